@@ -1,1 +1,1 @@
-"""Files that users bring: one strict CSV reader; whether a file may be opened at all is decided by who opens it."""
+"""Files provided by users: one strict CSV reader; the caller decides whether a file may be opened."""

@@ -1,14 +1,15 @@
-"""One strict reader for every CSV file a user brings.
+"""Strict reader for every CSV file provided by a user.
 
-Every value is text until a column is asked for as numbers; no column becomes an index; nothing is guessed in silence.
-Errors name file, line, column and rule; those of a confidential file never show what it holds, not even its header.
+Every value is text until a column is requested as numbers; no column becomes an index; nothing is guessed silently.
+Errors name file, line, column and rule; errors about a confidential file never show its content, not even its header.
 
-From the bytes of a file to bytes that contain ASCII as it is, and back without losing one.
+`decode` converts the bytes of a file to bytes that are ASCII-compatible, and `Decoded.encode` converts them back
+without loss.
 
 UTF-8 and Latin-1 stay as they are; UTF-16 becomes UTF-8 and returns as the same UTF-16 (a lone surrogate is rejected,
-so the way there and back is the identity).
+so the conversion is exactly reversible).
 
-Opening public files. Confidential ones are rejected (`_files.places`); `_releases` alone opens them.
+`read` opens public files. Confidential ones are rejected (`_files.places`); only `_releases` opens them.
 """
 
 import codecs
@@ -32,13 +33,13 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codec
 
 @dataclass(frozen=True)
 class Decoded:
-    """Bytes that contain ASCII, and how they were stored.
+    """ASCII-compatible bytes of a file, and their original encoding.
 
     Parameters
     ----------
-    data : the file without its mark, in UTF-8 or Latin-1.
+    data : content of the file without its mark, in UTF-8 or Latin-1.
     stored : ``"utf-8"``, ``"utf-16-le"``, ``"utf-16-be"`` or ``"latin-1"``, the file's encoding.
-    mark : the byte order mark it began with, or nothing.
+    mark : byte order mark at the start of the file, or nothing.
     """
 
     data: bytes
@@ -51,21 +52,21 @@ class Decoded:
         return "latin-1" if self.stored == "latin-1" else "utf-8"
 
     def encode(self, data: bytes) -> bytes:
-        """`data` as the file stores it, mark included."""
+        """Return `data` in the encoding of the file, mark included."""
         if self.stored in ("utf-8", "latin-1"):
             return self.mark + data
         return self.mark + data.decode("utf-8").encode(self.stored)
 
 
 def decode(raw: bytes, *, name: str, encoding: str | None = None) -> Decoded:
-    """Find the encoding, or check the stated one.
+    """Detect the encoding of a file, or check the stated one.
 
     Parameters
     ----------
     raw : the whole file.
-    name : of the file, for errors.
-    encoding : one of `ENCODINGS`; None takes a byte order mark at its word and UTF-8 without one. ``"utf-16"`` needs
-        a mark. Latin-1 accepts any bytes, so it is never guessed.
+    name : name of the file, for errors.
+    encoding : one of `ENCODINGS`; None trusts a byte order mark and assumes UTF-8 without one. ``"utf-16"`` needs a
+        mark. Latin-1 accepts any bytes, so it is never guessed.
 
     Returns
     -------
@@ -108,7 +109,7 @@ LARGEST_WHOLE = 2**53
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _FORMS = {"whole": (_WHOLE, "must be a whole number"), "number": (_NUMBER, "must be a number with a decimal point")}
-_SHOWN = 20  # faults of cells that are listed
+_SHOWN = 20  # invalid cells that are listed
 Cell = tuple[str, int, str, str]  # column, record, rule, value
 _RULES = {
     "quote inside": "a quote inside a field that does not begin with one; quote the field and double the quote",
@@ -121,7 +122,7 @@ _RULES = {
 
 @dataclass(frozen=True)
 class Limits:
-    """The most columns a file may have, and the most bytes one of its fields."""
+    """Largest number of columns of a file, and largest number of bytes of a field."""
 
     columns: int = 10_000
     length: int = 32_768
@@ -129,17 +130,17 @@ class Limits:
 
 @dataclass(frozen=True, repr=False)
 class CsvTable:
-    """A checked CSV file; made by `parse`.
+    """A checked CSV file; created by `parse`.
 
     Parameters
     ----------
-    name : of the file, for errors.
-    confidential : whether errors must not show what the file holds.
-    columns : the names in its header.
-    delimiter : between its fields.
-    source : its bytes and their encoding.
-    starts, ends : int64 (records, columns), bytes of every field without the header's.
-    lines : int64 (records,), where each record begins.
+    name : name of the file, for errors.
+    confidential : whether errors must not show the content of the file.
+    columns : names in the header.
+    delimiter : delimiter between fields.
+    source : bytes of the file and their encoding.
+    starts, ends : int64 (records, columns), byte positions of every field, without the header's.
+    lines : int64 (records,), line on which each record begins.
     """
 
     name: str
@@ -158,14 +159,14 @@ class CsvTable:
         return f"CsvTable({self.name}: {len(self)} records, {len(self.columns)} columns, {self.source.stored})"
 
     def place(self, column: str) -> int:
-        """Number of a column, from 0; ValueError if there is none of that name."""
+        """Return the position of a column, from 0; ValueError if there is none of that name."""
         if column not in self.columns:
             known = f"{len(self.columns)} others" if self.confidential else ", ".join(map(repr, self.columns))
             raise FileFault(f"{self.name}: no column {column!r}; it has {known}")
         return self.columns.index(column)
 
     def texts(self, column: str) -> list[str]:
-        """Values of a column as text, quotes taken off; O(records), about 0.3 s a million."""
+        """Return the values of a column as strings without quotes; O(records), about 0.3 s per million."""
         k = self.place(column)
         spans = zip(self.starts[:, k].tolist(), self.ends[:, k].tolist(), strict=True)
         data, inner = self.source.data, self.source.inner
@@ -177,9 +178,9 @@ class CsvTable:
         return [t[1:-1].replace('""', '"') if t[:1] == '"' else t for t in found]
 
     def whole(self, column: str, *, least: int = -LARGEST_WHOLE, most: int = LARGEST_WHOLE) -> NDArray[np.int64]:
-        """Values of a column as integers in [least, most]: int64 (records,).
+        """Return the values of a column as integers in [least, most]: int64 (records,).
 
-        Only digits with an optional sign count as one: ``3.0``, ``1e3``, blanks and empty cells are rejected.
+        Only digits with an optional sign are accepted: ``3.0``, ``1e3``, blanks and empty cells are rejected.
         """
         texts = self.texts(column)
         wrong, values = self._judged(column, texts, "whole", least, most)
@@ -187,7 +188,9 @@ class CsvTable:
         return np.asarray(values, dtype=np.int64)
 
     def numbers(self, column: str) -> NDArray[np.float64]:
-        """Values of a column as finite numbers: float64 (records,); a decimal point, no blanks, no names of numbers."""
+        """Return the values of a column as finite numbers: float64 (records,); a decimal point, no blanks, no words
+        such as nan.
+        """
         texts = self.texts(column)
         wrong, values = self._judged(column, texts, "number", -np.inf, np.inf)
         self.refuse_all(wrong)
@@ -196,11 +199,11 @@ class CsvTable:
     def wrong_cells(
         self, column: str, kind: str, *, least: float = -np.inf, most: float = np.inf, empty: bool = False
     ) -> list[Cell]:
-        """Cells that `whole` or `numbers` would reject, for `refuse_all`.
+        """Return the cells that `whole` or `numbers` would reject, for `refuse_all`.
 
         Parameters
         ----------
-        column : its name.
+        column : name of the column.
         kind : ``"whole"`` or ``"number"``.
         least, most : bounds of integers.
         empty : whether a cell may be empty.
@@ -210,7 +213,7 @@ class CsvTable:
         return [cell for cell in wrong if not (empty and cell[3] == "")]
 
     def refuse_all(self, cells: Sequence[Cell]) -> None:
-        """Raise for all these cells at once, in the order of lines; nothing where there is none.
+        """Raise an error for all these cells at once, in the order of lines; do nothing if there are none.
 
         Parameters
         ----------
@@ -219,7 +222,7 @@ class CsvTable:
         Raises
         ------
         FileFault
-            Of one cell as `refuse`; of several a line each, the first twenty.
+            For one cell as in `refuse`; for several, one line per cell, up to twenty.
         """
         listed = sorted(cells, key=lambda cell: cell[1])
         if len(listed) == 1:
@@ -230,7 +233,8 @@ class CsvTable:
             raise FileFault("\n".join([f"{self.name}: {len(listed)} faults", *(f"    {t}" for t in [*lines, *more])]))
 
     def exchanged(self, columns: Sequence[str], sources: NDArray[np.int64]) -> bytes:
-        """The file with the fields `columns` of record i taken from record sources[i]; all other bytes as they are.
+        """Return the file with the fields `columns` of record i taken from record sources[i]; all other bytes are
+        unchanged.
 
         Parameters
         ----------
@@ -242,14 +246,14 @@ class CsvTable:
         return source.encode(_csv_fields.exchange(source.data, self.starts, self.ends, columns=places, sources=sources))
 
     def refuse(self, column: str, record: int, rule: str, value: str) -> FileFault:
-        """The error for one cell: file, line, column, rule, and its value unless the file is confidential."""
+        """Return the error for one cell: file, line, column, rule, and its value unless the file is confidential."""
         shown = "" if self.confidential else f", got {value[:80]!r}"
         return FileFault(f"{self.name}, line {int(self.lines[record])}, column {column!r}: {rule}{shown}")
 
     def _judged(
         self, column: str, texts: list[str], kind: str, least: float, most: float
     ) -> tuple[list[Cell], NDArray[Any]]:
-        """Wrong cells of a column of numbers, and its values, 0 in their place."""
+        """Return the invalid cells of a column of numbers, and its values, with 0 in their place."""
         form, rule = _FORMS[kind]
         good = [form.fullmatch(t) is not None for t in texts]
         dtype = np.int64 if kind == "whole" else np.float64
@@ -272,17 +276,17 @@ def parse(
     encoding: str | None = None,
     limits: Limits | None = None,
 ) -> CsvTable:
-    """Check a whole file: encoding, quoting, the width of every row, names, sizes.
+    """Check a complete file: encoding, quoting, the width of every row, names, sizes.
 
     Parameters
     ----------
     raw : the file's bytes.
-    name : of the file, for errors.
-    confidential : True keeps everything the file holds out of errors.
-    delimiter : one of `DELIMITERS`; None finds it: the one that the header has outside quotes and under which every
-        row has the header's width. A file without any is one column.
+    name : name of the file, for errors.
+    confidential : True keeps the content of the file out of errors.
+    delimiter : one of `DELIMITERS`; None detects the delimiter that the header contains outside quotes and under which
+        every row has the header's width. A file without any delimiter is one column.
     encoding : see `decode`.
-    limits : on columns and on the bytes of one field; None takes the defaults of `Limits`.
+    limits : limits on columns and on the bytes of one field; None takes the defaults of `Limits`.
 
     Returns
     -------
@@ -291,12 +295,13 @@ def parse(
     Raises
     ------
     ValueError
-        Naming file, line, column and rule: a row of another width, a column without a name or with the name of another,
-        a fault of quoting, a field or row too long, no header, an encoding that does not fit, a delimiter in doubt.
+        With file, line, column and rule: a row of another width, a column without a name or with a duplicate name, an
+        error of quoting, a field or row too long, no header, an encoding that does not fit, or an ambiguous delimiter.
 
     Notes
     -----
-    RFC 4180, with what it leaves open settled in `_csv_fields`. About 5 ns a byte; 16 bytes of memory a field.
+    The rules are RFC 4180; `_csv_fields` settles what it leaves open. About 5 ns per byte; 16 bytes of memory per
+    field.
     """
     source = decode(raw, name=name, encoding=encoding)
     limits = limits or Limits()
@@ -365,24 +370,24 @@ def read(path: str | Path, *, delimiter: str | None = None, encoding: str | None
 
     Parameters
     ----------
-    path : of the file.
-    delimiter, encoding : stated, or None to find them (`csv_table.parse`).
+    path : path of the file.
+    delimiter, encoding : stated values, or None to detect them (`csv_table.parse`).
 
     Returns
     -------
     CsvTable
-        Errors show the value they complain about.
+        Errors about this file show the invalid value.
 
     Raises
     ------
     FileNotFoundError, ValueError
-        If there is no such file, it is confidential, it has more than 4 GiB, or it breaks a rule of `csv_table.parse`.
+        If the file does not exist, is confidential, has more than 4 GiB, or breaks a rule of `csv_table.parse`.
     """
     return parse(read_bytes(path), name=str(path), confidential=False, delimiter=delimiter, encoding=encoding)
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """All bytes of a public file of at most 4 GiB; raises as `read`."""
+    """Return all bytes of a public file of at most 4 GiB; raises as `read`."""
     with open(places.public(path), "rb") as file:
         about = os.fstat(file.fileno())
         if about.st_size > LARGEST_FILE:

@@ -1,4 +1,4 @@
-"""The tree that a column of parents describes, in a file of counts: its root, its levels, who is below whom."""
+"""Tree described by a column of parents in a file of counts: its root, its levels, and the children of each node."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,17 +7,17 @@ from typing import Any
 
 from .csv_table import CsvTable
 
-DEEPEST = 50  # levels
+DEEPEST = 50  # largest number of levels
 
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """Nodes, one per record of a file.
+    """Nodes of a tree, one per record of a file.
 
     Parameters
     ----------
     parent : position of each node's parent; -1 for the root, the only one.
-    depth : of each node, its distance from the root.
+    depth : distance of each node from the root.
     """
 
     parent: Sequence[int]
@@ -25,14 +25,14 @@ class Hierarchy:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """Nodes of each level, the root's first."""
+        """Return the number of nodes of each level, the root's first."""
         found = [0] * (max(self.depth) + 1)
         for depth in self.depth:
             found[depth] += 1
         return found
 
     def unlike(self, counts: Sequence[int]) -> int | None:
-        """The first inner node whose count is not the sum of its children's; None where all are.
+        """Return the first inner node whose count is not the sum of its children's; None if there is none.
 
         Parameters
         ----------
@@ -48,18 +48,18 @@ class Hierarchy:
 
 
 def is_of(record: Mapping[str, Any]) -> bool:
-    """Return whether what a release states of itself is of counts of a tree."""
+    """Return whether a release's record describes counts of a tree."""
     return record["mechanism"] in ("discrete_laplace", "discrete_gaussian") and "levels" in record
 
 
 def of(table: CsvTable, names: Sequence[str], *, column: str = "parent") -> Hierarchy:
-    """The tree of a file.
+    """Build the tree of a file.
 
     Parameters
     ----------
-    table : the file.
-    names : of its nodes, one per record, all different.
-    column : with the name of each node's parent, empty in the root's record.
+    table : file with the nodes.
+    names : names of the nodes, one per record, all different.
+    column : column with the name of each node's parent, empty in the root's record.
 
     Returns
     -------
@@ -69,8 +69,8 @@ def of(table: CsvTable, names: Sequence[str], *, column: str = "parent") -> Hier
     Raises
     ------
     FileFault
-        With file, line, column and rule: a parent that is not a node, no root or two, a node that is its own ancestor,
-        more than 50 levels.
+        With file, line, column and rule: a parent that is not a node, no root or two roots, a node that is its own
+        ancestor, more than 50 levels.
     """
     given = table.texts(column)
     places = {name: i for i, name in enumerate(names)}

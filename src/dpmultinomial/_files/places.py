@@ -1,9 +1,10 @@
-"""Which files may be opened outside of `_releases`: none that is confidential, whatever name it is given.
+"""Check of paths: outside of `_releases` no confidential file may be opened, under any name.
 
-Confidential is what lies in a folder ``confidential``, in what ``confidential/`` of the working directory leads to, or
-is the same file as one there (a hard link, a mount). The question is asked of the file system; nothing is opened.
+A file is confidential if it lies in a folder ``confidential``, or in the folder that ``confidential/`` of the working
+directory leads to, or is the same file as one there (a hard link, a mount). The check uses the file system's metadata;
+no file is opened.
 
-What is wrong with a file, in words that are safe to show.
+`FileFault` describes what is wrong with a file, in words that are safe to show.
 """
 
 import os
@@ -11,7 +12,9 @@ from pathlib import Path
 
 
 class FileFault(ValueError):
-    """A file breaks a rule of the reader: file, line, column and rule, and of a confidential file nothing else."""
+    """Raised if a file breaks a rule of the reader: file, line, column and rule, and nothing else about a confidential
+    file.
+    """
 
 
 FOLDER = "confidential"
@@ -21,11 +24,11 @@ _WAY_OUT = (
 
 
 def public(path: str | Path) -> Path:
-    """The path, if the file is not confidential; for every reader of files that a user names.
+    """Return the path if the file is not confidential; used by every reader of files that a user names.
 
     Parameters
     ----------
-    path : of a file or folder, there or not; relative paths start in the working directory.
+    path : path of a file or folder, which need not exist; relative paths start in the working directory.
 
     Returns
     -------
@@ -48,7 +51,7 @@ def is_confidential(path: Path) -> bool:
 
     Parameters
     ----------
-    path : without NUL.
+    path : path without NUL.
     """
     found, home = _resolved(path), _resolved(Path(FOLDER))
     if FOLDER in found.parts or found.is_relative_to(home):
@@ -60,7 +63,7 @@ def is_confidential(path: Path) -> bool:
 def _resolved(path: Path) -> Path:
     try:
         return path.resolve()
-    except (OSError, RuntimeError):  # links that lead in a circle: nothing can be opened there
+    except (OSError, RuntimeError):  # links that form a cycle: nothing can be opened there
         return path.absolute()
 
 
@@ -73,7 +76,7 @@ def _inode(path: Path) -> tuple[int, int] | None:
 
 
 def _inodes(home: Path) -> set[tuple[int, int]]:
-    """Device and number of every file below a folder, and of the folders."""
+    """Return device and inode number of every file below a folder, and of the folders."""
     found = {_inode(home)}
     for folder, folders, files in os.walk(home):
         found |= {_inode(Path(folder, name)) for name in (*folders, *files)}

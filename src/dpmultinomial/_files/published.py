@@ -1,14 +1,14 @@
-"""Opening a release for inference: the public file, checked against its record, and both against the ledger.
+"""Opening of a release for inference: the public file is checked against its record, and both against the ledger.
 
-Nothing here can be confidential (`places`). Where a ledger lies two folders above, as in ``releases/``, it must name
-these very files; a release that was copied elsewhere is held against its record alone.
+Nothing here can be confidential (`places`). If a ledger lies two folders above, as in ``releases/``, it must name
+exactly these files; a release that was copied elsewhere is checked against its record only.
 
-What a public release states about itself: a closed schema a mechanism, and what its file must then be.
+Each mechanism has a closed schema for the public record, which also determines the content of the release's file.
 
-Plain Python on a parsed ``record.json``; numbers that belong together are held against each other, so that a record
-whose scale was changed is rejected even where no ledger is at hand.
+The checks are plain Python on a parsed ``record.json``; related numbers are compared with each other, so that a record
+whose scale was changed is rejected even without a ledger.
 
-What the public file of a release must be, given its record: columns, rows and values a mechanism.
+The public file of a release is checked given its record: columns, rows and values per mechanism.
 """
 
 import hashlib
@@ -29,8 +29,8 @@ from .places import FileFault
 Rule = Callable[[Any], bool]
 STATISTICS = ("mean", "sse", "low", "high")
 _LARGEST_SCALE, _LARGEST = 2.0**40 * (1 + 1e-9), 2**53
-_MOST = 1e250  # of any number: products of two are numbers, or inf
-_CLOSE = 1e-4  # a scale is rounded upwards, a statistic's sensitivity to steps of a grid
+_MOST = 1e250  # largest number: products of two are finite, or inf
+_CLOSE = 1e-4  # tolerance: a scale is rounded upwards, a statistic's sensitivity to steps of a grid
 
 
 def _number(low: float = -math.inf, high: float = math.inf) -> Rule:
@@ -163,18 +163,18 @@ _TREES: dict[str, dict[str, Rule]] = {
 
 
 def parsed(raw: bytes, place: str) -> dict[str, Any]:
-    """A record, held against the schema of its mechanism.
+    """Parse a record and check it against the schema of its mechanism.
 
     Parameters
     ----------
     raw : the bytes of ``record.json``.
-    place : its name, for errors.
+    place : name of the record, for errors.
 
     Raises
     ------
     FileFault
-        With the key and the rule: no JSON object, a key twice, a number that is none, an unknown mechanism, a key that
-        is missing, unknown or wrong, numbers that do not belong together.
+        With the key and the rule: not a JSON object, a duplicate key, an invalid number, an unknown mechanism, a key
+        that is missing, unknown or wrong, or numbers that are inconsistent.
     """
     try:
         record = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_number)
@@ -220,7 +220,7 @@ def _holds(rule: Rule, value: Any) -> bool:
 
 
 def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
-    """(words, whether they hold) of what a record's numbers must be to each other."""
+    """Return (words, whether they hold) for every relation between a record's numbers."""
     mechanism, cost = record["mechanism"], record["cost"]
     found = [("neighbours must be those of its cost", record["neighbours"] == cost["relation"])]
     found.append(("against_ceiling must be what its cost is for a replacement", _counted(record)))
@@ -250,8 +250,8 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
 
 
 def _counted(record: Mapping[str, Any]) -> bool:
-    """Return whether a record states what a ceiling counts of its cost: twice the epsilon or four times the rho where
-    records are added or removed, nothing of an exchange.
+    """Return whether a record states the part of its cost that counts against a budget: twice the epsilon or four times
+    the rho if records are added or removed, nothing for an exchange.
     """
     cost, stated = record["cost"], record.get("against_ceiling")
     if stated is None or cost["relation"] == "exchange within invariants":
@@ -267,7 +267,7 @@ def _counted(record: Mapping[str, Any]) -> bool:
 
 
 def _levels(record: Mapping[str, Any], words: str) -> list[tuple[str, bool]]:
-    """Of a tree: every measured level with its distribution and its share of the cost."""
+    """Return the relations for a tree: every measured level with its distribution and its share of the cost."""
     public, levels = record["total"] is not None, record["levels"]
     parts = [record[key] for key in ("shares", "scale", "cost_of_each")]
     found = [("nodes must be of its levels", list(record["nodes"]) == levels)]
@@ -311,18 +311,18 @@ _TREE = ("category", "parent", "count")
 
 
 def check(table: CsvTable, record: Mapping[str, Any]) -> None:
-    """Hold a public file against its record.
+    """Check a public file against its record.
 
     Parameters
     ----------
-    table : the file.
-    record : checked (`records.parsed`).
+    table : file to check.
+    record : checked record (`records.parsed`).
 
     Raises
     ------
     FileFault
-        With file, line, column and rule: other columns, rows that the record does not have, a category twice, a value
-        that no such release has.
+        With file, line, column and rule: other columns, rows that the record does not have, a duplicate category, a
+        value that is impossible for such a release.
     """
     mechanism = record["mechanism"]
     wanted = _TREE if hierarchy.is_of(record) else _COLUMNS.get(mechanism)
@@ -390,13 +390,13 @@ DATA, RECORD = "release.csv", "record.json"
 
 @dataclass(frozen=True, repr=False)
 class Published:
-    """A release as inference sees it.
+    """A published release as input of inference.
 
     Parameters
     ----------
-    folder : where it lies.
-    record : what ``record.json`` states (mechanism, distribution, scale, step, cost, ..).
-    table : its file.
+    folder : folder of the release.
+    record : content of ``record.json`` (mechanism, distribution, scale, step, cost, ..).
+    table : public file of the release.
     """
 
     folder: Path
@@ -409,7 +409,7 @@ class Published:
         )
 
     def number(self, key: str) -> float:
-        """A number of the record; FileFault if there is none of that name."""
+        """Return a number of the record; FileFault if there is none of that name."""
         value = self.record.get(key)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise FileFault(f"{self.folder / RECORD}: must state {key} as a number")
@@ -417,7 +417,7 @@ class Published:
 
 
 def open_release(folder: str | Path) -> Published:
-    """A published release.
+    """Open a published release.
 
     Parameters
     ----------
@@ -426,8 +426,9 @@ def open_release(folder: str | Path) -> Published:
     Raises
     ------
     FileNotFoundError, FileFault
-        If a file is missing or confidential; the record breaks the schema of its mechanism; the public file is not the
-        one whose SHA-256 the record states, or not what such a release is; the ledger names other files, or none.
+        If a file is missing or confidential; the record breaks the schema of its mechanism; the public file does not
+        have the SHA-256 that the record states, or is not valid for such a release; or the ledger names other files, or
+        none.
     """
     folder = Path(folder)
     raw, data = read_bytes(folder / RECORD), read_bytes(folder / DATA)
@@ -443,7 +444,7 @@ def open_release(folder: str | Path) -> Published:
 
 
 def _named_by_ledger(folder: Path, record: Mapping[str, object], digest: str) -> None:
-    """Hold a release against the ledger two folders above, where there is one."""
+    """Check a release against the ledger two folders above, if there is one."""
     ledger = folder.resolve().parents[1] / LEDGER
     if not ledger.is_file():
         return

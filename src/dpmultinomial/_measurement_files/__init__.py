@@ -1,1 +1,1 @@
-"""Noisy measurement files of the 2020 Census: layout, cells, geographies, counts of places, synthetic files."""
+"""Noisy measurement files of the 2020 Census: layout, cells, geographies and counts of places."""

@@ -1,7 +1,7 @@
-"""Axes of the histograms: their levels, and the binnings that measurements and constraints name.
+"""Axes of the histograms: their levels, and the binnings that are named in measurements and constraints.
 
-Order and names of levels, binnings and files are those of the Census Bureau's published Disclosure Avoidance System
-(2020 Redistricting and DHC production code).
+Order and names of levels, binnings and files follow the Census Bureau's published Disclosure Avoidance System (2020
+Redistricting and DHC production code).
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Bins = tuple[tuple[int, ...], ...]
 Mask = NDArray[np.bool_]
-WHOLE, SINGLE = "*", "detailed"  # summed out; every level for itself
+WHOLE, SINGLE = "*", "detailed"  # binnings: summed over the axis; every level separately
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class Axis:
 
     Parameters
     ----------
-    name : its column in the files.
+    name : column of the axis in the files.
     levels : names of the levels, in their order.
-    binnings : name in the files -> the levels of each bin; some cover a part of the axis.
-    groups : name a user may type -> levels.
+    binnings : name in the files -> the levels of each bin; some binnings cover only part of the axis.
+    groups : name that a user may give -> levels.
     """
 
     name: str
@@ -36,13 +36,13 @@ class Axis:
 
     @cached_property
     def all_binnings(self) -> dict[str, Bins]:
-        """With the two that every axis has, and its own name for every level."""
+        """Return the binnings, with the two that every axis has, and one for every level by its name."""
         every = tuple(range(len(self.levels)))
         single = tuple((i,) for i in every)
         return {WHOLE: (every,), SINGLE: single, self.name: single, **self.binnings}
 
     def mask(self, wanted: Any) -> Mask:
-        """The levels that a user means.
+        """Return the levels that a user selects.
 
         Parameters
         ----------
@@ -51,7 +51,7 @@ class Axis:
         Raises
         ------
         ValueError
-            With the names that there are.
+            If a level or group is unknown; the message lists the names.
         """
         found = np.zeros(len(self.levels), dtype=bool)
         for name in wanted if isinstance(wanted, list | tuple) else [wanted]:
@@ -74,7 +74,7 @@ def _axis(
 
 
 def _spans(*starts: int, end: int) -> Bins:
-    """Bins of neighbouring levels by their first ones."""
+    """Build bins of consecutive levels from their first levels."""
     return tuple(tuple(range(a, b)) for a, b in zip(starts, [*starts[1:], end], strict=True))
 
 

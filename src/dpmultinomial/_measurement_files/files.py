@@ -1,4 +1,6 @@
-"""Rows of the files: queries and constraints as they stand there, read by batches of a row group, never whole."""
+"""Rows of the measurement files: queries and constraints, read in batches per row group, never a complete file
+at once.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,20 +17,20 @@ from numpy.typing import NDArray
 from .products import DPQUERY, Product, cells_of
 
 Array = NDArray[np.float64]
-_ROWS = 2048  # of a batch
-_LARGEST = 2**53  # of a released value
+_ROWS = 2048  # rows of a batch
+_LARGEST = 2**53  # largest released value
 _SIGNS = {"=": "=", "==": "=", ">=": ">=", "ge": ">=", "<=": "<=", "le": "<="}
 
 
 @dataclass(frozen=True, order=True)
 class Query:
-    """A kind of row.
+    """A kind of row: a query or a constraint.
 
     Attributes
     ----------
-    name : in the files.
-    specs : its binnings.
-    sign : of a constraint, ``=``, ``>=`` or ``<=``.
+    name : name in the files.
+    specs : binnings of the query.
+    sign : relation of a constraint, ``=``, ``>=`` or ``<=``.
     """
 
     name: str
@@ -42,10 +44,10 @@ class Batch:
 
     Parameters
     ----------
-    query : what they are.
-    codes : geocodes.
-    variances : float64 (rows,); of constraints 0.
-    values : float64 (rows, cells), row-major; None where numbers were not asked for, or a binning is not known.
+    query : query of the rows.
+    codes : geocodes of the rows.
+    variances : float64 (rows,); 0 for constraints.
+    values : float64 (rows, cells), row-major; None if numbers were not requested, or a binning is unknown.
     """
 
     query: Query
@@ -55,22 +57,22 @@ class Batch:
 
 
 def says_synthetic(path: Path) -> bool:
-    """Return whether a file's metadata say that it was made up."""
+    """Return whether a file's metadata mark it as synthetic."""
     return b"synthetic" in (pq.read_schema(path).metadata or {})
 
 
 def batches(
     product: Product, paths: Iterable[Path], kind: str, *, values: bool, wanted: set[str] | None = None
 ) -> Iterator[Batch]:
-    """All rows of some files, by query and some at a time.
+    """Yield all rows of some files in batches, each with rows of one query.
 
     Parameters
     ----------
-    product : whose axes are the columns.
-    paths : files.
+    product : product whose axes are the columns.
+    paths : paths of the files.
     kind : ``DPQuery`` or ``Constraint``.
-    values : whether their numbers are read.
-    wanted : names of the queries to be read; all by default.
+    values : whether the numbers are read.
+    wanted : names of the queries to read; all by default.
 
     Yields
     ------
@@ -79,7 +81,7 @@ def batches(
     Raises
     ------
     ValueError
-        If a file lacks a column, or a row breaks the layout: file and rule are named.
+        If a file lacks a column, or a row breaks the layout; the message names file and rule.
     """
     for path in paths:
         try:
@@ -104,13 +106,13 @@ def _of_file(product: Product, path: Path, kind: str, values: bool, wanted: set[
             raise ValueError(f"lacks {', '.join(missing)}, columns of {product.product} {product.table}")
         columns = [*needed, *({"sign"} & there), *({"query_shape"} & there if values else ())]
         groups = [g for g in range(file.num_row_groups) if wanted is None or _may_hold(file, g, wanted)]
-        for group in groups:  # one at a time: a reader keeps what it read of all its groups
+        for group in groups:  # one group at a time: a reader keeps what it read of all its groups
             for table in file.iter_batches(_ROWS, row_groups=[group], columns=columns, use_threads=False):
                 yield from _by_query(product, table, kind, wanted)
 
 
 def _by_query(product: Product, rows: pa.RecordBatch, kind: str, wanted: set[str] | None) -> Iterator[Batch]:
-    """Rows of each query: a slice where they stand together, else a copy."""
+    """Yield the rows of each query: a slice if they are contiguous, else a copy."""
     names = rows.column("query_name").cast(pa.string())
     runs = pc.run_end_encode(names)
     together = len(runs.values) == len(different := sorted(pc.unique(names).to_pylist(), key=str))
@@ -125,14 +127,14 @@ def _by_query(product: Product, rows: pa.RecordBatch, kind: str, wanted: set[str
 
 
 def _repeated(product: Product, stated: pq.FileMetaData) -> list[str]:
-    """Columns of few different words, which are read as numbers and a list of words: a fifth less time."""
+    """Return the columns with few distinct strings, which are read as codes and a list of strings: 20 % less time."""
     columns = [stated.schema.column(i) for i in range(len(stated.schema))]
     texts = {column.path for column in columns if column.physical_type == "BYTE_ARRAY"}
     return sorted(texts & {"query_name", "sign", *(axis.name for axis in product.axes)})
 
 
 def _may_hold(file: pq.ParquetFile, group: int, wanted: set[str]) -> bool:
-    """Return whether a row group can hold a query, by the first and last name in it."""
+    """Return whether a row group can contain a query, judged by the first and last name in it."""
     rows = file.metadata.row_group(group)
     for i in range(rows.num_columns):
         column = rows.column(i)
@@ -160,7 +162,7 @@ def _batch(product: Product, name: str, rows: pa.RecordBatch, kind: str) -> Batc
 
 
 def _only(rows: pa.RecordBatch, column: str, name: str) -> str:
-    """What stands in all rows of a query."""
+    """Return the common value of a column in all rows of a query."""
     found: list[Any] = pc.unique(rows.column(column)).to_pylist()
     if len(found) != 1 or found[0] is None:
         raise ValueError(f"{name}: column {column} must be the same in all its rows, has {found[:3]}")
@@ -168,7 +170,7 @@ def _only(rows: pa.RecordBatch, column: str, name: str) -> str:
 
 
 def _sign(rows: pa.RecordBatch, name: str) -> str:
-    """Of a constraint; where the column is missing its name says it."""
+    """Return the sign of a constraint, from its name if the column is missing."""
     if "sign" in rows.schema.names:
         word = _only(rows, "sign", name)
         if word not in _SIGNS:
@@ -188,7 +190,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _shaped(column: pa.Array, shape: tuple[int, ...], name: str) -> None:
-    """Hold the shape that every row states against the one that its binnings make; rows may state none."""
+    """Check the shape that every row states against the shape from its binnings; rows may state none."""
     stated = column.drop_null()
     if not len(stated):
         return
@@ -200,7 +202,7 @@ def _shaped(column: pa.Array, shape: tuple[int, ...], name: str) -> None:
 
 
 def _matrix(column: pa.Array, cells: int, name: str) -> Array:
-    """Lists of any integer width as rows of numbers; floating point is taken where all are whole."""
+    """Return lists of any integer width as rows of numbers; floating point is accepted if all values are integers."""
     kind = column.type.value_type if _is_list(column.type) else column.type
     if not _is_list(column.type) or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise ValueError(f"{name}: value must have lists of whole numbers, has {column.type}")

@@ -1,6 +1,6 @@
-"""One level of the spine: what its files say of one cell in each node.
+"""Measurements of one level of the spine: the information in its files on one cell in each node.
 
-What queries and constraints say of one cell of a histogram, and the best linear combination of what they say.
+The estimate of a cell of a histogram is the best linear combination of the queries and constraints that involve it.
 
 A cell is a product of sets of levels, so it and its complements along the a restricted axes cut the histogram into 2^a
 classes, whose counts are the unknowns. A query's own cells are added up to the classes that its binning tells apart.
@@ -25,7 +25,7 @@ from .spine import Texts
 
 Array = NDArray[np.float64]
 _FEASIBLE = 1e-9
-MARGIN = 1.01  # queries without which the standard deviation would be larger by less than this are not read
+MARGIN = 1.01  # queries whose omission increases the standard deviation by less than this factor are not read
 
 
 @dataclass(frozen=True)
@@ -44,28 +44,28 @@ class Sums:
     knows: Array
 
     def added(self, values: Array) -> Array:
-        """Sums over the classes, (nodes, classes), of values (nodes, cells)."""
+        """Sum the values of (nodes, cells) over the classes: (nodes, classes)."""
         classes = len(self.cells)
         return np.asarray(values @ (self.place[:, None] == np.arange(classes)), dtype=np.float64)
 
 
 def restricted(masks: Sequence[Mask]) -> list[int]:
-    """Axes on which a cell has not all levels."""
+    """Return the axes on which a cell does not have all levels."""
     return [i for i, mask in enumerate(masks) if not mask.all()]
 
 
 def sums(product: Product, specs: tuple[str, ...], masks: Sequence[Mask]) -> Sums | None:
-    """What a query says of a cell and its complements.
+    """Return the sums of a cell and its complements that a query determines.
 
     Parameters
     ----------
-    product : whose histogram it is.
+    product : product with the histogram.
     specs : binnings of the query.
-    masks : the cell.
+    masks : the cell, as one mask per axis.
 
     Returns
     -------
-    Sums : the query's cells by what they tell; None where they do not cover the histogram.
+    Sums : the query's cells grouped by class; None if they do not cover the histogram.
     """
     if not product.knows(specs):
         return None
@@ -91,14 +91,15 @@ def sums(product: Product, specs: tuple[str, ...], masks: Sequence[Mask]) -> Sum
 
 @dataclass(frozen=True)
 class Combination:
-    """The best linear unbiased estimate of a cell's count from what was measured.
+    """Best linear unbiased estimate of a cell's count from the measurements.
 
     Parameters
     ----------
-    weights : one float64 (classes,) a query.
-    variance : of the estimate; infinite where the count is not determined.
-    alone : whether it is one measured number, whose distribution is known.
-    error : how far its distribution is from a Gaussian one, in total variation, to first order; 0 where it is alone.
+    weights : weights, one float64 (classes,) per query.
+    variance : variance of the estimate; infinite if the count is not determined.
+    alone : whether the estimate is one measured number, whose distribution is known.
+    error : first-order total variation distance of its distribution from a Gaussian one; 0 if it is one measured
+        number.
     """
 
     weights: tuple[Array, ...]
@@ -108,16 +109,16 @@ class Combination:
 
 
 def combine(parts: Sequence[Sums], variances: Sequence[float]) -> Combination:
-    """Least squares over the queries of one node.
+    """Compute the least-squares combination of the queries of one node.
 
     Parameters
     ----------
-    parts : of the queries.
-    variances : of one cell of each; 0 for exact ones, NaN or infinite for what was not measured.
+    parts : sums of the queries.
+    variances : noise variances of one cell of each; 0 for exact ones, NaN or infinite if not measured.
 
     Notes
     -----
-    Nothing is assumed of the other classes, not even that they are not negative.
+    Nothing is assumed about the other classes, not even that they are non-negative.
     """
     cells = np.concatenate([np.zeros(0), *(part.cells for part in parts)])
     single = np.repeat(np.asarray(variances, dtype=np.float64), [len(part.cells) for part in parts])
@@ -138,7 +139,7 @@ def combine(parts: Sequence[Sums], variances: Sequence[float]) -> Combination:
     w[np.abs(w) < 1e-12] = 0.0
     active = np.flatnonzero(w)
     if len(active) == 1 and abs(w[active[0]] - 1) < 1e-9:
-        w[active] = 1.0  # what is read is the number that was published, to the last digit
+        w[active] = 1.0  # the value is exactly the published number
     weights[use] = w
     variance = float(w**2 @ v)
     alone = len(active) == 1 and w[active[0]] == 1 and (cells[use][active[0]] == 1 or variance == 0)
@@ -152,7 +153,8 @@ def _split(weights: Array, parts: Sequence[Sums]) -> tuple[Array, ...]:
 
 
 def _error(a: Array, v: Array, cells: Array, single: Array) -> float:
-    """Total variation between the distribution of a combination of integers and the Gaussian one, to first order.
+    """Return the first-order total variation distance between the distribution of a combination of integers and a
+    Gaussian one.
 
     Two terms of Poisson's summation formula: sums over integers of the other classes' counts against integrals over
     them, (1 + 2 exp(-2 pi^2 c))^m - 1 with c the smallest variance of a combination of m of them given the cell, and
@@ -174,7 +176,7 @@ def _error(a: Array, v: Array, cells: Array, single: Array) -> float:
 
 
 def worth_reading(parts: Sequence[Sums], variances: Sequence[float]) -> list[int]:
-    """Positions of the queries that matter, the largest ones dropped first where they make little difference."""
+    """Return the positions of the queries that matter; the largest are dropped first if they make little difference."""
     kept = [i for i, v in enumerate(variances) if np.isfinite(v)]
     best = combine([parts[i] for i in kept], [variances[i] for i in kept]).variance
     if not np.isfinite(best):
@@ -191,29 +193,30 @@ def worth_reading(parts: Sequence[Sums], variances: Sequence[float]) -> list[int
 
 @dataclass(frozen=True)
 class Bound:
-    """What a constraint says of a cell: weights of its values in a lower and an upper bound; None for no bound."""
+    """Bounds of a cell from a constraint: weights of its values in a lower and an upper bound; None for no bound."""
 
     lower: Array | None
     upper: Array | None
 
 
 def bound(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[Mask]) -> Bound:
-    """Bounds of a cell that follow from a constraint, whatever else is in the histogram.
+    """Return the bounds of a cell that follow from a constraint for any content of the rest of the histogram.
 
     Parameters
     ----------
-    product : whose histogram it is.
+    product : product with the histogram.
     specs : binnings of the constraint.
     sign : ``=``, ``>=`` or ``<=``.
-    masks : the cell.
+    masks : the cell, as one mask per axis.
 
     Returns
     -------
-    Bound : the constraint's cells whose sum is a lower and an upper bound; None where there is none.
+    Bound : the constraint's cells whose sum is a lower and an upper bound; None if there is none.
 
     Notes
     -----
-    From below by the constraint's own cells that lie within; from above by those that touch it, if they cover it.
+    The lower bound uses the constraint's cells inside the cell; the upper bound uses the cells that overlap it, if they
+    cover it.
     """
     if not product.knows(specs):
         return Bound(None, None)
@@ -238,18 +241,19 @@ Rows = dict[Query, list[tuple[pa.Array, Array]]]
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
-    """A cell in the nodes of a level.
+    """Measurements of a cell in the nodes of a level.
 
     Parameters
     ----------
     codes : geocodes, sorted.
-    released : float64 (n,), one measured number or the best combination of several; NaN where nothing was measured.
-    variance : float64 (n,), of its noise (of a single discrete Gaussian number the parameter, as published); 0: exact.
-    alone : bool (n,), whether it is one measured number.
-    error : float64 (n,), how far its distribution is from the one that is taken for it (`Combination`).
+    released : float64 (n,), one measured number or the best combination of several; NaN if nothing was measured.
+    variance : float64 (n,), noise variance (for a single discrete Gaussian number the parameter, as published); 0:
+        exact.
+    alone : bool (n,), whether the value is one measured number.
+    error : float64 (n,), distance of its distribution from the assumed one (`Combination`).
     lower, upper : float64 (n,), bounds that follow from constraints; infinite for none.
-    used : names of the queries that were combined.
-    unused : names of constraints that say nothing of the cell, and of rows with a binning that is not known.
+    used : names of the combined queries.
+    unused : names of constraints that do not bound the cell, and of rows with an unknown binning.
     """
 
     codes: Texts
@@ -264,14 +268,14 @@ class Level:
 
 
 def read(product: Product, folders: Sequence[Path], masks: Sequence[Mask], query: str | None = None) -> Level:
-    """A cell in all nodes of a level of one state.
+    """Read a cell in all nodes of a level of one state.
 
     Parameters
     ----------
-    product : whose files they are.
-    folders : of the state at this level.
+    product : product of the files.
+    folders : folders of the state at this level.
     masks : the cell (`products.masks`).
-    query : name of the only query that is to be used (`Product.name`); None combines all that matter.
+    query : name of the only query to use (`Product.name`); None combines all that matter.
 
     Returns
     -------
@@ -328,7 +332,7 @@ def read(product: Product, folders: Sequence[Path], masks: Sequence[Mask], query
 
 
 def _seen(product: Product, paths: Sequence[Path], kind: str) -> Rows:
-    """Which rows there are: query -> geocodes and variances."""
+    """Return the available rows: query -> geocodes and variances."""
     found: Rows = {}
     for batch in batches(product, paths, kind, values=False):
         found.setdefault(batch.query, []).append((batch.codes, batch.variances))
@@ -336,7 +340,7 @@ def _seen(product: Product, paths: Sequence[Path], kind: str) -> Rows:
 
 
 def _codes(found: Sequence[pa.Array]) -> Texts:
-    """All different geocodes, sorted."""
+    """Return all distinct geocodes, sorted."""
     if not found:
         return np.zeros(0, dtype="<U1")
     texts = pc.unique(pa.chunked_array(found))
@@ -346,12 +350,12 @@ def _codes(found: Sequence[pa.Array]) -> Texts:
 
 
 def _places(codes: Texts, own: pa.Array) -> Whole:
-    """Where geocodes stand among all."""
+    """Return the positions of geocodes in the sorted list of all."""
     return np.asarray(np.searchsorted(codes, own.to_numpy(zero_copy_only=False).astype(codes.dtype)))
 
 
 def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) -> None:
-    """Reject a query that measured a node twice, in one file or in several: its numbers would be added up."""
+    """Reject a query that measured a node twice, in one file or in several, because its numbers would be summed."""
     if different < sum(map(len, parts)):
         times = np.bincount(np.concatenate([_places(codes, part) for part in parts]))
         twice = codes[int(times.argmax())]
@@ -359,7 +363,9 @@ def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) ->
 
 
 def _combined(found: Sequence[Sums], known: Array) -> tuple[Whole, list[Combination]]:
-    """How the queries of each node are combined: nodes whose measurements have the same variances are alike."""
+    """Return how the queries of each node are combined: nodes whose measurements have the same variances share a
+    combination.
+    """
     kinds, which = np.unique(known, axis=0, return_inverse=True)
     plans = []
     for variances in kinds:
@@ -378,7 +384,7 @@ def _add(
     found: Sequence[Sums],
     j: int,
 ) -> None:
-    """Add what a query's rows contribute to the nodes' combinations."""
+    """Add the contribution of a query's rows to the combinations of the nodes."""
     assert batch.values is not None
     places = _places(codes, batch.codes)
     weights = np.array([plan.weights[j] for plan in combined])
@@ -388,7 +394,7 @@ def _add(
 def _bounds(
     product: Product, paths: Sequence[Path], rules: Rows, codes: Texts, masks: Sequence[Mask]
 ) -> tuple[Array, Array, list[str]]:
-    """Lower and upper bounds of every node, and the constraints that give none."""
+    """Return lower and upper bounds of every node, and the constraints that give none."""
     lower, upper = np.zeros(len(codes)), np.full(len(codes), np.inf)
     each = {q: bound(product, q.specs, q.sign, masks) for q in rules}
     wanted = {q.name for q, one in each.items() if one.lower is not None or one.upper is not None}

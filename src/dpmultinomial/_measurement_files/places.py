@@ -1,4 +1,6 @@
-"""Counts of places, a county by its GEOID, from the distribution of a tree's nodes: tables and questions."""
+"""Counts of places (such as a county, named by its GEOID) from the posterior of a tree's nodes: tables
+and questions.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -19,26 +21,26 @@ COLUMNS = (
     "geoid", "geocode", "level", "quantity", "type", "released", "least_squares", "least_squares_sd", "mean", "sd",
     "lower", "upper", "status", "error",
 )  # fmt: skip
-_DRAWS = 4000  # of places that are sums of many nodes
+_DRAWS = 4000  # draws for places that are sums of many nodes
 _AT_ONCE = 500  # nodes that are drawn together
 _GAUSSIAN = "combinations of measurements are taken for Gaussian; bound of the total variation"
 
 
 class Places:
-    """The distribution of a cell's count in every place.
+    """Posterior of a cell's count in every place.
 
     Parameters
     ----------
-    measured : the cell in all nodes.
-    levels : names of the levels whose places are asked for.
-    level : of the intervals, in (0, 1).
-    prior : concentrations of the splits, one number or level -> number, by default fitted; or a word for independent
+    measured : measurements of the cell in all nodes.
+    levels : names of the levels of the places.
+    level : level of the intervals, in (0, 1).
+    prior : concentrations of the splits, one number or level -> number, by default fitted; or a string for independent
         priors of the deepest nodes, ``"flat"``, ``"1/(1+n)"``, ``"fitted"``.
 
     Raises
     ------
     ValueError
-        If a level is not there, or counts contradict each other.
+        If a level does not exist, or counts contradict each other.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class Places:
 
     @cached_property
     def nodes(self) -> dict[str, dict[str, list[int]]]:
-        """Level -> GEOID -> positions of the nodes it is the sum of."""
+        """Level -> GEOID -> positions of the nodes that make up the place."""
         return {name: self.measured.spine.places(name) for name in self.levels}
 
     @cached_property
@@ -70,20 +72,20 @@ class Places:
 
     @property
     def least_squares(self) -> LeastSquares:
-        """Least squares of the same measurements."""
+        """Least-squares solution for the same measurements."""
         return self.law.least_squares
 
     def table(self, quantity: str, *, rng: np.random.Generator) -> pd.DataFrame:
-        """One row per place, level by level.
+        """Return a table with one row per place, level by level.
 
         Parameters
         ----------
         quantity : name of the cell.
-        rng : for places that are sums of nodes whose distribution has no closed form.
+        rng : numpy Generator, for places that are sums of nodes whose distribution has no closed form.
 
         Returns
         -------
-        DataFrame with `COLUMNS`; an empty ``geoid`` where it is not known.
+        DataFrame with `COLUMNS`; ``geoid`` is empty if it is not known.
         """
         return pd.concat([self._level(name, quantity, rng) for name in self.levels], ignore_index=True)
 
@@ -114,7 +116,7 @@ class Places:
         return frame[list(COLUMNS)]
 
     def _quantities(self, name: str, quantity: str) -> list[str]:
-        """Return the name of the cell in every place, marked where a county lacks its parts in AIAN areas."""
+        """Return the name of the cell in every place, marked if a county lacks its parts in AIAN areas."""
         spine = self.measured.spine
         part = f"{quantity} (part outside AIAN areas)" if spine.lacks_aian_parts(name) else quantity
         return [part if spine.geoid(name, place) else quantity for place in self.nodes[name]]
@@ -124,7 +126,7 @@ class Places:
         return [float(values[rows].sum()) for rows in places.values()]
 
     def _spread(self, rows: list[int]) -> float:
-        """Standard deviation of the least squares estimate of a sum of nodes."""
+        """Return the standard deviation of the least-squares estimate of a sum of nodes."""
         least = self.least_squares
         if len(rows) == 1:
             return float(least.sd[rows[0]])
@@ -133,7 +135,7 @@ class Places:
         return float(np.sqrt(max(sum(least.covariance(a, b) for a in rows for b in rows), 0.0)))
 
     def _several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
-        """Distributions of sums of nodes: exact for two, else from joint draws."""
+        """Return the distributions of sums of nodes: exact for two nodes, else from joint draws."""
         found: list[tuple[list[int], Any]] = []
         many: list[list[int]] = []
         for rows in wanted:
@@ -164,12 +166,12 @@ class Places:
         return Discrete(unique, counts / _DRAWS, name="", type="count", accuracy=state)
 
     def ask(self, questions: Mapping[str, Any], *, rng: np.random.Generator) -> pd.DataFrame:
-        """Answers to questions about places by their `names`, as those of every posterior (`Posterior.ask`).
+        """Answer questions about places by their `names`, in the format of every posterior (`Posterior.ask`).
 
         Raises
         ------
         KeyError, ValueError
-            If a name is none, or a rank is asked of places that are several nodes.
+            If a name is unknown, or a rank is requested of places that are several nodes.
         """
         known = Names(tuple(self.names))
         translated = {label: self._translated(question, known) for label, question in questions.items()}
@@ -184,7 +186,7 @@ class Places:
         return pd.concat([empty, numbers, found.drop(columns=["level"], errors="ignore")], axis=1)[list(COLUMNS)]
 
     def _translated(self, question: Any, known: Names) -> Any:
-        """A question about places as one about nodes."""
+        """Translate a question about places into one about nodes."""
         if not isinstance(question, Mapping):
             raise TypeError(f"a question must be a mapping such as {{difference: [a, b]}}, got {question!r}")
         kinds = {"probability": self._compared, "rank": self._ranked, "share": self._shared}
@@ -241,7 +243,7 @@ def _word(level: str) -> str:
 
 
 def _renamed(text: str, back: Mapping[str, str]) -> str:
-    """A row's name with places for geocodes, as ranks have them: ``label: name`` and ``label: P(name in top k)``."""
+    """Replace geocodes by places in the name of a row of ranks: ``label: name`` and ``label: P(name in top k)``."""
     label, colon, rest = text.rpartition(": ")
     inside = rest.removeprefix("P(").split(" in top ")[0] if colon else ""
     return f"{label}: {rest.replace(inside, back[inside])}" if inside in back else text

@@ -1,4 +1,4 @@
-"""Products: which files hold which histogram, at which levels of the geographic spine. Plain Python."""
+"""Products: the files of each histogram, and their levels of the geographic spine. Plain Python."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ class Product:
 
     Parameters
     ----------
-    product, table : what a user types.
-    ending : of its folder's name, after ``US_`` or ``PR_``.
-    axes : in the order of the histogram.
+    product, table : names that a user gives.
+    ending : end of its folder's name, after ``US_`` or ``PR_``.
+    axes : axes in the order of the histogram.
     spine : levels below the nation, the state's first.
     """
 
@@ -42,7 +42,7 @@ class Product:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the histogram."""
+        """Shape of the histogram."""
         return tuple(len(axis.levels) for axis in self.axes)
 
     def knows(self, specs: tuple[str, ...]) -> bool:
@@ -50,17 +50,19 @@ class Product:
         return all(spec in axis.all_binnings for axis, spec in zip(self.axes, specs, strict=True))
 
     def query_shape(self, specs: tuple[str, ...]) -> tuple[int, ...]:
-        """Cells along each axis of a query with known binnings."""
+        """Return the number of cells along each axis of a query with known binnings."""
         return tuple(len(axis.all_binnings[spec]) for axis, spec in zip(self.axes, specs, strict=True))
 
     def name(self, specs: tuple[str, ...]) -> str:
-        """A query by its binnings, as a user may type it: ``total``, ``votingage*hispanic``, ``detailed``."""
+        """Return the name of a query from its binnings, as a user may give it: ``total``, ``votingage*hispanic``,
+        ``detailed``.
+        """
         if set(specs) == {axes.SINGLE}:
             return axes.SINGLE
         return "*".join(spec for spec in specs if spec != WHOLE) or "total"
 
     def specs(self, name: str) -> tuple[str, ...]:
-        """Binnings of a query by its `name`; ValueError where a part of it is not a binning."""
+        """Return the binnings of a query from its `name`; ValueError if a part of it is not a binning."""
         if name == axes.SINGLE:
             return (axes.SINGLE,) * len(self.axes)
         parts = [] if name == "total" else name.split("*")
@@ -87,12 +89,12 @@ _ELSEWHERE = {"sex": "dhc person", "age": "dhc person", "relgq": "dhc person", "
 
 
 def product_of(product: str, table: str) -> Product:
-    """A product by its two words.
+    """Return the product with the given product and table names.
 
     Raises
     ------
     ValueError
-        If it is none that can be read.
+        If there is no such product.
     """
     found = PRODUCTS.get((product, table))
     if found is None:
@@ -102,17 +104,17 @@ def product_of(product: str, table: str) -> Product:
 
 
 def masks(product: Product, cell: dict[str, object]) -> tuple[axes.Mask, ...]:
-    """The levels of every axis that make a cell.
+    """Return the levels of every axis that make up a cell.
 
     Parameters
     ----------
-    product : whose histogram it is of.
+    product : product with the histogram.
     cell : axis -> level, group, or a list of them; axes that are not named are summed over.
 
     Raises
     ------
     ValueError
-        If the product has no such axis or level; it says which product has.
+        If the product has no such axis or level; the message names the product that has.
     """
     names = [axis.name for axis in product.axes]
     for name in cell:
@@ -126,7 +128,7 @@ def masks(product: Product, cell: dict[str, object]) -> tuple[axes.Mask, ...]:
 
 
 def state_number(state: str) -> int:
-    """FIPS code of a state from its two letters or digits; ValueError for none."""
+    """Return the FIPS code of a state from its two letters or digits; ValueError if it is unknown."""
     text = str(state).strip().upper()
     if text in STATES:
         return STATES[text]
@@ -136,27 +138,27 @@ def state_number(state: str) -> int:
 
 
 def cells_of(shape: tuple[int, ...]) -> int:
-    """Number of cells of a query."""
+    """Return the number of cells of a query."""
     return prod(shape)
 
 
 def data_folder(folder: Path, product: Product, state: int) -> Path:
-    """The folder of a product below the one that a user names.
+    """Return the folder of a product below the one that a user names.
 
     Parameters
     ----------
-    folder : the one that is named, or the product's own.
-    product : whose files are sought.
+    folder : the folder that the user names, or the product's folder itself.
+    product : product of the files.
     state : FIPS code.
 
     Returns
     -------
-    Path : of the product's folder.
+    Path : folder of the product.
 
     Raises
     ------
     ValueError
-        If it is not there; it says what is.
+        If the folder does not exist; the message lists those that do.
     """
     name = f"{'PR' if state == STATES['PR'] else 'US'}_{product.ending}"
     if folder.name == name:
@@ -169,12 +171,12 @@ def data_folder(folder: Path, product: Product, state: int) -> Path:
 
 
 def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Path]]:
-    """Folders of a state, of both branches of the spine.
+    """Return the folders of a state, of both branches of the spine.
 
     Parameters
     ----------
-    data : the product's folder.
-    product : whose levels they are.
+    data : folder of the product.
+    product : product with the levels.
     state : FIPS code.
 
     Returns
@@ -184,7 +186,7 @@ def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Pat
     Raises
     ------
     ValueError
-        If there is none; it says which states there are.
+        If there is none; the message lists the available states.
     """
     found: dict[str, list[Path]] = {}
     others: set[str] = set()
@@ -203,17 +205,18 @@ def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Pat
 
 
 def parts(folders: Iterable[Path], kind: str) -> list[Path]:
-    """The Parquet files of one kind, ``DPQuery`` or ``Constraint``, below the folders of a state, also by county.
+    """Return the Parquet files of one kind, ``DPQuery`` or ``Constraint``, below the folders of a state, also by
+    county.
 
     Parameters
     ----------
-    folders : of a state at one level.
+    folders : folders of a state at one level.
     kind : ``DPQuery`` or ``Constraint``.
 
     Raises
     ------
     ValueError
-        If one leads to a confidential file, or to none.
+        If a path leads to a confidential file, or to no file.
     """
     found = [path for folder in folders if folder.parent.name == kind for path in sorted(folder.rglob("*.parquet"))]
     for path in found:

@@ -1,4 +1,4 @@
-"""From a folder in the Census Bureau's layout to measurements on a tree."""
+"""Reader of a folder in the Census Bureau's layout: measurements on a tree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,11 +31,11 @@ class MeasuredCell:
 
     Parameters
     ----------
-    spine : the nodes.
-    levels : level -> what its files say.
+    spine : nodes of the state.
+    levels : level -> measurements from its files.
     state : FIPS code.
-    total : the exact count of the whole state, where it is public; None where it is not known.
-    synthetic : whether the files say that they were made up.
+    total : exact count of the whole state if it is public; None if it is not known.
+    synthetic : whether the files are marked as synthetic.
     """
 
     spine: Spine
@@ -46,7 +46,7 @@ class MeasuredCell:
 
     @cached_property
     def whole(self) -> Level:
-        """All levels as one, in the order of the spine's nodes."""
+        """Return all levels as one, in the order of the spine's nodes."""
         size = len(self.spine.codes)
         parts = {"released": np.nan, "variance": np.inf, "alone": False, "error": 0.0, "lower": 0.0, "upper": np.inf}
         out: dict[str, Any] = {key: np.full(size, empty) for key, empty in parts.items()}
@@ -62,7 +62,7 @@ class MeasuredCell:
 
     @cached_property
     def tree(self) -> Tree:
-        """The tree of totals, named by geocodes, with the constraints' bounds."""
+        """Return the tree of totals, named by geocodes, with the constraints' bounds."""
         whole = self.whole
         return Tree(
             self.spine.parent,
@@ -74,12 +74,12 @@ class MeasuredCell:
 
     @cached_property
     def measured(self) -> NDArray[np.int64]:
-        """Positions of the nodes that were measured."""
+        """Return the positions of the nodes that were measured."""
         return np.flatnonzero(np.isfinite(self.whole.variance))
 
     @cached_property
     def measurements(self) -> Measurements:
-        """Released values with their distributions: discrete Gaussian where a number stands alone, else Gaussian."""
+        """Return the released values with their distributions: discrete Gaussian for a single number, else Gaussian."""
         whole, rows = self.whole, self.measured
         form = np.where(whole.variance[rows] == 0, 2, np.where(whole.alone[rows], 1, 0))
         kinds, which = np.unique(np.stack([form, whole.variance[rows]]), axis=1, return_inverse=True)
@@ -89,7 +89,9 @@ class MeasuredCell:
 
     @property
     def error(self) -> float:
-        """How far any probability can be off as combinations are taken for Gaussian: all nodes' errors together."""
+        """Return the largest error of any probability due to the Gaussian approximation of combinations: the sum over
+        all nodes.
+        """
         return float(min(self.whole.error[self.measured].sum(), 1.0))
 
 
@@ -109,15 +111,15 @@ def read(
     query: str | None = None,
     total: int | None = None,
 ) -> MeasuredCell:
-    """One cell of a state's noisy measurement files.
+    """Read one cell from a state's noisy measurement files.
 
     Parameters
     ----------
-    folder : that holds ``US_Person_PL_PROD`` or its like, or that folder itself.
+    folder : folder that contains ``US_Person_PL_PROD`` or a similar folder, or that folder itself.
     product, table : ``pl94`` with ``person`` or ``unit``, ``dhc`` with ``person``.
     state : two letters or FIPS code.
     cell : axis -> level, group of levels or a list of them; nothing for the total.
-    query : the only query to use; None combines, in each node, all that matter by least squares.
+    query : name of the only query to use; None combines, in each node, all that matter by least squares.
     total : public count of the cell in the whole state.
 
     Returns
@@ -131,7 +133,7 @@ def read(
 
     Notes
     -----
-    Files are read by batches of a row group; of what was measured a few sums a node are kept.
+    Files are read in batches per row group; only a few sums per node are kept.
     """
     histogram, number = products.product_of(product, table), products.state_number(state)
     masks = products.masks(histogram, dict(cell or {}))

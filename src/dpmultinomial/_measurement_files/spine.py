@@ -25,14 +25,14 @@ TOP = "whole state"
 
 @dataclass(frozen=True)
 class Spine:
-    """Nodes of one state, from the top down.
+    """Nodes of one state, from the root down.
 
     Parameters
     ----------
     levels : names of the levels, one per distance from the root.
     codes : geocodes of all nodes, level by level, each sorted; that of a root that no file has is ``State SS``.
-    parent : int64 (n,), position of each node's parent, -1 of the root.
-    starts : where each level starts, and the end.
+    parent : int64 (n,), position of each node's parent, -1 for the root.
+    starts : first position of each level, and the end.
     """
 
     levels: tuple[str, ...]
@@ -41,13 +41,13 @@ class Spine:
     starts: tuple[int, ...]
 
     def rows(self, level: str) -> Whole:
-        """Positions of the nodes of a level."""
+        """Return the positions of the nodes of a level."""
         depth = self.levels.index(level)
         return np.arange(self.starts[depth], self.starts[depth + 1])
 
     @cached_property
     def blocks(self) -> Texts | None:
-        """GEOIDs of the blocks, in the order of the last level; None where there are none."""
+        """GEOIDs of the blocks, in the order of the last level; None if there are none."""
         if self.levels[-1] != "Block":
             return None
         codes = self.codes[self.rows("Block")]
@@ -80,7 +80,7 @@ class Spine:
 
     @property
     def tabulated(self) -> tuple[str, ...]:
-        """Levels whose places can be named: those of the spine, and with blocks all tabulation geographies."""
+        """Levels whose places can be named: those of the spine and, if there are blocks, all tabulation geographies."""
         more = tuple(level for level in GEOID_DIGITS if level not in self.levels) if self.blocks is not None else ()
         return self.levels + more
 
@@ -104,14 +104,16 @@ class Spine:
         return found
 
     def _depth(self, level: str) -> int:
-        """Distance of a level from the root; for a level that the spine lacks, that of the first finer one."""
+        """Return the distance of a level from the root; for a level that the spine lacks, that of the first
+        finer one.
+        """
         if level in self.levels:
             return self.levels.index(level)
         finer = [name for name, digits in GEOID_DIGITS.items() if digits > GEOID_DIGITS[level] and name in self.levels]
         return min(map(self.levels.index, finer))
 
     def _covers(self, labels: Texts, depth: int) -> dict[str, list[int]]:
-        """Label of every block -> the largest nodes, not above `depth`, all of whose blocks have it."""
+        """Return label of every block -> the largest nodes, not above `depth`, all of whose blocks have that label."""
         names, numbers = np.unique(labels, return_inverse=True)
         least, most = np.full(len(self.codes), len(names)), np.full(len(self.codes), -1)
         least[self.starts[-2] :] = most[self.starts[-2] :] = numbers
@@ -128,17 +130,18 @@ class Spine:
 
 
 def spine_of(codes: Mapping[str, Texts], state: int) -> Spine:
-    """The nodes of a state from the codes in its files.
+    """Build the nodes of a state from the codes in its files.
 
     Parameters
     ----------
-    codes : level -> geocodes, from the state's level down; nodes that only their children's codes name are added.
+    codes : level -> geocodes, from the state's level down; nodes that occur only as parents in the codes of their
+        children are added.
     state : FIPS code.
 
     Raises
     ------
     ValueError
-        If codes are of another state, of a level differ in length, or are no longer than those above.
+        If codes belong to another state, differ in length within a level, or are not longer than those above.
     """
     levels = [level for level in codes if len(codes[level])]
     lengths: list[int] = []
@@ -176,6 +179,6 @@ def _county(code: str) -> str:
 
 
 def _cut(texts: Texts, first: int, end: int) -> Texts:
-    """Characters first .. end - 1 of strings of one length."""
+    """Return characters first .. end - 1 of strings of one length."""
     wide = np.ascontiguousarray(texts).view(np.uint32).reshape(len(texts), -1)
     return np.ascontiguousarray(wide[:, first:end]).view(f"<U{end - first}").ravel()

@@ -1,6 +1,6 @@
-"""What a released model says of itself: mechanism, parameters, cost, and how its noise was drawn.
+"""Card of a released model: mechanism, parameters, cost, and the source of its noise.
 
-Reading an exported model back: whatever stands in the dict, a model that predicts numbers or a plain error.
+An exported model is also read back here: any dict gives either a model that predicts numbers or a clear error.
 """
 
 import math
@@ -33,12 +33,12 @@ _ORDERS: Final = tuple(1 + 10 ** (k / 8) for k in range(-16, 41))
 def randomness(
     random_state: int | np.random.RandomState | np.random.Generator | None, rng: np.random.Generator | None
 ) -> tuple[np.random.Generator, str]:
-    """The Generator of a fit and where it came from, in words.
+    """Return the Generator of a fit and a description of its origin.
 
     Parameters
     ----------
-    random_state : as scikit-learn has it, or a Generator.
-    rng : a Generator that goes before it.
+    random_state : random state as in scikit-learn, or a Generator.
+    rng : Generator that takes precedence.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def randomness(
     Raises
     ------
     ValueError, TypeError
-        If either is something else.
+        If either argument is something else.
     """
     if rng is not None:
         return _checks.generator(rng), "a generator of the caller"
@@ -63,18 +63,18 @@ def randomness(
 
 
 def open_card(model: str, releases: int, smoothing: float) -> Card:
-    """The card of a model without privacy.
+    """Return the card of a model without privacy.
 
     Parameters
     ----------
-    model : its name.
-    releases : histograms it holds.
-    smoothing : added to every count.
+    model : name of the model.
+    releases : number of histograms in the model.
+    smoothing : number added to every count.
 
     Returns
     -------
     dict
-        JSON-able.
+        Values for JSON.
     """
     return {
         "model": model,
@@ -88,23 +88,23 @@ def open_card(model: str, releases: int, smoothing: float) -> Card:
 
 
 def card(model: str, noise: Noise, *, epsilon: float, order: float, releases: int, floor: float, random: str) -> Card:
-    """The card of a private model.
+    """Return the card of a private model.
 
     Parameters
     ----------
-    model : its name.
-    noise : of one release.
+    model : name of the model.
+    noise : noise of one release.
     epsilon, order : Rényi budget of the whole model.
-    releases : histograms that one record touches.
-    floor : under noisy counts.
-    random : where the noise came from.
+    releases : number of histograms that one record changes.
+    floor : smallest value of noisy counts.
+    random : origin of the noise.
 
     Returns
     -------
     dict
-        JSON-able. `epsilon_exact` is the exact Rényi cost of the whole at `order`; `delta_of_one_release` the exact
-        delta of one release at `delta_epsilon` = epsilon; `epsilon_hat` an upper bound of the whole model's epsilon
-        at `delta` by the best of many Rényi orders, exact where `epsilon_hat_exact` says so.
+        Values for JSON. `epsilon_exact` is the exact Rényi cost of the whole model at `order`; `delta_of_one_release`
+        the exact delta of one release at `delta_epsilon` = epsilon; `epsilon_hat` an upper bound of the whole model's
+        epsilon at `delta` by the best of many Rényi orders, exact where `epsilon_hat_exact` says so.
     """
     scale, alpha = float(noise.scale[0]), float(noise.alpha[0])
     mechanism = _mechanism(noise.law, scale, alpha)
@@ -138,7 +138,7 @@ def _mechanism(law: str, scale: float, alpha: float) -> claims.Mechanism:
 
 
 def _approximate(mechanism: claims.Mechanism, releases: int) -> tuple[float, bool]:
-    """Least epsilon_hat at `DELTA` that is known for all releases together, and whether it is exact."""
+    """Return the smallest known epsilon_hat at `DELTA` for all releases together, and whether it is exact."""
     costs = {o: releases * claims.exact_renyi(mechanism, order=o) for o in _ORDERS}
     finite = {o: e for o, e in costs.items() if np.isfinite(e)}
     if isinstance(mechanism, Gaussian):
@@ -151,7 +151,9 @@ def _approximate(mechanism: claims.Mechanism, releases: int) -> tuple[float, boo
 
 
 def _gaussian_epsilon(mechanism: Gaussian, releases: int) -> float:
-    """Releases with the same noise are one Gaussian whose squared shift is summed; bisection on its exact delta."""
+    """Return the epsilon of releases with the same Gaussian noise: they are one Gaussian with the squared shifts
+    summed; by bisection on the exact delta.
+    """
     low, high = 0.0, 1.0
     while float(mechanism.delta(high, l2_squared=2.0 * releases)) > DELTA:
         high *= 2
@@ -162,20 +164,20 @@ def _gaussian_epsilon(mechanism: Gaussian, releases: int) -> float:
     return high
 
 
-LEAST = -1e290  # a log probability: sums over all columns stay finite
-_WHOLE = 1e-6  # what probabilities may lack of 1
+LEAST = -1e290  # smallest log probability: sums over all columns stay finite
+_WHOLE = 1e-6  # tolerance for the sum of probabilities
 _FEW = 80  # characters of a value that are shown
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What every exported model has.
+    """Common parts of every exported model.
 
     Parameters
     ----------
-    names : of the columns, None where they have none.
-    supports : of the columns.
-    card : what the model says of itself.
+    names : names of the columns, None if they have none.
+    supports : supports of the columns.
+    card : card of the model.
     """
 
     names: list[str | None]
@@ -184,18 +186,18 @@ class Exported:
 
     @property
     def mechanism(self) -> str:
-        """Mechanism of the card."""
+        """Mechanism stated in the card."""
         return str(self.card["mechanism"])
 
 
 def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -> Exported:
-    """Check the format of an exported model and take its common parts.
+    """Check the format of an exported model and return its common parts.
 
     Parameters
     ----------
-    exported : what ``export`` gave.
-    expected : its format.
-    keys : what else it must hold.
+    exported : result of ``export``.
+    expected : expected format.
+    keys : further required keys.
 
     Returns
     -------
@@ -204,7 +206,7 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
     Raises
     ------
     ValueError, TypeError
-        If it is no such dict, a column is not described as ``export`` does, or the card has no known mechanism.
+        If it is not such a dict, a column is not described as in ``export``, or the card has no known mechanism.
     """
     if not isinstance(exported, Mapping):
         raise TypeError(f"exported must be a dict, got {type(exported).__name__}")
@@ -224,12 +226,12 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
 
 
 def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Log probabilities of a stated shape.
+    """Return log probabilities of a stated shape.
 
     Parameters
     ----------
-    name : for errors.
-    values : lists of lists of numbers, as JSON has them.
+    name : name for errors.
+    values : lists of lists of numbers, as in JSON.
     shape : (n,) or (n, m).
 
     Returns
@@ -258,9 +260,9 @@ def add_up(name: str, probabilities: NDArray[np.float64], axis: int) -> None:
 
     Parameters
     ----------
-    name : for errors.
-    probabilities : of a table.
-    axis : over which they add up.
+    name : name for errors.
+    probabilities : probabilities of a table.
+    axis : axis along which they add up.
     """
     sums = np.atleast_1d(probabilities.sum(axis=axis))
     wrong = np.flatnonzero(np.abs(sums - 1) > _WHOLE)
@@ -269,11 +271,11 @@ def add_up(name: str, probabilities: NDArray[np.float64], axis: int) -> None:
 
 
 def texts(name: str, values: object) -> list[str]:
-    """Distinct strings; TypeError or ValueError for anything else.
+    """Return distinct strings; TypeError or ValueError for anything else.
 
     Parameters
     ----------
-    name : for errors.
+    name : name for errors.
     values : a list.
     """
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):

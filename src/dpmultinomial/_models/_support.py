@@ -1,10 +1,12 @@
-"""Which categories a column can have: public levels and bounds of the caller, or what the data hold, said in a warning.
+"""Categories of a column: public levels and bounds given by the caller, or categories taken from the data, with a
+warning.
 
-Budget covers counts, not the set of categories: a support that depends on the records tells something about them.
+The budget covers counts, not the set of categories: a support that depends on the records reveals information about
+them.
 
-A table of records read column by column: numbers, truth values or text, with clear refusals.
+A table of records is read column by column: numbers, truth values or text, with clear errors.
 
-What the estimators share: reading X and y by scikit-learn's conventions, and how their columns are described.
+The estimators share the reading of X and y by scikit-learn's conventions, and the description of their columns.
 """
 
 import math
@@ -29,10 +31,10 @@ class Column:
 
     Parameters
     ----------
-    name : its name, or its number as text.
+    name : name of the column, or its number as a string.
     kind : ``"number"``, ``"truth"`` (numbers 0 and 1) or ``"text"``.
     values : float64 (n,) of numbers and truth values, objects (n,) of text.
-    declared : the categories of a pandas categorical column, else empty.
+    declared : categories of a pandas categorical column, else empty.
     """
 
     name: str
@@ -42,7 +44,7 @@ class Column:
 
 
 def read_columns(X: pd.DataFrame | ArrayLike) -> list[Column]:
-    """Columns of a data frame or of a two-dimensional array of numbers, truth values or text.
+    """Read the columns of a data frame or of a two-dimensional array of numbers, truth values or text.
 
     Parameters
     ----------
@@ -108,11 +110,11 @@ def _finite_values(name: str, values: NDArray[np.generic]) -> NDArray[np.float64
 
 Scalar = str | float | int | bool
 MANY: Final = 30  # distinct values above which a numeric column without levels is binned
-_NAMED: Final = 8  # columns that a warning names
+_NAMED: Final = 8  # columns listed in a warning
 
 
 class SupportFromData(UserWarning):
-    """Levels, bounds or classes were taken from the records; they are not private."""
+    """Warning that levels, bounds or classes were taken from the records; they are not private."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,8 @@ class Levels:
 
     Parameters
     ----------
-    values : the categories in order, all text or all numbers.
-    public : whether they were known without the data.
+    values : Number of categories.
+    public : Return category numbers (n,) of a column's values, -1 for other values.
     """
 
     values: tuple[Scalar, ...]
@@ -142,7 +144,7 @@ class Levels:
         return np.asarray(known.get_indexer(pd.Index(column.values)), dtype=np.int32)
 
     def card(self) -> dict[str, object]:
-        """JSON-able description."""
+        """Return a description as values for JSON."""
         return {"kind": "levels", "values": list(self.values), "public": self.public}
 
 
@@ -168,7 +170,7 @@ class Bins:
         return self.bins
 
     def codes(self, column: Column) -> NDArray[np.int32]:
-        """Interval numbers (n,) of a column's values; -1 for text."""
+        """Return interval numbers (n,) of a column's values; -1 for text."""
         if column.kind == "text":
             return np.full(len(column.values), -1, dtype=np.int32)
         values = np.clip(np.asarray(column.values, dtype=float), self.lower, self.upper)
@@ -176,7 +178,7 @@ class Bins:
         return np.asarray(np.minimum(share * self.bins, self.bins - 1), dtype=np.int32)
 
     def card(self) -> dict[str, object]:
-        """JSON-able description."""
+        """Return a description as values for JSON."""
         return {"kind": "bins", "lower": self.lower, "upper": self.upper, "bins": self.bins, "public": self.public}
 
 
@@ -186,11 +188,11 @@ Bounds = tuple[float, float]
 
 
 def from_card(card: Mapping[str, object]) -> Support:
-    """The support that `Levels.card` or `Bins.card` described.
+    """Return the support that `Levels.card` or `Bins.card` described.
 
     Parameters
     ----------
-    card : a dict as those return, e.g. read from JSON.
+    card : a dict as returned by these methods, e.g. read from JSON.
 
     Returns
     -------
@@ -222,25 +224,25 @@ def learn(
     bounds: Mapping[Key, Bounds] | Bounds | None,
     bins: int,
 ) -> tuple[Support, ...]:
-    """Supports of all columns.
+    """Determine the supports of all columns.
 
     Parameters
     ----------
-    columns : as `columns.read` gives them.
+    columns : columns returned by `read_columns`.
     levels : column name or number -> all values it can have. Truth values need none.
-    bounds : column name or number -> (lower, upper) of a numeric column, or one pair for all that have no levels.
-    bins : intervals of a bounded column.
+    bounds : column name or number -> (lower, upper) of a numeric column, or one pair for all columns without levels.
+    bins : number of intervals of a bounded column.
 
     Returns
     -------
     tuple of Levels or Bins
-        One per column. A text column without levels takes its distinct values; a numeric one takes them where they are
-        whole and no more than 30, else bounds from its least to its largest value; neither is public then.
+        One per column. A text column without levels takes its distinct values; a numeric one takes them if they are
+        integers and at most 30, else bounds from its smallest to its largest value; neither is then public.
 
     Raises
     ------
     ValueError, TypeError
-        For unknown columns, repeated levels, bounds that are no interval or belong to text, and a value of a record
+        For unknown columns, repeated levels, bounds that are not an interval or belong to text, and a value of a record
         that is not among its column's levels.
     """
     _checks.whole("bins", bins, least=2)
@@ -260,16 +262,16 @@ def learn(
 
 
 def warn_of_data(columns: Sequence[Column], supports: Sequence[Support], *, classes: bool = True) -> None:
-    """One `SupportFromData` warning that names what was taken from the records.
+    """Issue one `SupportFromData` warning that names what was taken from the records.
 
     Parameters
     ----------
-    columns, supports : of the records.
+    columns, supports : columns of the records, and their supports.
     classes : whether the classes are public.
 
     Returns
     -------
-    None; nothing is said where nothing was taken from the records.
+    None; there is no warning if nothing was taken from the records.
     """
     names = [c.name for c, s in zip(columns, supports, strict=True) if not s.public]
     what = ["the classes"] if not classes else []
@@ -285,11 +287,11 @@ def warn_of_data(columns: Sequence[Column], supports: Sequence[Support], *, clas
 
 
 def plain(name: str, values: Sequence[Scalar] | NDArray[np.generic]) -> tuple[Scalar, ...]:
-    """Distinct text or finite numbers as plain Python values.
+    """Return distinct strings or finite numbers as plain Python values.
 
     Parameters
     ----------
-    name : of the argument, for the error.
+    name : name of the argument, for the error.
     values : at least one.
 
     Returns
@@ -300,7 +302,7 @@ def plain(name: str, values: Sequence[Scalar] | NDArray[np.generic]) -> tuple[Sc
     Raises
     ------
     ValueError, TypeError
-        If a value is neither, they are mixed, or one occurs twice.
+        If a value is neither, the values are mixed, or one occurs twice.
     """
     if isinstance(values, str) or not hasattr(values, "__len__"):
         raise TypeError(f"{name} must be a list of values, got {values!r}")
@@ -370,7 +372,7 @@ def read_records(
     *,
     reset: bool = True,
 ) -> tuple[list[Column], NDArray[np.generic]]:
-    """Columns of X and the labels; names and number of columns are kept or compared on `estimator`.
+    """Return the columns of X and the labels; names and number of columns are stored or compared on `estimator`.
 
     Parameters
     ----------
@@ -387,7 +389,7 @@ def read_records(
     Raises
     ------
     ValueError, TypeError
-        As `columns.read`, and for other columns than those of ``fit``.
+        As `read_columns`, and for other columns than those of ``fit``.
     """
     framed = isinstance(X, pd.DataFrame)
     supervised = not isinstance(y, str)
@@ -405,19 +407,19 @@ def read_records(
 
 
 def column(name: str, values: ArrayLike) -> Column:
-    """One column of values."""
+    """Build one column from its values."""
     return read_columns(pd.DataFrame({name: np.asarray(values)}))[0]
 
 
 def described(estimator: BaseEstimator, supports: Sequence[Support]) -> list[dict[str, object]]:
-    """Name and support of every column of a fitted estimator, JSON-able."""
+    """Return name and support of every column of a fitted estimator, as values for JSON."""
     names = getattr(estimator, "feature_names_in_", None)
     listed = [None] * len(supports) if names is None else [str(n) for n in names]
     return [{"name": name, **s.card()} for name, s in zip(listed, supports, strict=True)]
 
 
 def name_columns(estimator: BaseEstimator, names: Sequence[str | None]) -> None:
-    """Number and names of the columns, as ``fit`` leaves them."""
+    """Set the number and names of the columns, as after ``fit``."""
     estimator.n_features_in_ = len(names)
     if None not in names:
         estimator.feature_names_in_ = np.array(names, dtype=object)

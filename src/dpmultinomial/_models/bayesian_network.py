@@ -1,6 +1,6 @@
 """Discrete Bayesian networks: private parameters and test log-likelihood (Ponnoprat 2022, section 5.2).
 
-Counts of a discrete Bayesian network: its graph, the layout of every node's table, and the tables themselves.
+The module counts a discrete Bayesian network: its graph, the layout of every node's table, and the tables themselves.
 
 Each node is one release: a record lies in one configuration of its parents and in one category, so a replaced record
 changes a node's counts by one in two cells, as in a single histogram (methods of Ponnoprat, 2022, in the
@@ -20,16 +20,16 @@ from . import calibrated_noise, private_blocks
 from .calibrated_noise import Noise
 
 SUPPORTS = ("public", "observed")
-LARGEST_TABLE = 20_000_000  # cells of one node
+LARGEST_TABLE = 20_000_000  # largest number of cells of one node
 
 
 def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "nx.DiGraph[str]":
-    """The network as a directed graph.
+    """Return the network as a directed graph.
 
     Parameters
     ----------
     parents : node -> its parents; every parent is a node as well.
-    columns : names that nodes may have.
+    columns : allowed names of nodes.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "n
     Raises
     ------
     ValueError
-        For an unknown node, a parent that is not a node, or a cycle (which is shown).
+        For an unknown node, a parent that is not a node, or a cycle (which the message shows).
     """
     for node, above in parents.items():
         if node not in columns:
@@ -56,14 +56,14 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "n
 
 @dataclass(frozen=True, kw_only=True)
 class NodeLayout:
-    """Where one node's table has its cells, in the layout of `private_blocks`; it holds no counts.
+    """Layout of one node's table in the form of `private_blocks`; it contains no counts.
 
     Parameters
     ----------
-    node, parents : names.
-    starts : int64 (configurations + 1,), the first cell of every parent configuration's histogram.
-    index : int64, configuration * categories + category -> cell, or -1 where there is none.
-    strides : int64, one per parent: what its category adds to that number.
+    node, parents : name of the node, and names of its parents.
+    starts : int64 (configurations + 1,), first cell of the histogram of every parent configuration.
+    index : int64, configuration * categories + category -> cell, or -1 if there is none.
+    strides : int64, one per parent: contribution of its category to the configuration number.
     """
 
     node: str
@@ -73,17 +73,17 @@ class NodeLayout:
     strides: NDArray[np.int64]
 
     def cells(self, own: NDArray[np.int32], above: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Cell of every record.
+        """Return the cell of every record.
 
         Parameters
         ----------
-        own : (n,) categories of the node.
-        above : (n, parents) categories of its parents; -1 is unseen.
+        own : categories of the node, (n,).
+        above : categories of its parents, (n, parents); -1 is unseen.
 
         Returns
         -------
         int64 (n,)
-            -1 where the release has no cell.
+            -1 if the release has no cell.
         """
         seen = (own >= 0) & (above >= 0).all(axis=1)
         place = np.where(seen, own + above @ self.strides if above.shape[1] else own, 0)
@@ -103,7 +103,7 @@ class NodeCounts(NodeLayout):
     counts: NDArray[np.float64]
 
     def layout(self) -> NodeLayout:
-        """The same without counts."""
+        """Return the same layout without counts."""
         return NodeLayout(
             node=self.node, parents=self.parents, starts=self.starts, index=self.index, strides=self.strides
         )
@@ -125,7 +125,7 @@ def count(
     columns, sizes : names and numbers of categories of the columns.
     parents : the network.
     support : ``"public"`` has a cell for each possible (configuration, category) pair. ``"observed"`` has one only for
-        pairs that occur in training: what is released then shows which pairs occur, so it has no privacy guarantee.
+        pairs that occur in training: the release then shows which pairs occur, so it has no privacy guarantee.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def count(
     Raises
     ------
     ValueError
-        As in `graph`, for an unknown word, and for a table of more than 20 million cells.
+        As in `graph`, for an unknown string, and for a table of more than 20 million cells.
     """
     _checks.one_of("support", support, SUPPORTS)
     graph(parents, columns=columns)
@@ -198,9 +198,9 @@ def release(
 
     Parameters
     ----------
-    nodes : as `count` gives them.
-    noise : the share of one node, one entry per release.
-    floor, smoothing : under noisy counts, as in `calibrated_noise.floors`.
+    nodes : result of `count`.
+    noise : noise of one node, one entry per release.
+    floor, smoothing : smallest value of noisy counts, as in `calibrated_noise.floors`.
     rng : numpy Generator.
 
     Returns
@@ -218,11 +218,11 @@ def release(
 
 
 def smoothed(nodes: Sequence[NodeCounts], smoothing: float) -> list[NDArray[np.float64]]:
-    """The non-private parameters: counts plus `smoothing`.
+    """Return the non-private parameters: counts plus `smoothing`.
 
     Parameters
     ----------
-    nodes : as `count` gives them.
+    nodes : result of `count`.
     smoothing : > 0.
 
     Returns
@@ -245,15 +245,16 @@ def log_likelihoods(
     *,
     columns: Sequence[str],
 ) -> tuple[NDArray[np.float64], float]:
-    """Log-likelihood of test records under every release, and the share of (record, node) terms it counts.
+    """Return the log-likelihood of test records under every release, and the fraction of (record, node) terms it
+    includes.
 
-    A term whose cell the release does not have is dropped; with public support there is none.
+    A term whose cell is missing in the release is dropped; with public support there is none.
 
     Parameters
     ----------
     parameters, nodes : log parameters and layout of every node.
     categories : int32 (n, columns).
-    columns : their names.
+    columns : names of the columns.
 
     Returns
     -------
@@ -271,11 +272,11 @@ def log_likelihoods(
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """A fitted network.
+    """A fitted Bayesian network.
 
     Parameters
     ----------
-    columns : names of the columns of the records it reads.
+    columns : names of the columns of the records.
     nodes : layout of every node's table, without counts.
     parameters : float64 (1, cells) log parameters of every node.
     """
@@ -285,11 +286,11 @@ class Network:
     parameters: list[NDArray[np.float64]]
 
     def table(self, node: str) -> NDArray[np.float64]:
-        """Pr[category | parents] of a node.
+        """Return Pr[category | parents] of a node.
 
         Parameters
         ----------
-        node : its name.
+        node : name of the node.
 
         Returns
         -------
@@ -325,21 +326,21 @@ def fit(
     smoothing: float = 1.0,
     rng: np.random.Generator | None = None,
 ) -> Network:
-    """One network, private or not, with a cell for every possible pair of configuration and category.
+    """Fit one network, private or not, with a cell for every possible pair of configuration and category.
 
     Parameters
     ----------
     categories, columns, sizes, parents : as in `count`.
     mechanism : ``"dirichlet"``, ``"gaussian"``, ``"laplace"``, or ``"none"`` for counts plus `smoothing`.
     epsilon, order : Rényi budget of the whole network; each node gets an equal part.
-    floor : least noisy count, a number > 0 or ``"sigma"``; never below `smoothing`.
+    floor : smallest noisy count, a number > 0 or ``"sigma"``; never below `smoothing`.
     smoothing : > 0, also added to every count without privacy.
     rng : numpy Generator, for private fits.
 
     Returns
     -------
     Network
-        Parameters alone, no counts.
+        The network contains parameters only, no counts.
 
     Raises
     ------
@@ -358,12 +359,12 @@ def fit(
 
 
 def log_likelihood(network: Network, categories: NDArray[np.int32]) -> float:
-    """Log-likelihood of records under a fitted network.
+    """Return the log-likelihood of records under a fitted network.
 
     Parameters
     ----------
-    network : as `fit` gives it.
-    categories : int32 (n, columns); unseen values (-1) say nothing.
+    network : result of `fit`.
+    categories : int32 (n, columns); unseen values (-1) are skipped.
 
     Returns
     -------

@@ -1,4 +1,6 @@
-"""How one budget becomes noise: the three mechanisms of the experiments, in the form `private_blocks` takes."""
+"""Calibration of noise to a budget: the three mechanisms of the experiments, in the form that
+`private_blocks` takes.
+"""
 
 from dataclasses import dataclass
 
@@ -17,13 +19,13 @@ LAPLACE_CELLS = {"one cell": (2.0, 1), "exact": (2.0, 2)}
 
 @dataclass(frozen=True)
 class Noise:
-    """A distribution of `private_blocks` with its parameters, one entry per release.
+    """A noise distribution of `private_blocks` with its parameters, one entry per release.
 
     Parameters
     ----------
     law : ``"dirichlet"``, ``"gaussian"`` or ``"laplace"``.
     scale : r of the Dirichlet, standard deviation or Laplace scale of the noise; float64 (releases,), > 0.
-    alpha : of the Dirichlet, float64 (releases,); not used by additive noise.
+    alpha : parameter of the Dirichlet, float64 (releases,); not used by additive noise.
     """
 
     law: str
@@ -35,7 +37,7 @@ class Noise:
         return self.scale * float({"dirichlet": 0.0, "gaussian": 1.0, "laplace": np.sqrt(2.0)}[self.law])
 
     def repeated(self, times: int) -> "Noise":
-        """Every release `times` times, one after the other.
+        """Return every release `times` times, consecutively.
 
         Parameters
         ----------
@@ -55,7 +57,7 @@ class Noise:
 def calibrated(
     mechanism: str, epsilons: ArrayLike, *, order: float, laplace: str = "exact", exact: bool = False
 ) -> Noise:
-    """Noise with which one release of disjoint histograms is (order, epsilon)-RDP for each epsilon.
+    """Return the noise with which one release of disjoint histograms is (order, epsilon)-RDP for each epsilon.
 
     Parameters
     ----------
@@ -69,12 +71,12 @@ def calibrated(
     Returns
     -------
     Noise
-        One entry a budget; under 1 ms each.
+        One entry per budget; under 1 ms each.
 
     Raises
     ------
     ValueError, TypeError
-        For an unknown word, or a budget or order outside its range.
+        For an unknown string, or a budget or order outside its range.
     """
     _checks.one_of("mechanism", mechanism, MECHANISMS)
     _checks.one_of("laplace", laplace, tuple(LAPLACE_CELLS))
@@ -92,14 +94,14 @@ def calibrated(
 
 
 def floors(rule: float | str, noise: Noise, *, smoothing: float = 0.0) -> Array:
-    """Floors under noisy counts, one per release.
+    """Return the smallest allowed noisy counts (floors), one per release.
 
     Parameters
     ----------
     rule : a number > 0, or ``"sigma"``, the noise's public standard deviation.
-    noise : the releases.
-    smoothing : the floor never falls below it. The paper's variants have 0: their floor then goes to 0 with the noise,
-        and an empty cell makes one category impossible.
+    noise : noise of the releases.
+    smoothing : lower limit of the floor. The paper's variants have 0: their floor then goes to 0 with the noise, and an
+        empty cell makes one category impossible.
 
     Returns
     -------
@@ -108,7 +110,7 @@ def floors(rule: float | str, noise: Noise, *, smoothing: float = 0.0) -> Array:
     Raises
     ------
     ValueError, TypeError
-        If `rule` is neither, or `smoothing` is negative or no number.
+        If `rule` is neither, or `smoothing` is negative or not a number.
     """
     if _checks.number("smoothing", smoothing) < 0:
         raise ValueError(f"smoothing must be >= 0, got {smoothing}")

@@ -1,6 +1,6 @@
 """Check a claimed guarantee against the exact cost of the mechanism under replace-one neighbours.
 
-A claim is right when the exact worst case does not exceed it; `slack` = claimed/exact says how much noise is wasted.
+A claim is valid if the exact worst case does not exceed it; `slack` = claimed/exact measures how much noise is wasted.
 """
 
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ class Audit:
 
     Parameters
     ----------
-    claimed : what was claimed.
-    exact : the exact worst case, in the same unit.
+    claimed : claimed cost.
+    exact : exact worst case, in the same unit.
     """
 
     claimed: float
@@ -29,12 +29,12 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        """Return whether the claim covers the exact cost (1e-9 relative is left to rounding)."""
+        """Return whether the claimed cost covers the exact cost (with a relative tolerance of 1e-9 for rounding)."""
         return self.exact <= self.claimed * (1 + 1e-9)
 
     @property
     def slack(self) -> float:
-        """claimed/exact: 1 is tight, below 1 the claim is false; ``inf`` where nothing is spent."""
+        """claimed/exact: 1 is tight, below 1 the claim is false; ``inf`` if the cost is 0."""
         return self.claimed / self.exact if self.exact > 0 else float("inf")
 
     def __repr__(self) -> str:
@@ -43,19 +43,19 @@ class Audit:
 
 
 def audit(mechanism: Mechanism, *, epsilon: float, delta: float | None = None, order: float | None = None) -> Audit:
-    """Hold a claimed guarantee of one release against its exact cost when one record is replaced.
+    """Compare a claimed guarantee of one release with its exact cost when one record is replaced.
 
     Parameters
     ----------
     mechanism : `Dirichlet`, `Gaussian` or `Laplace`; the last two add noise to every cell of a histogram.
-    epsilon : of the claim, > 0.
+    epsilon : claimed epsilon, > 0.
     delta : in (0, 1): the claim is (epsilon, delta)-differential privacy.
     order : >= 1: the claim is Rényi differential privacy of this order.
 
     Returns
     -------
     Audit
-        ``.holds``, and ``.slack``, claimed over exact; in units of delta, or of the Rényi epsilon.
+        Result with ``.holds``, and ``.slack``, claimed over exact; in units of delta, or of the Rényi epsilon.
 
     Raises
     ------
@@ -77,12 +77,12 @@ def audit(mechanism: Mechanism, *, epsilon: float, delta: float | None = None, o
 
 
 def renyi_claim(mechanism: Mechanism, *, order: float, epsilon: float) -> Audit:
-    """Is one release of `mechanism` (order, epsilon)-RDP when one record is replaced?
+    """Check whether one release of `mechanism` is (order, epsilon)-RDP when one record is replaced.
 
     Parameters
     ----------
     mechanism : `Dirichlet`, `Gaussian` or `Laplace`; the last two add noise to every cell of the histogram.
-    order, epsilon : the claim; order >= 1, epsilon > 0.
+    order, epsilon : claimed guarantee; order >= 1, epsilon > 0.
 
     Returns
     -------
@@ -98,12 +98,12 @@ def renyi_claim(mechanism: Mechanism, *, order: float, epsilon: float) -> Audit:
 
 
 def dp_claim(mechanism: Mechanism, *, epsilon: float, delta: float) -> Audit:
-    """Is one release of `mechanism` (epsilon, delta)-DP when one record is replaced?
+    """Check whether one release of `mechanism` is (epsilon, delta)-DP when one record is replaced.
 
     Parameters
     ----------
     mechanism : as in `renyi_claim`.
-    epsilon, delta : the claim; epsilon >= 0, delta > 0.
+    epsilon, delta : claimed guarantee; epsilon >= 0, delta > 0.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def dp_claim(mechanism: Mechanism, *, epsilon: float, delta: float) -> Audit:
 
 
 def exact_renyi(mechanism: Mechanism, *, order: float) -> float:
-    """Largest Rényi divergence over replace-one neighbours.
+    """Return the largest Rényi divergence over replace-one neighbours.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def exact_renyi(mechanism: Mechanism, *, order: float) -> float:
     Returns
     -------
     float
-        ``inf`` where the divergence has no bound.
+        ``inf`` if the divergence is unbounded.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def exact_renyi(mechanism: Mechanism, *, order: float) -> float:
 
 
 def exact_delta(mechanism: Mechanism, *, epsilon: float) -> float:
-    """Smallest delta at `epsilon` over replace-one neighbours.
+    """Return the smallest delta at `epsilon` over replace-one neighbours.
 
     Parameters
     ----------

@@ -1,10 +1,11 @@
-"""A data set as integers: every column coded by its sorted distinct values, the values kept beside.
+"""A data set as integers: every column is coded by its sorted distinct values, and the values are stored separately.
 
-Numeric columns to categories by quantile bins, ties kept apart, learnt from the training records alone.
+Numeric columns are converted to categories by quantile bins, with tied values kept separate, learnt from the training
+records only.
 
-A numeric column with more than `many` distinct training values is binned: its most frequent values become categories of
-their own while the i-th of them has more than n/3^i records, and what remains goes to quantile bins if it still has
-more than `many` distinct values. Without the first step tied quantiles would merge (a column that is mostly 0 would
+A numeric column with more than `many` distinct training values is binned: its most frequent values become separate
+categories while the i-th of them has more than n/3^i records, and the remaining values go to quantile bins if there are
+still more than `many` distinct ones. Without the first step tied quantiles would merge (a column that is mostly 0 would
 keep one bin). Edges come from the training data and are not covered by any privacy budget.
 """
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from .. import _checks
 
 MISSING = ("refuse", "category")
-FEW = 5  # records of a class below which `examine` speaks of it
+FEW = 5  # size of a class below which `examine` reports it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class CodedTable:
 
     Parameters
     ----------
-    name : of the data set.
+    name : name of the data set.
     columns : names of the columns, the target last.
     codes : int32 (records, columns); entry c of column k stands for levels[k][c].
     levels : the distinct values of every column in increasing order; float64 where `numeric`, else text.
@@ -56,7 +57,7 @@ class CodedTable:
         return len(self.levels[-1])
 
     def rounded(self, columns: Sequence[str]) -> "CodedTable":
-        """The same records with some numeric columns rounded half up to integers."""
+        """Return the same records with some numeric columns rounded half up to integers."""
         codes, levels = self.codes.copy(), list(self.levels)
         for name in columns:
             k = self.columns.index(name)
@@ -73,10 +74,11 @@ def encode(
     Parameters
     ----------
     frame : one row per record; an empty cell of a column that is not numeric is a category.
-    name : of the data set.
-    target : its column to predict.
+    name : name of the data set.
+    target : column to predict.
     numeric : columns whose values are numbers.
-    missing : of numeric columns: ``"refuse"`` them, or make them a ``"category"`` of their own (a level NaN, the last).
+    missing : treatment of missing values in numeric columns: ``"refuse"`` rejects them, ``"category"`` gives them a
+        separate category (a level NaN, the last).
 
     Returns
     -------
@@ -113,13 +115,13 @@ def encode(
 
 @dataclass(frozen=True)
 class Finding:
-    """What is unusual about a column, and what follows from it.
+    """Unusual property of a column, and its consequence.
 
     Parameters
     ----------
-    column : its name.
+    column : name of the column.
     kind : ``"identifier"``, ``"constant"``, ``"missing"`` or ``"rare class"``.
-    text : in words.
+    text : description.
     """
 
     column: str
@@ -128,17 +130,17 @@ class Finding:
 
 
 def examine(table: CodedTable) -> list[Finding]:
-    """Columns of a table that waste budget or cannot be learnt from.
+    """Find columns of a table that waste budget or from which nothing can be learnt.
 
     Parameters
     ----------
-    table : as `encode` gives it.
+    table : result of `encode`.
 
     Returns
     -------
     list of Finding
         Identifiers (a string column with more levels than half of its records), constant columns, missing cells, and
-        classes with fewer than 5 records. What it says depends on the records: it is for their holder alone.
+        classes with fewer than 5 records. The findings depend on the records: they are only for the holder of the data.
     """
     found = []
     for k, (name, levels) in enumerate(zip(table.columns, table.levels, strict=True)):
@@ -198,7 +200,9 @@ class Binning:
     sizes: tuple[int, ...]
 
     def apply(self, codes: NDArray[np.int32], *, to: str = "train") -> NDArray[np.int32]:
-        """Categories int32 (n, columns) of table codes; ``to="test"`` for records that were not used to learn."""
+        """Return categories int32 (n, columns) of table codes; ``to="test"`` for records that were not used
+        to learn.
+        """
         maps = self.train if _checks.one_of("to", to, ("train", "test")) == "train" else self.test
         return np.column_stack([m[codes[:, k]] for k, m in enumerate(maps)]).astype(np.int32)
 
@@ -218,23 +222,23 @@ def learn(
     ----------
     table : all records.
     rows : indices of the training records.
-    bins : quantile bins of a binned column.
+    bins : number of quantile bins of a binned column.
     many : distinct values above which a numeric column is binned.
-    match : ``"nearest"`` puts every value of a binned column into a bin. ``"exact"`` emulates the published protocol:
-        a test value counts only if that very value occurs in training, and the lowest bin is lost in testing.
-    public_levels : True also makes a category of each level that training does not hold; the set of categories then
-        tells nothing about the training records. False leaves such levels `UNSEEN`, except those of the target: a class
-        that is rare may have no training record and still be asked for.
+    match : ``"nearest"`` puts every value of a binned column into a bin. ``"exact"`` emulates the published protocol: a
+        test value counts only if the same value occurs in training, and the lowest bin is lost in testing.
+    public_levels : True also makes a category of each level without training records; the set of categories then
+        reveals nothing about the training records. False leaves such levels `UNSEEN`, except those of the target: a
+        rare class may have no training record and still be requested.
 
     Returns
     -------
     Binning
-        Missing numbers, where the table has them, are a category of their own, the last one.
+        Missing numbers, if the table has any, are a separate category, the last one.
 
     Raises
     ------
     ValueError, TypeError
-        For an unknown word or fewer than 2 bins.
+        For an unknown string or fewer than 2 bins.
     """
     _checks.one_of("match", match, MATCHES)
     _checks.whole("bins", bins, least=2)
@@ -255,7 +259,7 @@ def learn(
 def _with_missing(
     levels: NDArray[np.float64], counts: NDArray[np.int64], bins: int, many: int, match: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """`_binned` of the numbers; a last level that is missing gets the category after them."""
+    """Apply `_binned` to the numbers; a missing last level gets the category after them."""
     if not np.isnan(levels[-1]):
         return _binned(levels, counts, bins, many, match)
     train, test = _binned(levels[:-1], counts[:-1], bins, many, match)
@@ -264,7 +268,7 @@ def _with_missing(
 
 
 def _number(kept: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """0, 1, .. for the kept entries in order, `UNSEEN` for the others."""
+    """Number the kept entries 0, 1, .. in order; the others are `UNSEEN`."""
     return np.where(kept, np.cumsum(kept) - 1, UNSEEN)
 
 
@@ -280,7 +284,7 @@ def _binned(
     edges = np.unique(np.quantile(repeated, np.linspace(0, 1, bins + 1)))
     inner = edges[1:-1]
     first = np.count_nonzero(own)
-    bin_of = np.searchsorted(inner, levels, side="left")  # (a, b] as pandas cuts
+    bin_of = np.searchsorted(inner, levels, side="left")  # intervals (a, b] as in pandas
     nearest = np.where(own, _number(own), first + bin_of)
     if match == "nearest":
         return _compact(nearest, counts)
@@ -289,7 +293,7 @@ def _binned(
 
 
 def _frequent(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Levels that become categories of their own."""
+    """Return which levels become separate categories."""
     own, total = np.zeros(len(counts), dtype=bool), counts.sum()
     for i, level in enumerate(np.argsort(-counts, kind="stable"), start=1):
         if counts[level] <= total / 3**i:
@@ -299,7 +303,7 @@ def _frequent(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _compact(categories: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Categories renumbered so that each has a training record; others take the nearest smaller one."""
+    """Renumber categories so that each has a training record; others take the nearest smaller one."""
     held = np.unique(categories[counts > 0])
     renamed = np.clip(np.searchsorted(held, categories, side="right") - 1, 0, None)
     return renamed, renamed

@@ -1,10 +1,10 @@
-"""`PrivateNaiveBayes`, a scikit-learn classifier that holds released probabilities and never a count.
+"""`PrivateNaiveBayes`, a scikit-learn classifier that stores released probabilities and never counts.
 
 K features and the class are K + 1 releases, each with an equal part of the budget: one record is in one class and in
 one category of each feature, so each release costs what a single histogram costs (methods of Ponnoprat, 2022, in the
 documentation).
 
-Class and category counts of naive Bayes and their private releases (Ponnoprat 2022, section 5.1).
+`Counts` holds class and category counts of naive Bayes and makes their private releases (Ponnoprat 2022, section 5.1).
 
 K features and the class are K + 1 releases, each with an equal part of the budget: one record is in one class and in
 one category of each feature, so each release costs what a single histogram costs (methods of Ponnoprat, 2022, in the
@@ -38,7 +38,7 @@ class Counts:
     categories : int32 (n, features); -1 is unseen.
     labels : int32 (n,).
     sizes : categories of each feature.
-    classes : number of classes. Features with one category are dropped: they say nothing and cost nothing.
+    classes : number of classes. Features with one category are dropped: they carry no information and cost nothing.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Counts:
         return len(self.kept)
 
     def cells(self, categories: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Row numbers in a released table, -1 for unseen categories."""
+        """Return row numbers in a released table, -1 for unseen categories."""
         kept = categories[:, self.kept]
         return np.ascontiguousarray(np.where(kept >= 0, kept + self.starts[:-1], -1), dtype=np.int32)
 
@@ -77,22 +77,23 @@ class Counts:
         direction: str = "categories",
         smoothing: float = 0.0,
     ) -> tuple[Array, Array]:
-        """Log priors (releases, classes) and log tables (releases, cells, classes).
+        """Return log priors (releases, classes) and log tables (releases, cells, classes).
 
         Parameters
         ----------
         noise : one entry per release, already split over the K + 1 histograms.
-        floor : lifts noisy counts before the logarithm; see `noise.floors`. The Dirichlet needs none.
-        direction : ``"categories"``: Pr[category | class], each class sums to 1. ``"classes"`` takes the paper's text
-            at its word: the Dirichlet is drawn over the classes of each category, and additive noise is divided by the
+        floor : lower limit of noisy counts before the logarithm; see `calibrated_noise.floors`. The Dirichlet needs
+            none.
+        direction : ``"categories"``: Pr[category | class], each class sums to 1. ``"classes"`` follows the paper's text
+            literally: the Dirichlet is drawn over the classes of each category, and additive noise is divided by the
             noisy class counts.
         rng : numpy Generator.
-        smoothing : least floor of additive noise.
+        smoothing : smallest floor of additive noise.
 
         Raises
         ------
         ValueError, TypeError
-            For an unknown direction, a floor that is none, or no Generator.
+            For an unknown direction, an invalid floor, or no Generator.
         """
         _checks.one_of("direction", direction, DIRECTIONS)
         additive = noise.law != "dirichlet"
@@ -126,7 +127,7 @@ class Counts:
         return log_priors, log_table
 
     def smoothed(self, smoothing: float) -> tuple[Array, Array]:
-        """The non-private model: counts plus `smoothing`, in the shape of one release."""
+        """Return the non-private model: counts plus `smoothing`, in the shape of one release."""
         with np.errstate(divide="ignore"):
             priors = np.log(self.labels + smoothing) - np.log(np.sum(self.labels + smoothing))
             table = self.table + smoothing
@@ -149,11 +150,11 @@ def score(
     *,
     cap: float = 0.0,
 ) -> Array:
-    """Cross-entropy and accuracy (releases, 2) of released models on test records; `cap` as in the kernel.
+    """Return cross-entropy and accuracy (releases, 2) of released models on test records; `cap` as in the kernel.
 
     Parameters
     ----------
-    model : log probabilities as released.
+    model : released log probabilities.
     cells, labels : int32, test records.
     cap : as in the kernel, >= 0.
 
@@ -170,38 +171,38 @@ FORMAT = "dpmultinomial naive Bayes 1"
 
 
 class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Naive Bayes on categories whose counts are released by a private mechanism.
+    """Naive Bayes classifier on categories whose counts are released by a private mechanism.
 
     Parameters
     ----------
     mechanism : ``"dirichlet"``, ``"gaussian"``, ``"laplace"``, or ``"none"`` for the non-private model.
     epsilon : Rényi budget of the whole model, shared equally by its K + 1 histograms; unused without privacy.
     order : Rényi order lambda >= 1. Neighbours replace one record.
-    floor : for additive noise, the least noisy count: a number > 0 or ``"sigma"``, the noise's public standard
+    floor : smallest noisy count, for additive noise: a number > 0 or ``"sigma"``, the noise's public standard
         deviation; never below `smoothing`.
-    smoothing : > 0; least noisy count, and what the non-private model adds to every count.
-    exact : calibrate the Dirichlet to its exact worst case.
+    smoothing : smallest noisy count, > 0; the non-private model adds it to every count.
+    exact : whether to calibrate the Dirichlet to its exact worst case.
     levels : column name or number -> all values the column can have.
     bounds : (lower, upper) of all numeric columns without levels, or column name or number -> (lower, upper).
-    bins : intervals of equal width of a bounded column, 2 or more.
+    bins : number of intervals of equal width of a bounded column, 2 or more.
     classes : all values y can have.
     random_state : None (fresh randomness from the operating system), a seed, a RandomState or a Generator. A seed that
-        others know undoes the noise.
+        others know removes the protection.
 
     Attributes
     ----------
     classes_ : values of y.
     class_log_prior_ : float64 (classes,).
-    feature_log_prob_ : a float64 (categories, classes) array for each column; one of zeros where a column has a single
-        category and is dropped.
+    feature_log_prob_ : a float64 (categories, classes) array for each column; zeros if a column has a single category
+        and is dropped.
     supports_ : `Levels` or `Bins` of every column.
-    card_ : what was released and what it costs, JSON-able.
-    n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
+    card_ : description of the release and its cost, as values for JSON.
+    n_features_in_, feature_names_in_ : attributes as in scikit-learn.
 
     Notes
     -----
-    Fitted models and their pickles hold no counts. `levels`, `bounds` and `classes` that are missing are taken from the
-    records with a `SupportFromData` warning: budget does not cover them. Source: Ponnoprat (2022), section 5.1.
+    Fitted models and their pickles contain no counts. Missing `levels`, `bounds` and `classes` are taken from the
+    records with a `SupportFromData` warning: the budget does not cover them. Source: Ponnoprat (2022), section 5.1.
     Cost: O(n K) to fit and to predict.
     """
 
@@ -235,18 +236,18 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     def fit(
         self, X: pd.DataFrame | ArrayLike, y: ArrayLike, rng: np.random.Generator | None = None
     ) -> "PrivateNaiveBayes":
-        """Release one model.
+        """Release one model fitted to the records.
 
         Parameters
         ----------
         X : (n, columns) numbers or text, no missing cells; a data frame or an array.
         y : (n,) classes, two or more.
-        rng : draws the noise instead of `random_state`.
+        rng : Generator that draws the noise instead of `random_state`.
 
         Returns
         -------
         PrivateNaiveBayes
-            Itself.
+            The fitted estimator itself.
 
         Raises
         ------
@@ -271,7 +272,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return self
 
     def predict_log_proba(self, X: pd.DataFrame | ArrayLike) -> Array:
-        """Log probabilities; values outside a column's levels say nothing.
+        """Return log probabilities; values outside a column's levels are ignored.
 
         Parameters
         ----------
@@ -289,21 +290,21 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return np.asarray(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
 
     def predict_proba(self, X: pd.DataFrame | ArrayLike) -> Array:
-        """Probabilities float64 (n, classes); `X` as in `predict_log_proba`."""
+        """Return probabilities float64 (n, classes); `X` as in `predict_log_proba`."""
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
     def predict(self, X: pd.DataFrame | ArrayLike) -> NDArray[np.generic]:
-        """The most probable class (n,) of every row; `X` as in `predict_log_proba`."""
+        """Return the most probable class (n,) of every row; `X` as in `predict_log_proba`."""
         log_shares = self.predict_log_proba(X)
         return np.asarray(self.classes_[np.argmax(log_shares, axis=1)])
 
     def export(self) -> dict[str, object]:
-        """The released model as a plain dict that JSON takes: layout, log probabilities and card; no counts.
+        """Return the released model as a dict of JSON values: layout, log probabilities and card; no counts.
 
         Returns
         -------
         dict
-            With keys format, columns, classes, class_log_prior, feature_log_prob and card.
+            Dict with keys format, columns, classes, class_log_prior, feature_log_prob and card.
         """
         check_is_fitted(self, "class_log_prior_")
         return {
@@ -317,11 +318,11 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     @classmethod
     def from_export(cls, exported: Mapping[str, object]) -> "PrivateNaiveBayes":
-        """A fitted model from what `export` gave.
+        """Build a fitted model from the result of `export`.
 
         Parameters
         ----------
-        exported : such a dict, e.g. read from JSON.
+        exported : result of `export`, e.g. read from JSON.
 
         Returns
         -------
@@ -330,7 +331,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         Raises
         ------
         ValueError, TypeError
-            If it is of another format, or its parts do not fit together.
+            If it has another format, or its parts are inconsistent.
         """
         parts = _model_card.opened(exported, FORMAT, ("classes", "class_log_prior", "feature_log_prob"))
         classes = plain("classes", exported["classes"])  # type: ignore[arg-type]
@@ -383,7 +384,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 def _labels(
     y: NDArray[np.generic], classes: Sequence[Scalar] | None
 ) -> tuple[NDArray[np.generic], NDArray[np.int32], bool]:
-    """Classes, the number of every record's class, and whether the classes were given."""
+    """Return the classes, the number of every record's class, and whether the classes were given."""
     if classes is None:
         known, labels = np.unique(y, return_inverse=True)
         if len(known) < 2:

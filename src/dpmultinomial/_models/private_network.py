@@ -1,5 +1,5 @@
-"""`PrivateBayesianNetwork`, a scikit-learn estimator of a joint distribution: it holds released probabilities, never a
-count.
+"""`PrivateBayesianNetwork`, a scikit-learn estimator of a joint distribution: it stores released probabilities, never
+counts.
 """
 
 import math
@@ -23,12 +23,12 @@ FORMAT = "dpmultinomial Bayesian network 1"
 
 
 class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A discrete Bayesian network of given structure whose tables are released by a private mechanism.
+    """Discrete Bayesian network of given structure whose tables are released by a private mechanism.
 
     Parameters
     ----------
-    network : node -> its parents, by column names (or numbers as text where X has no names); None makes every column a
-        node without parents. Columns that are no node are dropped. The structure must not come from the data.
+    network : node -> its parents, by column names (or numbers as strings if X has no names); None makes every column a
+        node without parents. Columns that are not nodes are dropped. The structure must not come from the data.
     mechanism, epsilon, order, floor, smoothing, exact : as in `PrivateNaiveBayes`; the budget is shared by the nodes.
     levels, bounds, bins, random_state : as in `PrivateNaiveBayes`.
 
@@ -39,8 +39,8 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
     Notes
     -----
-    Every possible pair of parent configuration and category has a cell. Fitted models and their pickles hold no counts.
-    Source: Ponnoprat (2022), section 5.2. Cost: O(n nodes) plus the cells of all tables.
+    Every possible pair of parent configuration and category has a cell. Fitted models and their pickles contain no
+    counts. Source: Ponnoprat (2022), section 5.2. Cost: O(n nodes) plus the cells of all tables.
     """
 
     def __init__(
@@ -73,18 +73,18 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
     def fit(
         self, X: pd.DataFrame | ArrayLike, y: object = None, rng: np.random.Generator | None = None
     ) -> "PrivateBayesianNetwork":
-        """Release one network.
+        """Release one network fitted to the records.
 
         Parameters
         ----------
         X : (n, columns) numbers or text, no missing cells.
         y : ignored.
-        rng : draws instead of `random_state`.
+        rng : Generator that draws the noise instead of `random_state`.
 
         Returns
         -------
         PrivateBayesianNetwork
-            Itself.
+            The fitted estimator itself.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         return self
 
     def score_samples(self, X: pd.DataFrame | ArrayLike) -> Array:
-        """Log probability of every record's cells.
+        """Return the log probability of every record's cells.
 
         Parameters
         ----------
@@ -132,26 +132,26 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         return found
 
     def score(self, X: pd.DataFrame | ArrayLike, y: object = None) -> float:
-        """Mean log probability of the records, in nats; `X` as in `score_samples`, `y` is ignored."""
+        """Return the mean log probability of the records, in nats; `X` as in `score_samples`, `y` is ignored."""
         return float(np.mean(self.score_samples(X)))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> pd.DataFrame:
-        """Synthetic records; drawing them costs no further budget.
+        """Draw synthetic records; drawing them has no further privacy cost.
 
         Parameters
         ----------
-        size : records, >= 1.
+        size : number of records, >= 1.
         rng : numpy Generator.
 
         Returns
         -------
         DataFrame
-            One column a node: its levels, or middles of its bins.
+            One column per node: its levels, or midpoints of its bins.
 
         Raises
         ------
         ValueError, TypeError
-            If `size` is not an integer >= 1 or `rng` no Generator.
+            If `size` is not an integer >= 1 or `rng` is not a Generator.
         """
         check_is_fitted(self, "network_")
         _checks.whole("size", size, least=1)
@@ -167,12 +167,12 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         return pd.DataFrame({name: self._values(name, drawn[name]) for name in nodes})
 
     def export(self) -> dict[str, object]:
-        """The released network as a plain dict that JSON takes: structure, layout, log parameters, card; no counts.
+        """Return the released network as a dict of JSON values: structure, layout, log parameters, card; no counts.
 
         Returns
         -------
         dict
-            With keys format, columns, nodes and card.
+            Dict with keys format, columns, nodes and card.
         """
         check_is_fitted(self, "network_")
         nodes = [
@@ -188,11 +188,11 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
     @classmethod
     def from_export(cls, exported: Mapping[str, object]) -> "PrivateBayesianNetwork":
-        """A fitted network from what `export` gave.
+        """Build a fitted network from the result of `export`.
 
         Parameters
         ----------
-        exported : such a dict, e.g. read from JSON.
+        exported : result of `export`, e.g. read from JSON.
 
         Returns
         -------
@@ -201,7 +201,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         Raises
         ------
         ValueError, TypeError
-            If it is of another format, or its parts do not fit together.
+            If it has another format, or its parts are inconsistent.
         """
         parts = _model_card.opened(exported, FORMAT, ("nodes",))
         names = [str(k) if name is None else name for k, name in enumerate(parts.names)]
@@ -253,7 +253,9 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
 
 def _nodes(stated: Sequence[object], sizes: Mapping[str, int]) -> tuple[dict[str, list[str]], list[Array]]:
-    """Parents of every exported node, and its log parameters (1, cells); nothing larger than what is there is made."""
+    """Return the parents of every exported node, and its log parameters (1, cells); memory stays within the size of the
+    input.
+    """
     parents: dict[str, list[str]] = {}
     logs = []
     for node in stated:

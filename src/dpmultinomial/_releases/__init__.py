@@ -1,5 +1,6 @@
-"""The package that opens confidential files: reads them once, draws noise nobody can repeat, writes a public file.
+"""Releases from confidential files: each file is read once, noise that cannot be reproduced is drawn, and a public file
+is written.
 
-Nothing else in the library opens a confidential file. `room.make` makes a release or finds it made; `room.check` says
-everything that is wrong with its settings before any confidential file is opened. Needs the extra ``releases``.
+Nothing else in the library opens a confidential file. `room.make` makes a release or returns an existing one;
+`room.check` reports all errors in its settings before any confidential file is opened. Needs the extra ``releases``.
 """

@@ -1,8 +1,9 @@
-"""``python -m dpmultinomial._releases``: what releases have spent; with ``restore``, the books brought together again.
+"""``python -m dpmultinomial._releases``: prints the spending of releases; with ``restore``, restores the budget
+records.
 
-It works in the folder of config.yaml. ``restore`` makes the journal beside the confidential data, the public ledger and
-the account's memory say the same, which is all that any of them knows; nothing that was spent is forgotten.
-``restore FOLDER ..`` also takes over what was spent on data of folders that are gone.
+It works in the folder of config.yaml. ``restore`` makes the journal next to the confidential data, the public ledger
+and the account's memory identical, with everything that any of them contains; no spending is lost.
+``restore FOLDER ..`` also takes over the spending on data in folders that no longer exist.
 """
 
 import sys
@@ -13,7 +14,7 @@ from . import restoring
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print what was spent, or restore and print what was done; exit with words where that cannot be."""
+    """Print the spending, or restore and print what was done; exit with a message if that is not possible."""
     word, *folders = arguments or ["state"]
     if word not in ("state", "restore") or (word == "state" and folders):
         sys.exit("usage: python -m dpmultinomial._releases [state | restore [FOLDER ..]]")

@@ -1,8 +1,8 @@
-"""Counts that add up, by the four algorithms of Wang (2020), section 3.1, from untruncated discrete Laplace noise.
+"""Additive counts by the four algorithms of Wang (2020), section 3.1, from untruncated discrete Laplace noise.
 
 The total and every component get noise of scale 1/epsilon and one person moves both, so a release costs 2 epsilon,
-pure: no support is cut, so there is no delta. What the algorithms draw later is post-processing, from a stream under a
-lost key.
+pure: no support is truncated, so there is no delta. Later draws of the algorithms are post-processing, from a stream
+under a discarded key.
 """
 
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ from ._places import Refused
 from .spending import ADD_OR_REMOVE, Cost, Drawn, Plan, csv_bytes
 
 LARGEST_TOTAL = 4 * 10**8
-LARGEST_SUMMED_SCALE = 200.0  # of algorithm 1-summed, whose work grows with its square
+LARGEST_SUMMED_SCALE = 200.0  # for algorithm 1-summed, whose work grows with its square
 
 
 def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """An additive release of a file of counts.
+    """Plan an additive release of a file of counts.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     Raises
     ------
     Rejected, FileFault
-        If the counts, noise included, might pass 4e8 in all, or the file breaks a rule of `_counts.read`.
+        If the counts, noise included, could exceed 4e8 in total, or the file breaks a rule of `_counts.read`.
     """
     names, counts = read(table)
     scale = _noise.laplace_scale(settings["epsilon"], sensitivity=1)
@@ -71,21 +71,21 @@ def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 def arranged(
     noisy: NDArray[np.int64], total: int, *, scale: float, algorithm: str, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Additive counts from noisy ones: post-processing.
+    """Make additive counts from noisy ones by post-processing.
 
     Parameters
     ----------
     noisy : int64 (S,), noisy components.
     total : the noisy total.
-    scale : of their noise.
+    scale : scale of their noise.
     algorithm : ``"1-independent"``: components and total are posterior draws given their noisy values, at least 0, then
-        Multinomial; ``"1-summed"``: the total given also the sum of the noisy components; ``"2"``: noisy values cut at
-        0, then Multinomial; ``"3"``: a mode of that distribution, ties at random.
+        Multinomial; ``"1-summed"``: the total given also the sum of the noisy components; ``"2"``: noisy values clipped
+        at 0, then Multinomial; ``"3"``: a mode of that distribution, ties at random.
     rng : numpy Generator.
 
     Returns
     -------
-    int64 (S,), >= 0; components share equally where all weights are 0.
+    int64 (S,), >= 0; components share equally if all weights are 0.
     """
     weights, size = np.maximum(noisy, 0), max(total, 0)
     if algorithm.startswith("1"):
@@ -104,7 +104,7 @@ def arranged(
 
 
 def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Discrete Laplace draws d given d >= least: int64 (n,).
+    """Draw discrete Laplace noise d given d >= least: int64 (n,).
 
     Above 0 the distribution is memoryless: least plus a geometric draw. Otherwise d >= 0 and d < 0 have masses 1 and q
     - q^(m+1) up to a constant, q = exp(-1/scale), m = -least; each side is a geometric draw, the lower one cut at m,
@@ -132,15 +132,15 @@ def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Genera
 
 
 def summed_total(total: int, summed: int, size: int, *, scale: float, rng: np.random.Generator) -> int:
-    """A draw of M >= 0 with weight exp(-|M - total|/scale) P(sum of `size` noises = summed - M) (Wang's equation 6).
+    """Draw M >= 0 with weight exp(-|M - total|/scale) P(sum of `size` noises = summed - M) (Wang's equation 6).
 
-    The sum is a difference of two negative binomials, added up term by term; M is looked for within 40 scales of
-    `total` and of `summed` (the neglected mass is below 1e-16).
+    The sum is a difference of two negative binomials, added up term by term; M is searched within 40 scales of `total`
+    and of `summed` (the neglected mass is below 1e-16).
 
     Parameters
     ----------
     total, summed : noisy total, and sum of the noisy components.
-    size : components.
+    size : number of components.
     scale : > 0.
     rng : numpy Generator.
 
@@ -156,7 +156,7 @@ def summed_total(total: int, summed: int, size: int, *, scale: float, rng: np.ra
 
 
 def summed_law(values: NDArray[np.int64], size: int, scale: float) -> NDArray[np.float64]:
-    """Log probabilities of the sum of `size` discrete Laplace noises at `values` >= 0, up to a constant.
+    """Return log probabilities of the sum of `size` discrete Laplace noises at `values` >= 0, up to a constant.
 
     P(d) = sum_j NB(j + d) NB(j), NB(j) = C(j + size - 1, j) q^j: positive terms; O(values x terms), as many terms as
     the negative binomial has within 12 standard deviations and 40 scales.
@@ -164,7 +164,7 @@ def summed_law(values: NDArray[np.int64], size: int, scale: float) -> NDArray[np
     Parameters
     ----------
     values : int64 (n,), >= 0.
-    size : summands, >= 1.
+    size : number of summands, >= 1.
     scale : > 0.
 
     Returns

@@ -1,29 +1,30 @@
-"""All that remembers what was spent, held against each other before anything is spent again.
+"""Budget records: journal, ledger and account memory, cross-checked before every release.
 
-The journal beside the data decides. The public ledger must be what the journal says; every release on disk must be in
-it; and it must not lack what the account remembers. What one crash can explain is mended; whatever else differs is
-rejected, with the command that brings the books together without forgetting a release.
+The journal next to the data is authoritative. The public ledger must agree with the journal; every release on disk must
+be in it; and it must contain everything that the account remembers. Traces of a single crash are repaired; any other
+difference is rejected, with the command that restores the budget records without losing a release.
 
-What the account remembers of journals: a copy of each outside of the project, below ``~/.local/state``.
+The account keeps a copy of each journal outside of the project, below ``~/.local/state``.
 
-It notices what the files beside the data cannot: that all of them were put back from an older copy, that two copies of
-a project spend on, that a confidential file was carried to another checkout without its journal. It is not a promise:
-another account, another machine or a home that cannot be written remembers nothing (`Memory.there` says so).
+The copy detects what the files next to the data cannot show: that all of them were replaced by an older backup, that
+two copies of a project spend independently, or that a confidential file was moved to another checkout without its
+journal. It is not a guarantee: another account, another machine or a home that cannot be written has no memory
+(`Memory.there` returns this).
 
-What was spent, line by line: the columns that the public ledger and the confidential journal share.
+Entries describe the spending line by line; the public ledger and the confidential journal share these columns.
 
-The journal of what was spent: beside the confidential data, so that it is lost only with them.
+The journal of spending is stored next to the confidential data, so that it is lost only with them.
 
-A tab-separated file, mode 0600, that only grows: an entry of the ledger a line, the keyed fingerprints of the file that
-was released and of its name, and a digest of the line and of all before it under the same key. A changed, exchanged or
-missing line breaks the chain from there on; lines cut off at its end are missed by the ledger, the releases or the
-account's memory. A crash may leave part of a last line, which the next writer cuts off: nothing follows a
-line before it is on disk whole.
+It is a tab-separated file, mode 0600, that only grows. Each line contains an entry of the ledger, the keyed
+fingerprints of the released file and of its name, and a digest of the line and of all lines before it under the same
+key. A changed, exchanged or missing line breaks the chain from there on; lines removed from its end are detected by the
+ledger, the releases or the account's memory. A crash may leave part of a last line, which the next writer removes: no
+line is written before the previous one is complete on disk.
 
-The public ledger: one line for what a release spends, and one when its files have appeared.
+The public ledger has one line when a release spends its budget, and one when its files have been published.
 
-A tab-separated file that only grows, made from the confidential journal (`_journal`), which decides. A crash may leave
-part of a last line: the reader ignores it and the next writer cuts it off.
+It is a tab-separated file that only grows, derived from the confidential journal, which is authoritative. A crash may
+leave part of a last line: the reader ignores it and the next writer removes it.
 """
 
 import errno
@@ -49,14 +50,14 @@ _NO_HOME = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR,
 
 @dataclass(frozen=True, kw_only=True)
 class Remembered:
-    """A journal as the account remembers it.
+    """Copy of a journal in the account's memory.
 
     Parameters
     ----------
-    identity : of the journal.
-    place : the folder it was in.
-    text : all its lines.
-    files : fingerprints, under the account's own key, of what was released.
+    identity : identity of the journal.
+    place : folder in which it was.
+    text : text of all its lines.
+    files : fingerprints, under the account's key, of the released files.
     """
 
     identity: str
@@ -67,13 +68,13 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Memory:
-    """The account's memory in `folder`."""
+    """Memory of journals of an account, stored in `folder`."""
 
     folder: Path
 
     @property
     def there(self) -> bool:
-        """Return whether something can be remembered here; raises OSError only where a disk is full or broken."""
+        """Return whether the memory can be written; raises OSError only if a disk is full or broken."""
         try:
             _durable.folder(self.folder, mode=0o700)
         except OSError as error:
@@ -83,12 +84,12 @@ class Memory:
         return os.access(self.folder, os.W_OK | os.X_OK)
 
     def all(self) -> Iterator[Remembered]:
-        """Every journal that is remembered.
+        """Yield every journal in the memory.
 
         Raises
         ------
         ValueError
-            If a file cannot be read (its name).
+            If a file cannot be read (with its name).
         """
         for path in sorted(self.folder.glob("*.json")) if self.folder.is_dir() else ():
             try:
@@ -103,11 +104,13 @@ class Memory:
                 raise Refused(f"{path}: cannot be read; it is the account's memory of what was spent") from None
 
     def find(self, identity: str) -> Remembered | None:
-        """What is remembered of one journal, or None."""
+        """Return the copy of one journal, or None."""
         return next((found for found in self.all() if found.identity == identity), None)
 
     def fingerprint(self, content: bytes) -> str:
-        """Of what a confidential file holds, under the account's own key; empty where nothing can be remembered."""
+        """Return the fingerprint of a confidential file's content under the account's key; empty if nothing can be
+        stored.
+        """
         if not self.there:
             return ""
         path = self.folder / _KEY
@@ -120,18 +123,18 @@ class Memory:
         return hmac.new(path.read_bytes(), content, hashlib.sha256).hexdigest()
 
     def keep(self, journal: Remembered) -> None:
-        """Remember a journal as it is now, on disk; what was remembered of it before is replaced."""
+        """Store a journal in its present state, on disk; an earlier copy is replaced."""
         known: dict[str, Any] = {"place": journal.place, "text": journal.text.decode(), "files": list(journal.files)}
         raw = (json.dumps(known) + "\n").encode()
         _durable.replace(self.folder / f"{journal.identity}.json", raw, mode=0o600, name="the account's memory")
 
     def forget(self, identity: str) -> None:
-        """Take a journal out that another has taken over."""
+        """Remove a journal that another has taken over."""
         (self.folder / f"{identity}.json").unlink(missing_ok=True)
 
 
 def of_account() -> Memory:
-    """The memory of the account that runs this process."""
+    """Return the memory of the account that runs this process."""
     home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     return Memory(Path(home) / "dpmultinomial/spent")
 
@@ -142,17 +145,17 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What the ledger says of a release.
+    """Entry of the ledger for one release.
 
     Parameters
     ----------
     time : UTC, to the second.
-    release, generation, source, mechanism : as configured.
-    cost : as `spending.Cost` prints.
-    sha256 : of the public file.
-    record_sha256 : of its record.
-    settings, data : keyed fingerprints of what was asked and of the confidential file, bound to release and generation;
-        empty where they are not known any more.
+    release, generation, source, mechanism : settings as configured.
+    cost : cost in the form in which `spending.Cost` prints it.
+    sha256 : digest of the public file.
+    record_sha256 : digest of its record.
+    settings, data : keyed fingerprints of the settings and of the confidential file, bound to release and generation;
+        empty if they are no longer known.
     state : `SPENT` or `PUBLISHED`.
     """
 
@@ -170,17 +173,17 @@ class Entry:
 
     @property
     def spent(self) -> spending.Cost:
-        """What it cost."""
+        """Privacy cost of the release."""
         return spending.read(self.cost)
 
     @property
     def name(self) -> tuple[str, int]:
-        """Release and generation."""
+        """Name and generation of the release."""
         return self.release, self.generation
 
     @property
     def line(self) -> bytes:
-        """The entry as a line, with its end.
+        """Return the entry as a line, with its end.
 
         Raises
         ------
@@ -198,22 +201,22 @@ HEADER = ("\t".join(COLUMNS) + "\n").encode()
 
 
 def now() -> str:
-    """The time as the ledger writes it."""
+    """Return the time in the format of the ledger."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def of_line(values: list[str], place: str) -> Entry:
-    """The entry of a line.
+    """Parse the entry of a line.
 
     Parameters
     ----------
-    values : its fields.
+    values : fields of the line.
     place : file and line, for errors.
 
     Raises
     ------
     ValueError
-        If a field is not as the ledger writes it (file, line and rule).
+        If a field is not in the format of the ledger (file, line and rule).
     """
     if len(values) != len(COLUMNS):
         raise Refused(f"{place}: must have {len(COLUMNS)} fields, got {len(values)}")
@@ -237,7 +240,7 @@ def of_line(values: list[str], place: str) -> Entry:
 
 
 def latest_entries(entries: list[Entry]) -> dict[tuple[str, int], Entry]:
-    """Every release in its latest state, in the order in which they were spent; what is published stays published."""
+    """Return every release in its latest state, in the order of spending; a published release stays published."""
     found: dict[tuple[str, int], Entry] = {}
     for entry in entries:
         known = found.get(entry.name)
@@ -247,18 +250,18 @@ def latest_entries(entries: list[Entry]) -> dict[tuple[str, int], Entry]:
 
 
 def costs(entries: list[Entry], source: str) -> list[spending.Cost]:
-    """What was spent on a source, published or not."""
+    """Return the costs spent on a source, published or not."""
     return [entry.spent for entry in latest_entries(entries).values() if entry.source == source]
 
 
 def of_record(raw: bytes, place: str, *, record_sha256: str, sha256: str) -> Entry:
-    """The entry of a release of which nothing is known but its public files.
+    """Build the entry of a release of which only the public files are known.
 
     Parameters
     ----------
     raw : ``record.json``.
-    place : its name, for errors.
-    record_sha256, sha256 : of record and public file.
+    place : name of the record, for errors.
+    record_sha256, sha256 : digests of record and public file.
 
     Returns
     -------
@@ -267,7 +270,7 @@ def of_record(raw: bytes, place: str, *, record_sha256: str, sha256: str) -> Ent
     Raises
     ------
     ValueError
-        If the record does not say what the release cost.
+        If the record does not state the cost of the release.
     """
     try:
         said = json.loads(raw)
@@ -289,9 +292,9 @@ class Line:
 
     Parameters
     ----------
-    entry : as in the ledger.
-    file, name : keyed fingerprints of what the confidential file held, whatever its encoding, and of its name below
-        ``confidential/``; empty where they are not known.
+    entry : entry as in the ledger.
+    file, name : keyed fingerprints of the confidential file's content, in any encoding, and of its name below
+        ``confidential/``; empty if they are not known.
     """
 
     entry: Entry
@@ -300,13 +303,13 @@ class Line:
 
     @property
     def body(self) -> bytes:
-        """The line without its chain and end."""
+        """Return the line without its chain and end."""
         return self.entry.line[:-1] + f"\t{self.file}\t{self.name}".encode()
 
 
 @dataclass(frozen=True)
 class Journal:
-    """The journal at `path`, its chain under the key `secret`; changes need the lock of `protocol`."""
+    """Journal at `path`, with a chain of digests under the key `secret`; changes need the lock of `_protocol`."""
 
     path: Path
     secret: bytes
@@ -316,31 +319,31 @@ class Journal:
 
     @property
     def text(self) -> bytes:
-        """All whole lines, as they are on disk; nothing where there is no journal."""
+        """Return all complete lines, as they are on disk; empty if there is no journal."""
         raw = self.path.read_bytes() if self.path.exists() else b""
         return raw[: raw.rfind(b"\n") + 1]
 
     def identity(self, text: bytes | None = None) -> str:
-        """What tells this journal from others: 32 hexadecimal digits; empty where it has not begun."""
+        """Return the identity of this journal: 32 hexadecimal digits; empty if it has not begun."""
         found = _HEADER.match(self.text if text is None else text)
         return found[1].decode() if found else ""
 
     def lines(self, text: bytes | None = None) -> list[Line]:
-        """Every whole line.
+        """Return every complete line.
 
         Parameters
         ----------
-        text : of a copy; None takes the file.
+        text : text of a copy; None takes the file.
 
         Raises
         ------
         ValueError
-            If a line is not what was written under this key after the lines before it (line and rule).
+            If a line was not written under this key after the lines before it (line and rule).
         """
         return [line for line, _ in self._chained(self.text if text is None else text)]
 
     def intact(self, text: bytes) -> list[Line]:
-        """The lines of a copy up to the first that breaks the chain."""
+        """Return the lines of a copy up to the first that breaks the chain."""
         found = []
         try:
             for line, _ in self._chained(text):
@@ -350,7 +353,7 @@ class Journal:
         return found
 
     def begin(self) -> None:
-        """Cut off the part of a line that a crash left; begin an empty journal."""
+        """Remove an incomplete line left by a crash; begin an empty journal."""
         raw = self.path.read_bytes() if self.path.exists() else b""
         whole = len(self.text)
         if whole < len(raw):
@@ -360,13 +363,13 @@ class Journal:
             _durable.sync(self.path.parent, name="journal")
 
     def add(self, line: Line) -> None:
-        """Write a line; when this returns it is on disk."""
+        """Write a line; it is on disk when this returns."""
         chain = self._end()
         whole = line.body + b"\t" + self._digest(chain, line.body) + b"\n"
         _durable.append(self.path, whole, name=f"journal, {line.entry.state}", mode=0o600)
 
     def rewrite(self, lines: list[Line]) -> None:
-        """A new journal with a name of its own, all or nothing."""
+        """Write a new journal with a new identity, all or nothing."""
         found = self._first(secrets.token_hex(16))
         chain = found.split(b"\t")[-1].rstrip(b"\n")
         for line in lines:
@@ -406,7 +409,7 @@ class Journal:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The ledger at `path`; changes need the lock of `_protocol`."""
+    """Ledger at `path`; changes need the lock of `_protocol`."""
 
     path: Path
 
@@ -414,12 +417,12 @@ class Ledger:
         return f"Ledger({self.path}: {len(latest_entries(self.lines()))} releases)"
 
     def lines(self) -> list[Entry]:
-        """Every whole line after the header.
+        """Return every complete line after the header.
 
         Raises
         ------
         ValueError
-            If one is not what the ledger writes (file, line and rule).
+            If a line is not in the format of the ledger (file, line and rule).
         """
         if not self.path.exists():
             return []
@@ -434,11 +437,11 @@ class Ledger:
         return found
 
     def entries(self) -> list[Entry]:
-        """Every release in its latest state; raises as `lines`."""
+        """Return every release in its latest state; raises as `lines`."""
         return list(latest_entries(self.lines()).values())
 
     def mend(self) -> None:
-        """Cut off the part of a line that a crash left, and begin an empty ledger with its header."""
+        """Remove an incomplete line left by a crash, and begin an empty ledger with its header."""
         raw = self.path.read_bytes() if self.path.exists() else b""
         whole = raw.rfind(b"\n") + 1
         if whole < len(raw):
@@ -448,30 +451,30 @@ class Ledger:
             _durable.sync(self.path.parent, name="ledger")
 
     def add(self, entry: Entry) -> None:
-        """Write an entry; when this returns it is on disk."""
+        """Write an entry; it is on disk when this returns."""
         _durable.append(self.path, entry.line, name=f"ledger, {entry.state}")
 
     def rewrite(self, entries: list[Entry]) -> None:
-        """All lines again, all or nothing."""
+        """Write all lines again, all or nothing."""
         _durable.folder(self.path.parent)
         _durable.replace(self.path, HEADER + b"".join(e.line for e in entries), mode=0o644, name="ledger, written anew")
 
 
 FOLDER, DATA, RECORD = "releases", "release.csv", "record.json"
 RESTORE = "python -m dpmultinomial._releases restore"
-_LAG = 1  # lines that the ledger may be behind the journal after a crash
+_LAG = 1  # lines by which the ledger may be behind the journal after a crash
 
 
 @dataclass(frozen=True, kw_only=True)
 class Books:
-    """What remembers the releases of one folder.
+    """Budget records of the releases of one folder.
 
     Parameters
     ----------
     root : folder of the configuration.
-    place : of the confidential files.
-    journal, ledger : there.
-    memory : of the account.
+    place : folder of the confidential files.
+    journal, ledger : the two files of the folder.
+    memory : memory of the account.
     """
 
     root: Path
@@ -481,12 +484,12 @@ class Books:
     memory: Memory
 
     def agreed(self) -> list[Line]:
-        """Every line of the journal, after all have been held against each other and a crash's traces were mended.
+        """Return every line of the journal, after all records were cross-checked and traces of a crash were repaired.
 
         Raises
         ------
         ValueError
-            If they differ: what is wrong, and what brings it in order.
+            If they differ: the difference, and the command that resolves it.
         """
         try:
             self.journal.begin()
@@ -499,12 +502,12 @@ class Books:
         return lines
 
     def spend(self, line: Line, *, files: Sequence[str]) -> None:
-        """A line in every book; when this returns it is on disk.
+        """Write a line to every budget record; it is on disk when this returns.
 
         Parameters
         ----------
-        line : what is written.
-        files : the account's fingerprints of what is released (`Memory.fingerprint`).
+        line : line to write.
+        files : the account's fingerprints of the released files (`Memory.fingerprint`).
         """
         self.journal.add(line)
         self.ledger.mend()
@@ -512,7 +515,7 @@ class Books:
         self.remember(files)
 
     def remember(self, files: Sequence[str] = ()) -> None:
-        """Let the account remember the journal as it is; where it cannot, nothing happens."""
+        """Store the present journal in the account's memory; nothing happens if that is not possible."""
         if self.memory.there:
             text = self.journal.text
             identity = self.journal.identity(text)
@@ -521,7 +524,7 @@ class Books:
             self.memory.keep(Remembered(identity=identity, place=str(self.place), text=text, files=every))
 
     def elsewhere(self, files: Sequence[str]) -> None:
-        """Reject a file whose spending another journal of this account keeps; ValueError with its place."""
+        """Reject a file whose spending is recorded in another journal of this account; ValueError with its location."""
         own = self.journal.identity()
         for other in self.memory.all():
             if other.identity != own and set(files) & set(other.files):
@@ -585,7 +588,7 @@ class Books:
 
 
 def releases(root: Path) -> list[tuple[str, int]]:
-    """(name, generation) of everything below ``releases/`` that looks like a release."""
+    """Return (name, generation) of everything below ``releases/`` that looks like a release."""
     found = []
     for path in sorted((root / FOLDER).glob("*/*")):
         named = re.fullmatch(r"[a-z][a-z0-9_]*", path.parent.name) and re.fullmatch(r"[1-9][0-9]*", path.name)
@@ -595,7 +598,7 @@ def releases(root: Path) -> list[tuple[str, int]]:
 
 
 def read(ledger: Ledger) -> list[Entry]:
-    """The lines of a ledger; ValueError with line, rule and way out where it is damaged."""
+    """Return the lines of a ledger; ValueError with line, rule and remedy if it is damaged."""
     try:
         return ledger.lines()
     except Refused as error:
@@ -603,17 +606,17 @@ def read(ledger: Ledger) -> list[Entry]:
 
 
 def opened(root: Path) -> Books:
-    """The books of a folder; the key is made where nothing was ever spent.
+    """Open the budget records of a folder; the key is created if nothing was ever spent.
 
     Raises
     ------
     ValueError
-        If the key or the journal is gone while something was spent, or others can read the key.
+        If the key or the journal is missing although something was spent, or others can read the key.
     """
     place, ledger, memory = _places.folder(root), Ledger(root / FOLDER / "ledger.tsv"), of_account()
     path = place / NAME
     _places.own_file(path)
-    begun = path.exists() and path.stat().st_size > 0  # a crash may have left no more than half of its first line
+    begun = path.exists() and path.stat().st_size > 0  # a crash may have left part of its first line
     spent = {entry.name for entry in read(ledger)}
     if not _confidential.has_key(place) and (begun or spent):
         raise Refused(
@@ -630,7 +633,7 @@ def opened(root: Path) -> Books:
 
 
 def _spent_before(root: Path, place: Path, spent: set[tuple[str, int]], memory: Memory) -> str:
-    """What shows that a journal should be there."""
+    """Return the evidence that a journal should exist."""
     if spent:
         return f"{FOLDER}/ledger.tsv has {len(spent)} releases"
     if any(known.place == str(place) for known in memory.all()):
@@ -639,5 +642,5 @@ def _spent_before(root: Path, place: Path, spent: set[tuple[str, int]], memory: 
 
 
 def latest(lines: Sequence[Line]) -> dict[tuple[str, int], Entry]:
-    """Every release in its latest state."""
+    """Return every release in its latest state."""
     return latest_entries([line.entry for line in lines])

@@ -1,8 +1,8 @@
-"""Naive Bayes and Bayesian networks from noisy counts, exported as probabilities with a card; no counts inside.
+"""Naive Bayes and Bayesian networks from noisy counts, exported as probabilities with a card; no counts are included.
 
-Categories, bin edges and the network are public: they are in the settings, never learnt from the records. Replacing a
-record moves two cells of every table by one. Dirichlet draws (Ponnoprat 2022) are floating point and say so; discrete
-noise is exact.
+Categories, bin edges and the network are public: they are stated in the settings, never learnt from the records.
+Replacing a record moves two cells of every table by one. Dirichlet draws (Ponnoprat 2022) use floating point, and the
+card states this; discrete noise is exact.
 """
 
 import json
@@ -28,7 +28,7 @@ FLOATING = "Dirichlet draws are floating-point gamma draws: their last bits are 
 
 @dataclass(frozen=True, repr=False)
 class Tables:
-    """Counts of every node: (parent configurations, categories), and what is public about them.
+    """Counts of every node: (parent configurations, categories), and the public facts about them.
 
     Parameters
     ----------
@@ -43,25 +43,25 @@ class Tables:
 
 
 def naive_bayes(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """A naive Bayes model: the target's table, and each other column's given the target."""
+    """Plan a naive Bayes model: the target's table, and each other column's given the target."""
     target = settings["target"]
     others = [c for c in (*settings["numeric"], *settings["levels"]) if c != target]
     return _plan(settings, table, {target: [], **{c: [target] for c in others}})
 
 
 def bayesian_network(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """A network of the given structure: each node's table given its parents."""
+    """Plan a network of the given structure: each node's table given its parents."""
     return _plan(settings, table, {node: list(parents) for node, parents in settings["network"].items()})
 
 
 def categories(settings: Mapping[str, Any], table: CsvTable, column: str) -> tuple[list[str], NDArray[np.int64]]:
-    """Public names of a column's categories, and the category of every record.
+    """Return the public names of a column's categories, and the category of every record.
 
     Parameters
     ----------
-    settings : the release's section.
-    table : the records.
-    column : its name.
+    settings : section of the release.
+    table : table of records.
+    column : name of the column.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def categories(settings: Mapping[str, Any], table: CsvTable, column: str) -> tup
     Raises
     ------
     FileFault
-        If a value is none of the public levels, or no number in a numeric column. The value is not shown.
+        If a value is not one of the public levels, or not a number in a numeric column. The value is not shown.
     """
     if column in settings["numeric"]:
         low, high = (float(v) for v in settings["bounds"][column])
@@ -127,7 +127,7 @@ class _Law:
 
 
 def _dirichlet(settings: Mapping[str, Any], tables: int) -> _Law:
-    """An equal share of the Rényi budget for each table."""
+    """Return Dirichlet noise with an equal share of the Rényi budget for each table."""
     share, order = settings["epsilon"] / tables, float(settings["order"])
     r, alpha = dirichlet.calibrate(share, order=order)
     exact = {"epsilon": share, "delta": float(privacy_profiles.dirichlet_delta(share, r=r, alpha=alpha))}
@@ -142,7 +142,9 @@ def _dirichlet(settings: Mapping[str, Any], tables: int) -> _Law:
 
 
 def _discrete(settings: Mapping[str, Any], tables: int) -> _Law:
-    """One scale for all tables: replacing a record is an L1 change, and a squared L2 change, of 2 a table."""
+    """Return discrete noise with one scale for all tables: replacing a record is an L1 change, and a squared L2 change,
+    of 2 per table.
+    """
     change, laplace = 2 * tables, settings["noise"] == "discrete_laplace"
     if laplace:
         scale = _noise.laplace_scale(settings["epsilon"], sensitivity=change)

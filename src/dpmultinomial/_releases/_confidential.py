@@ -1,7 +1,7 @@
-"""The only module of the library that opens a confidential file, and what it keeps beside it.
+"""The only module of the library that opens confidential files, and the files it keeps next to them.
 
-``confidential/`` holds what must not leave the machine: the key of the fingerprints, the journal of what was spent, and
-reports about what a release changed, mode 0600. No error here shows what a file holds.
+``confidential/`` contains what must not leave the machine: the key of the fingerprints, the journal of spending, and
+reports about what a release changed, mode 0600. No error shows the content of a file.
 """
 
 import ctypes
@@ -22,12 +22,12 @@ from ._places import Refused
 KEY, IGNORED = ".release_key", ".gitignore"
 _WHOLE = re.compile(r"\+?0*([0-9]+)")
 _COUNT = re.compile(r"[1-9][0-9]{0,17}")
-_KNOWN = 20  # bits of a table's counts, their order apart
+_KNOWN = 20  # bits of information in a table's counts, regardless of their order
 _UNDUMPABLE = 4, 0  # prctl(PR_SET_DUMPABLE, 0)
 
 
 def keep_in_memory() -> None:
-    """Forbid this process to write an image of its memory to disk, for as long as it runs."""
+    """Prevent this process from writing an image of its memory to disk, for as long as it runs."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     prctl = getattr(ctypes.CDLL(None), "prctl", None)  # Linux: a core that is piped to a program heeds no limit
     if prctl is not None:
@@ -35,7 +35,7 @@ def keep_in_memory() -> None:
 
 
 def read(path: Path) -> bytes:
-    """All bytes of a confidential file.
+    """Return all bytes of a confidential file.
 
     Raises
     ------
@@ -51,13 +51,13 @@ def read(path: Path) -> bytes:
 
 
 def table(raw: bytes, *, name: str, delimiter: str | None, encoding: str | None) -> CsvTable:
-    """The strict reader on a confidential file's bytes: its errors say where and which rule, never what is there.
+    """Parse a confidential file's bytes with the strict reader: errors state place and rule, never the content.
 
     Parameters
     ----------
     raw : the whole file.
-    name : for errors.
-    delimiter, encoding : as stated, or None to find them.
+    name : name for errors.
+    delimiter, encoding : stated values, or None to detect them.
 
     Returns
     -------
@@ -67,10 +67,12 @@ def table(raw: bytes, *, name: str, delimiter: str | None, encoding: str | None)
 
 
 def content(table: CsvTable) -> bytes:
-    """What a file says, whatever its encoding, delimiter, quotes, order of rows and columns and signs of its numbers.
+    """Return the content of a file, independent of encoding, delimiter, quotes, order of rows and columns, and signs of
+    its numbers.
 
-    Of a file of counts that are enough to be known by (2^20 others at least), the counts above 0 alone: whatever its
-    categories are called. Of a tree these are the counts of its leaves, so that it is the file of its leaves.
+    For a file of enough counts to be identified by them (at least 2^20 alternatives), only the counts above 0 are used,
+    whatever the names of its categories. For a tree these are the counts of its leaves, so a tree counts as the file of
+    its leaves.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ def content(table: CsvTable) -> bytes:
     Returns
     -------
     bytes
-        Confidential: equal for two files that have the same records. O(records log records).
+        Confidential bytes, equal for two files that have the same records. O(records log records).
     """
     columns = sorted(table.columns)
     if columns in (["category", "count"], ["category", "count", "parent"]):
@@ -101,11 +103,11 @@ def _plain(value: str) -> str:
 
 
 def key(place: Path) -> bytes:
-    """The secret under which fingerprints are made; drawn from the operating system when there is none yet.
+    """Return the secret key of the fingerprints; it is drawn from the operating system if there is none yet.
 
     Parameters
     ----------
-    place : folder of the confidential files; it is made for its owner alone, and git is told to leave it alone.
+    place : folder of the confidential files; it is created with access for its owner only, and excluded from git.
 
     Raises
     ------
@@ -134,12 +136,12 @@ def key(place: Path) -> bytes:
 
 
 def has_key(place: Path) -> bool:
-    """Return whether there is a key already."""
+    """Return whether a key exists."""
     return (place / KEY).exists()
 
 
 def fingerprint(secret: bytes, *parts: bytes) -> str:
-    """HMAC-SHA256 of the parts, each with its length; without the secret it tells nothing about them."""
+    """Return HMAC-SHA256 of the parts, each with its length; without the secret it reveals nothing about them."""
     code = hmac.new(secret, digestmod=hashlib.sha256)
     for part in parts:
         code.update(len(part).to_bytes(8, "little"))
@@ -148,13 +150,13 @@ def fingerprint(secret: bytes, *parts: bytes) -> str:
 
 
 def keep(place: Path, name: str, data: bytes) -> Path:
-    """Write a confidential report, mode 0600, in place of one of an attempt that was not published.
+    """Write a confidential report, mode 0600, replacing one of an unpublished attempt.
 
     Parameters
     ----------
     place : folder of the confidential files.
-    name : of the report.
-    data : what it says.
+    name : name of the report.
+    data : content of the report.
 
     Returns
     -------

@@ -1,8 +1,7 @@
-"""Counts with exact discrete Laplace or discrete Gaussian noise; their total is public, but that of a tree.
+"""Releases of counts with exact discrete Laplace or discrete Gaussian noise; the total is public, except for trees.
 
 A file with a column ``parent`` is a tree (`_tree_counts`). With a public total, neighbours replace a record: one count
-falls by one, another rises by one, an L1 change of 2 and a squared L2 change of 2. The cost is that of all counts
-together.
+falls by one, another rises by one, an L1 change of 2 and a squared L2 change of 2. The cost covers all counts jointly.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -21,17 +20,17 @@ COLUMNS = ("category", "count")
 
 
 def laplace(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Discrete Laplace noise of scale sensitivity/epsilon on every count.
+    """Plan discrete Laplace noise of scale sensitivity/epsilon on every count.
 
     Parameters
     ----------
-    settings : checked and filled keys (`keys.KEYS`): epsilon, sensitivity; of a tree its own too.
-    table : columns category, count; of a tree parent too.
+    settings : checked and filled keys (`keys.KEYS`): epsilon, sensitivity; for a tree also its own keys.
+    table : table with columns category, count; for a tree also parent.
 
     Raises
     ------
     ValueError
-        If the file has other columns, repeated or empty categories, or counts that are no integers >= 0.
+        If the file has other columns, repeated or empty categories, or counts that are not integers >= 0.
     """
     names, counts = read(table, tree=_is_tree(settings, table))
     if _is_tree(settings, table):
@@ -43,7 +42,7 @@ def laplace(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 
 def gaussian(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Discrete Gaussian noise of scale sqrt(sensitivity/(2 rho)); `sensitivity` is the squared L2 change."""
+    """Plan discrete Gaussian noise of scale sqrt(sensitivity/(2 rho)); `sensitivity` is the squared L2 sensitivity."""
     names, counts = read(table, tree=_is_tree(settings, table))
     if _is_tree(settings, table):
         return _tree_counts.release(settings, table, names, counts)
@@ -54,18 +53,18 @@ def gaussian(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 
 def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.int64]]:
-    """Categories and counts of a file with the columns category, count and at least two rows.
+    """Return categories and counts of a file with the columns category, count and at least two rows.
 
     Parameters
     ----------
-    table : the file.
-    tree : whether it has a column parent too, which is not read here.
+    table : file of counts.
+    tree : whether it also has a column parent, which is not read here.
 
     Raises
     ------
     ValueError
-        If the file has other columns; with all lines that have an empty category, one that looks like another's or has
-        control characters, or a count that is not an integer in [0, 2^53/rows].
+        If the file has other columns; with all lines that have an empty category, a category that looks like another
+        one or has control characters, or a count that is not an integer in [0, 2^53/rows].
     """
     wanted = _tree_counts.COLUMNS if tree else COLUMNS
     if sorted(table.columns) != sorted(wanted):
@@ -79,7 +78,7 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
 
 
 def _wrong_names(table: CsvTable, names: list[str]) -> Iterator[Cell]:
-    """Categories that are empty, cannot be written, or look like one before them."""
+    """Yield categories that are empty, cannot be written, or look like an earlier one."""
     seen: dict[str, int] = {}
     for record, found in enumerate(names):
         looks = _keys.shown_name(found)
@@ -95,7 +94,7 @@ def _wrong_names(table: CsvTable, names: list[str]) -> Iterator[Cell]:
 
 
 def _is_tree(settings: Mapping[str, Any], table: CsvTable) -> bool:
-    """Return whether a file is a tree; what is asked of trees alone is rejected of any other."""
+    """Return whether a file is a tree; settings for trees only are rejected for any other file."""
     if "parent" in table.columns:
         return True
     asked = [key for key in TREE_KEYS if settings[key] and settings[key] != REPLACE]

@@ -1,6 +1,6 @@
-"""Writing that survives a crash: every step that changes the disk is named, and each can be the last one.
+"""Writing that survives a crash: every step that changes the disk has a name, and a crash can follow any of them.
 
-`at` is called with its name before each step and does nothing; a test that wants a crash puts its own there.
+`at` is called with its name before each step and does nothing; a test that simulates a crash replaces it.
 """
 
 import os
@@ -9,26 +9,26 @@ from pathlib import Path
 
 
 def nothing(name: str) -> None:
-    """Called before every step with its name."""
+    """Do nothing; called before every step with its name."""
 
 
 at: Callable[[str], None] = nothing
 
 
 def step(name: str) -> None:
-    """Say that the step `name` comes next."""
+    """Announce that the step `name` comes next."""
     at(name)
 
 
 def write(path: Path, data: bytes, *, mode: int, name: str) -> None:
-    """A new file with all of `data` on disk under its final mode.
+    """Write a new file with all of `data` on disk under its final mode.
 
     Parameters
     ----------
-    path : a name not taken.
-    data : all of it.
-    mode : permissions.
-    name : for errors.
+    path : path that does not exist yet.
+    data : complete content.
+    mode : permissions of the file.
+    name : name for errors.
 
     Returns
     -------
@@ -54,14 +54,14 @@ def write(path: Path, data: bytes, *, mode: int, name: str) -> None:
 
 
 def replace(path: Path, data: bytes, *, mode: int, name: str) -> None:
-    """All of `data` in place of a file, or the file as it was: written beside it, then given its name.
+    """Replace the content of a file, or leave it unchanged: the new file is written next to it, then renamed.
 
     Parameters
     ----------
-    path : of the file, there or not.
-    data : all of it.
-    mode : permissions.
-    name : for errors.
+    path : path of the file, which need not exist.
+    data : complete content.
+    mode : permissions of the file.
+    name : name for errors.
 
     Returns
     -------
@@ -76,14 +76,14 @@ def replace(path: Path, data: bytes, *, mode: int, name: str) -> None:
 
 
 def append(path: Path, line: bytes, *, name: str, mode: int = 0o644) -> None:
-    """One line at the end of a file, on disk; the file is made if it is missing. A crash may leave part of the line.
+    """Append one line to a file, on disk; the file is created if it is missing. A crash may leave part of the line.
 
     Parameters
     ----------
-    path : of the file.
-    line : with its line end.
-    name : for errors.
-    mode : permissions of a file that is made.
+    path : path of the file.
+    line : line with its line break.
+    name : name for errors.
+    mode : permissions of a new file.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def cut(path: Path, size: int) -> None:
 
 
 def folder(path: Path, *, mode: int = 0o755) -> None:
-    """A folder and those above it, each on disk in its parent; one that exists stays as it is."""
+    """Create a folder and those above it, each on disk in its parent; an existing folder is unchanged."""
     if path.is_dir():
         return
     folder(path.parent)
@@ -123,7 +123,7 @@ def folder(path: Path, *, mode: int = 0o755) -> None:
 
 
 def sync(path: Path, *, name: str) -> None:
-    """The entries of a folder on disk."""
+    """Write the entries of a folder to disk."""
     step(f"{name}: entry to disk")
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

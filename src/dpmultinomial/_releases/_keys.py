@@ -1,8 +1,8 @@
-"""The keys of a release's settings: one table for the checker, the schema and the documentation.
+"""Keys of a release's settings: one table for the checker, the schema and the documentation.
 
-Names of categories: two names whose letters look the same are a slip or a trick, since one person's count could be
-split over both. Names look alike by Unicode's compatibility forms and by a short table of Cyrillic and Greek letters
-that are drawn like Latin ones; this is not a promise about every font.
+Names of categories are also checked here: two names whose letters look the same are a mistake or an attack, since one
+person's count could be split over both. Names look alike by Unicode's compatibility forms and by a short table of
+Cyrillic and Greek letters that are drawn like Latin ones; not every font is covered.
 """
 
 import unicodedata
@@ -22,17 +22,17 @@ LARGEST_EPSILON, LARGEST_DELTA = 20.0, 1e-4
 
 @dataclass(frozen=True)
 class Key:
-    """One key.
+    """One key of a release's settings.
 
     Parameters
     ----------
-    name : of the key.
+    name : name of the key.
     kind : ``"text"``, ``"name"`` ([a-z][a-z0-9_]*), ``"number"``, ``"whole"``, ``"flag"``, ``"texts"`` (one text or
         several), or a mapping: ``"fractions"`` to numbers in (0, 1), ``"positives"`` to numbers > 0, ``"parts"`` to
         numbers > 0 that add up to 1, ``"intervals"`` to [low, high] pairs, ``"levels"`` and ``"network"`` to lists.
-    description : what it says, for users.
-    default : `REQUIRED`, or the value it has when it is not stated.
-    above, least, most, below : bounds of numbers; `above` and `below` are not reached.
+    description : meaning of the key, for users.
+    default : `REQUIRED`, or the value of a key that is not stated.
+    above, least, most, below : bounds of numbers; `above` and `below` are exclusive.
     choices : allowed values.
     """
 
@@ -145,7 +145,7 @@ KEYS: dict[str, tuple[Key, ...]] = {
 
 
 def table() -> list[dict[str, str]]:
-    """Every key of every mechanism in words: mechanism, key, type, range, default, description."""
+    """Return a description of every key of every mechanism: mechanism, key, type, range, default, description."""
     return [
         {
             "mechanism": mechanism,
@@ -161,7 +161,7 @@ def table() -> list[dict[str, str]]:
 
 
 def bounds(key: Key) -> str:
-    """The range of a key in words."""
+    """Return the range of a key in words."""
     if key.choices:
         return "one of " + ", ".join(map(repr, key.choices))
     words = [
@@ -189,11 +189,11 @@ _FILLERS = {"\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u3164", "\uffa0"
 
 
 def shown_name(name: str) -> str:
-    """What a reader sees of a name; equal for names that look the same, empty for one that shows nothing.
+    """Return the visible form of a name; equal for names that look the same, empty for one that shows nothing.
 
     Parameters
     ----------
-    name : any text.
+    name : any string.
     """
     if name.isascii() and name.isprintable():
         return " ".join(name.split())
@@ -202,16 +202,16 @@ def shown_name(name: str) -> str:
 
 
 def has_controls(name: str) -> bool:
-    """Return whether a name has control characters, such as line breaks, tabs or what a terminal acts on."""
+    """Return whether a name has control characters, such as line breaks, tabs or those that a terminal interprets."""
     return any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in name) if not name.isprintable() else False
 
 
 def first_alike(names: Iterable[str]) -> tuple[str, str] | None:
-    """The first two different names that look the same, or None.
+    """Return the first two different names that look the same, or None.
 
     Parameters
     ----------
-    names : in order.
+    names : names in order.
     """
     seen: dict[str, str] = {}
     for name in names:

@@ -1,9 +1,9 @@
-"""A file of records with some columns swapped: all its other bytes stay as they were.
+"""Release of a file of records with some columns swapped: all its other bytes are unchanged.
 
-The permutation algorithm of Bailie, Gong and Meng (2023) (`_mechanisms.swapping.swapping`), drawn from a stream under a
-lost key. Its cost is stated for the least possible change within its invariants: an exchange of the swapped values of
-two records of a stratum, 2 epsilon of the theorem (`_accounting.swapping`). What the swap changed goes to
-``confidential/``.
+The permutation algorithm of Bailie, Gong and Meng (2023) (`_mechanisms.swapping.swapping`) draws from a stream under a
+discarded key. Its cost is stated for the smallest possible change within its invariants: an exchange of the swapped
+values of two records of a stratum, 2 epsilon of the theorem (`_accounting.swapping`). A report of the swap's changes
+goes to ``confidential/``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,18 +43,18 @@ class Coded:
 
 
 def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Swap columns among records of the same stratum.
+    """Plan a swap of columns among records of the same stratum.
 
     Parameters
     ----------
     settings : checked and filled keys: swap, match, rate.
-    table : the records.
+    table : table of records.
 
     Raises
     ------
     ValueError
-        If a column is missing, a match value is empty, no column is left to be held, or no stratum has two records
-        that differ in swapped and in held values: the public file would be the confidential one.
+        If a column is missing, a match value is empty, no column is held, or no stratum has two records that differ in
+        swapped and in held values: the public file would be the confidential one.
     """
     moving, match = list(settings["swap"]), list(settings["match"])
     for column in (*moving, *match):
@@ -81,18 +81,18 @@ def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 
 def coded_column(table: CsvTable, column: str) -> NDArray[np.int64]:
-    """Codes 0, 1, .. of a column's values by first appearance: int64 (records,)."""
+    """Return codes 0, 1, .. of a column's values by first appearance: int64 (records,)."""
     return pd.factorize(np.array(table.texts(column), dtype=object))[0].astype(np.int64)
 
 
 def joint(codes: Mapping[str, NDArray[np.int64]], columns: Sequence[str], records: int) -> NDArray[np.int64]:
-    """Codes 0, 1, .. of the joint values of some coded columns; no column is one code.
+    """Return codes 0, 1, .. of the joint values of some coded columns; without columns all codes are equal.
 
     Parameters
     ----------
     codes : column -> int64 (records,).
-    columns : those wanted.
-    records : how many.
+    columns : names of the columns.
+    records : number of records.
 
     Returns
     -------
@@ -135,14 +135,14 @@ def _facts(coded: Coded, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _distinct(strata: NDArray[np.int64], values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Number of different values in every stratum."""
+    """Return the number of distinct values in every stratum."""
     span = int(values.max(initial=0)) + 1
     pairs = np.unique(strata * span + values)
     return np.bincount(pairs // span, minlength=count).astype(np.int64)
 
 
 def _verify(table: CsvTable, data: bytes, moving: Sequence[str], sources: NDArray[np.int64]) -> None:
-    """Read the result back and undo the exchange: it returns the file bit for bit only if nothing else was touched."""
+    """Read the result back and undo the exchange: it returns the file bit for bit only if nothing else was changed."""
     source = table.source
     encoding = None if source.mark else source.stored
     again = parse(data, name=table.name, confidential=True, delimiter=table.delimiter, encoding=encoding)
@@ -154,7 +154,7 @@ def _verify(table: CsvTable, data: bytes, moving: Sequence[str], sources: NDArra
 def _report(
     codes: Mapping[str, NDArray[np.int64]], moving: Sequence[str], held: Sequence[str], sources: NDArray[np.int64]
 ) -> bytes:
-    """What the swap changed: confidential."""
+    """Return a confidential report of the changes made by the swap."""
     rows: list[tuple[object, ...]] = []
     for column in moving:
         changed = float(np.mean(codes[column] != codes[column][sources]))
@@ -168,7 +168,7 @@ def _report(
 
 
 def cramers_v(a: NDArray[np.int64], b: NDArray[np.int64]) -> float:
-    """Cramer's V of two coded columns, 0 (no association) to 1; NaN if one is constant."""
+    """Return Cramer's V of two coded columns, 0 (no association) to 1; NaN if one is constant."""
     shape = int(a.max()) + 1, int(b.max()) + 1
     if min(shape) < 2:
         return float("nan")

@@ -1,8 +1,9 @@
-"""Noise that nobody can repeat: exact integer samplers fed by the operating system, and a long stream under a lost key.
+"""Noise that cannot be reproduced: exact integer samplers fed by the operating system, and a long stream under a
+discarded key.
 
 Discrete Laplace P(k) ~ exp(-|k|/scale) and discrete Gaussian P(k) ~ exp(-k^2/(2 scale^2)) on all integers, by the exact
-samplers of Canonne, Kamath and Steinke (2020) in OpenDP: rational arithmetic, no floating-point noise. What they cost
-is OpenDP's own stability map, rounded upwards. No function here takes a seed or a Generator.
+samplers of Canonne, Kamath and Steinke (2020) in OpenDP: rational arithmetic, no floating-point noise. Their cost is
+computed by OpenDP's own stability map, rounded upwards. No function here takes a seed or a Generator.
 """
 
 import math
@@ -18,8 +19,8 @@ from numpy.typing import NDArray
 
 from .. import _checks
 
-LARGEST = 2**53  # of values and their sums
-LARGEST_SCALE = 2.0**40  # 2^23 scales below where 64 bits end
+LARGEST = 2**53  # largest value, and largest sum
+LARGEST_SCALE = 2.0**40  # 2^23 scales below the limit of 64 bits
 
 
 class _Measurement(Protocol):
@@ -29,18 +30,19 @@ class _Measurement(Protocol):
 
 
 def laplace_epsilon(scale: float, *, sensitivity: int) -> float:
-    """What discrete Laplace noise costs: epsilon = sensitivity/scale, rounded upwards by OpenDP's stability map.
+    """Return the privacy cost of discrete Laplace noise: epsilon = sensitivity/scale, rounded upwards by OpenDP's
+    stability map.
 
     Parameters
     ----------
     scale : > 0, at most 2^40.
-    sensitivity : integer >= 1, the largest L1 change of the counts.
+    sensitivity : integer >= 1, the L1 sensitivity of the counts.
     """
     return float(_laplace(_scale(scale)).map(_checks.whole("sensitivity", sensitivity, least=1)))
 
 
 def laplace_scale(epsilon: float, *, sensitivity: int) -> float:
-    """Smallest double at least sensitivity/epsilon whose stated cost is at most epsilon.
+    """Return the smallest double at least sensitivity/epsilon whose stated cost is at most epsilon.
 
     Raises
     ------
@@ -52,12 +54,13 @@ def laplace_scale(epsilon: float, *, sensitivity: int) -> float:
 
 
 def gaussian_rho(scale: float, *, l2_squared: int) -> float:
-    """What discrete Gaussian noise costs: rho = l2_squared/(2 scale^2) (zero-concentrated), rounded upwards.
+    """Return the privacy cost of discrete Gaussian noise: rho = l2_squared/(2 scale^2) (zero-concentrated), rounded
+    upwards.
 
     Parameters
     ----------
     scale : > 0, at most 2^40.
-    l2_squared : integer >= 1, the largest squared L2 change of the counts.
+    l2_squared : integer >= 1, the squared L2 sensitivity of the counts.
     """
     distance = math.sqrt(_checks.whole("l2_squared", l2_squared, least=1))
     if distance * distance < l2_squared:
@@ -66,13 +69,13 @@ def gaussian_rho(scale: float, *, l2_squared: int) -> float:
 
 
 def gaussian_scale(rho: float, *, l2_squared: int) -> float:
-    """Smallest double, up to rounding, whose stated cost is at most rho; raises as `laplace_scale`."""
+    """Return the smallest double, up to rounding, whose stated cost is at most rho; raises as `laplace_scale`."""
     scale = math.sqrt(_checks.whole("l2_squared", l2_squared, least=1) / (2 * _checks.positive("rho", rho)))
     return _raised(scale, rho, lambda s: gaussian_rho(s, l2_squared=l2_squared))
 
 
 def discrete_laplace(values: NDArray[np.int64], *, scale: float) -> NDArray[np.int64]:
-    """Values with exact discrete Laplace noise of their own: int64, same shape (n,).
+    """Add independent exact discrete Laplace noise to values: int64, same shape (n,).
 
     Parameters
     ----------
@@ -86,30 +89,34 @@ def discrete_laplace(values: NDArray[np.int64], *, scale: float) -> NDArray[np.i
     Raises
     ------
     ValueError, TypeError
-        If values are no int64 row within +-2^53 or the scale breaks its rule. No value is shown.
+        If values are not an int64 row within +-2^53 or the scale breaks its rule. No value is shown.
     """
     return _drawn(_laplace(_scale(scale)), values)
 
 
 def discrete_gaussian(values: NDArray[np.int64], *, scale: float) -> NDArray[np.int64]:
-    """Values with exact discrete Gaussian noise of their own; arguments as `discrete_laplace`, about twice its time.
+    """Add independent exact discrete Gaussian noise to values; arguments as in `discrete_laplace`, about twice its
+    time.
 
-    All of that is OpenDP's sampler, 18 microseconds a value: lists, smaller integers and shorter calls take as long.
+    The time is that of OpenDP's sampler, 18 microseconds per value: lists, smaller integers and shorter calls take as
+    long.
     """
     return _drawn(_gaussian(_scale(scale)), values)
 
 
 def private_stream() -> np.random.Generator:
-    """A Generator over ChaCha20 (20 rounds) under 256 bits from the operating system; its key is kept nowhere else.
+    """Return a Generator over ChaCha20 (20 rounds) with 256 bits from the operating system as its key, which is not
+    stored.
 
-    For long streams: the derangements of a swap, what follows after noise is on. Never stored, never derived.
+    It is for long streams: the derangements of a swap, or post-processing after the noise. It is never stored and never
+    derived.
     """
     bits: np.random.BitGenerator = _extra("randomgen").ChaCha(key=secrets.randbits(256), rounds=20)
     return np.random.Generator(bits)
 
 
 def _raised(scale: float, most: float, cost: Callable[[float], float]) -> float:
-    """The next double from `scale` upwards that costs at most `most`; rounding needs a few steps."""
+    """Return the next double from `scale` upwards that costs at most `most`; rounding needs a few steps."""
     for _ in range(100):
         if cost(scale) <= most:
             return scale

@@ -1,9 +1,9 @@
-"""Where confidential files may lie: in ``confidential/`` beside the configuration, which its owner alone can open.
+"""Location of confidential files: in ``confidential/`` next to the configuration, which only its owner can open.
 
-``confidential/`` may be a link to the folder where the data are kept, outside of this project; a file elsewhere is
-rejected. So the journal of what was spent (`_journal`), its key and its lock always lie beside the data.
+``confidential/`` may be a link to the folder of the data, outside of this project; a file elsewhere is rejected. So the
+journal of spending, its key and its lock are always next to the data.
 
-What a release rejects, in words that are safe to show.
+Reasons for rejecting a release are stated in words that are safe to show.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 class Refused(ValueError):
-    """A release is rejected: the reason and the way out, nothing confidential."""
+    """Raised if a release is rejected: the reason and the remedy, nothing confidential."""
 
 
 FOLDER, RELEASES = "confidential", "releases"
@@ -24,16 +24,16 @@ _SAFE = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CON
 
 
 def folder(root: Path) -> Path:
-    """The folder that ``confidential/`` is, links followed; it need not be there yet."""
+    """Return the folder that ``confidential/`` is, links followed; it need not exist."""
     return (Path(root) / FOLDER).resolve()
 
 
 def problems(data: str, root: Path) -> list[str]:
-    """Why a confidential file must not lie where it does, in words; links are followed, nothing is opened.
+    """Return the reasons why a confidential file must not be where it is; links are followed, nothing is opened.
 
     Parameters
     ----------
-    data : path of the file, from `root`.
+    data : path of the file, relative to `root`.
     root : folder of the configuration.
 
     Returns
@@ -54,13 +54,15 @@ def problems(data: str, root: Path) -> list[str]:
 
 
 def own_file(path: Path) -> None:
-    """Reject what should be a file beside the data and is a link or a folder; ValueError with its name."""
+    """Reject a link or a folder in place of a file next to the data; ValueError with its name."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise Refused(f"{FOLDER}/{path.name}: must be a file of its own, no link and no folder")
 
 
 def _public(home: Path, root: Path) -> list[str]:
-    """Why ``confidential/`` must not lead where it does: what is published and what is not lie apart."""
+    """Return the reasons why ``confidential/`` must not be where it is: public and confidential files must
+    be separate.
+    """
     top = next((p for p in (root, *root.parents) if (p / ".git").exists()), root)
     inside = home.is_relative_to(top) or home.is_relative_to(root)
     if home != root / FOLDER and inside:
@@ -73,7 +75,7 @@ def _public(home: Path, root: Path) -> list[str]:
 
 
 def _open(home: Path, path: Path) -> list[str]:
-    """Who else could read or replace what is there."""
+    """Return who else could read or replace the files."""
     found = []
     if home.is_dir() and stat.S_IMODE(home.stat().st_mode) & 0o077:
         found.append(f"{FOLDER}/ can be opened by others: chmod 700 {FOLDER}")
@@ -86,7 +88,7 @@ def _open(home: Path, path: Path) -> list[str]:
 
 
 def _tracked(root: Path, home: Path) -> list[str]:
-    """Return whether git holds anything of the folder, now or in its history; what git cannot tell is rejected."""
+    """Return the parts of the folder that git tracks, now or in its history; a failure of git is rejected."""
     named = root / FOLDER
     for place, what in ((home, "."), *(((root, FOLDER),) if named.is_symlink() else ())):
         if not place.is_dir() or not any((p / ".git").exists() for p in (place, *place.parents)):
@@ -107,7 +109,7 @@ def _tracked(root: Path, home: Path) -> list[str]:
 
 
 def _git(place: Path, *words: str) -> str | None:
-    """What git says, whoever owns the repository; None where it fails."""
+    """Return the output of git, for any owner of the repository; None if it fails."""
     variables = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | _SAFE
     run = subprocess.run(
         ["git", "-C", str(place), *words], capture_output=True, text=True, errors="replace", check=False, env=variables

@@ -1,11 +1,12 @@
-"""Once: a release is spent on disk before it is there, made once a generation, and never changed.
+"""Protocol of a release: its cost is recorded on disk before it is published; it is made once per generation and never
+changed.
 
-Under one lock, which lies beside the data: draw; stage the files in a folder that only their owner can open; write the
-line `spent, not published` into the journal, the ledger and the account's memory; give the folder its name; write
-`published`. A crash before the journal's line leaves nothing that was spent; after it, the staged files are still there
-and the next call finishes with them, drawing nothing. Every step is named (`_durable`).
+All steps are under one lock, next to the data: draw; stage the files in a folder that only their owner can open; write
+the line `spent, not published` into the journal, the ledger and the account's memory; give the folder its name; write
+`published`. After a crash before the journal's line, nothing was spent; after a later crash, the staged files still
+exist and the next call publishes them without drawing anything. Every step is named (`_durable`).
 
-A release that is asked for, held against what is known of the releases before it.
+A requested release is checked against the records of earlier releases.
 """
 
 import fcntl
@@ -26,13 +27,13 @@ from .spending import Cost, beyond
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A release that is asked for.
+    """A requested release.
 
     Parameters
     ----------
     root : folder of `releases/` and `confidential/`.
     release, generation, source, mechanism : as configured.
-    ceiling : the budget of its source, may be empty.
+    ceiling : budget of its source, may be empty.
     """
 
     root: Path
@@ -44,12 +45,12 @@ class Asked:
 
     @property
     def folder(self) -> Path:
-        """Where its files are published."""
+        """Folder in which its files are published."""
         return self.root / FOLDER / self.release / str(self.generation)
 
     @property
     def staged(self) -> Path:
-        """Where they wait."""
+        """Folder in which its files are staged."""
         return self.folder.with_name(f".staged-{self.generation}")
 
     def __str__(self) -> str:
@@ -57,17 +58,17 @@ class Asked:
 
 
 def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
-    """The entry of what is asked, or None; rejects what nobody wrote and what is not the next generation.
+    """Return the entry of the requested release, or None; rejects unknown files and a generation that is not the next.
 
     Parameters
     ----------
-    asked : the release.
-    lines : all that was spent (`Books.agreed`).
+    asked : requested release.
+    lines : all recorded spending (`Books.agreed`).
 
     Raises
     ------
     ValueError
-        If the folder holds files of somebody else, or the generation is not the next one.
+        If the folder contains files of unknown origin, or the generation is not the next one.
     """
     found = _budget_records.latest(lines)
     if entry := found.get((asked.release, asked.generation)):
@@ -81,13 +82,13 @@ def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
 
 
 def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
-    """Reject a release beyond the ceiling of its source; ValueError with the cost before and after.
+    """Reject a release that would exceed its source's privacy budget; ValueError with the cost before and after.
 
     Parameters
     ----------
-    asked : the release.
-    cost : what it would cost.
-    lines : all that was spent.
+    asked : requested release.
+    cost : cost of the release.
+    lines : all recorded spending.
     """
     spent = _budget_records.costs([line.entry for line in lines], asked.source)
     if why := beyond([*spent, cost], asked.ceiling):
@@ -97,12 +98,12 @@ def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
 def one_source(
     asked: Asked, lines: Sequence[Line], *, file: str, name: str, bound: Callable[[Entry], str] = lambda _: ""
 ) -> None:
-    """Reject a file that belongs to another source; ValueError with the release that says so.
+    """Reject a file that belongs to another source; ValueError with the release that recorded it.
 
     Parameters
     ----------
-    asked : the release.
-    lines : all that was spent.
+    asked : requested release.
+    lines : all recorded spending.
     file, name : fingerprints of the file's content and of its name.
     bound : the file's fingerprint bound to another release, for entries that are older than the journal.
     """
@@ -119,14 +120,14 @@ def one_source(
 
 
 def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str) -> None:
-    """Reject other settings or other data under a generation that was spent; ValueError with the way out.
+    """Reject other settings or other data under a spent generation; ValueError with the remedy.
 
     Parameters
     ----------
-    asked : the release.
-    entry : of the ledger.
-    settings : fingerprints of the settings now, in every form in which they may have been kept.
-    data : of the file.
+    asked : requested release.
+    entry : entry of the ledger.
+    settings : fingerprints of the present settings, in every form in which they may have been stored.
+    data : fingerprint of the file.
 
     Returns
     -------
@@ -152,7 +153,7 @@ LOCK, WAIT = ".lock", 600.0
 
 @contextmanager
 def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
-    """Hold the lock of all releases of these data; who comes second waits `wait` seconds, then is rejected.
+    """Hold the lock of all releases of these data; a second process waits `wait` seconds, then is rejected.
 
     Raises
     ------
@@ -183,12 +184,12 @@ def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
 
 
 def finish(asked: Asked, entry: Entry, books: Books) -> Path:
-    """Bring a spent release to its name, or find it there intact; nothing is drawn.
+    """Publish a spent release, or verify that it is published and intact; nothing is drawn.
 
     Parameters
     ----------
-    asked : the release.
-    entry : what the journal says of it.
+    asked : requested release.
+    entry : entry of the journal.
     books : journal and ledger.
 
     Returns
@@ -199,7 +200,7 @@ def finish(asked: Asked, entry: Entry, books: Books) -> Path:
     Raises
     ------
     ValueError
-        If neither the published nor the staged files are the ones the ledger names.
+        If neither the published nor the staged files are the ones named in the ledger.
     """
     if _intact(asked.folder, entry):
         if entry.state != PUBLISHED:
@@ -220,19 +221,19 @@ def finish(asked: Asked, entry: Entry, books: Books) -> Path:
 
 
 def release(asked: Asked, books: Books, line: Line, *, data: bytes, record: bytes, files: Sequence[str] = ()) -> Path:
-    """Stage, spend, publish: the files under their name, write-once (mode 0444).
+    """Stage, spend, publish: write the files under their name, write-once (mode 0444).
 
     Parameters
     ----------
-    asked : what is released.
-    books : where it is written.
-    line : what they say of it (`spending`).
+    asked : requested release.
+    books : budget records to write to.
+    line : line for the budget records (`spending`).
     data, record : bytes of the two public files.
     files : fingerprints for the account's memory.
 
     Returns
     -------
-    Path of the folder; about 10 ms besides the disk's own time.
+    Path of the folder; about 10 ms, plus the time of the disk.
     """
     stage(asked, data=data, record=record)
     if not _intact(asked.staged, line.entry):
@@ -242,14 +243,14 @@ def release(asked: Asked, books: Books, line: Line, *, data: bytes, record: byte
 
 
 def spending(asked: Asked, *, data: bytes, record: bytes, cost: Cost, settings: str, source_data: str) -> Entry:
-    """What the books say of a release that is about to be spent.
+    """Return the entry of the budget records for a release that is about to be spent.
 
     Parameters
     ----------
-    asked : what is released.
+    asked : requested release.
     data, record : bytes of the two public files.
-    cost : what it spends.
-    settings, source_data : keyed fingerprints of what was asked and of the confidential file.
+    cost : cost of the release.
+    settings, source_data : keyed fingerprints of the settings and of the confidential file.
 
     Returns
     -------
@@ -271,12 +272,12 @@ def spending(asked: Asked, *, data: bytes, record: bytes, cost: Cost, settings: 
 
 
 def stage(asked: Asked, *, data: bytes, record: bytes) -> None:
-    """Write both files in full where only their owner can open them; on an error nothing stays.
+    """Write both files completely where only their owner can open them; after an error nothing remains.
 
     Parameters
     ----------
-    asked : the release.
-    data, record : what the two files hold.
+    asked : requested release.
+    data, record : contents of the two files.
 
     Returns
     -------
@@ -301,7 +302,7 @@ def _publish(asked: Asked, entry: Entry, books: Books) -> Path:
     _durable.step("open the staged folder to others")
     asked.staged.chmod(0o755)
     _durable.step("give the release its name")
-    os.rename(asked.staged, asked.folder)  # onto nothing or an empty folder; a folder that holds a file rejects
+    os.rename(asked.staged, asked.folder)  # onto nothing or an empty folder; fails if the folder contains a file
     _durable.step("named")
     _durable.sync(asked.folder.parent, name="release")
     _published(entry, books)
@@ -314,7 +315,7 @@ def _published(entry: Entry, books: Books) -> None:
 
 
 def _intact(folder: Path, entry: Entry) -> bool:
-    """Return whether `folder` holds exactly the two files the entry names."""
+    """Return whether `folder` contains exactly the two files named in the entry."""
     wanted = {DATA: entry.sha256, RECORD: entry.record_sha256}
     if not folder.is_dir() or {p.name for p in folder.iterdir()} != set(wanted):
         return False

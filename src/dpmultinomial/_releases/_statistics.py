@@ -1,13 +1,12 @@
 """Mean, sum of squares and tail counts of a censored column (Bernstein and Sheldon 2018, Raim 2021), on a public grid.
 
-Each statistic has its own sensitivity and its own share of epsilon. It is rounded to a grid whose step is a power of
-two, at most 2^-20 of its sensitivity and of its scale, and gets exact discrete Laplace noise in units of the step.
-Rounding can add one step to the sensitivity and floating-point arithmetic less than one more; both are in the stated
-cost.
+Each statistic has a separate sensitivity and share of epsilon. It is rounded to a grid whose step is a power of two, at
+most 2^-20 of its sensitivity and of its scale, and gets exact discrete Laplace noise in units of the step. Rounding can
+add one step to the sensitivity and floating-point arithmetic less than one more; both are included in the stated cost.
 
-Sensitivities of the censored statistics, and the public grid on which they are released; plain arithmetic.
+The sensitivities of the censored statistics, and the public grid on which they are released, use plain arithmetic.
 
-Return whether noise of the settings' scale can be drawn: a public fact, told before any confidential file is opened.
+Whether noise of the settings' scale can be drawn is a public fact, reported before any confidential file is opened.
 """
 
 import math
@@ -29,15 +28,15 @@ LEAST_RECORDS, MOST_RECORDS = 4, 10**8
 
 
 def sensitivities(width: float, records: int) -> dict[str, float]:
-    """Largest change of every statistic when one of `records` records is replaced.
+    """Return the sensitivity of each statistic: its largest change when one of `records` records is replaced.
 
     The mean moves by at most the width w (one record left inside, or the mean of none), the sum of squares by
     w^2 (1 - 1/n): moving x among m records changes (1 - 1/m)(x - mean of the others)^2, each count by 1.
 
     Parameters
     ----------
-    width : upper less lower limit, > 0.
-    records : how many, >= 1.
+    width : upper minus lower limit, > 0.
+    records : number of records, >= 1.
 
     Returns
     -------
@@ -48,12 +47,12 @@ def sensitivities(width: float, records: int) -> dict[str, float]:
 
 
 def units_of(sensitivity: float, epsilon: float) -> tuple[float, int]:
-    """The step of a statistic's grid, and its sensitivity in steps, rounding included.
+    """Return the step of a statistic's grid, and its sensitivity in steps, rounding included.
 
     Parameters
     ----------
     sensitivity : > 0.
-    epsilon : its share, > 0.
+    epsilon : share of epsilon of the statistic, > 0.
 
     Returns
     -------
@@ -64,7 +63,7 @@ def units_of(sensitivity: float, epsilon: float) -> tuple[float, int]:
 
 
 def step(sensitivity: float, epsilon: float) -> float:
-    """A power of two, at most 2^-20 of the sensitivity and of the scale sensitivity/epsilon.
+    """Return a power of two, at most 2^-20 of the sensitivity and of the scale sensitivity/epsilon.
 
     Parameters
     ----------
@@ -74,12 +73,12 @@ def step(sensitivity: float, epsilon: float) -> float:
 
 
 def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """A release of the four statistics.
+    """Plan a release of the four statistics.
 
     Parameters
     ----------
     settings : checked and filled keys: column, lower, upper, epsilon, shares, sensitivities.
-    table : the records.
+    table : table of records.
 
     Raises
     ------
@@ -129,16 +128,16 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 
 _STATISTICS = ("mean", "sse", "low", "high")
-_WIDEST = 1e100  # its square is a number
-_ROOM = 1 - 1e-9  # a scale is raised by rounding
+_WIDEST = 1e100  # largest limit whose square is finite
+_ROOM = 1 - 1e-9  # a scale is increased by rounding
 
 
 def problems(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(key, what is wrong) of every scale above 2^40, and of limits too far from 0 for their distance.
+    """Yield (key, what is wrong) for every scale above 2^40, and for limits too far from 0 for their distance.
 
     Parameters
     ----------
-    mechanism : its name.
+    mechanism : name of the mechanism.
     get : checked and filled keys.
     """
     if mechanism == "censored_statistics":
@@ -155,7 +154,7 @@ def problems(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, str]
 
 
 def tables(mechanism: str, get: Mapping[str, Any]) -> int:
-    """How many tables a model has.
+    """Return the number of tables of a model.
 
     Parameters
     ----------
@@ -187,11 +186,13 @@ def _scales(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, float
 
 
 def _change(get: Mapping[str, Any]) -> int:
-    """Change of the counts, or of a tree's level; half of a replacement's where records are added or removed."""
+    """Return the sensitivity of the counts, or of a tree's level; half that of a replacement if records are added or
+    removed.
+    """
     tree = bool(get["levels"] or get["relation"]) and get["relation"] != "replace a record"
     return -(-get["sensitivity"] // 2) if tree else int(get["sensitivity"])
 
 
 def _least_share(get: Mapping[str, Any]) -> float:
-    """Of a level, as far as it is stated."""
+    """Return the smallest share of a level, as far as it is stated."""
     return float(min((get["shares"] or {"": 1.0}).values()))

@@ -1,21 +1,22 @@
-"""Counts of a tree, every node with exact discrete noise of its own; the budget is split over the levels.
+"""Release of the counts of a tree with independent exact discrete noise in every node; the budget is split over the
+levels.
 
 A record is counted in one leaf and in all nodes above it, hence in at most one node of a level. Adding or removing it
-changes one count per level by one: an L1 change and a squared L2 change of 1. Replacing it takes one from per count of
-a level and adds one to another, a change of 2 in either norm, but for the root, which stays. The levels are measured
-one after the other, so that costs add up: epsilon = sum of change/scale, rho = sum of change/(2 scale^2).
+changes one count per level by one: an L1 change and a squared L2 change of 1. Replacing it takes one from one count of
+a level and adds one to another, a change of 2 in either norm, except for the root, which stays. The levels are measured
+in sequence, so costs add up: epsilon = sum of change/scale, rho = sum of change/(2 scale^2).
 
-Where records are added or removed every node is measured. Where they are replaced the root's count is the number of
-records, which is public: it is published as it is, costs nothing, and all levels below are measured.
+If records are added or removed, every node is measured. If they are replaced, the root's count is the number of
+records, which is public: it is published exactly, costs nothing, and all levels below are measured.
 
-How the budget of a tree of counts is split over its levels: from the distribution and the tree's shape, never from
+The budget of a tree of counts is split over its levels based on the noise distribution and the tree's shape, never on
 counts.
 
-What a level's share s does to the variance of its noise is known a priori: discrete Gaussian noise of rho s has a
-variance in proportion to 1/s, discrete Laplace noise of epsilon s in proportion to 1/s^2. The standard deviation that
-least squares then has at a node depends on no count. The shares minimise its mean over the nodes of one level, hence
-the mean width of their intervals before a prior says more, or the product of these means of several levels; the whole
-budget only scales them. For one level alone nearly everything goes to this level.
+The effect of a level's share s on the variance of its noise is known in advance: discrete Gaussian noise of rho s has a
+variance proportional to 1/s, discrete Laplace noise of epsilon s a variance proportional to 1/s^2. The standard
+deviation of the least-squares estimate of a node does not depend on the counts. The shares minimise its mean over the
+nodes of one level, hence the mean width of their intervals without prior information, or the product of these means
+over several levels; the total budget only scales them. For a single level, nearly everything goes to this level.
 """
 
 import math
@@ -34,25 +35,25 @@ from ._places import Refused
 from .spending import ADD_OR_REMOVE, REPLACE, Cost, Drawn, Plan, csv_bytes
 
 STEPS = 1000  # shares are multiples of 1/1000
-LEAST = 0.1  # of an equal share, that every level keeps
+LEAST = 0.1  # fraction of an equal share that every level keeps
 _POWERS = {"discrete_laplace": 2, "discrete_gaussian": 1}
 _SCHEDULE = (0.5, 0.2, 0.08, 0.03, 0.01, 0.004)
 Array = NDArray[np.float64]
 
 
 def equal(levels: int) -> list[float]:
-    """One share a level, all alike."""
+    """Return equal shares, one per level."""
     return [1 / levels] * levels
 
 
 def narrowing(shape: Hierarchy, *, mechanism: str, targets: Sequence[int], known: bool) -> list[float]:
-    """Shares of the measured levels under which the mean widths at some levels are least.
+    """Return the shares of the measured levels that minimise the mean widths at some levels.
 
     Parameters
     ----------
-    shape : of the tree; nothing else of the file.
+    shape : shape of the tree; nothing else of the file is used.
     mechanism : ``"discrete_laplace"`` or ``"discrete_gaussian"``.
-    targets : depths of the levels whose widths count; of several the product.
+    targets : depths of the levels whose widths are minimised; the product for several.
     known : whether the root's count is public, so that the root has no share.
 
     Returns
@@ -62,9 +63,10 @@ def narrowing(shape: Hierarchy, *, mechanism: str, targets: Sequence[int], known
 
     Notes
     -----
-    The logarithms of the shares are moved one by one and in steps that shrink to 0.4 %, as long as the width falls;
-    some 20 to 40 solutions of least squares a level, 0.1 s each with 60,000 nodes. Under discrete Laplace noise several
-    levels have more than one lowest product nearby: it is searched from each level with nearly everything, too.
+    The logarithms of the shares are changed one at a time, in steps that shrink to 0.4 %, as long as the width falls;
+    about 20 to 40 least-squares solutions per level, 0.1 s each with 60,000 nodes. Under discrete Laplace noise,
+    several levels have more than one local minimum of the product: the search also starts from nearly everything at
+    each level.
     """
     first = 1 if known else 0
     levels = len(shape.sizes) - first
@@ -81,7 +83,7 @@ def narrowing(shape: Hierarchy, *, mechanism: str, targets: Sequence[int], known
 
 
 def _lowered(width: Callable[[Array], float], start: Array) -> tuple[Array, float]:
-    """The shares that no step makes better, and their width."""
+    """Return shares that no step improves, and their width."""
     found, best = start, width(start)
     for step in _SCHEDULE:
         moved = True
@@ -98,7 +100,7 @@ def _lowered(width: Callable[[Array], float], start: Array) -> tuple[Array, floa
 
 
 def _kept(shares: Array) -> Array:
-    """Shares that add up to 1, none below its least."""
+    """Return shares that add up to 1, none below its minimum."""
     least = LEAST / len(shares)
     found: Array = shares / shares.sum()
     for _ in range(len(found)):
@@ -111,8 +113,10 @@ def _kept(shares: Array) -> Array:
 
 
 def _width(shape: Hierarchy, *, power: int, targets: Sequence[int], first: int) -> Callable[[Array], float]:
-    """Sum of the logarithms of the mean standard deviation of least squares at some levels, from the shares."""
-    from .._posteriors.trees.least_squares import LeastSquares  # where a budget is split
+    """Return a function of the shares: the sum of the logarithms of the mean least-squares standard deviation at some
+    levels.
+    """
+    from .._posteriors.trees.least_squares import LeastSquares  # needed only when a budget is split
     from .._posteriors.trees.tree import Tree
 
     depth, nodes = np.array(shape.depth), np.arange(len(shape.depth))
@@ -135,13 +139,13 @@ _LAWS = {"discrete_laplace": ("discrete Laplace", "L1"), "discrete_gaussian": ("
 
 
 def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], counts: NDArray[np.int64]) -> Plan:
-    """Noise on every node of a tree.
+    """Plan noise on every node of a tree.
 
     Parameters
     ----------
     settings : checked and filled keys: mechanism, epsilon or rho, sensitivity, relation, levels, shares, narrow.
     table : columns category, parent, count.
-    names, counts : of its records, checked (`_counts.read`).
+    names, counts : names and counts of its records, checked (`_counts.read`).
 
     Returns
     -------
@@ -150,8 +154,8 @@ def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], coun
     Raises
     ------
     Rejected, FileFault
-        If parents make no tree, a count is not the sum of its children's, the levels that are named are not those of
-        the file, or a level's share needs noise of a scale above 2^40.
+        If parents do not form a tree, a count is not the sum of its children's, the named levels are not those of the
+        file, or a level's share needs noise of a scale above 2^40.
     """
     shape = hierarchy.of(table, names)
     if (node := shape.unlike(counts.tolist())) is not None:
@@ -194,24 +198,24 @@ def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], coun
 
 
 def changed(sensitivity: int, *, public: bool) -> int:
-    """How much a record changes the counts of a level, in the mechanism's norm.
+    """Return by how much a record changes the counts of a level, in the mechanism's norm.
 
     Parameters
     ----------
-    sensitivity : of a replacement: one record goes and another comes, each with half of it.
+    sensitivity : sensitivity of a replacement: one record is removed and another added, each with half of it.
     public : whether records are replaced; else they are added or removed.
     """
     return sensitivity if public else -(-sensitivity // 2)
 
 
 def upwards(parts: list[float]) -> float:
-    """The sum of costs, rounded upwards to a double."""
+    """Return the sum of costs, rounded upwards to a double."""
     found, exact = math.fsum(parts), sum(map(Fraction, parts))
     return found if Fraction(found) >= exact else math.nextafter(found, math.inf)
 
 
 def _levels(settings: Mapping[str, Any], shape: Hierarchy, name: str) -> list[str]:
-    """Names of the levels, the root's first."""
+    """Return the names of the levels, the root's first."""
     found = list(settings["levels"] or [f"level {depth}" for depth in range(len(shape.sizes))])
     if len(found) != len(shape.sizes):
         raise Refused(f"levels: must name one level for each step from the root of {name} to its deepest node")
@@ -219,7 +223,7 @@ def _levels(settings: Mapping[str, Any], shape: Hierarchy, name: str) -> list[st
 
 
 def _shares(settings: Mapping[str, Any], shape: Hierarchy, levels: list[str]) -> list[float]:
-    """Of each measured level; counts have no part in them."""
+    """Return the share of each measured level; they do not depend on the counts."""
     known = settings["relation"] == REPLACE
     if settings["shares"]:
         return [settings["shares"][level] for level in levels[known:]]
@@ -230,7 +234,7 @@ def _shares(settings: Mapping[str, Any], shape: Hierarchy, levels: list[str]) ->
 
 
 def _scale(mechanism: str, settings: Mapping[str, Any], share: float, change: int, level: str) -> float:
-    """Of a level's noise."""
+    """Return the scale of a level's noise."""
     laplace = mechanism == "discrete_laplace"
     key = "epsilon" if laplace else "rho"
     part = settings[key] * share

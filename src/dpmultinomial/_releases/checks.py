@@ -1,6 +1,6 @@
-"""Everything that is wrong with a release's settings, at once, before any confidential file is opened.
+"""Check of a release's settings: all errors at once, before any confidential file is opened.
 
-Ceilings of what the releases of a source may cost together: what may stand under ``budgets:``.
+The budgets of the sources under ``budgets:`` are checked too; they limit the total cost of the releases of a source.
 """
 
 import math
@@ -18,12 +18,12 @@ CEILINGS = ("epsilon", "delta", "rho", "exchange")
 
 
 def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
-    """(path, what is wrong) of every ceiling that is none.
+    """Return (path, what is wrong) for every invalid budget.
 
     Parameters
     ----------
-    budgets : source -> ``epsilon`` with or without ``delta``, and/or ``rho``: what one person can lose whose record is
-        replaced; ``exchange``: of exchanges within invariants, apart.
+    budgets : source -> ``epsilon`` with or without ``delta``, and/or ``rho``: the largest loss of a person whose record
+        is replaced; ``exchange``: the largest loss for exchanges within invariants, separately.
     """
     if not isinstance(budgets, Mapping):
         return [("budgets", "must give each source its ceiling")]
@@ -48,12 +48,12 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
 
 
 def number(key: Key, value: Any) -> str | None:
-    """Why a value is not a number of a key's range, or None.
+    """Return why a value is not a number in a key's range, or None.
 
     Parameters
     ----------
     key : of kind ``"number"`` or ``"whole"``.
-    value : what was written.
+    value : value in the configuration.
     """
     whole = key.kind == "whole"
     if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
@@ -76,13 +76,13 @@ Problems = list[tuple[str, str]]
 def problems(
     name: str, settings: Mapping[str, Any], *, budgets: Mapping[str, Mapping[str, float]], root: Path
 ) -> Problems:
-    """All mistakes as (path in the configuration, what is wrong and what is allowed); empty if there is none.
+    """Return all errors as (path in the configuration, what is wrong and what is allowed); empty if there is none.
 
     Parameters
     ----------
-    name : of the release.
-    settings : its section.
-    budgets : source -> ceiling.
+    name : name of the release.
+    settings : section of the release.
+    budgets : source -> budget.
     root : folder of the configuration.
 
     Returns
@@ -91,7 +91,7 @@ def problems(
 
     Notes
     -----
-    The confidential file is looked for, not opened.
+    The check tests whether the confidential file exists, but does not open it.
     """
     here = f"releases/{name}"
     if not isinstance(name, str) or not NAME.fullmatch(name):
@@ -124,17 +124,17 @@ def problems(
 
 
 def ceilings(budgets: Any) -> Problems:
-    """All mistakes of the section ``budgets``, as in `problems`."""
+    """Return all errors of the section ``budgets``, as in `problems`."""
     return ceiling_problems(budgets)
 
 
 def filled(settings: Mapping[str, Any], *, plain: bool = True) -> dict[str, Any]:
-    """Checked settings with every default; a single text where several may stand becomes a list of one.
+    """Return the checked settings with every default; a single string becomes a list if several are allowed.
 
     Parameters
     ----------
-    settings : of a release.
-    plain : numbers as numbers, so that 1 and 1.0 are the same; False leaves them as written.
+    settings : settings of a release.
+    plain : whether to convert numbers, so that 1 and 1.0 are the same; False keeps them as written.
     """
     found = {}
     for key in KEYS[settings["mechanism"]]:
@@ -146,7 +146,7 @@ def filled(settings: Mapping[str, Any], *, plain: bool = True) -> dict[str, Any]
 
 
 def _plain(value: Any, kind: str) -> Any:
-    """A number of a kind that may have a point with its point."""
+    """Return a number of a real-valued kind as a float."""
     if kind == "number":
         return None if value is None else float(value)
     if kind in ("fractions", "positives", "parts") and isinstance(value, Mapping):
@@ -157,7 +157,7 @@ def _plain(value: Any, kind: str) -> Any:
 
 
 def wrong(key: Key, value: Any) -> str | None:
-    """Why a value breaks a key's rule, or None."""
+    """Return why a value breaks a key's rule, or None."""
     if key.kind == "number" or key.kind == "whole":
         return number(key, value)
     if key.choices:
@@ -179,11 +179,11 @@ def wrong(key: Key, value: Any) -> str | None:
 
 
 def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str | None:
-    """Why a cost needs `accept_weak_privacy`, or None.
+    """Return why a cost needs `accept_weak_privacy`, or None.
 
     Parameters
     ----------
-    epsilon, rho, delta : of the cost; 0 where it has none.
+    epsilon, rho, delta : parts of the cost; 0 for those it does not have.
 
     Returns
     -------
@@ -202,7 +202,7 @@ def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str |
 def _bounded(
     name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]
 ) -> list[tuple[str, str]]:
-    """Where some source has a ceiling every source has one: a slip in a name must not open it."""
+    """Report a source without a budget if any source has one: a misspelt name must not avoid the budget."""
     source = settings.get("source") or name
     if source in budgets:
         bound = settings["mechanism"] == "swap" or {"epsilon", "rho"} & set(budgets[source])
@@ -214,7 +214,7 @@ def _bounded(
 
 
 def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:
-    """What one key cannot tell alone."""
+    """Check rules that involve more than one key."""
     get = filled(settings)
     found: Problems = []
     factor = 2 if mechanism == "additive_counts" else 1
@@ -231,14 +231,14 @@ def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:
     if "narrow" in get:
         found += _tree(get)
     if not found:
-        from . import _statistics as __statistics  # NumPy, once a configuration has a release that is right so far
+        from . import _statistics as __statistics  # NumPy is imported only if a release is valid so far
 
         found += __statistics.problems(mechanism, get)
     return found
 
 
 def _tree(get: Mapping[str, Any]) -> Problems:
-    """Return whether what is asked of a tree's levels fits together; the tree itself is in the confidential file."""
+    """Check the settings of a tree's levels for consistency; the tree itself is in the confidential file."""
     levels = list(get["levels"] or ())
     measured = levels[1:] if get["relation"] == "replace a record" else levels
     found: Problems = []

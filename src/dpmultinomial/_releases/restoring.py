@@ -1,8 +1,8 @@
-"""Bringing the books together again after a loss: nothing that any of them knows to be spent is forgotten.
+"""Restoration of the budget records after a loss: no recorded spending is lost.
 
-What was spent is the union of the journal, the account's memory of it, the ledger, and the records of releases on disk.
-A line that the journal's key vouches for decides over others about the same release; where two different releases have
-one name and generation, both count, the second under the next generation that is free.
+The spending is the union of the journal, the account's memory of it, the ledger, and the records of releases on disk. A
+line authenticated by the journal's key overrides others about the same release; if two different releases have one name
+and generation, both count, the second under the next free generation.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from ._places import Refused
 
 
 def state(root: Path) -> list[str]:
-    """What was spent so far, a line per release, and whether all books agree; nothing is changed.
+    """Return the spending so far, one line per release, and whether all budget records agree; nothing is changed.
 
     Parameters
     ----------
@@ -42,23 +42,23 @@ def state(root: Path) -> list[str]:
 
 
 def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protocol.WAIT) -> list[str]:
-    """Make journal, ledger and memory say the same, which is all that any of them knows.
+    """Make journal, ledger and memory identical, with everything that any of them contains.
 
     Parameters
     ----------
     root : folder of the configuration.
-    take_over : folders of confidential files that are gone, whose spending the account remembers.
+    take_over : folders of confidential files that no longer exist, whose spending the account remembers.
     wait : seconds for the lock.
 
     Returns
     -------
     list of str
-        What was done.
+        Description of what was done.
 
     Raises
     ------
     ValueError
-        If a folder in `take_over` is still there or unknown, or a release's record does not say what it cost.
+        If a folder in `take_over` still exists or is unknown, or a release's record does not state its cost.
     TimeoutError
         If a release is being made.
     """
@@ -90,7 +90,7 @@ def _journal(root: Path) -> Journal | None:
 
 
 def _read_lines(ledger: Ledger) -> list[Entry]:
-    """The lines of a ledger that can be read."""
+    """Return the lines of a ledger that can be read."""
     found = []
     for raw in ledger.path.read_bytes().split(b"\n")[1:] if ledger.path.exists() else ():
         with suppress(Refused):
@@ -99,7 +99,7 @@ def _read_lines(ledger: Ledger) -> list[Entry]:
 
 
 def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> list[Remembered]:
-    """What the account remembers of this journal, of others in its place, and of folders that are gone."""
+    """Return the account's copies of this journal, of others in its place, and of folders that no longer exist."""
     identity, place = journal.identity(), journal.path.parent
     wanted = {str(place)}
     for folder in take_over:
@@ -113,13 +113,13 @@ def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> l
 
 
 def _vouched(journal: Journal, old: Iterable[Remembered]) -> Iterator[Line]:
-    """Every line that was written under the key of the journal, in the journal or in a copy of it."""
+    """Yield every line that was written under the key of the journal, in the journal or in a copy of it."""
     for text in (journal.text, *(found.text for found in old)):
         yield from journal.intact(text)
 
 
 def _unvouched(root: Path, journal: Journal, ledger: Ledger, old: Iterable[Remembered]) -> Iterator[Line]:
-    """Every line that can be read anywhere, whoever wrote it, and every release on disk."""
+    """Yield every readable line from any source, authenticated or not, and every release on disk."""
     for text in (journal.text, *(found.text for found in old)):
         for raw in text.split(b"\n")[1:]:
             values = raw.decode("utf-8", errors="replace").split("\t")[: len(_budget_records.COLUMNS)]
@@ -140,10 +140,10 @@ def _of_record(folder: Path, name: str) -> Entry:
 
 
 def _union(vouched: Iterable[Line], others: Iterable[Line]) -> list[Line]:
-    """Every release once in each of its states, in the order in which it was found.
+    """Return all releases, one entry per distinct state, in the order in which they were found.
 
-    Two lines are about one release if they name one public file and one record, which says name and generation (equal
-    noise makes equal files), or one file under one name and generation. Of lines that nobody vouches for the one of the
+    Two lines are about one release if they name one public file and one record, which states name and generation (equal
+    noise makes equal files), or one file under one name and generation. Among unauthenticated lines the one with the
     higher cost is kept.
     """
     found: dict[tuple[str, int], list[Line]] = {}
@@ -168,18 +168,18 @@ def _union(vouched: Iterable[Line], others: Iterable[Line]) -> list[Line]:
 
 
 def _weight(line: Line) -> float:
-    """How much a cost is, among costs of one kind."""
+    """Return the size of a cost, for comparison among costs of one kind."""
     cost = line.entry.spent
     return (cost.epsilon or 0.0) + (cost.rho or 0.0)
 
 
 def _blank(line: Line) -> Line:
-    """A line whose fingerprints nobody can compare with any more, because their key is lost."""
+    """Return a line without its fingerprints, which are useless because their key is lost."""
     return Line(entry=replace(line.entry, settings="", data=""))
 
 
 def _journal_written(journal: Journal, lines: list[Line]) -> tuple[list[Line], list[str]]:
-    """All lines of the journal now, and what was done; a good journal is only added to."""
+    """Return all lines of the journal now, and what was done; lines are only appended to a valid journal."""
     try:
         journal.begin()
         own: list[Line] | None = journal.lines()
@@ -208,7 +208,7 @@ def _ledger_written(place: Path, ledger: Ledger, entries: list[Entry]) -> list[s
 
 
 def _aside(place: Path, path: Path) -> str:
-    """A copy of a file among the confidential ones; its name there."""
+    """Copy a file into the confidential folder; return the name of the copy."""
     name = f"{path.name.lstrip('.')}.{_budget_records.now().replace(':', '')}"
     number = 0
     while (place / f"{name}.{number}").exists():

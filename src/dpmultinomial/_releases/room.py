@@ -1,9 +1,9 @@
-"""Entry point: check everything, open the confidential file once, draw, publish once.
+"""Entry point of releases: check everything, open the confidential file once, draw, publish once.
 
-Nothing confidential leaves through an error: expected ones name file, line, column and rule; of an unexpected one only
-its kind is shown, its text goes to ``confidential/``.
+Errors reveal nothing confidential: expected ones name file, line, column and rule; for an unexpected one only its type
+is shown, and its text goes to ``confidential/``.
 
-A release that was made elsewhere: its public files are here, its confidential file is not.
+A release made elsewhere has its public files here, but not its confidential file.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from ._places import Refused
 from ._protocol import Asked
 from .spending import Drawn, Plan
 
-# key of the settings -> where the record says the same
+# key of the settings -> the corresponding key of the record
 _SAME = {
     **{key: (key,) for key in ("rate", "lower", "upper", "column", "algorithm", "target", "network", "order", "floor")},
     **{"swap": ("swapped",), "match": ("matched",), "sensitivity": ("sensitivity",)},
@@ -38,7 +38,8 @@ _SPENT = {"epsilon": ("cost", "epsilon"), "rho": ("cost", "rho")}
 
 
 def elsewhere(name: str, settings: Mapping[str, Any], root: Path) -> Path | None:
-    """The folder of a published release whose confidential file is not on this machine: only its files can be used.
+    """Return the folder of a published release whose confidential file is not on this machine, so that only its public
+    files can be used.
 
     Parameters
     ----------
@@ -46,12 +47,12 @@ def elsewhere(name: str, settings: Mapping[str, Any], root: Path) -> Path | None
 
     Returns
     -------
-    Path, or None where the confidential file is here or nothing was published.
+    Path, or None if the confidential file is here or nothing was published.
 
     Raises
     ------
     ValueError
-        If the public files are not those of their record and ledger, or the record is of other settings.
+        If the public files do not match their record and ledger, or the record has other settings.
     """
     data, generation = settings.get("data"), settings.get("generation", 1)
     good = isinstance(data, str) and "\0" not in data and isinstance(name, str) and checks.NAME.fullmatch(name)
@@ -73,7 +74,7 @@ def elsewhere(name: str, settings: Mapping[str, Any], root: Path) -> Path | None
 
 
 def _both(get: Mapping[str, Any], record: Mapping[str, Any], name: str) -> list[tuple[str, Any, Any]]:
-    """(key, what the record states, what is asked) of everything that both say."""
+    """Return (key, value in the record, value in the settings) for every key in both."""
     found = [("mechanism", record["mechanism"], get["mechanism"]), ("source", record["source"], get["source"] or name)]
     each = "epsilon_of_each_count"
     tree = _TREE if record["mechanism"] in COUNTS else {}
@@ -112,18 +113,18 @@ _NOT_ASKED = ("data", "generation", "accept_weak_privacy")
 def check(
     name: str, settings: Mapping[str, Any], *, budgets: Mapping[str, Mapping[str, float]] | None = None, root: Path
 ) -> list[tuple[str, str]]:
-    """Everything that is wrong with a release's settings; no confidential file is opened.
+    """Return all errors in a release's settings; no confidential file is opened.
 
     Parameters
     ----------
-    name : of the release, its key under ``releases:``.
-    settings : what stands there.
-    budgets : the section of that name.
-    root : folder in which ``releases/`` and ``confidential/`` lie and from which paths are read.
+    name : name of the release, its key under ``releases:``.
+    settings : section of the release.
+    budgets : section ``budgets`` of the configuration.
+    root : folder that contains ``releases/`` and ``confidential/``; paths are relative to it.
 
     Returns
     -------
-    list of (path in the configuration, what is wrong), empty if all is well.
+    list of (path in the configuration, what is wrong), empty if there are no errors.
     """
     return checks.problems(name, settings, budgets=budgets or {}, root=Path(root))
 
@@ -136,30 +137,30 @@ def make(
     root: Path,
     wait: float = _protocol.WAIT,
 ) -> Path:
-    """Make a release, or find it made: its folder with ``release.csv`` and ``record.json``.
+    """Make a release, or find the existing one; return its folder with ``release.csv`` and ``record.json``.
 
     Parameters
     ----------
     name, settings, budgets, root : as in `check`.
-    wait : seconds to wait for another release that is being made.
+    wait : seconds to wait for another release in progress.
 
     Returns
     -------
-    Path ``root/releases/<name>/<generation>``. If that generation exists nothing is drawn and nothing changes.
+    Path ``root/releases/<name>/<generation>``. If that generation exists, nothing is drawn and nothing changes.
 
     Raises
     ------
     ValueError
-        With all of `check`'s mistakes; if the settings or the confidential file changed under the same generation; if
-        the budget of the source does not cover the cost; if the file breaks a rule.
+        With all errors of `check`; if the settings or the confidential file changed under the same generation; if the
+        budget of the source does not cover the cost; if the file breaks a rule.
     TimeoutError
         If another process holds the lock.
     RuntimeError
-        If something unexpected happened while the confidential file was open; the report about it is confidential.
+        If an unexpected error occurred while the confidential file was open; the report about it is confidential.
 
     Notes
     -----
-    The protocol takes under 50 ms besides reading and drawing.
+    The protocol takes under 50 ms in addition to reading and drawing.
     """
     root = Path(root)
     missing = elsewhere(name, settings, root)
@@ -179,7 +180,7 @@ def make(
     )
     _budget_records.read(
         Ledger(root / _budget_records.FOLDER / "ledger.tsv")
-    )  # a damaged line is told before anything is made
+    )  # a damaged line is reported before anything is made
     _confidential.keep_in_memory()
     with _protocol.locked(root, wait=wait):
         return _guarded(root, asked, lambda: _make(asked, get, settings))
@@ -188,7 +189,7 @@ def make(
 def spent(
     name: str, settings: Mapping[str, Any], *, budgets: Mapping[str, Mapping[str, float]] | None = None, root: Path
 ) -> str:
-    """What the source of a release has spent so far, and what bounds it, in a sentence.
+    """Return a sentence with the spending of a release's source so far, and its budget.
 
     Parameters
     ----------
@@ -214,7 +215,7 @@ def _make(asked: Asked, get: Mapping[str, Any], written: Mapping[str, Any]) -> P
     entry = _protocol.state(asked, lines)
     raw = _confidential.read(asked.root / get["data"])
     marks = _Marks(books.journal.secret, raw)
-    # as settings are kept since numbers are compared as numbers, and as they were kept before
+    # as settings are stored since numbers are compared as numbers, and as they were stored before
     settings = [marks.settings(asked, form) for form in (get, checks.filled(written, plain=False))]
     if entry is not None:
         _protocol.unchanged(asked, entry, settings=settings, data=marks.data(asked.release, asked.generation))
@@ -254,7 +255,7 @@ class _Marks:
         return self.of(b"data", f"{release}\n{generation}".encode(), self.raw)
 
     def settings(self, asked: Asked, get: Mapping[str, Any]) -> str:
-        # keys of trees, where none is stated, are not there: releases that are older have none
+        # unstated keys of trees are omitted: older releases do not have them
         kept = {k: v for k, v in get.items() if k not in _NOT_ASKED and not (k in TREE_KEYS and v is None)}
         wanted = json.dumps(kept, sort_keys=True)
         return self.of(b"settings", f"{asked.release}\n{asked.generation}".encode(), wanted.encode())
@@ -294,7 +295,7 @@ def _version(package: str) -> str:
 
 
 def _guarded(root: Path, asked: Asked, call: Callable[[], Path]) -> Path:
-    """Errors that may have seen confidential values leave only their kind outside."""
+    """Convert errors that may contain confidential values, so that only their type is shown."""
     try:
         return call()
     except (Refused, FileFault, OSError):

@@ -1,12 +1,12 @@
-"""What a release says it costs, and what several cost together: `_accounting.composition` as the ledger records it.
+"""Stated cost of a release, and total cost of several: `_accounting.composition` in the form recorded by the ledger.
 
-Costs add up by source. A ceiling bounds what one person can lose whose record is replaced by another: what adds or
-removes a record is converted to that (`accounting.neighbours`) and added. An exchange within invariants is not a part
-of it: replacing a record changes what a swap publishes as it is, so a swap promises nothing about it; exchanges add up
-apart and have a ceiling of their own, or none. A mix is compared with a ceiling in (epsilon, delta) through its Rényi
+Costs add up by source. A budget bounds the loss of a person whose record is replaced by another: the cost of adding or
+removing a record is converted to that (`accounting.neighbours`) and added. An exchange within invariants is not
+included: replacing a record changes what a swap publishes exactly, so a swap guarantees nothing about it; exchanges add
+up separately and have a separate budget, or none. A mix is compared with a budget in (epsilon, delta) through its Rényi
 curve; an (order, epsilon) statement holds at every smaller order.
 
-What a mechanism has computed before any noise is drawn, and what it then draws.
+`Plan` is what a mechanism has computed before any noise is drawn, and `Drawn` what it then draws.
 """
 
 import csv
@@ -29,8 +29,8 @@ _ORDERS = tuple(1 + 2.0 ** (k / 4) for k in range(-24, 49))
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """Return the privacy cost of one release: `epsilon` alone is pure, `rho` is zero-concentrated, `epsilon` with
-    `order` is Rényi.
+    """Privacy cost of one release: `epsilon` alone is pure, `rho` is zero-concentrated, `epsilon` with `order` is
+    Rényi.
 
     Parameters
     ----------
@@ -54,17 +54,17 @@ class Cost:
             raise ValueError(f"order must be > 1, got {self.order}")
 
     def stated(self) -> dict[str, float | str]:
-        """What a record says: the numbers that are set, and the relation."""
+        """Return the cost as stated in a record: the numbers that are set, and the relation."""
         return {key: value for key, value in asdict(self).items() if value is not None}
 
     @property
     def replaced(self) -> "Cost":
-        """What a person can lose by it whose record is replaced by another.
+        """Return the cost for a person whose record is replaced by another.
 
         Raises
         ------
         ValueError
-            For an exchange within invariants, which promises nothing about that.
+            For an exchange within invariants, which guarantees nothing about that.
         """
         if self.relation == REPLACE:
             return self
@@ -80,12 +80,14 @@ class Cost:
 
     @property
     def against_ceiling(self) -> dict[str, float | str] | str:
-        """What a record says that a ceiling counts: the cost of a replacement, or that it is outside."""
+        """Return the part of the cost that counts against a budget, for a record: the cost of a replacement, or that it
+        is not covered.
+        """
         return OUTSIDE if self.relation == EXCHANGE else self.replaced.stated()
 
     @property
     def words(self) -> str:
-        """The cost for a sentence."""
+        """Return the cost in words, for a sentence."""
         numbers = (f"{key} {value:.6g}" for key, value in self.stated().items() if isinstance(value, float))
         return f"{', '.join(numbers)} ({self.relation})"
 
@@ -94,7 +96,7 @@ class Cost:
 
 
 def read(text: str) -> Cost:
-    """The cost that `str` wrote."""
+    """Parse a cost written by `str`."""
     found = json.loads(text)
     return Cost(
         relation=found["relation"], epsilon=found.get("epsilon"), rho=found.get("rho"), order=found.get("order")
@@ -102,23 +104,23 @@ def read(text: str) -> Cost:
 
 
 def epsilon_at(costs: Sequence[Cost], *, delta: float) -> float:
-    """Smallest epsilon found for which all costs together are (epsilon, delta)-DP.
+    """Return the smallest epsilon found for which all costs together are (epsilon, delta)-DP.
 
     Parameters
     ----------
-    costs : of one relation.
+    costs : costs of one relation.
     delta : in [0, 1).
 
     Returns
     -------
     float
         `composition.Total.dp`: the sum of pure epsilons, or less through the Rényi curve if delta > 0, then rounded
-        upwards by more than the conversion's own error; ``inf`` where no order serves.
+        upwards by more than the conversion's own error; ``inf`` if no order applies.
 
     Raises
     ------
     ValueError
-        If the costs are of several relations.
+        If the costs have several relations.
     """
     if len({c.relation for c in costs}) > 1:
         raise ValueError("costs of different neighbour relations do not add up")
@@ -129,7 +131,7 @@ def epsilon_at(costs: Sequence[Cost], *, delta: float) -> float:
 
 
 def _upwards(epsilon: float) -> float:
-    """At least the exact value of equation 14 at the order where floating point gave `epsilon`.
+    """Round upwards to at least the exact value of equation 14 at the order where floating point gave `epsilon`.
 
     At the orders that are tried its terms are at most 64 + |epsilon| in size; this allows for 16 roundings of them.
     """
@@ -137,7 +139,7 @@ def _upwards(epsilon: float) -> float:
 
 
 def _composable(cost: Cost, orders: Sequence[float]) -> composition.Cost:
-    """The same cost in the accountant's words; a Rényi statement at every order that it holds at."""
+    """Convert a cost to the accountant's form; a Rényi statement at every order at which it holds."""
     if cost.rho is not None:
         return composition.ZCDP(source="releases", relation=cost.relation, rho=cost.rho)
     epsilon = cost.epsilon or 0.0
@@ -148,20 +150,22 @@ def _composable(cost: Cost, orders: Sequence[float]) -> composition.Cost:
 
 
 def rho_of(costs: Iterable[Cost]) -> float:
-    """Zero-concentrated cost of all together: rhos and epsilon^2/2 for pure ones; ``inf`` with a Rényi cost."""
+    """Return the zero-concentrated cost of all together: rhos and epsilon^2/2 for pure ones; ``inf`` with a
+    Rényi cost.
+    """
     return math.fsum(
         math.inf if c.order is not None else c.rho if c.rho is not None else (c.epsilon or 0.0) ** 2 / 2 for c in costs
     )
 
 
 def beyond(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str | None:
-    """Why `costs` break a ceiling, or None.
+    """Return why `costs` exceed a budget, or None.
 
     Parameters
     ----------
-    costs : of one source, the new one last.
-    ceiling : what one person can lose at most, ``epsilon`` with or without ``delta``, and/or ``rho``; ``exchange``, of
-        exchanges within invariants, apart.
+    costs : costs of one source, the new one last.
+    ceiling : largest loss of a person, ``epsilon`` with or without ``delta``, and/or ``rho``; ``exchange``, for
+        exchanges within invariants, separately.
     """
     last = costs[-1]
     if last.relation == EXCHANGE:
@@ -224,12 +228,12 @@ def loss_bound(cost: Cost, *, delta: float = 1e-6) -> tuple[float, float]:
 
 
 def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
-    """What a source has spent, and what bounds it, in words.
+    """Return a sentence with the spending of a source, and its budget.
 
     Parameters
     ----------
-    costs : of one source.
-    ceiling : of it, may be empty.
+    costs : costs of one source.
+    ceiling : budget of the source, may be empty.
     """
     used, delta = _used(costs, ceiling), float(ceiling.get("delta", 0.0))
     exchange = used.pop("exchange", None)
@@ -267,13 +271,13 @@ Facts = dict[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """A release as it goes to disk.
+    """A release as it is written to disk.
 
     Parameters
     ----------
     data : bytes of the public file.
     report : bytes of a confidential report, or None.
-    facts : what is public and known only now.
+    facts : public facts that are known only after the draw.
     """
 
     data: bytes
@@ -287,9 +291,9 @@ class Plan:
 
     Parameters
     ----------
-    cost : what it will spend.
+    cost : planned cost.
     facts : public statements for the record; nothing confidential.
-    draw : draws the noise; called once, after the budget was checked.
+    draw : function that draws the noise; called once, after the budget was checked.
     """
 
     cost: Cost
@@ -301,7 +305,7 @@ class Plan:
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """UTF-8 CSV with LF line breaks, quoted where RFC 4180 asks for it."""
+    """Return UTF-8 CSV with LF line breaks, quoted according to RFC 4180."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(header)
