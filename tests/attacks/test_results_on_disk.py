@@ -113,13 +113,13 @@ def test_a_reader_stops_with_the_name_and_what_makes_it_again(copied, damage):
     (DAMAGES | OF_PROVENANCE)[damage](path)
     with pytest.raises(trust.Damaged, match="table_4") as told:
         verdicts(copied, results.read)
-    assert f"again: snakemake --cores 1 --force {path}" in str(told.value)
+    assert f"again with snakemake --cores 1 --force {path}" in str(told.value)
 
 
 def test_a_bare_run_stops_before_any_verdict(copied):
     DAMAGES["edited"](copied.path / TABLE)
     said = copied.snakemake("--force", VERDICTS, good=False)
-    assert f"{TABLE}: is not the file that its provenance states" in said
+    assert f"{TABLE}: does not match its provenance" in said
     assert not (copied.path / VERDICTS).exists()
 
 
@@ -151,7 +151,7 @@ def test_a_torn_piece_of_a_long_loop_reaches_no_table(finished, copied):
     target = f"results/{SLUG}/calibration.csv"
     (copied.path / target).unlink()
     said = copied.snakemake(target, good=False)
-    assert f"{piece.name}: is not the file that its provenance states" in said
+    assert f"{piece.name}: does not match its provenance" in said
     code, said = make(copied, target)
     assert code == 0, said
     assert bytes_of(copied) == bytes_of(finished)

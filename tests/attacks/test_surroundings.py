@@ -65,7 +65,7 @@ def test_torn_records_of_snakemake_are_taken_away_with_what_they_spoke_for(folde
     assert "UnicodeDecodeError" in said
     code, said = running.make(folder, *words)
     assert code == 0, said
-    assert f"Snakemake's record of {TARGET} is torn: is taken away and made again." in said
+    assert f"Snakemake's record of {TARGET} is incomplete: is taken away and made again." in said
     assert (folder / TARGET).read_bytes() == before
 
 

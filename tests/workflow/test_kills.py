@@ -178,7 +178,7 @@ def test_a_run_ends_what_a_killed_one_left_and_disturbs_none_that_lives(tmp_path
     monkeypatch.setattr(orphans, "ended", lambda: done.append("processes"))
     monkeypatch.setattr(orphans, "cancelled", lambda arguments: done.append(f"jobs of {arguments[-1]}"))
     monkeypatch.setattr(os, "execv", lambda *command: done.append("snakemake"))
-    with pytest.raises(SystemExit, match="Process 77 is running this workflow here"):
+    with pytest.raises(SystemExit, match="Process 77 is running this workflow in this folder"):
         make.main(["--cores", "2"])
     assert done == []
     monkeypatch.setattr(orphans, "controller", lambda: None)

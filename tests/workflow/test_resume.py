@@ -50,7 +50,7 @@ def test_the_same_command_goes_on_after_a_run_that_was_killed(tmp_path, how):
     os.killpg(process.pid, signal.SIGSTOP)  # its jobs may be shorter than the start of the next run
     code, output = run(folder, TARGET)  # the first one is alive
     assert code != 0
-    assert f"Process {process.pid} is running this workflow here" in output
+    assert f"Process {process.pid} is running this workflow in this folder" in output
     os.killpg(process.pid, how)
     os.killpg(process.pid, signal.SIGCONT)
     process.wait()

@@ -100,7 +100,7 @@ def test_the_end_of_a_run_says_the_state_of_every_scenario():
     lines = summary.text(agreement, made=["a.csv"], papers=["p"], scenarios=cases).splitlines()
     mine = lines.index("  mine: 6 exact, 1 not converged")
     assert lines[mine + 1 : mine + 3] == [
-        "    NOT CONVERGED: do not use those numbers",
+        "    NOT CONVERGED: do not use the numbers with this status",
         "    CONFLICT: the released mean",
     ]
     assert "  many: 41,000 tables; 40,999 exact; 1 rejected (the reason is in the row of each table)" in lines

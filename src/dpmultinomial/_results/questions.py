@@ -522,7 +522,9 @@ class Asked:
         return Accuracy("exact", 0.0, f"given that the denominator is not 0, which has probability {1 - undefined:.6g}")
 
     def _places(self, kind: str, names: Any) -> list[int]:
-        """Return the positions of one name, or of several different ones."""
+        """Return the positions of one name, of several different ones, or of ``all``."""
+        if isinstance(names, str) and names == "all" and names not in self.group.places:
+            return list(range(len(self.group)))
         listed = [names] if isinstance(names, str) else names
         if not isinstance(listed, Sequence) or not listed:
             raise ValueError(f"{kind} needs names, got {names!r}")

@@ -42,10 +42,10 @@ def _wrong(kind: str, what: Any, names: Sequence[str]) -> str:
         comparison(what, known)
         return ""
     if kind in ("share", "rank"):
-        sides = [part for key, part in what.items() if key != "top" and part != "all"]
+        sides = [part for key, part in what.items() if key != "top"]
     else:
         sides = [what] if kind == "sum" else what
-    for side in sides:
+    for side in (side for side in sides if side != "all"):
         for name in [side] if isinstance(side, str) else side:
             known.place(str(name))
     return ""

@@ -4,6 +4,7 @@ import itertools
 from math import comb
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import gammaln
 from scipy.stats import rankdata
@@ -417,3 +418,18 @@ def test_what_stands_on_both_sides_cancels_exactly():
         found = dpm.posterior(release, prior="flat")
         row = found.ask({"none": {"difference": [["c1", "c2"], ["c2", "c1"]]}}).iloc[0]
         assert (row["mean"], row["sd"], row["lower"], row["upper"], row["status"]) == (0, 0, 0, 0, "exact")
+
+
+def test_all_means_all_names_in_every_kind_of_question():
+    release = dpm.Release({"a": 3.0, "b": 9.0, "c": 5.0}, mechanism=dpm.DiscreteLaplace(scale=1.0))
+    found = dpm.posterior(release, prior="flat")
+    names = ["a", "b", "c"]
+    both = {
+        "sum": ({"sum": "all"}, {"sum": names}),
+        "share": ({"share": {"of": "a", "among": "all"}}, {"share": {"of": "a", "among": names}}),
+        "difference": ({"difference": ["all", "a"]}, {"difference": [names, "a"]}),
+        "ratio": ({"ratio": ["a", "all"]}, {"ratio": ["a", names]}),
+    }
+    for short, long in both.values():
+        ours, theirs = (found.ask({"q": asked}, rng=stream(1, "all")) for asked in (short, long))
+        pd.testing.assert_frame_equal(ours, theirs)
