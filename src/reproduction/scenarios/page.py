@@ -55,6 +55,7 @@ def write(files: Files, path: str | Path, *, budgets: Mapping[str, Mapping[str, 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
     about: dict[str, Any] = {"svg": Markup(_svg(files)), "protected": protected(found, budgets or {})}  # escaped in it
+    about["settings"] = {key: found.facts["settings"].get(key, "") for key in ("title", "source")}
     about["unusable"] = any(not line.usable for line in found.lines)
     raw = files.csv.read_bytes()
     packed = len(raw) > _PACKED

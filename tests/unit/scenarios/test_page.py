@@ -1,5 +1,7 @@
 """Pages to hand out: self-contained, small, in words, whatever the names."""
 
+import base64
+import gzip
 import re
 import warnings
 from pathlib import Path
@@ -56,3 +58,26 @@ def test_equal_results_give_equal_pages(tmp_path):
     first, _ = written(tmp_path / "one", **asked)
     second, _ = written(Path(tmp_path / "two"), **asked)
     assert first == second
+
+
+def test_a_page_has_the_title_and_the_source_that_the_scenario_states(tmp_path):
+    asked = {"counts": {"a": 5, "b": 9}, "epsilon": 1.0, "total": 14}
+    text, _ = written(tmp_path, **asked, title="Deaths <1 year", source="Office, table 3")
+    assert "<h1><bdi>Deaths &lt;1 year</bdi></h1>" in text
+    assert "<p>Source: <bdi>Office, table 3</bdi></p>" in text
+
+
+def test_a_page_of_many_counts_is_short_and_has_them_all(tmp_path):
+    """Answers first, then the thirty largest; the whole table compressed; the same in the figure."""
+    counts = {f"c{i}": 7 * i % 1000 for i in range(900)}
+    asked = {"questions": {"more": {"probability": "c142 > c1"}}}
+    text, told = written(tmp_path, counts=counts, noise={"law": "laplace", "scale": 2.0}, **asked)
+    assert told.headline.startswith("more: the probability that c142 > c1 is ")
+    assert [line.noun for line in told.lines[:2]] == ["probability", "true count"]
+    assert [line.quantity for line in told.lines[1:4]] == sorted(counts, key=counts.get, reverse=True)[:3]
+    assert len(told.lines) == 31
+    assert "870 more rows are in the results file; the table shows the largest." in text
+    assert "the 30 largest of 900" in text
+    raw = base64.b64decode(re.search(r"application/gzip;base64,([^\"]+)", text)[1])
+    assert gzip.decompress(raw) == (tmp_path / "results/scenarios/mine.csv").read_bytes()
+    assert len(text) < 200_000
