@@ -27,7 +27,8 @@ INT32 = np.int32
 ROWS = cases(
     (release, "starts", [
         np.array([-5, 0]), np.array([0, 2, 6]), np.array([0, 2**62, 5]), np.array([0, 2**63 + 5], dtype=np.uint64),
-        np.array([0, 3, 2, 5]), np.array([0, 2, 2, 5]), np.array([], dtype=np.int64), np.array([0]), np.array([5]), np.array([1, 5]),
+        np.array([0, 3, 2, 5]), np.array([0, 2, 2, 5]), np.array([], dtype=np.int64), np.array([0]), np.array([5]),
+        np.array([1, 5]),
         np.array([[0, 5]]), np.array([0.0, 5.0]), None, "05",
     ]),
     (release, "counts", [
