@@ -1,8 +1,9 @@
-"""Documents and docstrings use the field's terms: a few words of our own that puzzled readers do not come back.
+"""Documents, docstrings and error messages use the terms of the field and plain English.
 
-In what is quoted as code, a name may be any word. To add a term, add its line here and mend what the test names.
+Names quoted as code may be any word. To add a term, add a line to `TERMS` and correct the places that the test names.
 """
 
+import ast
 import re
 from pathlib import Path
 
@@ -21,6 +22,21 @@ TERMS = {  # our word: what the field says
     r"twins?": "reference implementation",
     r"whatever\s+the\s+reach|reach\s+of\s+the\s+noise|noise's\s+reach": "half-width",
     r"boxes": "intervals",
+    r"honesty": "accuracy",
+    r"beforehand": "prior, in advance",
+    r"anew": "again",
+    r"(?:work(?:s|ed)?|working)\s+out": "compute",
+    r"of\s+(?:its|their|his)\s+own": "separate, own",
+    r"far\s+out": "extreme, improbable",
+    r"stands?\s+(?:beside|there|alongside)": "is next to, is reported alongside",
+    r"hangs?\s+together": "are consistent, depend on each other",
+    r"whole\s+numbers?": "integer",
+    r"(?:one|two|number|name|row|column|value|job|entry)\s+a\s+(?:row|column|count|quantity|level|node|record|table|release|job|paper)": "per",
+    r"made[\s-]+up": "synthetic, invented",
+    r"refus(?:e|es|ed|al|ing)": "reject",
+    r"taken?s?\s+for\s+granted": "assume",
+    r"(?<!there )(?<!where )(?:is|are|was|were)\s+no\s+(?!longer|more|less|other|such|\w+er\b)\w+": "is not a",
+    r"lest|of\s+late|as\s+to": "plain words",
 }
 _CODE = re.compile(  # blocks, formulas, names, addresses, and what an entry of a section describes
     r"^(`{3,}).*?^\1|\$\$.*?\$\$|``[^`\n]+``|`[^`\n]+`|\$[^$\n]+\$|\]\([^)\n]*\)|^ *\w+(?:, \w+)* : ",
@@ -40,6 +56,15 @@ def found(text):
     for match in _OURS.finditer(words):
         better = next(v for k, v in TERMS.items() if re.fullmatch(k, match[0], re.IGNORECASE))
         yield words[: match.start()].count("\n") + 1, match[0], better
+
+
+def messages(text):
+    """Yield (line, message) of every error raised in a Python module; what a message fills in is left out."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+            for part in ast.walk(node.exc.args[0]):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield node.lineno, part.value
 
 
 def documents():
@@ -68,6 +93,15 @@ def test_docstrings_use_the_terms_of_the_field():
         for docstring in read(path.relative_to(SRC), path.read_text(encoding="utf-8")):
             told = {(word, better) for _, word, better in found(docstring.text)}
             wrong += [f"{docstring.where} {docstring.name}: {word!r}: say {better}" for word, better in sorted(told)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_error_messages_use_the_terms_of_the_field():
+    wrong = []
+    for path in SRC.rglob("*.py"):
+        if "tests" not in path.parts:
+            for line, text in messages(path.read_text(encoding="utf-8")):
+                wrong += [f"{path.relative_to(SRC)}:{line}: {word!r}: say {better}" for _, word, better in found(text)]
     assert not wrong, "\n".join(wrong)
 
 
