@@ -1,4 +1,4 @@
-# `make` alone prints what there is to make.
+# `make` without a target prints the list of targets.
 CORES ?= 2
 PYTHON ?= python3
 VENV := .venv
@@ -12,19 +12,19 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 help:
 	@echo "make reproduce  every figure, table and verdict of the papers in config.yaml   [CORES=N] [ARGS=..]"
-	@echo "make smoke      all of it at toy size, in build/smoke, for the impatient"
+	@echo "make smoke      the whole workflow at toy size, in build/smoke"
 	@echo "make test       samplers against exact distributions, kernels against reference implementations, the workflow at toy size"
-	@echo "make test-all   also attacks on releases, killed, archived and embedded runs, and papers on results that are wrong on purpose (CI)"
-	@echo "make report     a run to read: results/report/index.html opens from disk, without a network"
-	@echo "make costs      CPU seconds of the last run here, by rule; make rules: rule, function, file and artefact of everything"
-	@echo "make archive    the run as one file for a journal or a library; make verify, in the unpacked archive, checks it"
-	@echo "make release    confidential data out, with exact noise   [ARGS=\"release_county --configfile county.yaml\"]"
-	@echo "make docs       the documentation, built and looked at (reports in a browser too): docs/_build/html/index.html"
-	@echo "make attacks    attacks on releases, many times over; make bench: speed as ratios; make lint; make env"
-	@echo "make cluster-test  a Slurm of one node brought up and down: submissions, kills, memory, the same bytes (root, Debian)"
-	@echo "make mutants    what the tests notice when the code is changed, package by package, and the kernels  [ARGS=--list]"
+	@echo "make test-all   also attacks on releases, killed, archived and embedded runs, and verdicts on deliberately wrong results (CI)"
+	@echo "make report     report of the run: results/report/index.html, readable offline"
+	@echo "make costs      CPU seconds of the last run in this folder, by rule; make rules: every rule with its function, file and artefact"
+	@echo "make archive    the run as one file for a journal or a library; make verify checks it in the unpacked archive"
+	@echo "make release    release confidential data with exact noise   [ARGS=\"release_county --configfile county.yaml\"]"
+	@echo "make docs       build and test the documentation, and the report in a browser: docs/_build/html/index.html"
+	@echo "make attacks    attacks on releases, many times; make bench: speed relative to baselines; make lint; make env"
+	@echo "make cluster-test  start a Slurm of one node and test submissions, kills, memory and identical results (root, Debian)"
+	@echo "make mutants    mutation tests of packages and kernels: changes of the code that the tests detect   [ARGS=--list]"
 
-# What a run needs is installed for a run, exact noise for a release, everything for the tests: envs/README.md.
+# Packages are installed as needed: for a run, for a release (exact noise), or for the tests (all): envs/README.md.
 RUN := $(VENV)/.installed $(if $(findstring release_,$(ARGS)),$(VENV)/.release)
 
 reproduce: $(RUN)
@@ -57,7 +57,7 @@ verify: $(VENV)/.installed
 	$(BIN)/python -m reproduction.archive verify
 
 release: $(VENV)/.installed $(VENV)/.release
-	$(if $(ARGS),$(SNAKEMAKE),@echo 'Which? make release ARGS="release_county --configfile county.yaml"'; exit 2)
+	$(if $(ARGS),$(SNAKEMAKE),@echo 'Name a release: make release ARGS="release_county --configfile county.yaml"'; exit 2)
 
 docs: env
 	rm -rf docs/_build/html

@@ -1,11 +1,11 @@
-"""Every figure and table of the papers on differentially private counts, and what goes beyond them.
+"""Regenerate every figure and table of the papers on differentially private counts, and compute extensions of them.
 
-snakemake --cores N               everything that config.yaml lists under `run`, then the agreement table
+snakemake --cores N               all papers listed under `run` in config.yaml, then the agreement table
 snakemake --cores N balmat2018    one paper
 snakemake --cores N figures/balmat2018/figure_1.png    one artefact
 
-A paper is a folder of src/reproduction/papers; its paper.yaml says which function makes which artefact, its
-settings.yaml what each setting means. What a user edits is in config.yaml.
+A paper is a folder of src/reproduction/papers; its paper.yaml names the function of each artefact, its
+settings.yaml describes each setting. Users edit config.yaml.
 """
 
 import sys
@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "src"))
 from reproduction.config import overlays
 from reproduction.config.reading import ConfigError
 
-# Read by our own reader, not by `configfile:`, which would run templates. A module is given its configuration.
+# Read with our strict reader, not by `configfile:`, which would run templates. A module gets its configuration.
 if not workflow.modifier.skip_configfile:
     try:
         given = workflow.config_settings
@@ -53,7 +53,7 @@ include: "workflow/rules/report.smk"
 
 
 rule all:
-    """Everything the papers under `run` make, what agrees with print, and a summary."""
+    """All results of the papers under `run`, the agreement with print, and a summary."""
     default_target: True
     input:
         [paper_files(slug) for slug in config["run"]],
@@ -83,5 +83,5 @@ onerror:
     forks.end()
     costs.write_run(STARTED, time.time() - STARTED)
     print(
-        "\nStopped by an error. Each job's log is in results/logs; what was finished is kept, run again to resume."
+        "\nStopped by an error. Job logs are in results/logs. Finished results are kept; run the same command to resume."
     )

@@ -1,4 +1,4 @@
-"""What all tests share: folders for runs, which worker runs what, one thread of linear algebra, as in jobs."""
+"""Fixtures that all tests share: folders for runs, scheduling of workers, one thread of linear algebra, as in jobs."""
 
 import gc
 import itertools
@@ -14,7 +14,7 @@ for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(
         signal.SIGINT, signal.default_int_handler
-    )  # a shell's background ignores it, and so would what we start
+    )  # ignored in a background shell, and so by its child processes
 
 pytest_plugins = ("tests.workflow.running", "tests.scheduling")
 _NUMBERS = itertools.count()
@@ -22,8 +22,7 @@ _NUMBERS = itertools.count()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """What is collected stays to the end: no use to look through it for garbage, again and again, nor often through
-    what tests keep."""
+    """Freeze collected tests, which live until the end, and collect garbage less often, to save time."""
     gc.disable()
     try:
         return (yield)
@@ -40,7 +39,7 @@ def _states(tmp_path_factory):
 
 @pytest.fixture(autouse=True, scope="module")
 def _an_account_for_what_a_module_shares(_states):
-    """What an account remembers of releases is never that of who runs the tests."""
+    """Give each test module a separate state folder, so that tests never read the user's records of releases."""
     with pytest.MonkeyPatch.context() as variables:
         variables.setenv("XDG_STATE_HOME", str(_states / str(next(_NUMBERS))))
         yield
@@ -48,5 +47,5 @@ def _an_account_for_what_a_module_shares(_states):
 
 @pytest.fixture(autouse=True)
 def _an_account_of_its_own(_states, monkeypatch):
-    """And each test's own."""
+    """Give each test a separate state folder."""
     monkeypatch.setenv("XDG_STATE_HOME", str(_states / str(next(_NUMBERS))))

@@ -68,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     verbs.choices["page"].add_argument("-o", "--output", help="file of the page (default: pages/NAME.html)")
     plan = verbs.add_parser(
         "plan", help="find the epsilon that a planned release needs",
-        description="Find the smallest sufficient epsilon for the plan NAME of the configuration; takes seconds to minutes.",
+        description="Find the smallest sufficient epsilon for the plan NAME; takes seconds to minutes.",
     )  # fmt: skip
     plan.add_argument("name", help="name of the plan: its key under `plans`")
     plan.add_argument("--folder", default=".", help="folder for results/plans/NAME.csv (default: current folder)")
@@ -246,7 +246,7 @@ def _cell(words: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _settings(files: Sequence[str]) -> dict[str, Any]:
-    """Return config.yaml of the current folder, merged with the overlays, as written; empty if there is no config.yaml."""
+    """Return config.yaml of the current folder, merged with the overlays; empty if there is no config.yaml."""
     from .config import overlays
 
     paths = [*([overlays.BASE] if overlays.BASE.is_file() else []), *map(Path, files)]

@@ -24,7 +24,7 @@ _PY_IMPORT = re.compile(
 
 
 def extension_file(kernel: str | Path) -> Path:
-    """Return the path of the compiled extension of `kernel` (its path below ``src``, without suffix) for this Python."""
+    """Return the compiled extension of `kernel` (its path below ``src``, without suffix) for this Python."""
     base = SRC / kernel
     return base.with_name(f"{base.name}{get_config_var('EXT_SUFFIX')}")
 

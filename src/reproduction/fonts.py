@@ -1,4 +1,4 @@
-"""Fonts for names that users write: every script for which this machine has a font, numbered labels for other scripts."""
+"""Fonts for names that users write: any script for which this machine has a font, numbered labels otherwise."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence

@@ -20,7 +20,7 @@ _OTHERS = (
 
 
 class Row(NamedTuple):
-    """One rule: its name, the function that its jobs call (below ``reproduction``), its first file, and the artefact."""
+    """One rule: its name, the function that its jobs call (below ``reproduction``), its first file, its artefact."""
 
     rule: str
     function: str

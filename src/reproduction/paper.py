@@ -1,4 +1,4 @@
-"""A paper is a folder of `papers`, found by being there. This module reads and checks what is in it.
+"""A paper is a folder below `papers`. This module finds, reads and checks these folders.
 
 =================  =================================================================================================
 file               what belongs in it
@@ -6,14 +6,14 @@ file               what belongs in it
 ``paper.yaml``     title, authors, year, subject; every figure and table: function, caption, alt, minutes
 ``settings.yaml``  every setting of its section in config.yaml: type, range, default, description
 ``published.tsv``  the statements printed in the paper: artefact, quantity, kind, value, digits, error, place
-``agreement.py``   ``ours(tables)``: those numbers as a run gives them
+``agreement.py``   ``ours(tables)``: our value of each printed number
 ``figures.py``     ``<artefact>(table)`` -> matplotlib Figure, for each artefact with a figure
 ``*.py``           the functions that make the tables
 =================  =================================================================================================
 
-Optional: ``errata.py`` (``ERRATA``: number -> (what is wrong, function that returns the evidence)), ``validation.py``
-(``mistakes(section)``, what a schema cannot say), ``smoke.yaml`` (toy sizes), ``methods.md``, ``errata.md`` (remarks),
-``quoted.py`` (what ties their numbers to tables), ``rules.smk`` (rules of its own), ``tests/``.
+Optional: ``errata.py`` (``ERRATA``: number -> (description, function that returns the evidence)), ``validation.py``
+(``mistakes(section)``, checks that a schema cannot express), ``smoke.yaml`` (toy sizes), ``methods.md``, ``errata.md``
+(remarks), ``quoted.py`` (checks quoted numbers against tables), ``rules.smk`` (further rules), ``tests/``.
 """
 
 import re
@@ -34,7 +34,7 @@ REQUIRED = {
     "published.tsv": "the printed statements, tab-separated: artefact, quantity, kind, value, digits, error, place",
     "agreement.py": "ours(tables) -> DataFrame: artefact, quantity, variant, ours, mc_se, note for each printed number",
 }
-_ERRATA = "ERRATA = {number: (what is wrong, function(rng, size) -> its evidence as text)}"
+_ERRATA = "ERRATA = {number: (description, function(rng, size) -> evidence as text)}"
 SHARED = Path(__file__).with_name("settings.yaml")
 _SCHEMA = Path(__file__).with_name("paper.schema.yaml")
 _DEFINED = re.compile(
@@ -45,12 +45,14 @@ _PUBLISHED = "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace"
 
 
 class PaperError(ValueError):
-    """A paper's folder with mistakes; the message lists them all, each with its file and what belongs there."""
+    """Raise for mistakes in a paper's folder; the message lists all mistakes, each with its file and the expected
+    content.
+    """
 
 
 @dataclass(frozen=True)
 class Table:
-    """How ``results/<paper>/<name>.csv`` is made."""
+    """Declaration of the table ``results/<paper>/<name>.csv``."""
 
     by: str
     function: str
@@ -65,13 +67,13 @@ class Table:
 
     @property
     def module(self) -> str:
-        """Module of the function, below the paper's folder."""
+        """Return the module of the function, below the paper's folder."""
         return self.function.partition(".")[0]
 
 
 @dataclass(frozen=True)
 class Figure:
-    """How ``figures/<paper>/<name>.png`` is drawn from the table of the same name."""
+    """Declaration of the figure ``figures/<paper>/<name>.png``, drawn from the table of the same name."""
 
     function: str
     caption: str
@@ -81,13 +83,13 @@ class Figure:
 
     @property
     def module(self) -> str:
-        """Module of the function, below the paper's folder."""
+        """Return the module of the function, below the paper's folder."""
         return self.function.partition(".")[0]
 
 
 @dataclass(frozen=True)
 class Artefact:
-    """One printed figure or table, or one of our own: a table, a figure, or both."""
+    """A figure or table that is printed in the paper or added here: a table, a figure, or both."""
 
     name: str
     label: str
@@ -97,7 +99,7 @@ class Artefact:
 
 @dataclass(frozen=True)
 class Paper:
-    """What a paper's folder says."""
+    """Declaration of a paper, read from its folder."""
 
     slug: str
     folder: Path
@@ -113,26 +115,26 @@ class Paper:
 
     @cached_property
     def package(self) -> str:
-        """Dotted name of the folder."""
+        """Return the dotted name of the folder."""
         return f"{__package__}.papers.{self.slug}"
 
     def tables(self) -> list[str]:
-        """Files of all tables."""
+        """Return the files of all tables."""
         return [f"results/{self.slug}/{a.name}.csv" for a in self.artefacts if a.table]
 
     def figures(self) -> list[str]:
-        """Files of all figures."""
+        """Return the files of all figures."""
         return [f"figures/{self.slug}/{a.name}.png" for a in self.artefacts if a.figure]
 
     def mistakes(self, section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        """(path, message) of what a section of the configuration breaks beyond its schema."""
+        """Return (path, message) of every mistake in a section of the configuration that its schema cannot express."""
         if (self.folder / "validation.py").is_file():
             yield from import_module(f"{self.package}.validation").mistakes(section)
 
 
 @cache
 def discover(folder: Path = FOLDER) -> dict[str, Paper]:
-    """Every paper by its slug, in order of year and slug.
+    """Return every paper by its slug, ordered by year and slug.
 
     Raises
     ------
@@ -152,15 +154,17 @@ def discover(folder: Path = FOLDER) -> dict[str, Paper]:
 
 
 def read(folder: Path) -> Paper:
-    """The paper in `folder`.
+    """Return the paper in `folder`.
 
     Raises
     ------
     PaperError
-        Every missing or wrong part: its file and what belongs there.
+        For every missing or invalid part: its file and the expected content.
     """
     missing = [
-        (name, f"is missing; it holds {what}") for name, what in REQUIRED.items() if not (folder / name).is_file()
+        (name, f"is missing; it must contain {what}")
+        for name, what in REQUIRED.items()
+        if not (folder / name).is_file()
     ]
     if missing:
         raise _error(folder, missing)
@@ -189,14 +193,14 @@ def _schema() -> dict[str, Any]:
 
 
 def _cut_texts(part: dict[str, Any], place: str = "") -> Iterator[str]:
-    """Texts in braces that YAML ends at a comma, so that the rest is a key without a value; such keys are taken out."""
+    """Remove keys without a value that arise if YAML ends a string in braces at a comma, and return their messages."""
     kept = ""
     for key, value in list(part.items()):
         if value is None and kept in ("about", "alt", "beyond", "caption", "label", "title"):
             del part[key]
             yield (
-                f"{place}{kept}: between braces a text ends at its first comma, {key!r} is read as a key; "
-                f"write it as a block: `{kept}: >-` and the text on the next line, indented"
+                f"{place}{kept}: in braces, YAML ends a string at its first comma and reads {key!r} as a key; "
+                f"write a block instead: `{kept}: >-`, with the string indented on the next line"
             )
             continue
         kept = key
@@ -223,9 +227,9 @@ def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[s
     for artefact in artefacts:
         place = f"artefacts.{artefact.name}"
         if not (artefact.table or artefact.figure):
-            yield "paper.yaml", f"{place}: has neither table nor figure; describe the table that it is under table"
+            yield "paper.yaml", f"{place}: has neither table nor figure; add the key table"
         if artefact.figure and not artefact.table and artefact.name != "agreement":
-            yield "paper.yaml", f"{place}.figure: is drawn from a table of the same name; describe it under table"
+            yield "paper.yaml", f"{place}.figure: needs a table of the same name; add the key table"
         for key, part in (("table", artefact.table), ("figure", artefact.figure)):
             if part:
                 yield from _function(folder, part.function, f"{place}.{key}.function")
@@ -244,14 +248,14 @@ def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[s
     for name in set(settings) - {"definitions", "sections"}:
         yield "settings.yaml", f"{name}: unknown key; allowed are definitions, sections"
     for name in set(settings.get("sections") or {}) - {a.table.settings for a in artefacts if a.table}:
-        if not (folder / "rules.smk").is_file():  # whose rules may take sections of their own
+        if not (folder / "rules.smk").is_file():  # these may use sections in the rules of the paper
             yield (
                 "settings.yaml",
-                f"sections.{name}: no table takes it; tables and their settings are in paper.yaml",
+                f"sections.{name}: no table in paper.yaml uses this section; remove or rename it",
             )
     for file, name, holds in (("agreement.py", "ours", REQUIRED["agreement.py"]), ("errata.py", "ERRATA", _ERRATA)):
         if (folder / file).is_file() and name not in _names(folder / file):
-            yield file, f"defines no {name}; it holds {holds}"
+            yield file, f"does not define {name}; it must contain {holds}"
     header = (folder / "published.tsv").read_text(encoding="utf-8").partition("\n")[0]
     if header != _PUBLISHED:
         yield "published.tsv", f"its first line must be {_PUBLISHED!r}, found {header!r}"
@@ -261,21 +265,23 @@ def _circles(artefacts: tuple[Artefact, ...]) -> Iterator[tuple[str, str]]:
     try:
         TopologicalSorter({a.name: a.table.inputs for a in artefacts if a.table}).prepare()
     except CycleError as error:
-        yield "paper.yaml", f"tables that read each other: {' -> '.join(error.args[1])}"
+        yield "paper.yaml", f"tables read each other in a cycle: {' -> '.join(error.args[1])}"
 
 
 def _function(folder: Path, function: str, named_at: str) -> Iterator[tuple[str, str]]:
     module, _, name = function.partition(".")
     path = folder / f"{module}.py"
     if not path.is_file():
-        yield f"{module}.py", f"is missing; it holds the function {name}, named at {named_at}"
+        yield f"{module}.py", f"is missing; {named_at} names its function {name}"
     elif name not in _names(path):
-        yield f"{module}.py", f"has no function {name}, named at {named_at}"
+        yield f"{module}.py", f"has no function {name}, which is named at {named_at}"
 
 
 @cache
 def _names(path: Path) -> frozenset[str]:
-    """What a module defines or imports at its top level, found by its words: many times faster than a syntax tree."""
+    """Return the names that a module defines or imports at top level, found with regular expressions, not a syntax
+    tree.
+    """
     names: set[str] = set()
     for defined, assigned, imported in _DEFINED.findall(path.read_text(encoding="utf-8")):
         listed = re.sub(r"#[^\n]*|[()]", " ", imported).split(",") if imported else [defined or assigned]

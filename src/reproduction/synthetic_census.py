@@ -73,7 +73,7 @@ class People:
     _nodes: dict[str, tuple[Whole, Whole]] = field(default_factory=dict, repr=False)
 
     def nodes(self, level: str) -> tuple[Whole, Whole]:
-        """Return the node of every block at a level, and the offset at which each node's people start (end included)."""
+        """Return the node of every block at a level, and the offset where each node's people start (end included)."""
         if level not in self._nodes:
             short = self.codes["Block"].astype(f"<U{_lengths(self.product)[level]}")
             above = np.searchsorted(self.codes[level], short)

@@ -171,14 +171,13 @@ def _compare(path: Path, digest: str) -> None:
         rule = str(found.get(RULE, ""))
         raise Damaged(
             f"{path}: does not match its provenance (SHA-256 must be {wanted}, got {digest}): incomplete, "
-            f"edited, or "
-            f"from another run. {_way_out(path, rule)}"
+            f"edited, or from another run. {_way_out(path, rule)}"
         )
 
 
 def _way_out(path: Path, rule: str) -> str:
-    made = f"Rule {rule} makes it" if rule else "Make it"
-    return f"{made} again with snakemake --cores 1 --force {path}; `make` does this automatically"
+    made = f"Rule {rule} regenerates it" if rule else "Regenerate it"
+    return f"{made}: snakemake --cores 1 --force {path}; `make` does this automatically"
 
 
 def _candidates(path: Path) -> Iterator[Path]:

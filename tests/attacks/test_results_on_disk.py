@@ -134,7 +134,7 @@ def test_make_makes_all_of_it_again(finished, copied):
     figure.write_bytes(figure.read_bytes()[:300])
     targets = [str(path.relative_to(copied.path)) for path in paths]
     code, said = make(copied, "--dry-run", *targets, FIGURE, VERDICTS)
-    assert said.count("would be taken away and made again") == len(kinds) + 1, said
+    assert said.count("would be removed and regenerated") == len(kinds) + 1, said
     code, said = make(copied, *targets, FIGURE, VERDICTS)
     assert code == 0, said
     assert bytes_of(copied) == bytes_of(finished)

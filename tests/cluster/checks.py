@@ -71,7 +71,7 @@ def controller_killed(folder: Path, slurm: SingleNode) -> Line:
     assert second.ended(600) == 0, second.text()
     assert left, "the controller was killed too late"
     assert not beside, f"{beside} of the killed run ran beside the new ones"
-    assert "that a killed run had left in the queue" in second.text()
+    assert "queued jobs of a killed run" in second.text()
     assert sorted(path.name for path in (folder / "slept").iterdir()) == [f"{i}.txt" for i in range(4)]
     return "controller killed", f"{len(left)} orphans cancelled before {len(second.submitted())} new submissions"
 

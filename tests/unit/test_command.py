@@ -74,7 +74,7 @@ def test_no_page_takes_the_place_of_confidential_data(home, option, place):
     Path("soft.html").symlink_to(data)
     Path("hard.html").hardlink_to(data)
     Path("linked").symlink_to("confidential")
-    with pytest.raises(SystemExit, match=r"is in confidential/, where nothing but a release writes"):
+    with pytest.raises(SystemExit, match=r"is in confidential/, which only releases may write to"):
         command.main(["page", "counts.csv", *NOISY, option, place])
     assert data.read_text().startswith("category,count")
     assert [path.name for path in Path("confidential").iterdir()] == ["c.csv"]
@@ -84,13 +84,16 @@ def test_no_page_takes_the_place_of_confidential_data(home, option, place):
     ("words", "part"),
     [
         (("answer", "surve"), "scenarios are survey, toy, did you mean 'survey'?"),
-        (("answer", "counts.csv"), "counts: say how the counts were made noisy"),
+        (("answer", "counts.csv"), "counts: state the noise of the counts"),
         (("answer", "counts.csv", "--noise", "laplase", "--scale", "2"), "did you mean laplace?"),
         (("answer", "counts.csv", "--noise", "laplace", "--sigma", "2"), "counts.noise"),
         (("answer", "counts.csv", *NOISY, "--ask", "met > nobody"), "'nobody' is no name here"),
-        (("answer", "survey", "--total", "3"), "survey is a scenario of the configuration; write total there"),
-        (("answer", "nowhere/1"), "is no file, no folder, and no scenario"),
-        (("release", "county"), "'county' is no release; under releases: none"),
+        (
+            ("answer", "survey", "--total", "3"),
+            "survey is a scenario of the configuration; set total in the configuration",
+        ),
+        (("answer", "nowhere/1"), "is not a file, a folder or a scenario"),
+        (("release", "county"), "'county' is not a release; releases are none"),
         (("check", "none.yaml"), "none.yaml"),
     ],
 )
@@ -140,7 +143,7 @@ def test_a_release_is_made_by_the_protocol_of_the_workflow_and_answered_by_its_r
     text = said(capsys, "answer", "releases/county/1", "--among", "north", "south")
     assert "Each count has discrete Laplace noise of scale 2" in text
     assert "Privacy cost of the release: epsilon = 1 (neighbouring files: replace a record)." in text
-    assert "leave it out, the record of the release states it" in refused("answer", "releases/county/1", "--total", "3")
+    assert "omit it; it is in the record of the release" in refused("answer", "releases/county/1", "--total", "3")
     said(capsys, "page", "releases/county/1")
     page = Path("pages/county.html").read_text()
     assert "Of the budget of survey, this release used epsilon 1 of 4 (replace a record)." in page
@@ -184,7 +187,7 @@ def test_a_plan_is_that_of_the_library_and_says_so_in_a_sentence(home, capsys):
     facts = json.loads(Path("results/plans/mine.json").read_bytes())
     assert facts["found"]["epsilon"] == wanted.epsilon
     assert Path("results/plans/mine.csv").read_text().startswith("epsilon,")
-    assert "no plan; under plans: mine, did you mean 'mine'?" in refused("plan", "mina")
+    assert "not a plan; plans are mine, did you mean 'mine'?" in refused("plan", "mina")
 
 
 @pytest.mark.parametrize(
@@ -192,7 +195,7 @@ def test_a_plan_is_that_of_the_library_and_says_so_in_a_sentence(home, capsys):
     [
         (
             "names: {a: 0.5, b: 0.6}, total: 60, want: {interval: a, narrower: 0.2}",
-            "mine.names: add up to 1.1, not to 1",
+            "mine.names: must add up to 1, got 1.1",
         ),
         (
             "names: {a: 0.5, b: 0.5}, total: 60, want: {interval: a}",
@@ -200,7 +203,7 @@ def test_a_plan_is_that_of_the_library_and_says_so_in_a_sentence(home, capsys):
         ),
         (
             "names: {a: 0.5, b: 0.5}, total: 60, want: {interval: c, narrower: 0.1}",
-            "mine.want.interval: 'c' is none of",
+            "mine.want.interval: 'c' must be one of",
         ),
         ("names: {a: 0.5, b: 0.5}, total: 60, want: {question: a > c}", "mine.want.question: 'c' is no name"),
         ("names: {a: 0.5, b: 0.5}, total: 0, want: {question: a > b}", "mine.total: 0 is not allowed"),
@@ -235,7 +238,7 @@ def test_a_copy_that_was_not_compiled_says_so(monkeypatch):
         raise ImportError("cannot import name '_csv_fields' from 'dpmultinomial._files'", name="dpmultinomial._files")
 
     monkeypatch.setattr(command, "_answer", broken)
-    with pytest.raises(SystemExit, match="is not compiled yet") as ended:
+    with pytest.raises(SystemExit, match="kernels are not compiled") as ended:
         command.main(["answer", "counts.csv"])
     assert "make env" in str(ended.value)
 
@@ -254,7 +257,7 @@ def test_the_installed_command_is_the_projects_where_it_is(monkeypatch):
 
 def test_a_tab_in_yaml_is_told_by_its_line(tmp_path):
     (tmp_path / "mine.yaml").write_text("run: []\nscenarios:\n\tsurvey: {kind: noisy_counts}\n")
-    with pytest.raises(SystemExit, match=r": line 3 is indented with a tab; YAML takes spaces alone$"):
+    with pytest.raises(SystemExit, match=r": line 3 is indented with a tab; use spaces in YAML$"):
         command.main(["check", str(tmp_path / "mine.yaml")])
 
 
@@ -275,10 +278,10 @@ def test_a_release_that_was_not_made_is_told_with_the_command_that_makes_it(home
     )
     for asked in ("there", "releases/county/1", "releases/county"):
         for verb in ("answer", "page"):
-            words = "release 'county' has not been made; this command makes it, once: dpm release county --configfile"
+            words = "release 'county' has not been made; to make it, run: dpm release county --configfile"
             assert refused(verb, asked, "--configfile", "more.yaml") == f"dpm {verb}: {words} more.yaml"
     near = refused("release", "conty", "--configfile", "more.yaml")
-    assert near.endswith("under releases: county, did you mean 'county'?")
+    assert near.endswith("releases are county, did you mean 'county'?")
     assert not Path("results").exists()
 
 

@@ -109,7 +109,7 @@ def test_a_name_that_no_font_can_draw_is_a_word_and_the_reader_is_told():
     assert fonts.unwritable(f"a{lost}")
     assert fonts.names(["Île-de-France", lost], "category") == (
         ["Île-de-France", "category 2"],
-        "No font of this machine can draw one name: numbered in the order of the table.",
+        "No font of this machine can draw one name; numbers in the order of the table are shown instead.",
     )
     assert fonts.names(["nord est", "ß"], "category") == (["nord est", "ß"], "")
 

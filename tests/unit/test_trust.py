@@ -65,10 +65,10 @@ def test_a_damaged_file_stops_its_reader_with_name_and_rule_and_is_found(made, n
     path = made / name
     path.write_bytes(damage(path.read_bytes()))
     for reader in (results.read, trust.content, trust.checked):
-        with pytest.raises(trust.Damaged, match=rf"{name}.*Rule toy_compute_numbers makes it again.*--force {name}"):
+        with pytest.raises(trust.Damaged, match=rf"{name}.*Rule toy_compute_numbers regenerates it.*--force {name}"):
             reader(name)
     why, files = faults(made)[0]
-    assert why == f"{name} is not what its provenance states"
+    assert why == f"{name} does not match its provenance"
     assert files == ["numbers.csv", "numbers.provenance.json", "numbers_densities.csv"]
 
 
@@ -77,10 +77,10 @@ def test_a_lost_torn_or_nameless_provenance_stops_the_reader_and_is_found(made):
     whole = json.loads(beside.read_text())
     all_three = ["numbers.csv", "numbers.provenance.json", "numbers_densities.csv"]
     for text, why, files in (
-        ("{", "results/toy/numbers.provenance.json is torn", all_three[:2]),
-        ("[]", "results/toy/numbers.provenance.json is torn", all_three[:2]),
-        ('{"files_sha256": 3}', "results/toy/numbers.provenance.json is torn", all_three[:2]),
-        (json.dumps({**whole, "files_sha256": {}}), "results/toy/numbers.csv is not what", all_three[:2]),
+        ("{", "results/toy/numbers.provenance.json is incomplete", all_three[:2]),
+        ("[]", "results/toy/numbers.provenance.json is incomplete", all_three[:2]),
+        ('{"files_sha256": 3}', "results/toy/numbers.provenance.json is incomplete", all_three[:2]),
+        (json.dumps({**whole, "files_sha256": {}}), "results/toy/numbers.csv does not match", all_three[:2]),
         (json.dumps({k: v for k, v in whole.items() if k != "files_sha256"}), "numbers.csv is not", all_three[:2]),
     ):
         beside.write_text(text)
@@ -108,7 +108,7 @@ def test_a_consistent_pair_of_an_older_run_is_found(made):
     """Table and provenance put back together: Snakemake's own record says that the last run here was another."""
     assert faults(made) == []
     record(made, "results/toy/numbers.csv", ["'a'", "8"])
-    assert faults(made)[0][0] == "results/toy/numbers.csv is of another run than the last one here"
+    assert faults(made)[0][0] == "results/toy/numbers.csv is not from the last run here"
 
 
 @pytest.mark.parametrize("raw", [b"\xff{", b"", b"[]", b"{" * 100_000, bytes(range(256))])
@@ -118,14 +118,14 @@ def test_a_torn_record_of_snakemake_takes_its_file_with_it(made, raw):
     record(made, "results/toy/numbers.csv", ["'a'", "7"])
     (path,) = records.iterdir()
     path.write_bytes(raw)
-    assert faults(made) == [("Snakemake's record of results/toy/numbers.csv is torn", [path.name, "numbers.csv"])]
+    assert faults(made) == [("Snakemake's record of results/toy/numbers.csv is incomplete", [path.name, "numbers.csv"])]
     path.unlink()
     for name in ("config.yaml", "results/../config.yaml", "/etc/passwd"):  # never a file that no run made
         (made / "config.yaml").write_text("x: 1\n")
         (records / base64.urlsafe_b64encode(name.encode()).decode()).write_bytes(raw)
     assert [len(files) for _, files in faults(made)] == [1, 1, 1]
     (records / "no base 64").write_bytes(raw)
-    assert "no base 64 is torn" in "".join(why for why, _ in faults(made))
+    assert "no base 64 is incomplete" in "".join(why for why, _ in faults(made))
 
 
 def test_a_run_takes_away_what_it_cannot_trust_and_a_dry_run_only_says_so(made, capsys):
@@ -135,9 +135,9 @@ def test_a_run_takes_away_what_it_cannot_trust_and_a_dry_run_only_says_so(made, 
         found = mending.taken_away({}, settings, words)
         said = capsys.readouterr().err
         assert bool(found) == (words != ("--unlock",))
-        assert ("would be taken away and made again" in said) == (words in (("-n",), ("--dry-run",)))
+        assert ("would be removed and regenerated" in said) == (words in (("-n",), ("--dry-run",)))
         assert (made / "results/toy/numbers.csv").exists() != removed
-    assert "results/toy/numbers.csv is not what its provenance states: is taken away and made again." in said
+    assert "results/toy/numbers.csv does not match its provenance; it is removed and regenerated." in said
     assert not (made / "results/toy/numbers.provenance.json").exists()
     assert (made / "figures/toy/numbers.png").exists()
     assert mending.taken_away({}, settings, ()) == []

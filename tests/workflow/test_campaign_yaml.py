@@ -44,8 +44,8 @@ FILES = {
     "key as nothing": (b"null: 2\n", "put it in quotation marks"),
     "key as list": (b"? [a, b]\n: 1\n", ""),
     "key as mapping": (b"? {a: b}\n: 1\n", ""),
-    "twice": (b"root_seed: 1\nroot_seed: 2\n", "written twice"),
-    "twice below": (b"pan2023: {abc: {bins: 1, bins: 2}}\n", "written twice"),
+    "twice": (b"root_seed: 1\nroot_seed: 2\n", "duplicate key"),
+    "twice below": (b"pan2023: {abc: {bins: 1, bins: 2}}\n", "duplicate key"),
     "template": (b"__use_yte__: true\nroot_seed: ?1+1\n", "templates run code"),
     "python object": (b"root_seed: !!python/object/apply:os.getcwd []\n", ""),
     "unknown tag": (b"root_seed: !seed 7\n", ""),
@@ -115,12 +115,12 @@ def test_an_overlay_of_another_shape_is_refused(tmp_path, text, place):
 
 
 JSON_FILES = {
-    "twice": ('{"root_seed": 1, "root_seed": 2}', "root_seed: written twice"),
-    "twice below": ('{"pan2023": {"abc": {"bins": 1, "bins": 2}}}', "bins: written twice"),
+    "twice": ('{"root_seed": 1, "root_seed": 2}', "root_seed: duplicate key"),
+    "twice below": ('{"pan2023": {"abc": {"bins": 1, "bins": 2}}}', "bins: duplicate key"),
     "template": ('{"__use_yte__": true}', "templates run code"),
     "template escaped": ('{"\\u005f_use_yte__": true}', "templates run code"),
-    "no number": ('{"root_seed": NaN}', "NaN: is no number"),
-    "infinity": ('{"root_seed": -Infinity}', "-Infinity: is no number"),
+    "no number": ('{"root_seed": NaN}', "NaN: is not a number"),
+    "infinity": ('{"root_seed": -Infinity}', "-Infinity: is not a number"),
     "yaml": ("root_seed: 1", "is no JSON"),
     "a list": ("[]", "must hold keys and values"),
     "deep": ("[" * 100_000, "is nested too deeply"),

@@ -115,7 +115,7 @@ def test_a_key_written_twice_stops_the_run(folder):
     wrong = folder()
     overlay = wrong.path / "twice.yaml"
     overlay.write_text("root_seed: 1\nroot_seed: 2\n")
-    assert "root_seed: written twice" in wrong.snakemake("--configfile", str(overlay), good=False)
+    assert "root_seed: duplicate key" in wrong.snakemake("--configfile", str(overlay), good=False)
 
 
 def test_every_declared_artefact_is_a_target(folder):
@@ -177,8 +177,10 @@ def test_a_misspelt_target_is_told_before_anything_runs(folder):
         scenarios={"survey": {"kind": "noisy_shares", "rehearsal": {"counts": [3, 4]}, "epsilon": 1.0, "order": 5.0}}
     )
     said = run.snakemake("scenario_servey", "figures/balmat2018/figur_1.png", good=False)
-    assert "is no target; scenarios are survey, others with --configfile, did you mean 'scenario_survey'?" in said
-    assert "'figures/balmat2018/figur_1.png' is no target, did you mean 'figures/balmat2018/figure_1.png'?" in said
+    assert (
+        "is not a target; scenarios are survey; add others with --configfile, did you mean 'scenario_survey'?" in said
+    )
+    assert "'figures/balmat2018/figur_1.png' is not a target, did you mean 'figures/balmat2018/figure_1.png'?" in said
     assert "MissingRule" not in said
     assert set(run.planned("./results/balmat2018/table_1.csv")) == set(run.planned(TARGETS[0])) != set()
     assert "page_survey" in run.planned("pages/survey.html")
@@ -193,5 +195,5 @@ def test_a_release_that_is_missing_is_told_with_the_command_that_makes_it(folder
         "scenarios: {there: {release: county}}\n"
     )
     said = run.snakemake("scenario_there", "--configfile", str(run.path / "mine.yaml"), good=False)
-    assert "release 'county' has not been made; this command makes it, once: " in said
+    assert "release 'county' has not been made; to make it, run: " in said
     assert "snakemake --cores 1 release_county --configfile mine.yaml\n" in said

@@ -84,7 +84,7 @@ def test_a_batch_whose_file_is_away_stops_before_any_job(run):
     assert planned == {"scenario_mine_parts": 3, "scenario_mine": 1}
     (run.path / "many.csv").unlink()
     said = run.snakemake("--dry-run", "scenario_mine", *mine, good=False)
-    assert "scenarios.mine.file: 'many.csv' is no file" in said
+    assert "scenarios.mine.file: 'many.csv' is not a file" in said
     assert "Traceback" not in said
 
 

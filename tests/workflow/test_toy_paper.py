@@ -191,10 +191,7 @@ def test_a_paper_without_errata_needs_no_file_of_them(with_toy, tested):
     assert tested[0] == 0, tested[1]
     show = [sys.executable, "-m", "reproduction.evidence", BARE]
     about = {"cwd": source, "env": environment(PYTHONPATH=str(source / "src")), "capture_output": True, "text": True}
-    assert (
-        subprocess.run(show, check=True, **about).stdout
-        == f"{BARE} has no known errata.\n"
-    )
+    assert subprocess.run(show, check=True, **about).stdout == f"{BARE} has no known errata.\n"
     refused = subprocess.run([*show, "1"], check=False, **about)
     assert refused.returncode == 1
     assert refused.stderr == f"{BARE}: no errata are listed, got 1\n"
@@ -238,23 +235,23 @@ def test_a_broken_folder_stops_the_workflow_with_one_clear_error(copied_source, 
     toy(source / "src/reproduction/papers", **{"published.tsv": None})
     (tmp_path / "run").mkdir()
     output = Folder(tmp_path / "run", source=source).snakemake("--dry-run", good=False)
-    assert f"papers/{SLUG}/published.tsv: is missing; it holds the printed statements" in output
+    assert f"papers/{SLUG}/published.tsv: is missing; it must contain the printed statements" in output
     assert "Traceback" not in output
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"paper.yaml": None}, "toy2026/paper.yaml: is missing; it holds title"),
-        ({"settings.yaml": None}, "toy2026/settings.yaml: is missing; it holds sections"),
-        ({"agreement.py": None}, "toy2026/agreement.py: is missing; it holds ours(tables)"),
-        ({"errata.py": None}, "toy2026/errata.py: is missing; it holds the function errata, named at artefacts.errata"),
+        ({"paper.yaml": None}, "toy2026/paper.yaml: is missing; it must contain title"),
+        ({"settings.yaml": None}, "toy2026/settings.yaml: is missing; it must contain sections"),
+        ({"agreement.py": None}, "toy2026/agreement.py: is missing; it must contain ours(tables)"),
+        ({"errata.py": None}, "toy2026/errata.py: is missing; artefacts.errata"),
         (
             {"tables.py": None},
-            "toy2026/tables.py: is missing; it holds the function table_1, named at artefacts",
+            "toy2026/tables.py: is missing; artefacts",
         ),
         ({"tables.py": "x = 1\n"}, "toy2026/tables.py: has no function table_1, named at artefacts.table_1.table"),
-        ({"figures.py": None}, "toy2026/figures.py: is missing; it holds the function table_1"),
+        ({"figures.py": None}, "toy2026/figures.py: is missing; artefacts"),
         ({"agreement.py": "x = 1\n"}, "toy2026/agreement.py: defines no ours"),
         ({"errata.py": "def errata(): ...\n"}, "toy2026/errata.py: defines no ERRATA"),
         ({"published.tsv": "a\tb\n"}, "toy2026/published.tsv: its first line must be"),
@@ -273,7 +270,7 @@ def test_a_broken_folder_stops_the_workflow_with_one_clear_error(copied_source, 
             "paper.yaml: artefacts.table_1.table.caption: between braces a text ends at its first comma, "
             "'with one comma' is read as a key; write it as a block: `caption: >-`",
         ),
-        ({"paper.yaml": FILES["paper.yaml"].replace("year: 2026", "year: soon")}, "year: 'soon' is not a whole number"),
+        ({"paper.yaml": FILES["paper.yaml"].replace("year: 2026", "year: soon")}, "year: 'soon' is not an integer"),
     ],
 )
 def test_each_missing_or_wrong_part_has_its_error(tmp_path, changed, message):

@@ -1,4 +1,4 @@
-# What agrees with print: per paper, then all together; the configuration as used; the closing summary.
+# Agreement with print, per paper and for all papers; the configuration as used; the closing summary.
 
 for paper in PAPERS.values():
 
@@ -25,7 +25,7 @@ for paper in PAPERS.values():
             paper=paper.slug,
             code=dependencies.digest("reproduction.verdicts.agreement", f"{paper.package}.agreement"),
         message:
-            f"{paper.slug}: printed numbers beside ours"
+            f"{paper.slug}: compare printed numbers with ours"
         script:
             "../scripts/compare.py"
 

@@ -1,4 +1,4 @@
-# Everything the rules share: the papers found, the checked configuration, paths and small look-ups. No rules here.
+# Definitions that the rules share: papers, the checked configuration, paths and small helper functions. No rules.
 import os
 import shutil
 import time
@@ -27,11 +27,11 @@ ENVIRONMENT = str(ROOT / "envs/dpmultinomial.yaml")
 CAPTION = str(ROOT / "workflow/report/artefact.rst")
 SHARDS = (
     1 if config["shards"] == "auto" else config["shards"]
-)  # for loops whose length is not known beforehand
+)  # for loops whose length is not known in advance
 STARTED = time.time()
 ALL_CORES = (
     workflow.resource_settings.cores or 2
-)  # threads of a timing, so that nothing runs at the same time
+)  # threads of a timing, so that no other job runs at the same time
 FIRST = 10_000  # priority of timings: they start while all cores are free
 EXTENSION = dependencies.extension_file("{kernel}")
 
@@ -43,79 +43,79 @@ wildcard_constraints:
 
 
 def code(*modules):
-    """Modules and compiled kernels that these modules run: named as inputs, so that an edit re-runs what uses them."""
+    """Return files of modules and compiled kernels that a job uses: as inputs of its rule, an edit re-runs the job."""
     return [str(path) for path in dependencies.of_job(*modules)]
 
 
 def kernels(paper, module):
-    """Compiled kernels that a module of a paper runs: inputs of its rules, so that an edited one is compiled."""
+    """Return compiled kernels that a paper's module uses: as inputs of its rules, edited kernels are recompiled."""
     return [str(path) for path in dependencies.extensions(f"{paper.package}.{module}")]
 
 
 def digest(paper, module):
-    """Digest of the Python files that a module of a paper runs: a parameter, so that an edit re-runs what uses them."""
+    """Return a digest of Python files that a paper's module uses: as a parameter of its rules, an edit re-runs them."""
     return dependencies.digest(f"{paper.package}.{module}")
 
 
 def reported(paper, artefact, file, what):
-    """A file of the paper's part of Snakemake's report."""
+    """Return a file as an entry of Snakemake's report, in the paper's category."""
     labels = {"artefact": artefact.label, "what": what}
     return report(file, caption=CAPTION, category=paper.slug, labels=labels)
 
 
 def provenance_of(file):
-    """The file that states the bytes of a result."""
+    """Return the provenance file of a result."""
     return str(Path(file).with_suffix(PROVENANCE))
 
 
 def memory(mb):
-    """Memory to ask for, in MB: more at each further attempt."""
+    """Return the memory to request, in MB: proportional to the number of the attempt."""
     return lambda wildcards, attempt: mb * attempt
 
 
 def priority(minutes):
-    """Priority of a job: the longest first."""
+    """Return the priority of a job: the longest job runs first."""
     return round(100 * minutes)
 
 
 def runtime(minutes):
-    """Minutes to ask a cluster for: ten times what is expected on one core, at least ten."""
+    """Return the minutes to request from a cluster: ten times the expected minutes on one core, at least ten."""
     return max(10, round(10 * minutes))
 
 
 def scenario_shards(scenario):
-    """Into how many parts a scenario is cut."""
+    """Return the number of parts of a scenario."""
     return scenario_settings.shards(scenario, SHARDS)
 
 
 def scenario_part(scenario, ending, which=""):
-    """A file of a part of a scenario, with the wildcard shard."""
+    """Return a file of a part of a scenario, with the wildcard shard."""
     of = scenario_shards(scenario)
     return f"results/scenarios/parts/{scenario.name}_{{shard}}_of_{of}{which}.{ending}"
 
 
 def scenario_text(scenario):
-    """A scenario as a parameter of its rules."""
+    """Return a scenario as text, for a parameter of its rules."""
     return json_text.encoded(scenario_settings.as_text(scenario))
 
 
 def scenario_modules(scenario):
-    """Modules that a scenario's jobs run."""
+    """Return the modules that the jobs of a scenario use."""
     return scenario.kind.modules
 
 
 def scenario_code(scenario):
-    """What those modules are: a parameter of its rules, so that an edit runs them again."""
+    """Return a digest of the modules of a scenario: as a parameter of its rules, an edit re-runs them."""
     return dependencies.digest(*scenario_modules(scenario))
 
 
 def scenario_kernels(scenario):
-    """Compiled kernels that its jobs run."""
+    """Return the compiled kernels that the jobs of a scenario use."""
     return [str(path) for path in dependencies.extensions(*scenario_modules(scenario))]
 
 
 def overlaid():
-    """The words that name the configuration files of this run."""
+    """Return the command-line arguments that name the configuration files of this run."""
     given = [] if workflow.modifier.skip_configfile else workflow.config_settings.configfiles
     names = [
         os.path.relpath(file) for file in given if overlays.WRITTEN not in Path(os.path.relpath(file)).parents
@@ -129,7 +129,7 @@ def scenario_data(scenario):
 
 
 def scenario_release(scenario):
-    """The public files of the release that a scenario is about; it must have been made."""
+    """Return the public files of the release that a scenario analyses; raise if it has not been made."""
     if not scenario.release:
         return []
     files = [Path(scenario.release) / file for file in ("release.csv", user_files.RECORD)]
@@ -143,14 +143,14 @@ def scenario_release(scenario):
 
 
 def paper_files(slug):
-    """All that a paper's target makes."""
+    """Return all files of a paper's target."""
     paper = PAPERS[slug]
     made = paper.tables() + paper.figures()
     return made + [f"results/{slug}/agreement.csv"]
 
 
 def scenario_files(name):
-    """What a scenario's target makes."""
+    """Return all files of a scenario's target."""
     return [
         f"results/scenarios/{name}.csv",
         f"results/scenarios/{name}.json",
@@ -159,7 +159,7 @@ def scenario_files(name):
 
 
 def declared_minutes():
-    """Rule -> minutes that one of its jobs is expected to take; a timing whose programs are missing takes none."""
+    """Return rule -> expected minutes of one of its jobs; 0 for a timing whose programs are missing."""
     minutes = {}
     for slug, paper in PAPERS.items():
         for artefact, table in artefacts.tables(paper):
@@ -201,7 +201,7 @@ def there_is():
 
 
 def unknown_targets():
-    """What is wrong with the targets of the command line; empty where nothing is."""
+    """Return a message on invalid targets of the command line; empty if all are valid."""
     asked = internals.asked_targets()
     rules = list(workflow.rules) if asked else []
     return targets.refusal(
@@ -214,7 +214,7 @@ def unknown_targets():
 
 
 def closing_words():
-    """What the end of a run prints: the summary, if this run wrote it."""
+    """Return the text printed at the end of a run: the summary, if this run wrote it."""
     path = Path("results/summary.txt")
     if not path.is_file():
         return ""

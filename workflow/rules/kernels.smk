@@ -1,4 +1,4 @@
-# The compiled samplers, one extension per rule run: an edited .pyx (or a .pxd or .h it includes) rebuilds that one.
+# The compiled kernels, one extension per job: an edited .pyx (or a .pxd or .h that it includes) rebuilds its extension.
 
 
 rule compile_kernel:

@@ -1,5 +1,5 @@
-# The papers: a rule per simulation loop, per table and per figure, and a target per paper. What they read and where they
-# write follows from the paper's paper.yaml: reproduction/jobs/artefacts.py. `make rules` lists them with their functions.
+# The papers: one rule per simulation loop, table and figure, and one target per paper. Their inputs and outputs are
+# derived from paper.yaml in reproduction/jobs/artefacts.py. `make rules` lists them with their functions.
 
 for paper in PAPERS.values():
     section = config[paper.slug]

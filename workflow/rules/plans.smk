@@ -1,4 +1,4 @@
-# Plans: plan_<name> simulates releases until their answers are sure and right often enough.
+# Plans: plan_<name> simulates releases to find the smallest epsilon that meets the goal of the plan.
 
 for plan, settings in config["plans"].items():
 

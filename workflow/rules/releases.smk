@@ -1,4 +1,4 @@
-# Releases of confidential data: release_<name> makes one, once. Nothing else of the workflow opens a confidential file.
+# Releases of confidential data: release_<name> makes one, once. No other rule opens a confidential file.
 # The rules have no output and no input: Snakemake must neither touch a published file nor keep a checksum of a
 # confidential one.
 

@@ -1,8 +1,8 @@
-# One report of a run: results/report/index.html and the pages beside it, from whatever has been made.
+# Report of a run: results/report/index.html and further pages, from all results that exist.
 
 
 rule report:
-    """The pages are written anew; `make report` makes what is missing first."""
+    """Regenerate all pages from existing results; `make report` makes missing results first."""
     input:
         made=there_is(),
         config="results/config.effective.yaml",

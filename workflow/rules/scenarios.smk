@@ -1,5 +1,5 @@
-# Scenarios: one family of rules for a case, a grid of cases and a batch of tables. scenario_<name> makes table, facts and
-# figure; what is cut into parts is gathered by the same rule.
+# Scenarios: the same rules for a single case, a grid of cases and a batch of tables. scenario_<name> makes the table,
+# the facts and the figure; if a scenario is split into parts, the same rule combines them.
 
 for scenario in SCENARIOS.values():
     pieces = scenario_shards(scenario)
@@ -73,7 +73,7 @@ for scenario in SCENARIOS.values():
             scenario=scenario_text(scenario),
             root_seed=config["root_seed"],
             code=scenario_code(scenario),
-            caption=f"Your scenario {scenario.name}.",
+            caption=f"Scenario {scenario.name}.",
         message:
             f"scenario {scenario.name}: table, facts, figure"
         script:

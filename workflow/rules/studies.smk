@@ -1,4 +1,4 @@
-# Studies that belong to no paper: study_<name> makes one; no other target asks for them.
+# Studies that do not belong to a paper: study_<name> makes one; no other target includes them.
 
 for study in studies.discover().values():
     if study.parts:

@@ -1,4 +1,4 @@
-"""Adapter: printed numbers of one paper beside ours."""
+"""Adapter: compare the printed numbers of one paper with ours."""
 
 import sys
 from pathlib import Path

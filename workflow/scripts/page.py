@@ -1,4 +1,4 @@
-"""Adapter: the page of a scenario, to hand out."""
+"""Adapter: the page of a scenario, to share."""
 
 import sys
 from pathlib import Path

@@ -1,10 +1,10 @@
-"""A whole configuration, checked against everything that is known about it, before Snakemake or any job starts.
+"""Check a whole configuration against the schemas of all papers and scenarios, before Snakemake or any job starts.
 
-`schema_of` puts the schema together from what every paper declares. `excess` rejects work and memory above the stated
-limits: every section of settings was measured at its defaults; in a schema ``time: p`` at a setting says that work
-grows like its p-th power, ``memory: p`` the same of memory (1 where only ``time`` is given); a list counts as long as
-the sum over its entries. An estimate is the measured cost times the growth of every setting that is above its default:
-rough, and never far below what the work takes. A scenario has no default; its kind estimates in ``rules.py``.
+`schema_of` combines the schemas of all papers. `excess` rejects work and memory above the stated limits: every section
+of settings was measured at its defaults; in a schema, ``time: p`` at a setting means that work grows like its p-th
+power, and ``memory: p`` means the same for memory (1 if only ``time`` is given). The work for a list is the sum over
+its entries. An estimate is the measured cost times the growth of every setting that is above its default: rough, and
+never far below the true cost. A scenario has no default; the estimate is in ``rules.py`` of its kind.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,12 +16,12 @@ from ..kind import Kind, discover
 from ..paper import SHARED, Paper, PaperError
 from . import config, plan_settings, scenario_settings, user_files
 
-_COSTS = ("seconds", "megabytes")  # of a section at its defaults (`excess`)
+_COSTS = ("seconds", "megabytes")  # cost of a section at its defaults (`excess`)
 _NAME = {"pattern": "^[a-z][a-z0-9_]*$"}
 
 
 def schema_of(papers: Mapping[str, Paper]) -> dict[str, Any]:
-    """Closed JSON Schema (draft 2020-12) of config.yaml.
+    """Return the closed JSON Schema (draft 2020-12) of config.yaml.
 
     Raises
     ------
@@ -34,19 +34,17 @@ def schema_of(papers: Mapping[str, Paper]) -> dict[str, Any]:
     slugs = list(papers)
     properties["run"] = {
         **{"type": "array", "uniqueItems": True, "items": {"type": "string", "enum": slugs}},
-        **{"default": slugs, "description": "papers that a plain `snakemake` makes"},
+        **{"default": slugs, "description": "papers that a plain `snakemake` reproduces"},
     }
     for slug, paper in papers.items():
         for name, part in paper.settings.get("definitions", {}).items():
             if definitions.setdefault(name, part) != part:
                 raise PaperError(f"papers/{slug}/settings.yaml: definitions.{name}: is defined elsewhere; rename it")
         properties[slug] = _closed_section(paper, definitions)
-    properties["scenarios"] = _named(
-        "name -> a case of your own: docs/how-to/scenario.md, its keys by kind: docs/kinds.md"
-    )
-    properties["plans"] = _named("name -> a release that is planned, and what it shall tell: docs/how-to/plan.md")
+    properties["scenarios"] = _named("name -> scenario: docs/how-to/scenario.md; its keys by kind: docs/kinds.md")
+    properties["plans"] = _named("name -> planned release and the question it must answer: docs/how-to/plan.md")
     properties["releases"] = _named("name -> a release of confidential data; its keys: docs/how-to/release.md")
-    properties["budgets"] = _named("source -> ceiling of what its releases may cost together, e.g. {epsilon: 4.0}")
+    properties["budgets"] = _named("source -> privacy budget of all its releases together, e.g. {epsilon: 4.0}")
     return _closed("Configuration of dpmultinomial", properties) | {"$defs": definitions}
 
 
@@ -60,18 +58,18 @@ def _closed_section(paper: Paper, definitions: Mapping[str, Any]) -> dict[str, A
         properties[name] = part if plain else closed
     for artefact in paper.artefacts:
         if artefact.table:
-            properties.setdefault(artefact.table.settings, _closed("takes no settings of its own", {}))
+            properties.setdefault(artefact.table.settings, _closed("has no settings", {}))
     return _closed(f"{paper.title} ({paper.year})", properties)
 
 
 def _with_default(rule: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """A setting with the default of what it refers to, where it has none of its own."""
+    """Return a setting with the default of the definition that it refers to, if it has none."""
     known = definitions.get(rule.get("$ref", "").rpartition("/")[2], {})
     return {"default": deepcopy(known["default"])} | rule if "default" in known else rule
 
 
 def _named(description: str) -> dict[str, Any]:
-    """A section whose entries are named by the user and judged elsewhere."""
+    """Return a section whose entries are named by the user and checked elsewhere."""
     entries = {"type": "object", "default": {}, "additionalProperties": {"type": "object"}}
     return entries | {"description": description, "propertyNames": _NAME}
 
@@ -81,20 +79,20 @@ def _closed(description: str, properties: dict[str, Any]) -> dict[str, Any]:
     return closed | {"description": description, "properties": properties}
 
 
-SECONDS, MEGABYTES = 5.0, 2.0  # of a section at its defaults, where it states nothing else: most take less
-PROGRAM = 200.0  # MB before the first number
-WAY_OUT = "make it smaller, or raise limits.{key} if the machine can do it"
+SECONDS, MEGABYTES = 5.0, 2.0  # cost of a section at its defaults, if it states no cost: most take less
+PROGRAM = 200.0  # MB of memory of a process before any work
+WAY_OUT = "reduce it, or raise limits.{key} if the machine allows it"
 
 
 def excess(
     config: Mapping[str, Any], schema: Mapping[str, Any], papers: Mapping[str, Paper], kinds: Mapping[str, Kind]
 ) -> Iterator[tuple[str, str]]:
-    """(path, message) of every section and scenario that would take more than ``limits`` of `config` allow.
+    """Return (path, message) of every section and scenario that would exceed the ``limits`` of `config`.
 
     Parameters
     ----------
     config : checked against `schema`, with its defaults.
-    schema : of the whole configuration.
+    schema : schema of the whole configuration.
     papers : by slug.
     kinds : of scenarios, by name.
     """
@@ -108,9 +106,10 @@ def excess(
 
 
 def scenario_work(scenario: scenario_settings.Scenario, shards: int | str) -> tuple[float, float]:
-    """CPU seconds and MB of the longest job of a scenario: the points of a grid follow each other in one.
+    """Return the CPU seconds and MB of the longest job of a scenario; points of a grid run one after the other in a
+    job.
 
-    A batch answers its tables one after the other; how many there are is not looked up.
+    The tables of a batch are analysed one after the other; their number is not checked.
     """
     if scenario.form == "batch":
         return 0.0, 0.0
@@ -132,14 +131,14 @@ def _section(
     found = [f"{key}: {str(settings[key])[:60]}" for key in grown if grown[key] != (1.0, 1.0)]
     said = f", with {', '.join(found)}" if found else ""
     place = f"{path}.{most}" if most and found else path
-    spread = ", or spread it over more shards" if loop else ""
+    spread = ", or split it into more shards" if loop else ""
     yield from _judged(place, seconds / shards, PROGRAM + megabytes, config["limits"], said, spread)
 
 
 def growth(
     settings: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """(key, (factor of work, factor of memory)) of every setting of a section that costs work; at least 1."""
+    """Return (key, (factor of work, factor of memory)) of every setting that affects cost; factors are at least 1."""
     for key, stated in part.get("properties", {}).items():
         rule = definitions[stated["$ref"].rsplit("/", 1)[1]] | stated if "$ref" in stated else stated
         if "default" in rule and ("time" in rule or isinstance(rule["default"], (list, dict))):
@@ -184,24 +183,24 @@ def _judged(
 def checked(
     settings: dict[str, Any], papers: Mapping[str, Paper], kinds: Mapping[str, Kind] | None = None
 ) -> dict[str, Any]:
-    """The configuration with all defaults.
+    """Return the configuration with all defaults.
 
     Parameters
     ----------
-    settings : as merged from its files; left as it is.
+    settings : as merged from its files; not changed.
     papers : by slug.
-    kinds : of scenarios, by name; those that are there unless given.
+    kinds : of scenarios, by name; by default all existing kinds.
 
     Raises
     ------
     ConfigError
-        Every mistake, one a line (`config.check`); work and memory above ``limits``.
+        Every mistake, one per line (`config.check`); work and memory above ``limits``.
     PaperError
-        If two papers do not go together.
+        If the declarations of two papers conflict.
     """
-    if found := sorted(user_files.mistakes(settings)):  # before any rule of a paper opens what is named
+    if found := sorted(user_files.mistakes(settings)):  # before a rule of any paper opens a named file
         raise config.ConfigError(
-            f"{len(found)} confidential files where only public ones may stand; nothing was run.\n"
+            f"{len(found)} confidential files where only public files are allowed; nothing was run.\n"
             + "\n".join(f"  {place}: {why}" for place, why in found)
         )
     allowed = schema_of(papers)

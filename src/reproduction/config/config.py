@@ -1,7 +1,7 @@
-"""Checks a whole configuration before any work starts and reports every mistake at once.
+"""Check a whole configuration before any work starts and report every mistake at once.
 
-The schema is closed JSON Schema (draft 2020-12). What a schema cannot say, such as "exactly one of two keys", each
-paper adds in ``papers/<slug>/validation.py`` as ``mistakes(section) -> list of (path, message)``.
+The schema is closed JSON Schema (draft 2020-12). Rules that a schema cannot express, such as "exactly one of two keys",
+are in the ``papers/<slug>/validation.py`` of each paper, as ``mistakes(section) -> list of (path, message)``.
 """
 
 import re
@@ -17,7 +17,7 @@ from jsonschema.validators import extend
 from .reading import ConfigError as ConfigError
 from .reading import read as read
 
-# Whole numbers are written without a point, numbers are finite; JSON Schema alone is laxer.
+# Integers are written without a decimal point and numbers are finite; JSON Schema is less strict.
 _Validator = extend(
     Draft202012Validator,
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine_many(
@@ -29,38 +29,38 @@ _Validator = extend(
         }
     ),
 )
-_LARGEST, _SMALLEST = 1e15, 1e-30  # a setting of a paper is 0 or between them
+_LARGEST, _SMALLEST = 1e15, 1e-30  # a number in a paper's settings is 0 or between these in absolute value
 _SCIENTIFIC = r"^[+-]?\d+(\.\d*)?[eE][+-]?\d+$"
 Rules = dict[str, Callable[[dict], Iterable[tuple[str, str]]]]
 Further = Callable[[dict], Iterable[tuple[str, str]]]
 
 
 def with_defaults(config: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """A copy of `config` in which every key that has a default is there."""
+    """Return a copy of `config` with all defaults filled in."""
     return _with_defaults(deepcopy(config), schema)
 
 
 def broken(config: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, str]]:
-    """(path, message) of every rule of `schema` that `config` breaks."""
+    """Return (path, message) of every rule of `schema` that `config` breaks."""
     return [mistake for error in _Validator(schema).iter_errors(config) for mistake in _explain(error)]
 
 
 def check(
     config: dict[str, Any], schema: dict[str, Any], rules: Rules | None = None, further: Further | None = None
 ) -> dict[str, Any]:
-    """The configuration with all defaults filled in.
+    """Return the configuration with all defaults filled in.
 
     Parameters
     ----------
-    config : as read from YAML; left as it is.
+    config : as read from YAML; not changed.
     schema : closed JSON Schema.
     rules : top-level key -> function that returns further mistakes of that section.
-    further : (path, message) of what is wrong with a whole configuration that breaks no rule.
+    further : function that returns (path, message) of mistakes in the whole configuration, if no other rule is broken.
 
     Raises
     ------
     ConfigError
-        Every mistake, one a line: path, value found, what is allowed, nearest good key.
+        Every mistake, one per line: path, value found, allowed values, nearest valid key.
     """
     filled = with_defaults(config, schema)
     mistakes = broken(filled, schema)
@@ -73,7 +73,7 @@ def check(
             for path, text in rule(filled.get(key, {})):
                 mistakes.append((f"{key}.{path}", text))
         except (TypeError, KeyError, AttributeError, ValueError, LookupError, ArithmeticError):
-            if key not in wrong:  # a section the schema refused may not have the shape its rules expect
+            if key not in wrong:  # a section that breaks the schema may not have the shape that its rules expect
                 raise
     if further and not mistakes:
         mistakes = list(further(filled))
@@ -85,12 +85,12 @@ def check(
 
 
 def beyond(place: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Numbers so large or so small that no setting means them, wherever they stand."""
+    """Yield numbers that are too large or too small for any setting, anywhere in the configuration."""
     if isinstance(value, (dict, list)):
         for key, part in value.items() if isinstance(value, dict) else enumerate(value):
             yield from beyond(f"{place}.{key}" if isinstance(value, dict) else f"{place}[{key}]", part)
     elif isinstance(value, (int, float)) and (0 < abs(value) < _SMALLEST or _LARGEST < abs(value) != float("inf")):
-        rule = f"a number is 0 or between {_SMALLEST:g} and {_LARGEST:g} in size"
+        rule = f"a number must be 0 or between {_SMALLEST:g} and {_LARGEST:g} in absolute value"
         yield place, f"{_shown(value)} is not allowed; {rule}"
 
 
@@ -120,11 +120,11 @@ def _explain(error: Any) -> list[tuple[str, str]]:
 
 
 def _rule(error: Any) -> str:
-    """What a value breaks and what is allowed."""
+    """Return the rule that a value breaks, with the allowed values."""
     value, rule = error.instance, error.validator_value
     match error.validator:
         case "propertyNames" | "pattern":
-            return f"{value!r} is no good name; use lower-case letters, digits and _ (first a letter)"
+            return f"{value!r} is not a valid name; use lower-case letters, digits and _, beginning with a letter"
         case "required":
             return f"missing {', '.join(key for key in rule if key not in value)}"
         case "enum":
@@ -139,7 +139,7 @@ def _rule(error: Any) -> str:
         case "minItems" | "maxItems":
             return f"{_shown(value)} has {len(value)} entries; the {error.validator[:3]}imum is {rule}"
         case "uniqueItems":
-            return f"{value!r} names something twice"
+            return f"{value!r} contains a duplicate"
         case _:
             return error.message
 
@@ -150,13 +150,13 @@ def _shown(value: Any) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """``, did you mean ..`` for a word that is near a known one, else nothing."""
+    """Return ``, did you mean ..`` if a known word is similar, else an empty string."""
     close = get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f", did you mean {close[0]!r}?" if close else ""
 
 
 def _kinds(kinds: str | list[str]) -> str:
-    names = {"integer": "a whole number", "number": "a number", "string": "text", "boolean": "true or false"}
+    names = {"integer": "an integer", "number": "a number", "string": "text", "boolean": "true or false"}
     names |= {"array": "a list", "object": "keys and values", "null": "empty"}
     return " or ".join(names[k] for k in ([kinds] if isinstance(kinds, str) else kinds))
 
@@ -164,7 +164,7 @@ def _kinds(kinds: str | list[str]) -> str:
 def _hint(value: Any, kinds: str | list[str]) -> str:
     if isinstance(value, str) and {"number", "integer"} & set([kinds] if isinstance(kinds, str) else kinds):
         if re.match(_SCIENTIFIC, value):
-            return f"; YAML reads {value} as text, write {float(value)!r} or 1.0e-3 with a point"
+            return f"; YAML reads {value} as a string, write {float(value)!r} or 1.0e-3 with a point"
         try:
             float(value)
         except ValueError:

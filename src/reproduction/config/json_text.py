@@ -1,4 +1,4 @@
-"""Settings as parameters of rules: plain text that Snakemake takes as it is, and that cannot break out of a page."""
+"""Encode settings as parameters of rules: plain text without wildcards, safe inside an HTML page."""
 
 import json
 import re
@@ -8,9 +8,9 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def encoded(settings: Any) -> str:
-    """Settings as text for a parameter.
+    """Return settings as text for a parameter.
 
-    No word of a user in it can end a script block of Snakemake's report, or be taken for a wildcard.
+    No string of a user can end a script block of Snakemake's report or be read as a wildcard.
     """
     text = _STRING.sub(lambda string: _escaped(string[0], "{}"), json.dumps(settings))
     return _escaped(text, "<>&")
@@ -23,5 +23,5 @@ def _escaped(text: str, signs: str) -> str:
 
 
 def decoded(text: str) -> Any:
-    """Settings that `encoded` made a text of."""
+    """Return the settings that `encoded` converted to text."""
     return json.loads(text)

@@ -1,9 +1,10 @@
-"""Several configuration files as one: mappings are merged key by key, everything else is replaced.
+"""Merge several configuration files into one: mappings are merged key by key, everything else is replaced.
 
-`python -m reproduction.run` merges them before Snakemake starts and hands over one file that it wrote, named after its
-content. A bare ``snakemake`` has read its overlays itself by then; what counts is what is read here, again.
+`python -m reproduction.run` merges them before Snakemake starts and passes one file, named after its content. If
+``snakemake`` is called directly, it has already read its overlays; they are read again here, and only this reading is
+used.
 
-`taken_apart` finds what a command line of Snakemake says about the configuration before Snakemake sees a byte of it.
+`taken_apart` extracts the configuration options from Snakemake's command line before Snakemake reads any file.
 """
 
 import hashlib
@@ -19,21 +20,21 @@ from . import reading
 from .reading import ConfigError
 
 BASE = Path("config.yaml")
-WRITTEN = Path(".snakemake/configuration")  # where the one file is that stands for all
+WRITTEN = Path(".snakemake/configuration")  # folder of the merged file
 
 
 def merged(paths: Iterable[Path], further: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Configuration files as one, the later over the earlier.
+    """Return the merged content of configuration files; later files override earlier ones.
 
     Parameters
     ----------
-    paths : of the files.
-    further : single settings, over all of them.
+    paths : configuration files.
+    further : single settings, which override all files.
 
     Raises
     ------
     ConfigError
-        If a file cannot be read (`reading.read`), or one has keys and values where another has none.
+        If a file cannot be read (`reading.read`), or a key is a mapping in one file and not in another.
     """
     found: dict[str, Any] = {}
     for path in paths:
@@ -43,18 +44,18 @@ def merged(paths: Iterable[Path], further: Mapping[str, Any] | None = None) -> d
 
 
 def pairs(words: Iterable[str]) -> dict[str, Any]:
-    """Settings written as ``name=value`` on the command line; a value is read as in a file.
+    """Return settings written as ``name=value`` on the command line; a value is read as in a file.
 
     Raises
     ------
     ConfigError
-        If a word has no name, or its value cannot be read.
+        If an argument has no name, or its value cannot be read.
     """
     found: dict[str, Any] = {}
     for word in words:
         name, sign, value = word.partition("=")
         if not sign or not name.isidentifier() or name.startswith("__"):
-            raise reading.ConfigError(f"--config: {word[:80]!r} is no name=value")
+            raise reading.ConfigError(f"--config: {word[:80]!r} must be name=value")
         try:
             found[name] = reading.parse(value, form="yaml")
         except reading.ConfigError as error:
@@ -63,7 +64,7 @@ def pairs(words: Iterable[str]) -> dict[str, Any]:
 
 
 def write(settings: Mapping[str, Any], folder: Path) -> Path:
-    """The file that stands for all: JSON below `folder`, named after its content; raises OSError."""
+    """Write the merged file, JSON below `folder`, named after its content; raises OSError."""
     text = json.dumps(settings, indent=1)
     path = folder / WRITTEN / f"{_digest(text)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,29 +75,31 @@ def write(settings: Mapping[str, Any], folder: Path) -> Path:
 
 
 def in_use(overlays: Iterable[Path], further: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The configuration of a workflow that was started in `folder`.
+    """Return the configuration of a workflow that was started in `folder`.
 
     Parameters
     ----------
-    overlays : files that were named when it was started: the one that `write` wrote, which stands for all, or a user's.
-    further : single settings that were given beside them.
+    overlays : files named on the command line: the merged file that `write` wrote, or the user's files.
+    further : single settings from the command line.
     folder : working directory, with its config.yaml.
 
     Raises
     ------
     ConfigError
-        As `merged`; where there is neither a config.yaml nor an overlay.
+        As `merged`, and if there is neither a config.yaml nor an overlay.
     """
     given, base = [Path(path) for path in overlays], folder / BASE
     if len(given) == 1 and _written(given[0], folder):
         return merged(given, further)
     if not base.exists() and not given:
-        raise reading.ConfigError(f"{BASE}: is not in {folder}; go where it is, or name another with --configfile")
+        raise reading.ConfigError(
+            f"{BASE}: is not in {folder}; change to its folder, or pass another file with --configfile"
+        )
     return merged([*([base] if base.exists() else []), *given], further)
 
 
 def _written(path: Path, folder: Path) -> bool:
-    """Whether `write` wrote a file and nobody changed it."""
+    """Return whether a file was written by `write` and has not been changed."""
     if path.resolve().parent != (folder / WRITTEN).resolve() or not path.is_file():
         return False
     return path.stem == _digest(path.read_text(encoding="utf-8", errors="replace"))
@@ -113,7 +116,7 @@ def _merge(into: dict[str, Any], new: dict[str, Any], file: str, place: str) -> 
         if key in into and isinstance(old, dict) != isinstance(value, dict):
             known, given = ("keys and values" if isinstance(v, dict) else repr(v) for v in (old, value))
             raise reading.ConfigError(
-                f"{file}: {here}: has {given[:80]} where another file has {known[:80]}; write the same kind in both"
+                f"{file}: {here}: has {given[:80]}, but another file has {known[:80]}; use the same type in both"
             )
         if isinstance(old, dict):
             _merge(old, value, file, here)
@@ -129,13 +132,13 @@ _IN_PROFILE = re.compile(r"^\s*[\"']?configfiles?[\"']?\s*:", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Asked:
-    """A command line, taken apart.
+    """Parsed command line of Snakemake.
 
     Parameters
     ----------
     overlays : files named by ``--configfile``.
-    pairs : words after ``--config``.
-    rest : all other words, in order.
+    pairs : arguments after ``--config``.
+    rest : all other arguments, in order.
     """
 
     overlays: tuple[Path, ...]
@@ -143,7 +146,7 @@ class Asked:
     rest: tuple[str, ...]
 
     def with_one(self, file: Path | None) -> list[str]:
-        """The words for Snakemake, with `file` in place of all that was said about the configuration."""
+        """Return the arguments for Snakemake, with `file` in place of all configuration options."""
         if file is None:
             return list(self.rest)
         at = self.rest.index("--") if "--" in self.rest else len(self.rest)
@@ -151,7 +154,7 @@ class Asked:
 
 
 def taken_apart(words: Sequence[str]) -> Asked:
-    """Overlays, single settings, and the rest.
+    """Return overlays, single settings, and the other arguments.
 
     Raises
     ------
@@ -177,7 +180,7 @@ def taken_apart(words: Sequence[str]) -> Asked:
                 pairs.append(word[2:])
                 continue
             elif _FOLDER.match(word):
-                raise ConfigError(f"{word}: is not taken here; go to that folder and start it there")
+                raise ConfigError(f"{word}: is not supported; change to that folder and run the command there")
             if into is None:
                 rest.append(word)
             elif sign:
@@ -189,7 +192,7 @@ def taken_apart(words: Sequence[str]) -> Asked:
     _refuse_hidden(words)
     for path in overlays:
         if not path.suffix and not path.exists():
-            raise ConfigError(f"{path}: is no configuration file; where it is a target, write it before --configfile")
+            raise ConfigError(f"{path}: is not a configuration file; if it is a target, write it before --configfile")
     return Asked(tuple(overlays), tuple(pairs), tuple(rest))
 
 
@@ -202,7 +205,7 @@ def _number(word: str) -> bool:
 
 
 def _refuse_hidden(words: Sequence[str]) -> None:
-    """A profile's own ``configfile:`` would be passed over in silence, since one file stands for all."""
+    """Reject a profile with a ``configfile:`` key, which would be ignored, since Snakemake gets one merged file."""
     named = [os.environ.get("SNAKEMAKE_PROFILE", ""), "default"]
     for word, following in zip(words, [*words[1:], ""], strict=True):
         option, sign, value = word.partition("=")
@@ -218,4 +221,4 @@ def _refuse_hidden(words: Sequence[str]) -> None:
         files = [place] if place.is_file() else sorted(place.glob("*.yaml")) if place.is_dir() else []
         for file in files:
             if _IN_PROFILE.search(file.read_text(encoding="utf-8", errors="replace")):
-                raise ConfigError(f"{file}: a profile must not name configuration files; write --configfile FILE")
+                raise ConfigError(f"{file}: a profile must not name configuration files; pass --configfile FILE")

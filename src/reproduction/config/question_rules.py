@@ -1,4 +1,4 @@
-"""Questions of a scenario, judged against the names they may use before any job starts. Plain Python."""
+"""Check the questions of a scenario against the names of its quantities before any job starts. Plain Python."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -8,12 +8,12 @@ GROUPS = ("counts", "shares", "rates", "parameters")
 
 
 def mistakes(questions: Mapping[str, Any], names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """(key, message) of every question that breaks a rule.
+    """Return (key, message) of every invalid question.
 
     Parameters
     ----------
-    questions : name -> a question, as `dpmultinomial` takes it.
-    names : of the quantities; empty where they are not known yet.
+    questions : name -> question, in the form that `dpmultinomial` accepts.
+    names : names of the quantities; empty if they are not known yet.
     """
     for label, question in questions.items():
         place = f".questions.{label}"
@@ -22,7 +22,7 @@ def mistakes(questions: Mapping[str, Any], names: Sequence[str]) -> Iterator[tup
             yield place, f"must have one of {', '.join(KINDS)}, has {', '.join(map(str, question)) or 'none'}"
             continue
         if question.get("about", "counts") not in GROUPS:
-            yield f"{place}.about", f"{question['about']!r} is none of {', '.join(GROUPS)}"
+            yield f"{place}.about", f"{question['about']!r} must be one of {', '.join(GROUPS)}"
         try:
             if text := _wrong(kinds[0], question[kinds[0]], names):
                 yield place, text
@@ -35,7 +35,7 @@ def _wrong(kind: str, what: Any, names: Sequence[str]) -> str:
         return text
     try:
         from dpmultinomial._results.expressions import Names, comparison
-    except ImportError:  # the job says it
+    except ImportError:  # the job reports it
         return ""
     known = Names(tuple(names))
     if kind == "probability":
@@ -52,7 +52,7 @@ def _wrong(kind: str, what: Any, names: Sequence[str]) -> str:
 
 
 def _misshapen(kind: str, what: Any) -> str:
-    """What is wrong with a question whatever the names are."""
+    """Return the mistake of a question that does not depend on the names."""
     if kind == "probability":
         return "" if isinstance(what, str) else f"probability needs a comparison such as 'a > b', got {what!r}"
     if kind in ("share", "rank"):
@@ -60,7 +60,7 @@ def _misshapen(kind: str, what: Any) -> str:
         if not isinstance(what, Mapping) or not wanted <= set(what) <= wanted | more:
             return f"{kind} must be {{of: [..], among: [..]}}" if kind == "share" else "rank must be {of: all, top: 5}"
         top = what.get("top", 1)
-        return "" if type(top) is int and top >= 1 else f"top must be a whole number >= 1, got {top!r}"
+        return "" if type(top) is int and top >= 1 else f"top must be an integer >= 1, got {top!r}"
     if kind != "sum" and (not isinstance(what, list) or len(what) != 2):
         return f"{kind} needs two sides, [a, b] or [[a, b], [c]], got {what!r}"
     return "" if isinstance(what, (str, list)) else f"{kind} needs names, got {what!r}"

@@ -1,7 +1,7 @@
-"""One strict reader for every configuration file: YAML without its extras, or JSON; what it returns is plain values.
+"""Strict reader of all configuration files: YAML without its extensions, or JSON; it returns plain values.
 
-Nothing else in the workflow may see a user's bytes before this has read them. Anchors, aliases, tags, merge keys,
-directives, keys written with escapes, keys written twice and templates are refused wherever they stand.
+No other part of the workflow reads configuration files before this module. Anchors, aliases, tags, merge keys,
+directives, keys with escapes, duplicate keys and templates are rejected everywhere.
 """
 
 import json
@@ -15,20 +15,20 @@ import yaml
 from dpmultinomial._files import places
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_DEEPEST, _MOST = 12, 1_000_000  # levels, values on one level
+_DEEPEST, _MOST = 12, 1_000_000  # maximum number of levels; maximum number of values on one level
 _LARGEST_FILE = 1 << 24  # bytes
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_TEMPLATE = re.compile(r"__|\?")  # how the keys begin that a template engine acts on
+_TEMPLATE = re.compile(r"__|\?")  # first characters of keys that a template engine interprets
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 class ConfigError(ValueError):
-    """A configuration with mistakes; the message lists them all."""
+    """Raise for a configuration with mistakes; the message lists all mistakes."""
 
 
 class _Strict(_LOADER):
-    """YAML loader that refuses a key written twice (plain YAML keeps the last one silently)."""
+    """YAML loader that rejects duplicate keys (plain YAML silently keeps the last value)."""
 
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
         return int(_plain(node, _INTEGER, yaml.SafeLoader.construct_yaml_int(self, node)))
@@ -48,7 +48,7 @@ class _Strict(_LOADER):
                     f"{key_node.value}: YAML reads this key as {key!r} (line {line}); put it in quotation marks"
                 )
             if key in seen:
-                raise ConfigError(f"{key}: written twice (lines {seen[key]} and {line}); keep one of them")
+                raise ConfigError(f"{key}: duplicate key (lines {seen[key]} and {line}); keep one of them")
             seen[key] = line
         return super().construct_mapping(node, deep)
 
@@ -58,7 +58,7 @@ _Strict.add_constructor("tag:yaml.org,2002:float", _Strict.construct_yaml_float)
 
 
 def read(path: Path) -> dict[str, Any]:
-    """One file: JSON if its name ends in ``.json``, else YAML.
+    """Return the values in one file, which is read as JSON if its name ends in ``.json``, else as YAML.
 
     Parameters
     ----------
@@ -67,13 +67,13 @@ def read(path: Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        Plain values, keys are texts; at most 12 levels deep.
+        Plain values; keys are strings; at most 12 levels deep.
 
     Raises
     ------
     ConfigError
-        With file and line: no readable file, a confidential one, more than 16 MB, no text in UTF-8, no mapping, and all
-        that `parse` refuses.
+        With file and line: a file that is unreadable, confidential, larger than 16 MB, not UTF-8 text or not a mapping,
+        and everything that `parse` rejects.
     """
     try:
         with open(places.public(path), "rb") as stream:
@@ -88,38 +88,38 @@ def read(path: Path) -> dict[str, Any]:
         raise ConfigError(text) from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
-    except ValueError as error:  # a confidential file, or a NUL in its name
+    except ValueError as error:  # a confidential file, or a NUL byte in its name
         raise ConfigError(str(error)) from None
     if not isinstance(loaded, dict):
-        raise ConfigError(f"{path}: must hold keys and values, found {str(loaded)[:80]!r}")
+        raise ConfigError(f"{path}: must contain keys and values, found {str(loaded)[:80]!r}")
     return loaded
 
 
 def parse(text: str, *, form: str) -> Any:
-    """The value of a text in YAML or JSON.
+    """Return the value of a string in YAML or JSON.
 
     Parameters
     ----------
-    text : all of it.
+    text : complete YAML or JSON document.
     form : ``"yaml"`` or ``"json"``.
 
     Raises
     ------
     ConfigError
-        With the line: what is no YAML or JSON; anchors, aliases, tags, merge keys, directives; a key that is no text,
-        has control characters, is written twice or with escapes, or would be a template's (begins with ``__`` or
-        ``?``); a number that is read otherwise than it looks; more than 12 levels.
+        With the line: invalid YAML or JSON; anchors, aliases, tags, merge keys, directives; a key that is not a string,
+        is a duplicate, has control characters or escapes, or begins like a template (``__`` or ``?``); a number that
+        YAML does not read as it is written; more than 12 levels.
     """
     try:
         loaded = _json(text) if form == "json" else _yaml(text)
     except yaml.YAMLError as error:
         raise ConfigError(_tab(text) or str(error)) from None
     except json.JSONDecodeError as error:
-        raise ConfigError(f"is no JSON ({error})") from None
+        raise ConfigError(f"is not valid JSON ({error})") from None
     except ConfigError:
         raise
-    except (ValueError, AttributeError, TypeError) as error:  # YAML's own constructors: no date
-        raise ConfigError(f"holds a value that cannot be read ({error})") from None
+    except (ValueError, AttributeError, TypeError) as error:  # YAML's own constructors, such as an invalid date
+        raise ConfigError(f"contains a value that cannot be read ({error})") from None
     except RecursionError:
         raise ConfigError("is nested too deeply") from None
     _refuse_keys(loaded)
@@ -144,7 +144,7 @@ def _yaml(text: str) -> Any:
 
 
 def _refuse_extras(text: str) -> None:
-    """Everything of YAML that is more than mappings, lists and plain values; nesting, before anything recurses."""
+    """Reject everything in YAML except mappings, lists and plain values, and deep nesting, before any recursion."""
     level = 0
     events: Iterable[Any] = yaml.parse(text, Loader=_LOADER)
     for event in events:
@@ -160,11 +160,11 @@ def _refuse_extras(text: str) -> None:
             raise ConfigError(f"{event.tag}: tags are not supported (line {line}); write a plain value")
         level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if level > _DEEPEST + 1:
-            raise ConfigError(f"is nested more than {_DEEPEST} levels deep (line {line}); no setting is")
+            raise ConfigError(f"must be nested at most {_DEEPEST} levels deep (line {line})")
 
 
 def _refuse_escapes(node: yaml.Node, text: str) -> None:
-    """What stands in the file decides what a key is, not what escapes make of it."""
+    """Reject keys with escapes, so that a key is what is written in the file."""
     if isinstance(node, yaml.SequenceNode):
         for child in node.value:
             _refuse_escapes(child, text)
@@ -173,25 +173,27 @@ def _refuse_escapes(node: yaml.Node, text: str) -> None:
             written = text[key.start_mark.index : key.end_mark.index]
             if getattr(key, "style", None) == '"' and "\\" in written:
                 line = key.start_mark.line + 1
-                raise ConfigError(f"{written[:80]}: a key is written with escapes (line {line}); write its letters")
+                raise ConfigError(
+                    f"{written[:80]}: keys must not contain escapes (line {line}); write the characters themselves"
+                )
             _refuse_escapes(value, text)
 
 
 def _refuse_keys(loaded: Any) -> None:
-    """Templates' keys, control characters, and nesting beyond every setting."""
+    """Reject keys of templates, control characters in keys, and deep nesting."""
     level = [loaded]
     for _ in range(_DEEPEST + 1):
         for key in (key for value in level if isinstance(value, dict) for key in value):
             if _TEMPLATE.match(key):
-                raise ConfigError(f"{key}: templates run code and are refused; write the values themselves")
+                raise ConfigError(f"{key}: templates can run code and are rejected; write the values themselves")
             if _CONTROL.search(key):
-                raise ConfigError(f"{key!r}: a key must have no control characters")
+                raise ConfigError(f"{key!r}: keys must not contain control characters")
         level = [child for value in level for child in _children(value)]
         if not level:
             return
         if len(level) > _MOST:
             break
-    raise ConfigError(f"is nested more than {_DEEPEST} levels deep; no setting is")
+    raise ConfigError(f"must be nested at most {_DEEPEST} levels deep")
 
 
 def _children(value: Any) -> Iterable[Any]:
@@ -199,12 +201,12 @@ def _children(value: Any) -> Iterable[Any]:
 
 
 def _plain(node: yaml.ScalarNode, looks: re.Pattern[str], value: float) -> float:
-    """A number that is what it looks like: YAML 1.1 reads 010 as 8, 1:30 as 90 and 1_000 as 1000."""
+    """Reject numbers that YAML 1.1 does not read as written: 010 is read as 8, 1:30 as 90 and 1_000 as 1000."""
     if looks.fullmatch(node.value):
         return value
     line = node.start_mark.line + 1
     raise ConfigError(
-        f"{node.value}: YAML reads this number as {value} (line {line}); write {value} or quote it as text"
+        f"{node.value}: YAML reads this number as {value} (line {line}); write {value} or quote it as a string"
     )
 
 
@@ -212,18 +214,18 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ConfigError(f"{key}: written twice; keep one of them")
+            raise ConfigError(f"{key}: duplicate key; keep one of them")
         found[key] = value
     return found
 
 
 def _no_number(word: str) -> float:
-    raise ConfigError(f"{word}: is no number in JSON")
+    raise ConfigError(f"{word}: is not a number in JSON")
 
 
 def _tab(text: str) -> str:
-    """Which line is indented with a tab, the commonest fault that YAML has no plain word for; empty where none is."""
+    """Return a message for the first line indented with a tab, which YAML reports unclearly; empty if there is none."""
     for number, line in enumerate(text.splitlines(), start=1):
         if "\t" in line[: len(line) - len(line.lstrip())]:
-            return f"line {number} is indented with a tab; YAML takes spaces alone"
+            return f"line {number} is indented with a tab; use spaces in YAML"
     return ""

@@ -1,7 +1,7 @@
-"""What a configuration says about scenarios: kind, points of a grid, files; every mistake. Plain Python.
+"""Check the scenarios of a configuration: kind, grid points, files; report every mistake. Plain Python.
 
-A list where one value belongs makes a grid, the product of all such lists; a file with a column ``table`` a batch.
-`as_text` and `restored` carry a scenario to a job and back.
+A list in place of a single value defines a grid, the product of all such lists; a file with a column ``table`` is a
+batch. `as_text` and `restored` pass a scenario to a job.
 """
 
 import json
@@ -21,8 +21,8 @@ from . import config, table_files, user_files
 
 MOST_POINTS = 200
 _SCALARS = {"number", "integer", "string"}
-_FIXED = ("kind", "release", "file")  # a job's inputs; what a scenario is about stays the same
-_TAKEN = ("_densities", "_parts")  # ends of a scenario's own files
+_FIXED = ("kind", "release", "file")  # inputs of a job; the subject of a scenario is the same at all points
+_TAKEN = ("_densities", "_parts")  # endings of the names of a scenario's output files
 Mistakes = Iterator[tuple[str, str]]
 Point = dict[str, float | int | str]
 
@@ -33,11 +33,11 @@ class Scenario:
 
     Parameters
     ----------
-    name : the user's.
-    kind : that answers it.
+    name : name chosen by the user.
+    kind : kind of the scenario.
     settings : as written, with defaults.
     form : ``"case"``, ``"grid"`` or ``"batch"``.
-    release : folder of the release it is about, below the working directory; empty where it states its numbers.
+    release : folder of the release that it analyses, below the working directory; empty if it contains its own numbers.
     """
 
     name: str
@@ -48,21 +48,23 @@ class Scenario:
 
     @property
     def points(self) -> list[Point]:
-        """Values of the grid's keys at every point, the last running fastest; one empty point without a grid."""
+        """Return the values of the grid's keys at every point, the last key varying fastest; one empty point without a
+        grid.
+        """
         return points(self.settings, self.kind)
 
     def at(self, point: Point) -> dict[str, Any]:
-        """The settings at one point, as they would be written by themselves."""
+        """Return the settings at one point, as for a separate scenario."""
         return at(self.settings, self.kind, point)
 
     @property
     def files(self) -> list[str]:
-        """The user's own files that it reads."""
+        """Return the user's files that it reads."""
         return [*_files(self.settings), *self.kind.files([self.at(point) for point in self.points])]
 
 
 def named(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, Scenario]:
-    """The scenarios of a checked configuration, by name."""
+    """Return the scenarios of a checked configuration, by name."""
     found = {}
     for name, written in settings["scenarios"].items():
         kind, release = _kind(written, settings, kinds)
@@ -74,7 +76,7 @@ def named(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, S
 
 
 def single(name: str, written: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Scenario:
-    """One scenario that no file holds, checked.
+    """Return one scenario that is not in a configuration file, after checking it.
 
     Raises
     ------
@@ -88,7 +90,7 @@ def single(name: str, written: Mapping[str, Any], kinds: Mapping[str, Kind]) -> 
 
 
 def lists(settings: Mapping[str, Any], kind: Kind) -> dict[tuple[str, ...], list[Any]]:
-    """Path of a key -> its list, where one value belongs; in the order written."""
+    """Return path of a key -> list, for keys that normally take a single value; in the order written."""
     return dict(_lists(settings, kind.schema["properties"], kind.schema, ()))
 
 
@@ -104,7 +106,7 @@ def _lists(
 
 
 def _one(part: Mapping[str, Any]) -> bool:
-    """Whether a key takes one number or text, and no list."""
+    """Return whether a key takes a single number or string, not a list."""
     kinds = {part["type"]} if isinstance(part.get("type"), str) else set(part.get("type", ()))
     kinds |= {option.get("type", "string") for option in part.get("anyOf", ())} | (
         {"string"} if "enum" in part else set()
@@ -113,25 +115,25 @@ def _one(part: Mapping[str, Any]) -> bool:
 
 
 def _plain(values: list[Any]) -> bool:
-    """Whether a list holds numbers and texts alone."""
+    """Return whether a list contains only numbers and strings."""
     return not any(isinstance(value, (list, dict)) for value in values)
 
 
 def _labels(paths: list[tuple[str, ...]]) -> list[str]:
-    """Columns of a grid's keys: their last words, with all of them where those are not enough."""
+    """Return column names for the grid's keys: the last part of each path, or the whole path if that is not unique."""
     last = [path[-1] for path in paths]
     return [path[-1] if last.count(path[-1]) == 1 else "_".join(path) for path in paths]
 
 
 def points(settings: Mapping[str, Any], kind: Kind) -> list[Point]:
-    """As `Scenario.points`."""
+    """Return the points of a grid, as `Scenario.points`."""
     found = lists(settings, kind)
     names = _labels(list(found))
     return [dict(zip(names, values, strict=True)) for values in product(*found.values())]
 
 
 def at(settings: Mapping[str, Any], kind: Kind, point: Point) -> dict[str, Any]:
-    """As `Scenario.at`."""
+    """Return the settings at one point, as `Scenario.at`."""
     paths, made = list(lists(settings, kind)), deepcopy(dict(settings))
     for path, label in zip(paths, _labels(paths), strict=True):
         inner = made
@@ -142,7 +144,7 @@ def at(settings: Mapping[str, Any], kind: Kind, point: Point) -> dict[str, Any]:
 
 
 def words(point: Point) -> str:
-    """A point in words, which also name its random stream."""
+    """Return a point as text, which also names its random stream."""
     return ", ".join(f"{key}={value}" for key, value in point.items())
 
 
@@ -155,27 +157,27 @@ def _files(value: Any, key: str = "") -> Iterator[str]:
 
 
 def _kind(written: Mapping[str, Any], settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> tuple[Kind, str]:
-    """The kind of a scenario, and the folder of its release; ValueError with (key: rule)."""
+    """Return the kind of a scenario and the folder of its release; raise ValueError with (key: rule)."""
     release = written.get("release")
     if release is None:
         if written.get("kind") not in kinds:
             hint = config.nearest(str(written.get("kind")), kinds)
             got = repr(written["kind"]) if "kind" in written else "none"
-            raise ValueError(f".kind: must be one of {', '.join(kinds)} (none with release:), got {got}{hint}")
+            raise ValueError(f".kind: must be one of {', '.join(kinds)} (omit kind with release:), got {got}{hint}")
         return kinds[written["kind"]], ""
     if not isinstance(release, str):
         raise ValueError(f".release: must be the name of a release, got {str(release)[:80]!r}")
     folder, mechanism = _release(release, settings.get("releases") or {})
     kind = next((kind for kind in kinds.values() if mechanism in kind.releases), None)
     if kind is None:
-        raise ValueError(f".release: {release} was made by {mechanism}; no kind of scenario answers it")
+        raise ValueError(f".release: {release} was made by {mechanism}, which no kind of scenario supports")
     if "kind" in written:
-        raise ValueError(f".kind: leave it out, the release was made by {mechanism} and that decides")
+        raise ValueError(f".kind: omit it; the mechanism of the release ({mechanism}) determines the kind")
     return kind, str(folder)
 
 
 def _release(name: str, releases: Mapping[str, Mapping[str, Any]]) -> tuple[Path, str]:
-    """Folder and mechanism of a release: one under `releases`, or a folder."""
+    """Return the folder and the mechanism of a release, which is an entry under `releases` or a folder."""
     if name in releases:
         return user_files.release_folder(name, releases[name]), str(releases[name].get("mechanism"))
     folder = Path(name)
@@ -185,25 +187,25 @@ def _release(name: str, releases: Mapping[str, Mapping[str, Any]]) -> tuple[Path
         record = {}
     if not isinstance(record, dict) or "mechanism" not in record:
         near = get_close_matches(name, releases, n=1)
-        known = f"under releases: {', '.join(releases) or 'none'}" + (f"; did you mean {near[0]!r}?" if near else "")
-        raise ValueError(f".release: {name!r} is no release ({known}), and no folder with a record.json")
+        known = f"releases are {', '.join(releases) or 'none'}" + (f"; did you mean {near[0]!r}?" if near else "")
+        raise ValueError(f".release: {name!r} is neither a release ({known}) nor a folder with a record.json")
     return folder, str(record["mechanism"])
 
 
 def mistakes(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Mistakes:
-    """(path below `scenarios`, message) of every broken rule; every point of a grid is judged by itself.
+    """Return (path below `scenarios`, message) of every mistake; each point of a grid is checked separately.
 
     Parameters
     ----------
     settings : a whole configuration.
-    kinds : by name.
+    kinds : kinds of scenario, by name.
     """
     for name, written in (settings.get("scenarios") or {}).items():
         here = name
         if name.endswith(_TAKEN) or name.startswith("plan_"):
-            yield here, f"names that end in {' or '.join(_TAKEN)}, or begin with plan_, are taken; choose another"
+            yield here, f"names that end in {' or '.join(_TAKEN)} or begin with plan_ are reserved; choose another name"
         if not isinstance(written, dict):
-            continue  # the schema says so
+            continue  # the schema reports it
         try:
             kind, release = _kind(written, settings, kinds)
         except ValueError as error:
@@ -221,23 +223,23 @@ def _scenario(written: dict[str, Any], kind: Kind, release: str) -> Mistakes:
     given = [key for key in kind.sources if key in written]
     if release:
         for key in (key for key in kind.stated if key in written):
-            yield f".{key}", "leave it out, the record of the release states it"
+            yield f".{key}", "omit it; it is in the record of the release"
     elif len(given) != 1:
         have = " and ".join(given) or f"none of {', '.join(kind.sources)}"
-        yield "", f"has {have}; give exactly one of them" if not given else f"has {have}; give one of them"
+        yield "", f"has {have}; set exactly one of them" if not given else f"has {have}; set one of them"
         if not given:
             yield from _by_schema(written, kind)
             return
     batch = table_files.is_batch(written.get("file"))
     grid = lists(written, kind)
     if batch and grid:
-        yield f".{'.'.join(next(iter(grid)))}", "is a list, and the file has a column table: a batch is no grid"
+        yield f".{'.'.join(next(iter(grid)))}", "is a list, but the file has a column table: a batch cannot be a grid"
         return
     size = 1
     for path, values in grid.items():
         size *= max(len(values), 1)
         if not values or len({json.dumps(v) for v in values}) < len(values):
-            yield f".{'.'.join(path)}", "a grid's list must have values, each once"
+            yield f".{'.'.join(path)}", "a list that defines a grid must have at least one value and no duplicates"
             return
     if size > MOST_POINTS:
         yield "", f"has {size} points; a grid has at most {MOST_POINTS}"
@@ -261,7 +263,7 @@ def _by_schema(settings: dict[str, Any], kind: Kind) -> Mistakes:
 
 
 def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
-    """What the schema cannot say: the file, then the kind's own rules at every point."""
+    """Yield mistakes that the schema cannot express: in the file, then by the rules of the kind at every point."""
     columns: dict[str, list[str]] | None = None
     by_table: dict[str, Any] = {}
     if "file" in written:
@@ -270,21 +272,21 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
             needed = [*([table_files.TABLE] if batch else []), *kind.columns]
             if missing := [c for c in needed if c not in header]:
                 raise ValueError(
-                    f"{written['file']!r} lacks {', '.join(missing)}; its columns are {', '.join(header[:20])}, "
-                    f"it must have {', '.join(needed)}"
+                    f"{written['file']!r} lacks {', '.join(missing)}; required columns are {', '.join(needed)}, "
+                    f"found {', '.join(header[:20])}"
                 )
             for key in (key for key in kind.by_table if key in written and key in header):
-                yield f".{key}", f"is a column of {written['file']!r} too; give one of them"
+                yield f".{key}", f"is also a column of {written['file']!r}; keep one of them"
             if batch and not kind.batch:
                 raise ValueError(f"{written['file']!r} has a column {table_files.TABLE}; {kind.name} takes one table")
             if batch:
                 allowed = {"kind", "file", "level", *kind.batch}
                 for key in sorted(set(written) - allowed):
-                    yield f".{key}", f"has no meaning for a batch; it takes {', '.join(sorted(allowed))}"
+                    yield f".{key}", f"is not allowed for a batch; allowed are {', '.join(sorted(allowed))}"
             kinds = kind.column_kinds(header)
             columns = {column: [] for column in kinds} if batch else table_files.texts(written["file"], kinds)
             by_table = {} if batch else table_files.by_table(written["file"], columns, kind.by_table)
-        except ImportError:  # the kernels are not compiled yet: the table's own job reads the file
+        except ImportError:  # the kernels are not compiled yet: the job reads the file
             return
         except ValueError as error:
             yield ".file", str(error)
@@ -297,12 +299,12 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
 
 
 def shards(scenario: Scenario, wanted: int) -> int:
-    """Into how many parts a scenario is cut: 1 of a case, at most one a point of a grid."""
+    """Return the number of parts of a scenario: 1 for a single case, at most one per point of a grid."""
     return wanted if scenario.form == "batch" else min(wanted, len(scenario.points))
 
 
 def as_text(scenario: Scenario) -> dict[str, Any]:
-    """JSON-able; `restored` makes the scenario of it."""
+    """Return a scenario as JSON-compatible values, from which `restored` rebuilds it."""
     return {
         "name": scenario.name,
         "kind": scenario.kind.name,
@@ -313,5 +315,5 @@ def as_text(scenario: Scenario) -> dict[str, Any]:
 
 
 def restored(found: dict[str, Any]) -> Scenario:
-    """The scenario that `text` made a text of."""
+    """Return the scenario that `as_text` converted to `text`."""
     return Scenario(**{**found, "kind": kind.discover()[found["kind"]]})

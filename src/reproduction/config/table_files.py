@@ -1,4 +1,4 @@
-"""Files of public numbers that a scenario reads: what their columns are, before any job. Plain Python."""
+"""Read the columns of public files of a scenario before any job starts. Plain Python."""
 
 import csv
 from collections import Counter
@@ -9,23 +9,23 @@ from typing import Any
 
 from dpmultinomial._files import places
 
-TABLE = "table"  # the column that makes a file a batch
-LARGEST = 10**8  # of whole numbers
-_READ = 1 << 20  # bytes of a file that are looked at before any job
-_PLACE = "paths start where the command was started"
-_RULE = "a file of public numbers is CSV in UTF-8 with a header, or .parquet"
+TABLE = "table"  # column that makes a file a batch
+LARGEST = 10**8  # largest allowed integer
+_READ = 1 << 20  # number of bytes of a file that are examined before any job
+_PLACE = "paths are relative to the working directory"
+_RULE = "a file of public numbers must be CSV in UTF-8 with a header, or .parquet"
 
 
 def header(path: Path) -> list[str]:
-    """Names of the columns.
+    """Return the names of the columns.
 
     Raises
     ------
     ValueError
-        With the rule that is broken: confidential, missing, unreadable, no UTF-8, empty, no rows, a name twice.
+        If the file is confidential, missing, unreadable, not UTF-8, empty or without rows, or a name is a duplicate.
     """
     if not isfile(places.public(path)):
-        raise ValueError(f"{str(path)!r} is no file; {_PLACE}")
+        raise ValueError(f"{str(path)!r} is not a file; {_PLACE}")
     try:
         names = _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
     except UnicodeDecodeError as error:
@@ -34,12 +34,12 @@ def header(path: Path) -> list[str]:
         raise ValueError(f"{str(path)!r} cannot be read ({error}); {_RULE}") from None
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
-        raise ValueError(f"{str(path)!r} names the column {twice[0]!r} twice")
+        raise ValueError(f"{str(path)!r} has duplicate columns {twice[0]!r}")
     return names
 
 
 def columns(path: str, batch: bool) -> list[str]:
-    """Names of the columns of a file of one table, whatever separates them, or of a batch; raises as `header`."""
+    """Return the column names of a file with one table (any separator), or of a batch; raises as `header`."""
     if batch or path.lower().endswith(".parquet") or not isfile(places.public(path)):
         return header(Path(path))
     from dpmultinomial._files import csv_table  # needs a compiled kernel
@@ -51,7 +51,7 @@ def columns(path: str, batch: bool) -> list[str]:
 
 
 def is_batch(file: object) -> bool:
-    """Whether a scenario's `file` has a column `TABLE`; False where it cannot be read."""
+    """Return whether a scenario's `file` has a column `TABLE`; False if it cannot be read."""
     try:
         return isinstance(file, str) and TABLE in header(Path(file))
     except ValueError:
@@ -59,20 +59,20 @@ def is_batch(file: object) -> bool:
 
 
 def texts(path: str, kinds: Mapping[str, str]) -> dict[str, list[str]]:
-    """The columns of a file of one table as text, numbers checked.
+    """Return the columns of a file with one table as strings, after checking the numbers.
 
     Parameters
     ----------
-    path : CSV, or Parquet by its ending.
+    path : CSV, or Parquet if its name ends in .parquet.
     kinds : column -> ``text``, ``number`` (an empty cell stays empty) or ``whole``, 0 to 10^8.
 
     Raises
     ------
     ValueError
-        With every fault of the file; if it is confidential.
+        With every mistake in the file, or if it is confidential.
     """
     if path.lower().endswith(".parquet"):
-        import pandas as pd  # only who has a Parquet file pays for it
+        import pandas as pd  # imported only for a Parquet file, because it is slow
 
         frame = pd.read_parquet(places.public(path), columns=list(kinds))
         return {c: ["" if v is None or v != v else str(v) for v in frame[c].tolist()] for c in kinds}
@@ -88,18 +88,18 @@ def texts(path: str, kinds: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def by_table(path: str, columns: Mapping[str, Sequence[str]], keys: Mapping[str, str]) -> dict[str, Any]:
-    """Settings that stand in columns of a file of one table: the same in every row.
+    """Return settings that are columns of a file with one table; each must be constant.
 
     Parameters
     ----------
-    path : of the file, for errors.
-    columns : of the file, as texts.
-    keys : that may be columns -> ``text`` or ``number``.
+    path : path of the file, for error messages.
+    columns : columns of the file, as strings.
+    keys : keys that may be columns -> ``text`` or ``number``.
 
     Raises
     ------
     ValueError
-        If a column has different values, or none.
+        If a column has different values or no value.
     """
     found: dict[str, Any] = {}
     for key in (key for key in keys if key in columns):
@@ -125,13 +125,13 @@ def _csv(path: Path) -> list[str]:
 
 
 def _parquet(path: Path) -> list[str]:
-    import pyarrow as pa  # only who has a Parquet file pays for it
+    import pyarrow as pa  # imported only for a Parquet file, because it is slow
     import pyarrow.parquet
 
     try:
         file = pa.parquet.ParquetFile(path)
     except pa.ArrowException as error:
-        raise ValueError(f"{str(path)!r} is no Parquet file ({error}); {_RULE}") from None
+        raise ValueError(f"{str(path)!r} is not a Parquet file ({error}); {_RULE}") from None
     if not file.metadata.num_rows:
         raise ValueError(f"{str(path)!r} has no rows; {_RULE}")
     return list(file.schema_arrow.names)

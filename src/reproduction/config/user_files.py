@@ -1,8 +1,8 @@
-"""Files that a configuration names, wherever it names them: none of them may be confidential, but under `releases`.
+"""Check every file that a configuration names: none may be confidential, except under `releases`.
 
-A key that reads a file need not be known here: every text that is the path of a file is looked at. What comes after
-asks the same of each file that it opens (`dpmultinomial._files.places`). Releases of the section ``releases`` name
-confidential files; these are looked for, never opened (`release_mistakes`).
+Every string that is the path of a file is checked, whatever its key. Later code checks each file again before opening
+it (`dpmultinomial._files.places`). The section ``releases`` names confidential files; their existence is checked, but
+they are never opened (`release_mistakes`).
 """
 
 import os
@@ -13,18 +13,18 @@ from typing import Any
 from dpmultinomial._files import places
 from dpmultinomial._releases import checks
 
-_OPENS = ("releases", "budgets")  # sections that name confidential files, or none
-_FOLDERS = ("folder", "folders", "data", "release")  # keys whose texts may be folders
-_ROOT = Path(__file__).resolve().parents[3]  # some paths start in the repository
+_OPENS = ("releases", "budgets")  # sections that name confidential files, or no files
+_FOLDERS = ("folder", "folders", "data", "release")  # keys whose values may be folders
+_ROOT = Path(__file__).resolve().parents[3]  # some paths are relative to the repository
 _LONGEST = 4096
 
 
 def mistakes(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(path, message) of every text that is the path of a confidential file or folder.
+    """Return (path, message) of every string that is the path of a confidential file or folder.
 
     Parameters
     ----------
-    settings : a whole configuration. Paths start in the working directory, or in the repository.
+    settings : a whole configuration. Paths are relative to the working directory or the repository.
     """
     for key, section in settings.items():
         if key not in _OPENS:
@@ -32,7 +32,7 @@ def mistakes(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def refusal(text: str, *, folder: bool = False) -> str | None:
-    """Why a text must not be used as the path of a file, or None; for any reader of a user's settings.
+    """Return why a string must not be used as the path of a file, or None; for any reader of a user's settings.
 
     Parameters
     ----------
@@ -45,25 +45,27 @@ def refusal(text: str, *, folder: bool = False) -> str | None:
         path = start / text
         there = os.path.lexists(path) and (folder or not path.is_dir())
         if there and places.is_confidential(path):
-            return f"{text!r} is confidential: make a release of it under `releases:`, and use that by its name"
+            return f"{text!r} is confidential: define a release of it under `releases:` and use the name of the release"
     return None
 
 
 def outside(**options: str | None) -> None:
-    """Refuse to write results where confidential data lie, perhaps in their place.
+    """Raise if results would be written into the folder of confidential data.
 
     Parameters
     ----------
-    options : name of an option -> the path that it has; None where it was not given.
+    options : name of an option -> its path, or None.
 
     Raises
     ------
     ValueError
-        If one leads into the folder.
+        If a path is in that folder.
     """
     for option, text in options.items():
         if text is not None and ("\0" in text or places.is_confidential(Path(text))):
-            raise ValueError(f"--{option}: {text!r} is in {places.FOLDER}/, where nothing but a release writes")
+            raise ValueError(
+                f"--{option}: {text!r} is in {places.FOLDER}/, which only releases may write to; choose another folder"
+            )
 
 
 def _below(value: Any, place: str, key: str) -> Iterator[tuple[str, str]]:
@@ -81,14 +83,14 @@ RECORD = "record.json"
 
 
 def release_folder(name: str, settings: Mapping[str, Any]) -> Path:
-    """Where the generation lies that the configuration asks for, below the working directory."""
+    """Return the folder of the configured generation of a release, below the working directory."""
     return Path("releases", name, str(settings.get("generation", 1)))
 
 
 def release_mistakes(
     section: Mapping[str, Mapping[str, Any]], budgets: Mapping[str, Mapping[str, float]]
 ) -> Iterator[tuple[str, str]]:
-    """(path, message) of every mistake; where a release was published elsewhere its confidential file may be away."""
+    """Return (path, message) of every mistake; the confidential file of a published release may be missing."""
     here = Path.cwd()
     for name, settings in section.items():
         data = str(settings.get("data")).replace("\0", "")
@@ -100,6 +102,6 @@ def release_mistakes(
 
 
 def ceilings(budgets: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, str]]:
-    """(path, message) of every mistake of the section ``budgets``."""
+    """Return (path, message) of every mistake in the section ``budgets``."""
     for place, text in checks.ceilings(budgets):
         yield ".".join(Path(place).parts[1:]), text

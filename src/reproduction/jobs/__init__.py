@@ -1,1 +1,1 @@
-"""Which tables and figures share a job, and what a job does."""
+"""Jobs of a run: which tables and figures share a job, and the work of each job."""

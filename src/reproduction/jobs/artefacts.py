@@ -1,4 +1,4 @@
-"""The rules of the papers: one for each table, each figure and each simulation loop, with what it reads and writes.
+"""Rules of the papers: one for each table, figure and simulation loop, with its inputs and outputs.
 
 ========================== ================================================ =======================================
 rule                       file                                             function, in the paper's folder
@@ -20,7 +20,7 @@ from typing import Any
 from .. import dependencies
 from ..paper import Artefact, Paper, Table
 
-LONG = 0.2  # minutes from which a loop is cut into pieces, and a table has a cluster submission to itself
+LONG = 0.2  # minutes from which a loop is cut into pieces and a table gets a separate cluster submission
 PIECE = 0.4  # minutes of one piece of a long loop
 MOST_PIECES = 4
 PRINTED = "published.tsv"  # the printed statements of a paper
@@ -28,7 +28,7 @@ PRINTED = "published.tsv"  # the printed statements of a paper
 
 @dataclass(frozen=True)
 class Loop:
-    """The simulation that the tables of one module summarise, cut into pieces with a job for each.
+    """Simulation that the tables of one module summarise, cut into pieces with one job per piece.
 
     Parameters
     ----------
@@ -47,54 +47,54 @@ class Loop:
 
     @property
     def rule(self) -> str:
-        """Name of the rule of its pieces."""
+        """Return the name of the rule of its pieces."""
         return f"{self.slug}_{self.module}_loop"
 
     @property
     def function(self) -> str:
-        """Function that simulates one block, below ``papers``."""
+        """Return the function that simulates one block, below ``papers``."""
         return f"{self.slug}.{self.module}.simulate"
 
     @property
     def file(self) -> str:
-        """File of a piece, by its number {shard}."""
+        """Return the file of a piece, with the wildcard {shard}."""
         return f"results/{self.slug}/simulated/{self.module}_{{shard}}_of_{self.pieces}.csv"
 
     @property
     def files(self) -> list[str]:
-        """Files of all pieces, in order."""
+        """Return the files of all pieces, in order."""
         return [self.file.format(shard=shard) for shard in range(1, self.pieces + 1)]
 
 
 def table_rule(paper: Paper, artefact: Artefact) -> str:
-    """Name of the rule that makes the table of an artefact."""
+    """Return the name of the rule that makes the table of an artefact."""
     return f"{paper.slug}_{artefact.name}_table"
 
 
 def figure_rule(paper: Paper, artefact: Artefact) -> str:
-    """Name of the rule that draws the figure of an artefact."""
+    """Return the name of the rule that draws the figure of an artefact."""
     return f"{paper.slug}_{artefact.name}_figure"
 
 
 def table_file(paper: Paper, name: str) -> str:
-    """File of the table of this name."""
+    """Return the file of the table of this name."""
     return f"results/{paper.slug}/{name}.csv"
 
 
 def figure_file(paper: Paper, name: str, end: str = "png") -> str:
-    """File of the figure of this name."""
+    """Return the file of the figure of this name."""
     return f"figures/{paper.slug}/{name}.{end}"
 
 
 def loops(paper: Paper, section: Mapping[str, Any] | None = None, shards: int | str = "auto") -> list[Loop]:
-    """Every loop of a paper.
+    """Return every loop of a paper.
 
     Parameters
     ----------
     paper : as `paper.discover` found it.
     section : the paper's settings; by default the defaults.
-    shards : pieces of each loop of `LONG` minutes or more. With ``auto`` their number follows from the expected
-        minutes alone, so that results of an earlier run are kept on a machine with other cores.
+    shards : pieces of each loop of `LONG` minutes or more. With ``auto`` the number depends only on the expected
+        minutes, so that results remain valid on a machine with a different number of cores.
     """
     declared: dict[tuple[str, str], float] = {}
     for _, table in tables(paper):
@@ -112,7 +112,7 @@ def loops(paper: Paper, section: Mapping[str, Any] | None = None, shards: int | 
 
 
 def _relative_length(paper: Paper, settings: str, section: Mapping[str, Any] | None) -> float:
-    """Replications in `section`, in proportion to the default number."""
+    """Return the number of replications in `section`, relative to the default."""
     properties = (paper.settings.get("sections") or {}).get(settings, {}).get("properties", {})
     default = properties.get("replications", {}).get("default")
     asked = (section or {}).get(settings, {}).get("replications", default)
@@ -120,12 +120,12 @@ def _relative_length(paper: Paper, settings: str, section: Mapping[str, Any] | N
 
 
 def tables(paper: Paper) -> list[tuple[Artefact, Table]]:
-    """Artefacts that have a table, with it."""
+    """Return the artefacts that have a table, each with its table."""
     return [(artefact, artefact.table) for artefact in paper.artefacts if artefact.table]
 
 
 def modules(paper: Paper) -> list[str]:
-    """Full names of the modules that the jobs of a paper import."""
+    """Return full names of the modules that the jobs of a paper import."""
     functions = [table.function for _, table in tables(paper)]
     functions += [artefact.figure.function for artefact in paper.artefacts if artefact.figure]
     functions += [*paper.rules.values(), "agreement.ours"]
@@ -133,14 +133,14 @@ def modules(paper: Paper) -> list[str]:
 
 
 def inputs(paper: Paper, table: Table, section: Mapping[str, Any], of_paper: Iterable[Loop]) -> dict[str, str]:
-    """Tables that a table is made from: name -> file, in the order in which they are stacked.
+    """Return the tables from which a table is made: name -> file, in the order in which they are stacked.
 
     Parameters
     ----------
     paper, table : the paper and one of its tables.
     section : the paper's settings. With ``by: gather`` an input ``<folder>/<setting>`` stands for one file
         ``results/<paper>/<folder>/<name>.csv`` for each name that the setting lists.
-    of_paper : all loops of the paper, as `loops`.
+    of_paper : all loops of the paper, from `loops`.
     """
     if table.by == "summarise":
         (loop,) = (loop for loop in of_paper if (loop.module, loop.settings) == (table.module, table.settings))
@@ -154,7 +154,7 @@ def inputs(paper: Paper, table: Table, section: Mapping[str, Any], of_paper: Ite
 
 
 def printed(paper: Paper, module: str) -> list[str]:
-    """The paper's printed statements, if the figures of a module read them: its own files name them."""
+    """Return the file of the paper's printed statements if the figures of a module read it."""
     reached = dependencies.of_job(f"{paper.package}.{module}")
     own = [path for path in reached if path.suffix == ".py" and path.is_relative_to(paper.folder)]
     read = any(f'"{PRINTED}"' in path.read_text(encoding="utf-8") for path in own)
@@ -162,11 +162,11 @@ def printed(paper: Paper, module: str) -> list[str]:
 
 
 def groups(paper: Paper) -> dict[str, str]:
-    """Name of a table -> group of the quick tables with which a cluster makes it in one submission.
+    """Return name of a table -> group of quick tables that a cluster makes in one submission.
 
-    A quick table takes less than `LONG` minutes and is neither a timing nor gathered. ``tables`` are the quick ones of
-    which all that they read is in the group too. ``summaries`` are the quick ones that read something slow; nothing
-    slow that they read has read a summary. So no group ever waits for itself. Slow tables have no group.
+    A quick table takes less than `LONG` minutes and is neither a timing nor gathered. ``tables`` contains the quick
+    tables whose inputs are all in the same group. ``summaries`` contains the quick tables that read a slow table which
+    has not itself read a summary, so that no group waits for itself. Slow tables have no group.
     """
     by_name = {artefact.name: table for artefact, table in tables(paper)}
     slow_loops = {(loop.module, loop.settings) for loop in loops(paper) if loop.minutes >= LONG}
@@ -187,9 +187,9 @@ def groups(paper: Paper) -> dict[str, str]:
 
 
 def minutes_from_nothing(paper: Paper) -> dict[str, float]:
-    """Name of a table -> expected minutes on one core until it is there, with all that it is made from.
+    """Return name of a table -> expected minutes on one core to make it with all its inputs.
 
-    A gathered table counts alone: what it gathers is made by rules of the paper's own.
+    The inputs of a gathered table are not counted: they are made by the paper's additional rules.
     """
     by_name = {artefact.name: table for artefact, table in tables(paper)}
     by_loop = {(loop.module, loop.settings): loop.minutes for loop in loops(paper)}
@@ -206,6 +206,6 @@ def minutes_from_nothing(paper: Paper) -> dict[str, float]:
 
 
 def _in_order(by_name: Mapping[str, Table]) -> list[str]:
-    """Names of tables, each after those that it reads."""
+    """Return names of tables, each after the tables that it reads."""
     graph = {name: [other for other in table.inputs if other in by_name] for name, table in by_name.items()}
     return list(TopologicalSorter(graph).static_order())

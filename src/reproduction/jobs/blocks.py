@@ -1,6 +1,6 @@
-"""Long loops in blocks of fixed size, one random stream a block, spread over any number of shards.
+"""Long loops in blocks of fixed size, with one random stream per block, distributed over any number of shards.
 
-A block's numbers depend on its own stream alone, so neither shards nor cores nor the order of jobs can change a result.
+The numbers of a block depend only on its stream, so results do not depend on shards, cores or the order of jobs.
 """
 
 from collections.abc import Callable
@@ -13,14 +13,14 @@ from dpmultinomial._seeding import stream
 
 
 def of_shard(replications: int, block: int, shard: int, shards: int) -> list[tuple[int, int]]:
-    """(index, size) of the blocks of one shard: consecutive blocks, shards differ by at most one block.
+    """Return (index, size) of the blocks of one shard: consecutive blocks; shards differ by at most one block.
 
     Parameters
     ----------
     replications : total size >= 1.
     block : size of a block >= 1 (the last may be smaller).
     shard : 1-based number of the shard.
-    shards : how many there are.
+    shards : number of shards.
     """
     _checks.whole("replications", replications, least=1)
     _checks.whole("block", block, least=1)
@@ -44,8 +44,8 @@ def simulate(
     Parameters
     ----------
     function : simulates the replications of one block.
-    settings : must hold `replications` and `block`; the other entries go to `function`.
-    root_seed : of all streams.
+    settings : must contain `replications` and `block`; the other entries are passed to `function`.
+    root_seed : root seed of all random streams.
     names : leading names of the streams; the block index is the last name.
     shard, shards : as in `of_shard`.
 

@@ -1,4 +1,4 @@
-"""Calls of a paper's functions: each is found by its name and given its settings, tables and random stream.
+"""Call a paper's function by name, with its settings, tables and random stream.
 
 A function of a paper is named ``<slug>.<module>.<function>``, below ``reproduction.papers``.
 """
@@ -15,7 +15,7 @@ from dpmultinomial._seeding import stream
 
 
 def find(name: str) -> Callable[..., Any]:
-    """Function of this dotted name below ``papers``, e.g. ``<slug>.tables.table_1``."""
+    """Return the function with this dotted name below ``papers``, e.g. ``<slug>.tables.table_1``."""
     module, _, function = name.rpartition(".")
     return getattr(import_module(f"reproduction.papers.{module}"), function)
 
@@ -31,17 +31,18 @@ def made(
     names: tuple[str, ...],
     root_seed: int,
 ) -> pd.DataFrame:
-    """Table that a paper's function returns.
+    """Return the table that a paper's function returns.
 
     Parameters
     ----------
     function : as in `find`.
     by : how it is made (``compute``, ``measure``, ``summarise``, ``gather``).
-    settings : its section of the configuration.
-    read : name -> table that it is made from; pieces of a loop and gathered tables in their order.
+    settings : section of the configuration.
+    read : name -> input table; pieces of a loop and gathered tables in order.
     files : argument -> file.
-    programs : program -> its path, passed under its lower-case name.
-    names, root_seed : of its random stream, if the function takes `rng`; `root_seed` itself, if it takes that.
+    programs : program -> path, passed as an argument with the program's lower-case name.
+    names, root_seed : of the random stream, if the function has an argument `rng`; `root_seed` is passed if it has that
+    argument.
     """
     call = find(function)
     if by == "summarise":
@@ -61,11 +62,11 @@ def made(
 
 
 def stack(pieces: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """All blocks of a loop in their order, whatever the number of pieces; pieces without blocks are omitted."""
+    """Return all blocks of a loop in order, for any number of pieces; pieces without blocks are omitted."""
     table = pd.concat([piece for piece in pieces if len(piece)], ignore_index=True)
     return table.sort_values("block", kind="stable", ignore_index=True)
 
 
 def _without_loop(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings without the keys that steer the loop over blocks."""
+    """Return the settings without the keys that control the loop over blocks."""
     return {key: value for key, value in settings.items() if key not in ("replications", "block")}

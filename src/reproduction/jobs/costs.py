@@ -1,7 +1,7 @@
-"""What a run costs: each job writes one row, ``python -m reproduction.jobs.costs`` adds up those of the last run here.
+"""Cost of a run: each job writes one row, and ``python -m reproduction.jobs.costs`` sums the rows of the last run here.
 
-A row has the columns of Snakemake's ``benchmark:``, which cannot be used: jobs are forks of a loaded process (`forks`),
-so that Snakemake would measure the client that waits for the job in place of the job.
+A row has the columns of Snakemake's ``benchmark:``. That directive would measure only the client that waits for the
+job, because jobs are forks of a loaded process (`forks`).
 """
 
 import atexit
@@ -21,10 +21,11 @@ _RUN = "snakemake.tsv"
 
 @contextmanager
 def of_job(snakemake: Any, function: str, about: str = "") -> Iterator[None]:
-    """Log what a job makes, name it in errors, and write its row when the process ends. Scripts call it after imports.
+    """Log the job's output, name the job in errors, and write its row when the process ends. Scripts call it after
+    imports.
 
-    The row ``results/benchmarks/<rule>.tsv`` has wall seconds, largest memory in MB and CPU seconds of this process and
-    of those it waited for; `start_up` is the part of the CPU seconds before the job began its work.
+    The row ``results/benchmarks/<rule>.tsv`` contains the wall seconds, peak memory in MB and CPU seconds of this
+    process and of its finished child processes; `start_up` is the number of CPU seconds before the work began.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def of_job(snakemake: Any, function: str, about: str = "") -> Iterator[None]:
 
 
 def write_run(started: float, wall: float) -> None:
-    """Keep the CPU seconds of this process, Snakemake's, and of all that it started; at the end of a run.
+    """Write the CPU seconds of this process (Snakemake) and of its child processes, at the end of a run.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def write_run(started: float, wall: float) -> None:
 
 
 def clock(folder: Path) -> tuple[float, float]:
-    """Start of the last run, in seconds of the clock, and its wall seconds.
+    """Return the start of the last run, in seconds since the epoch, and its wall seconds.
 
     Parameters
     ----------
@@ -72,20 +73,20 @@ def clock(folder: Path) -> tuple[float, float]:
     Raises
     ------
     FileNotFoundError
-        If no run has ended here.
+        If no run has finished in this folder.
     """
     run = _last_run(folder)
     return run["started"], run["s"]
 
 
 def cpu_seconds(folder: Path, rule: str) -> float:
-    """CPU seconds of the only job of a rule in any earlier run; NaN if it has no row in `folder`."""
+    """Return the CPU seconds of the only job of a rule in any earlier run; NaN if it has no row in `folder`."""
     path = folder / f"{rule}.tsv"
     return _row(path)["cpu_time"] if path.is_file() else float("nan")
 
 
 def of_run(folder: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """CPU seconds of the last run.
+    """Return the CPU seconds of the last run.
 
     Parameters
     ----------
@@ -93,20 +94,20 @@ def of_run(folder: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]
 
     Returns
     -------
-    rules : rule -> number of jobs, their CPU seconds of work and of start-up.
-    total : the same of all rules; `elsewhere`: jobs without rows (kernels, the loaded process) and the end of
-        processes; `snakemake`: its own process, which plans and schedules; `s`: wall seconds.
+    rules : rule -> number of jobs, CPU seconds of work and of start-up.
+    total : the same for all rules; `elsewhere`: jobs without rows (kernels, the loaded process) and process shutdown;
+        `snakemake`: planning and scheduling; `s`: wall seconds.
 
     Raises
     ------
     FileNotFoundError
-        If no run has ended here.
+        If no run has finished in this folder.
     """
     run = _last_run(folder)
     rules: dict[str, dict[str, float]] = {}
     for path in sorted(folder.glob("*.tsv")):
         if path.name == _RUN or path.stat().st_mtime < run["started"]:
-            continue  # of an earlier run
+            continue  # left by an earlier run
         row = _row(path)
         sums = rules.setdefault(path.stem.partition(".")[0], {"jobs": 0, "work": 0.0, "start-up": 0.0})
         sums["jobs"] += 1
@@ -118,11 +119,11 @@ def of_run(folder: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]
 
 
 def text(folder: Path) -> str:
-    """`of_run` as a table for the terminal, the most expensive rule first."""
+    """Return `of_run` as a table for the terminal, the most expensive rule first."""
     rules, total = of_run(folder)
     ordered = sorted(rules.items(), key=lambda item: -item[1]["work"] - item[1]["start-up"])
     lines = [f"{'CPU seconds':44}{'jobs':>6}{'work':>10}{'start-up':>10}"]
-    for name, row in [*ordered, ("all of them", total)]:
+    for name, row in [*ordered, ("all rules", total)]:
         lines.append(f"{name:44}{row['jobs']:6.0f}{row['work']:10.2f}{row['start-up']:10.2f}")
     lines += ["", f"{'other jobs, ends of processes':44}{total['elsewhere']:16.2f}"]
     lines += [f"{'Snakemake: planning, scheduling':44}{total['snakemake']:16.2f}"]
@@ -131,12 +132,12 @@ def text(folder: Path) -> str:
 
 
 def _cpu() -> float:
-    """CPU seconds of this process and of those it waited for."""
+    """Return the CPU seconds of this process and of its finished child processes."""
     return sum(os.times()[:4])
 
 
 def _write_row(path: Path, wall: float, used: float, start_up: float) -> None:
-    """One row with the names of Snakemake's own files."""
+    """Write one row with the column names of Snakemake's benchmark files."""
     clock = f"{int(wall) // 3600}:{int(wall) // 60 % 60:02d}:{int(wall) % 60:02d}"
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -146,7 +147,9 @@ def _write_row(path: Path, wall: float, used: float, start_up: float) -> None:
 
 def _last_run(folder: Path) -> dict[str, float]:
     if not (folder / _RUN).is_file():
-        raise FileNotFoundError(f"{folder / _RUN} is missing: no run has ended here; run make reproduce first")
+        raise FileNotFoundError(
+            f"{folder / _RUN} is missing: no run has finished in this folder; run make reproduce first"
+        )
     return _row(folder / _RUN)
 
 
@@ -157,7 +160,7 @@ def _row(path: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print the table of the run in a folder, by default this one."""
+    """Print the costs of the run in a folder, by default the current one."""
     try:
         print(text(Path(*sys.argv[1:2]) / BENCHMARKS))
     except FileNotFoundError as error:

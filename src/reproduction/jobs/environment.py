@@ -1,7 +1,7 @@
-"""Variables that every job inherits: this tree's packages first, and linear algebra in one thread.
+"""Environment variables that every job inherits: this source tree comes first, and linear algebra uses one thread.
 
-One thread also in timings, which hold all cores to be alone on them: threads of a library that wait for each other burn
-CPU seconds wherever a core is taken, and what is measured is our code, not how a library divides its work.
+Timings use one thread as well, although they reserve all cores: library threads that wait for each other would add CPU
+seconds, and the timings measure our code, not the parallelism of a library.
 """
 
 import os
@@ -13,12 +13,14 @@ _PATH = "PYTHONPATH"
 
 
 def one_thread() -> None:
-    """Set the variables for this process and those it starts. NumPy reads them once: call this before it is loaded."""
+    """Set the variables for this process and its child processes. Call this before NumPy is loaded, which reads them
+    once.
+    """
     os.environ.update(ONE_THREAD)
 
 
 def own_tree_first() -> None:
-    """Put this tree's ``src`` first on the module path of all jobs, whatever else is installed."""
+    """Put this tree's ``src`` first on the module path of all jobs, even if another version is installed."""
     here = str(Path(__file__).resolve().parents[2])
     inherited = os.environ.get(_PATH, "").split(os.pathsep)
     os.environ[_PATH] = os.pathsep.join([here, *(path for path in inherited if path not in ("", here))])

@@ -1,8 +1,8 @@
-"""The shell of a run whose jobs are forks: Python jobs go to the process that has loaded everything, the rest to bash.
+"""Shell of a run whose jobs are forks: Python jobs go to the process that has loaded all modules, other jobs to bash.
 
-Snakemake starts it as ``<this> python socket -c command`` in place of ``bash -c command``. It waits as long as its job
-runs and ends as the job ended; where it is killed its job is killed too. The standard library alone: it is started for
-every job.
+Snakemake starts it as ``<this> python socket -c command`` in place of ``bash -c command``. It waits for its job and
+ends with the job's exit code; if it is killed, its job is killed too. It uses only the standard library, because it is
+started for every job.
 """
 
 import json
@@ -14,12 +14,12 @@ import sys
 
 _PREFIX = "set -euo pipefail;"
 _SCRIPTS = "/.snakemake/scripts/"
-_APART = ".release.py"  # confidential data: a process of its own
-_ALONE = "OMP_NUM_THREADS"  # linear algebra reads it once, when it is loaded: as many threads as the loaded process has
+_APART = ".release.py"  # confidential data are read in a separate process
+_ALONE = "OMP_NUM_THREADS"  # read once when NumPy is loaded, so jobs use as many threads as the loaded process
 
 
 def script_of(command: str, python: str) -> str:
-    """The script that a command runs with this Python and nothing else; empty for any other command."""
+    """Return the script that a command runs with this Python; empty for any other command."""
     try:
         words = shlex.split(command.removeprefix(_PREFIX))
     except ValueError:
@@ -29,9 +29,11 @@ def script_of(command: str, python: str) -> str:
 
 
 def main(python: str, place: str, flag: str, command: str) -> int:
-    """Have the job done; its exit code, as a shell says it."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # it may come just before a wait, which it
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # would then not end: Python looks for it between two calls
+    """Run the job and return its exit code, as a shell does."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # the signal may arrive just before a wait,
+        signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        )  # which would then not be interrupted: Python handles signals between calls
     script = script_of(command, python)
     if flag != "-c" or not script or os.environ.get(_ALONE) != "1":
         os.execv("/bin/bash", ["bash", flag, command])
@@ -42,14 +44,14 @@ def main(python: str, place: str, flag: str, command: str) -> int:
             socket.send_fds(server, [b"job\n"], [0, 1, 2])
             server.sendall(len(request).to_bytes(8, "big") + request)
         except OSError as error:
-            print(f"The loaded process is gone ({error}); this job starts one of its own.", file=sys.stderr)
+            print(f"The loaded process has ended ({error}); this job starts a new Python process.", file=sys.stderr)
             os.execv("/bin/bash", ["bash", flag, command])
         try:
             answer = server.recv(16)
         except OSError:
             answer = b""
     if not answer:
-        print(f"{script}: the process that its fork belonged to is gone, and the job with it.", file=sys.stderr)
+        print(f"{script}: the process that ran its fork has ended, and so has the job.", file=sys.stderr)
         return 1
     code = int(answer)
     return code if code >= 0 else 128 - code

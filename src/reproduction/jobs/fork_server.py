@@ -1,8 +1,9 @@
-"""One process that has loaded what jobs import; every Python job of a run is a fork of it (`fork_client` asks).
+"""Process that has loaded the modules of all jobs; every Python job of a run is a fork of it, requested by
+`fork_client`.
 
-``python -m reproduction.jobs.fork_server socket module ..``, started by `forks`. It ends, and its jobs with it, when
-the pipe that is its standard input is closed: when Snakemake ends, however that happens. A job whose client is gone
-is killed; the job of a server that is gone is killed by the kernel.
+``python -m reproduction.jobs.fork_server socket module ..``, started by `forks`. It ends, together with its jobs, when
+the pipe at its standard input is closed, which happens whenever Snakemake ends. If a client ends, its job is killed; if
+the server ends, the operating system kills its jobs.
 """
 
 import atexit
@@ -21,18 +22,18 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-_PATIENCE = 10.0  # seconds for a client to say what it wants
+_PATIENCE = 10.0  # seconds that a client has for its request
 _PR_SET_PDEATHSIG = 1
 
 
 def main(place: str, modules: list[str]) -> None:
-    """Listen, load, serve until standard input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: Snakemake decides when its jobs end
+    """Listen, load the modules, and serve until standard input is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # signals from the terminal: Snakemake decides when its jobs end
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(place)
     listener.listen(64)
     for module in modules:
-        with suppress(Exception):  # the job that needs it says what is wrong, in its own log
+        with suppress(Exception):  # the job that needs the module reports the error in its own log
             import_module(module)
     gc.collect()
     gc.freeze()
@@ -40,7 +41,7 @@ def main(place: str, modules: list[str]) -> None:
 
 
 class Server:
-    """Jobs that run, by the connection of who waits for each."""
+    """Running jobs, by the connection of the client that waits for each."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
@@ -49,7 +50,7 @@ class Server:
         self._libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
     def serve(self) -> None:
-        """Until standard input ends: fork for whoever connects, answer when a job has ended."""
+        """Serve until standard input is closed: fork for each client, and answer when a job has ended."""
         ended, wake = os.pipe()
         os.set_blocking(wake, False)
         os.set_blocking(ended, False)
@@ -71,7 +72,7 @@ class Server:
                     self._left(key.fileobj)
 
     def _begin(self, client: socket.socket) -> None:
-        """A job for a client that has just come."""
+        """Start a job for a new client."""
         try:
             client.settimeout(_PATIENCE)
             request, streams = _asked(client)
@@ -88,7 +89,7 @@ class Server:
         self._selector.register(client, selectors.EVENT_READ)
 
     def _be(self, request: dict[str, Any], streams: list[int]) -> None:
-        """The job itself, in the fork: as if Python had been started with the script."""
+        """Run the job in the fork, as if Python had been started with the script."""
         code = 1
         try:
             if self._libc:
@@ -109,26 +110,26 @@ class Server:
             os._exit(code)
 
     def _reap(self) -> None:
-        """Tell how jobs ended; a signal as its negative number."""
+        """Send exit codes of finished jobs to their clients; a signal is sent as its negative number."""
         for job in [*self._jobs]:
             found, status = os.waitpid(job, os.WNOHANG)
             if found:
                 client = self._jobs.pop(job)
-                with suppress(KeyError):  # it was gone before its job
+                with suppress(KeyError):  # the client ended before its job
                     self._selector.unregister(client)
                 with suppress(OSError):
                     client.sendall(str(os.waitstatus_to_exitcode(status)).encode())
                 client.close()
 
     def _left(self, client: socket.socket) -> None:
-        """A client sends nothing more: what can be read is that it is gone."""
+        """Handle a readable connection: a client sends nothing after its request, so it has ended."""
         if client not in self._jobs.values():
-            return  # its job ended in the same moment, and was told first
+            return  # its job ended at the same moment and has been reported
         for job, waiting in self._jobs.items():
             if waiting is client:
                 with suppress(ProcessLookupError):
                     os.kill(job, signal.SIGKILL)
-        self._selector.unregister(client)  # else it is readable for ever
+        self._selector.unregister(client)  # otherwise it stays readable forever
 
     def _end(self) -> None:
         for job in self._jobs:
@@ -139,13 +140,13 @@ class Server:
 
 
 def run(script: str, folder: str, environment: dict[str, str]) -> int:
-    """Run a script as Python's start does; its exit code.
+    """Run a script as at the start of Python, and return its exit code.
 
     Parameters
     ----------
     script : path of its file.
     folder : working directory.
-    environment : all variables.
+    environment : all environment variables.
     """
     os.chdir(folder)
     os.environ.clear()
@@ -166,13 +167,13 @@ def run(script: str, folder: str, environment: dict[str, str]) -> int:
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
         if stream is not None:
-            with suppress(ValueError, OSError):  # closed, or nobody reads any more
+            with suppress(ValueError, OSError):  # closed, or the reader has ended
                 stream.flush()
     return code
 
 
 def _exit_code(said: Any) -> int:
-    """What the process of ``sys.exit(said)`` ends with."""
+    """Return the exit code of a process that calls ``sys.exit(said)``."""
     if said is None:
         return 0
     if isinstance(said, int):
@@ -182,10 +183,10 @@ def _exit_code(said: Any) -> int:
 
 
 def _asked(client: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """What a client wants, and its three streams."""
+    """Return the request of a client and its three streams."""
     _, streams, _, _ = socket.recv_fds(client, 4, 3)
     if len(streams) != 3:
-        raise ValueError("a job has three streams")
+        raise ValueError("a job needs three streams")
     raw = _exactly(client, int.from_bytes(_exactly(client, 8), "big"))
     request: dict[str, Any] = json.loads(raw)
     return request, streams
@@ -196,13 +197,13 @@ def _exactly(client: socket.socket, size: int) -> bytes:
     while len(raw) < size:
         part = client.recv(size - len(raw))
         if not part:
-            raise ValueError("the client is gone")
+            raise ValueError("the client has ended")
         raw += part
     return raw
 
 
 def _noted(number: int, frame: FrameType | None) -> None:
-    """A child has ended: the wake-up pipe says so."""
+    """Write to the wake-up pipe that a child process has ended."""
 
 
 if __name__ == "__main__":

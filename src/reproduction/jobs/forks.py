@@ -1,7 +1,7 @@
-"""A run whose Python jobs are forks of one loaded process: each starts in hundredths of a second.
+"""Run Python jobs as forks of one loaded process, so that each starts in hundredths of a second.
 
-The Snakefile calls `begin` when a run starts and `end` when it has ended. Everything else is as without it: a job has
-its own process, streams, environment, memory and exit code, and its script is the one that Snakemake wrote.
+The Snakefile calls `begin` when a run starts and `end` when it has ended. A job still has its own process, streams,
+environment, memory and exit code, and runs the script that Snakemake wrote.
 """
 
 import os
@@ -19,26 +19,26 @@ from snakemake.shell import shell
 
 from . import environment, internals
 
-# Modules alone, nothing drawn: a font that is open is read at one place by all forks.
+# Only modules are loaded, nothing is drawn: all forks would share the read position of an open font file.
 _FIRST = (
     *("snakemake.iocontainers", "snakemake.logging", "reproduction.jobs.making"),
     *("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf"),
 )
-FEWEST = 4  # jobs below which loading costs more than it saves
-_LONGEST = 100  # bytes of a socket's path
+FEWEST = 4  # number of jobs below which loading costs more than it saves
+_LONGEST = 100  # maximum number of bytes in a socket's path
 _CLIENT = Path(__file__).with_name("fork_client.py")
 _running: list[tuple["subprocess.Popen[bytes]", Path]] = []
 
 
 def begin(workflow: Any, modules: dict[str, Collection[str]]) -> bool:
-    """Start the loaded process, if this run has jobs enough on this machine.
+    """Start the loaded process if this run has enough jobs on this machine.
 
-    It is not started where kernels are compiled, which a loaded process would hold as they were; where jobs run in
-    environments or containers of their own; and where the temporary folder's path is too long for a socket.
+    It is not started if kernels are compiled (the loaded process would keep the old ones), if jobs run in separate
+    environments or containers, or if the path of the temporary folder is too long for a socket.
 
     Parameters
     ----------
-    workflow : Snakemake's, with its jobs known.
+    workflow : Snakemake's Workflow, after planning.
     modules : rule -> modules that its jobs import.
 
     Returns
@@ -63,12 +63,12 @@ def start(folder: Path, modules: list[str]) -> Path:
 
     Parameters
     ----------
-    folder : for its socket and for the shell; of this user alone.
-    modules : what it loads.
+    folder : folder for the socket and the shell; accessible only to this user.
+    modules : modules to load.
 
     Returns
     -------
-    The shell that hands over to it, named as Snakemake expects a bash to be.
+    Path of the shell that passes jobs to the process, named as Snakemake expects for bash.
     """
     hand_over = [sys.executable, "-I", "-S", str(_CLIENT), sys.executable, str(folder / "socket")]
     script = folder / "bash"
@@ -82,7 +82,7 @@ def start(folder: Path, modules: list[str]) -> Path:
 
 
 def end() -> None:
-    """End the loaded process; what it used is now counted among this process's children."""
+    """End the loaded process; its CPU time is then counted among the child processes."""
     while _running:
         process, folder = _running.pop()
         if process.stdin:
@@ -93,5 +93,5 @@ def end() -> None:
 
 
 def _one_thread() -> dict[str, str]:
-    """As Snakemake starts a job of one thread."""
+    """Return the environment variables with which Snakemake starts a job of one thread."""
     return dict(os.environ) | environment.ONE_THREAD

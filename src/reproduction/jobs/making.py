@@ -1,4 +1,4 @@
-"""The work of one job: a table, a piece of a loop, or a figure. The workflow's scripts call it.
+"""Make a table, a piece of a loop, or a figure: the work of one job, called by the workflow's scripts.
 
 A function of a paper is named ``<slug>.<module>.<function>``, below ``reproduction.papers``.
 """
@@ -30,11 +30,11 @@ def table(
     Parameters
     ----------
     function : as in `calls.find`.
-    csv : file that is written.
-    reads : name -> file of a table that it is made from.
+    csv : output file.
+    reads : name -> file of an input table.
     files : argument -> file.
     by, settings, programs, names, root_seed : as in `calls.made`.
-    job : that does it.
+    job : the calling job.
     """
     paths = {argument: Path(file) for argument, file in files.items()}
     made = calls.made(
@@ -74,10 +74,10 @@ def piece(
 
     Parameters
     ----------
-    function : that simulates one block, as in `calls.find`.
-    csv : file that is written.
+    function : function that simulates one block, as in `calls.find`.
+    csv : output file.
     settings, names, root_seed, shard, shards : as in `blocks.simulate`.
-    job : that does it.
+    job : the calling job.
     """
     streams, call = tuple(names), calls.find(function)
     made = blocks.simulate(call, dict(settings), root_seed=root_seed, names=streams, shard=shard, shards=shards)
@@ -91,8 +91,8 @@ def figure(function: str, table: str | Path, png: str | Path, pdf: str | Path, *
     Parameters
     ----------
     function : as in `calls.find`.
-    table, png, pdf : file that is read, files that are written.
-    job : that does it.
+    table, png, pdf : input file and output files.
+    job : the calling job.
     """
     with style.applied():
         style.save(calls.find(function)(results.read(table)), png, pdf)
@@ -101,5 +101,5 @@ def figure(function: str, table: str | Path, png: str | Path, pdf: str | Path, *
 
 
 def _code(function: str) -> list[Path]:
-    """Source files and kernels that the function's module runs."""
+    """Return the source files and kernels that the function's module uses."""
     return dependencies.of_job(f"reproduction.papers.{function.rpartition('.')[0]}")

@@ -1,4 +1,4 @@
-"""Before a run: what lies in its folder and cannot be trusted is taken away, so that the run makes it again."""
+"""Remove results that cannot be trusted before a run, so that the run makes them again."""
 
 import re
 import sys
@@ -10,38 +10,38 @@ from .. import trust
 from ..paper import Paper
 from . import artefacts
 
-# Words with which Snakemake makes nothing.
+# Arguments with which Snakemake makes nothing.
 _DRY = re.compile(r"-[a-zA-Z]*n[a-zA-Z]*|--dry-?run")
 _LOOKS = re.compile(
     r"-[a-zA-Z]*[tlDShv][a-zA-Z]*|--(touch|unlock|lint|report|summary|detailed-summary|list.*|dag|rulegraph|filegraph|"
     r"d3dag|archive|cleanup-.*|export-cwl|generate-unit-tests|containerize|help|version)(=.*)?"
 )
-_SHOWN = 20  # files that are named, of each run
+_SHOWN = 20  # number of files that are listed for each run
 
 
 def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: Sequence[str]) -> list[Path]:
-    """Remove torn, edited, lost and older results below the working directory, and say so.
+    """Remove incomplete, edited, missing and outdated results below the working directory, and report them.
 
-    Snakemake makes again what it is asked for, and a piece of a long loop only where a table still waits for it.
+    Snakemake then regenerates the requested files, and a piece of a long loop only if a table still needs it.
 
     Parameters
     ----------
     papers : by slug.
     settings : the whole configuration.
-    words : for Snakemake; where they make nothing, nothing is
-        removed, and a dry run says what a run would make again.
+    words : arguments of Snakemake; if they make nothing, nothing is removed, and a dry run reports what a run would
+        regenerate.
 
     Returns
     -------
     list of Path
-        What was removed, or would be.
+        Files that were removed, or would be in a dry run.
     """
     dry = any(_DRY.fullmatch(word) for word in words)
     if not dry and any(_LOOKS.fullmatch(word) for word in words):
         return []
     faults = list(trust.untrusted(Path(), expected(papers, settings)))
     for fault in faults[:_SHOWN]:
-        print(f"{fault.why}: {'would be' if dry else 'is'} taken away and made again.", file=sys.stderr)
+        print(f"{fault.why}; it {'would be' if dry else 'is'} removed and regenerated.", file=sys.stderr)
     if len(faults) > _SHOWN:
         print(f"and {len(faults) - _SHOWN} more.", file=sys.stderr)
     files = [path for fault in faults for path in fault.files]
@@ -52,7 +52,7 @@ def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: 
 
 
 def expected(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Iterator[str]:
-    """Files of the papers that must not stand there without a provenance.
+    """Return the files of the papers that are invalid without a provenance.
 
     Parameters
     ----------

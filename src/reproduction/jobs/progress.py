@@ -1,4 +1,4 @@
-"""When a run is expected to end: the minutes that paper.yaml declares, weighted by what this machine has shown."""
+"""Estimate when a run will end, from the minutes declared in paper.yaml and the speed observed on this machine."""
 
 import logging
 import sys
@@ -8,8 +8,8 @@ from typing import Any, TextIO
 
 from . import internals
 
-PRIOR = 0.5  # minutes of work at the declared speed that an estimate starts with
-SMALL = 0.02  # minutes of a job that declares none
+PRIOR = 0.5  # minutes of work at the declared speed, as the prior of the estimate
+SMALL = 0.02  # minutes of a job without a declared time
 EVERY = 10.0  # seconds between two lines
 
 
@@ -19,7 +19,7 @@ class Expectation:
     Parameters
     ----------
     minutes : declared minutes of every job that will run, by its number.
-    cores : how many jobs run side by side.
+    cores : number of jobs that run at the same time.
     """
 
     def __init__(self, minutes: Mapping[int, float], cores: int) -> None:
@@ -30,18 +30,20 @@ class Expectation:
         self._declared = self._taken = PRIOR
 
     def started(self, job: int, now: float) -> None:
-        """A job runs since `now`, in seconds of any clock."""
+        """Record that a job started at `now`, in seconds of any clock."""
         self._started[job] = now
 
     def finished(self, job: int, now: float) -> None:
-        """A job is done at `now`."""
+        """Record that a job ended at `now`."""
         if job in self._waiting:
             self._waiting.remove(job)
             self._declared += self._minutes[job]
             self._taken += (now - self._started.get(job, now)) / 60
 
     def remaining(self, now: float) -> float:
-        """Seconds until everything is done: all work that is left on all cores, or the longest job if that is more."""
+        """Return the seconds until all jobs are done: the remaining work divided by the cores, or the longest job if
+        that is more.
+        """
         slower = self._taken / self._declared
         left = [
             max(0.0, self._minutes[job] * slower - (now - self._started.get(job, now)) / 60) for job in self._waiting
@@ -50,7 +52,7 @@ class Expectation:
 
 
 class Lines(logging.Handler):
-    """Hears what Snakemake logs and writes a line now and then: how long it took so far, and when it may end."""
+    """Log handler that prints from time to time the elapsed time and the expected end."""
 
     def __init__(
         self, expectation: Expectation, *, stream: TextIO | None = None, clock: Callable[[], float] = time.time
@@ -61,7 +63,7 @@ class Lines(logging.Handler):
         self._said = self._begun - EVERY
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take note of a job that starts or ends; after one that ended say how it stands."""
+        """Record a job that starts or ends; after an end, print the progress if it is time."""
         event, now = str(getattr(getattr(record, "event", None), "value", "")), self._clock()
         if event == "job_info":
             self._expectation.started(record.__dict__["jobid"], now)
@@ -71,11 +73,15 @@ class Lines(logging.Handler):
             self._said = now
             left = self._expectation.remaining(now)
             end = time.strftime("%H:%M", time.localtime(now + left))
-            print(f"{words(now - self._begun)} so far, about {words(left)} to go: {end}", file=self._stream, flush=True)
+            print(
+                f"elapsed {words(now - self._begun)}, about {words(left)} left (done {end})",
+                file=self._stream,
+                flush=True,
+            )
 
 
 def words(seconds: float) -> str:
-    """A time span as one says it: 40 s, 3 min, 2 h 10 min."""
+    """Return a time span as text: 40 s, 3 min, 2 h 10 min."""
     if seconds < 99.5:
         return f"{round(seconds)} s"
     minutes = round(seconds / 60)
@@ -83,11 +89,11 @@ def words(seconds: float) -> str:
 
 
 def follow(workflow: Any, minutes: Mapping[str, float]) -> None:
-    """Say during a run when it may end, unless Snakemake was told to be quiet.
+    """Print the expected end during a run, unless Snakemake is run with ``--quiet``.
 
     Parameters
     ----------
-    workflow : Snakemake's, with its jobs known.
+    workflow : Snakemake's Workflow, after planning.
     minutes : rule -> declared minutes of one of its jobs.
     """
     if internals.shows_progress(workflow):

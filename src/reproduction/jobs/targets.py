@@ -1,4 +1,4 @@
-"""Targets that nothing makes, refused by name before Snakemake says that it knows no such rule."""
+"""Reject targets that no rule makes, with a list of valid names, before Snakemake reports a missing rule."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -16,15 +16,15 @@ def refusal(
     made: Callable[[str], bool],
     sections: Mapping[str, Iterable[str]],
 ) -> str:
-    """What is wrong with targets, a line each; empty where each is a rule or a file that is there or can be made.
+    """Return one line per invalid target; empty if each target is a rule, an existing file, or a file that can be made.
 
     Parameters
     ----------
-    targets : as asked for.
+    targets : targets of the command line.
     rules : names of all rules.
-    files : that rules make, without those of wildcards.
-    made : whether a rule makes a file.
-    sections : section of the configuration -> names in it.
+    files : output files of rules without wildcards.
+    made : function that returns whether a rule makes a file.
+    sections : section of the configuration -> names of its entries.
     """
     known, lines = set(rules), []
     for target in targets:
@@ -33,6 +33,6 @@ def refusal(
         near = nearest(target, files if "/" in target else sorted(known - {"all"}))
         section = SECTIONS.get(target.partition("_")[0], "")
         there = list(sections.get(section, ()))
-        names = f"; {section} are {', '.join(there[:20]) or 'none'}, others with --configfile" if section else ""
-        lines.append(f"{target!r} is no target{names}{near}")
+        names = f"; {section} are {', '.join(there[:20]) or 'none'}; add others with --configfile" if section else ""
+        lines.append(f"{target!r} is not a target{names}{near}")
     return "\n".join([*lines, "Nothing was run."]) if lines else ""

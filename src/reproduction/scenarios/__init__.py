@@ -1,1 +1,1 @@
-"""Users' own questions: one machinery for a case, a grid and a batch; a kind of scenario is a folder below."""
+"""Scenarios defined by users: common code for a case, a grid and a batch; each kind of scenario is a folder below."""

@@ -1,7 +1,7 @@
-"""A batch: one row a quantity and table, for a file of many public tables.
+"""Analyse a batch, a file of many public tables: one row per quantity and table.
 
-A kind's ``many(tables, settings, stream_of)`` answers some tables at a time, each from its own rows alone, so neither
-shards nor pieces can change a result. A table that cannot be answered has a row that says why.
+A kind's ``many(tables, settings, stream_of)`` analyses some tables at a time, each only from its own rows, so results
+do not depend on shards or pieces. A table that cannot be analysed has one row with the reason.
 """
 
 import os
@@ -29,11 +29,11 @@ from .table_stream import TABLE, Tables
 
 REFUSED = "refused: "
 ANALYSIS = "analysis"
-ALL, BESIDE = (TABLE, *COLUMNS), (TABLE, ANALYSIS, *COLUMNS)  # columns of the answers, and of what stands beside them
+ALL, BESIDE = (TABLE, *COLUMNS), (TABLE, ANALYSIS, *COLUMNS)  # columns of the results, and of the rows for comparison
 _TEXTS = (TABLE, ANALYSIS, "quantity", "type", "status")
 _SCHEMA = pa.schema([(name, pa.string() if name in _TEXTS else pa.float64()) for name in BESIDE])
-_PIECE = 2000  # tables answered at a time
-_LINE_EVERY = 5.0  # seconds between lines of progress
+_PIECE = 2000  # number of tables analysed at a time
+_LINE_EVERY = 5.0  # seconds between progress messages
 _BLOCK = 1 << 24  # bytes read at a time
 Answers = tuple[pd.DataFrame, Sequence[str]]
 
@@ -48,16 +48,16 @@ def write(
     of: int,
     tell: Callable[[str], None],
 ) -> dict[str, Any]:
-    """The tables of one shard as CSV, and how many of its tables have which status.
+    """Write the tables of one shard as CSV, and return the number of tables by status.
 
     Parameters
     ----------
     scenario : a batch.
-    path : of the answers.
-    beside : of the rows that are shown only for comparison.
-    root_seed : of all streams; that of a table is named by the scenario and the table.
-    shard, of : 1-based number, and how many there are.
-    tell : gets a line of progress, with the expected end.
+    path : file of the results.
+    beside : file of the rows that are shown only for comparison.
+    root_seed : root seed of all streams; the stream of a table is named after the scenario and the table.
+    shard, of : 1-based number of the shard, and number of shards.
+    tell : function that receives progress messages with the expected end.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def _append(rows: pd.DataFrame, columns: Sequence[str], out: IO[bytes]) -> None:
 
 
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Numbers of tables of all shards together: all, refused, and by status, the commonest first."""
+    """Return numbers of tables of all shards: all, rejected, and by status, the most frequent first."""
     total: dict[str, int] = {}
     for part in parts:
         for status, tables in part["statuses"].items():
@@ -102,7 +102,7 @@ def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def read(path: Path, columns: Sequence[str] = ALL) -> Iterator[pd.DataFrame]:
-    """The rows of a batch's table, some at a time; empty texts as they are, numbers that are not there as NaN."""
+    """Yield the rows of a batch's table in pieces, with empty strings as written and missing numbers as NaN."""
     reader = pa.csv.open_csv(
         path,
         read_options=pa.csv.ReadOptions(use_threads=False, block_size=_BLOCK),
@@ -142,16 +142,16 @@ def answered(
     settings: Mapping[str, Any],
     streams: Callable[[str], np.random.Generator],
 ) -> pd.DataFrame:
-    """The rows of some tables, in their order.
+    """Return the rows of some tables, in their order.
 
     Parameters
     ----------
-    many : ``(tables, settings, stream_of) -> (rows, reasons)``: rows of the tables it can answer, with a column
-        `position` (0-based place of the table) and those of `COLUMNS` that it knows, and `analysis` where a row is
-        shown only beside the answers; a reason a table, empty where it was answered.
-    tables : some of a file.
+    many : ``(tables, settings, stream_of) -> (rows, reasons)``: rows of the tables that can be analysed, with a column
+        `position` (0-based place of the table) and columns of `COLUMNS`, and `analysis` for rows that are shown only
+        for comparison; one reason per table, empty if the table was analysed.
+    tables : some tables of a file.
     keys : columns that name a row of a table.
-    settings : of the batch.
+    settings : settings of the batch.
     streams : name of a table -> its Generator.
     """
     reasons = np.array(both(tables.reasons, _named_once(tables, keys)), dtype=object)
@@ -170,13 +170,13 @@ def answered(
 
 
 def one_by_one(tables: Tables, answer: Callable[[int], pd.DataFrame], reasons: Sequence[str] | None = None) -> Answers:
-    """Answers of tables that have no faster way than one after the other.
+    """Return the answers of tables that must be analysed one after the other.
 
     Parameters
     ----------
-    tables : some of a file.
-    answer : position of a table -> its rows; ValueError or TypeError where it has no answer.
-    reasons : why tables are not even tried; empty where they are.
+    tables : some tables of a file.
+    answer : position of a table -> its rows; raises ValueError or TypeError if it cannot be analysed.
+    reasons : why a table is skipped; empty if it is analysed.
     """
     why = list(reasons or [""] * len(tables.names))
     parts = []
@@ -191,12 +191,12 @@ def one_by_one(tables: Tables, answer: Callable[[int], pd.DataFrame], reasons: S
 
 
 def one_a_table(tables: Tables, name: str, stated: Any = None) -> tuple[NDArray[Any], list[str]]:
-    """A parameter that is one for all (`stated`), or a column: its value for every table, and why it has none.
+    """Return a parameter for every table, given once (`stated`) or as a column, and the reason if a table has none.
 
     Parameters
     ----------
     tables : none of them empty.
-    name : of the parameter and of its column.
+    name : name of the parameter and of its column.
     stated : its value for all tables; None reads the column.
     """
     size = len(tables.names)
@@ -213,18 +213,18 @@ def one_a_table(tables: Tables, name: str, stated: Any = None) -> tuple[NDArray[
 
 
 def both(first: Iterable[str], second: Iterable[str]) -> list[str]:
-    """Reasons of two rules, a table each."""
+    """Return the combined reasons of two rules, one per table."""
     return ["; ".join(filter(None, pair)) for pair in zip(first, second, strict=True)]
 
 
 def _named_once(tables: Tables, keys: Sequence[str]) -> list[str]:
-    """Why the rows of a table cannot be told apart."""
+    """Return why the rows of a table cannot be distinguished."""
     owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
     names = pd.DataFrame({key: tables.columns[key] for key in keys}, dtype=object)
     reasons = ["" if name else "table must have a name" for name in tables.names]
     for rule, wrong in (
         (f"{' and '.join(keys)} must not be empty", (names == "").any(axis=1)),
-        (f"{' and '.join(keys)} must not be given twice", names.assign(owner=owner).duplicated()),
+        (f"{' and '.join(keys)} must not contain duplicates", names.assign(owner=owner).duplicated()),
     ):
         for t in np.unique(owner[wrong.to_numpy(dtype=bool)]):
             reasons[t] = reasons[t] or rule
@@ -232,7 +232,7 @@ def _named_once(tables: Tables, keys: Sequence[str]) -> list[str]:
 
 
 def _only(tables: Tables, wanted: NDArray[np.int64]) -> Tables:
-    """The tables at these places."""
+    """Return the tables at these positions."""
     sizes = np.diff(tables.starts)
     chosen = np.zeros(len(sizes), dtype=bool)
     chosen[wanted] = True

@@ -1,4 +1,4 @@
-"""One case: what a scenario says at one point, and its answer in tables and facts."""
+"""Types of one case: the settings of a scenario at one point, and its answer as tables and facts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,24 +8,24 @@ import numpy as np
 import pandas as pd
 
 COLUMNS = ("quantity", "type", "released", "mean", "sd", "lower", "upper", "level", "status", "error")
-BESIDE = ("tree_level", "least_squares", "least_squares_sd")  # columns of a tree, after `COLUMNS`
+BESIDE = ("tree_level", "least_squares", "least_squares_sd")  # columns for a tree, after `COLUMNS`
 DENSITIES = ("quantity", "type", "x", "density")
 COMPARISON = ("analysis", *COLUMNS)
-FOR_COMPARISON = "for comparison"  # status of what must not be used
+FOR_COMPARISON = "for comparison"  # status of results that must not be used
 REHEARSAL = "rehearsal"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What is asked.
+    """Settings and data of one case.
 
     Parameters
     ----------
     name : of the scenario.
-    settings : of its kind, with defaults, at one point of a grid.
-    rng : Generator of this point alone.
-    release : folder of the release it is about; empty where the settings state the numbers.
-    columns : of its file, as texts; None where it has no file.
+    settings : settings of its kind, with defaults, at one point of a grid.
+    rng : Generator used only for this point.
+    release : folder of the release that it analyses; empty if the settings contain the numbers.
+    columns : columns of its file, as strings; None without a file.
     """
 
     name: str
@@ -37,14 +37,14 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What is said.
+    """Results of one case.
 
     Parameters
     ----------
-    rows : DataFrame with `COLUMNS`, one row a quantity.
-    facts : JSON-able; what was assumed and found, from which sentences are made.
+    rows : DataFrame with `COLUMNS`, one row per quantity.
+    facts : assumptions and results as JSON-compatible values, from which sentences are written.
     densities : DataFrame with `DENSITIES`.
-    comparison : DataFrame with `COMPARISON`: analyses that are shown beside, and must not be used.
+    comparison : DataFrame with `COMPARISON`: analyses shown only for comparison.
     """
 
     rows: pd.DataFrame
@@ -54,12 +54,12 @@ class Answer:
 
 
 def compared(analysis: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of an analysis that is shown only beside others.
+    """Return the rows of an analysis that is shown only for comparison.
 
     Parameters
     ----------
-    analysis : what it does otherwise, in words.
-    rows : columns of `COLUMNS`, as far as it has them.
+    analysis : description of how it differs.
+    rows : table with some of the columns `COLUMNS`.
     """
     found = rows.reindex(columns=list(COLUMNS)).assign(status=FOR_COMPARISON)
     found.insert(0, "analysis", analysis)

@@ -1,4 +1,4 @@
-"""Figures of scenarios: of a case its intervals, of a grid how they move, of a batch all its tables at once.
+"""Figures of scenarios: intervals of a case, intervals along a grid, or intervals and widths of a batch.
 
 `drawn` makes the figure from the files of a scenario, and `save` writes the figure in both formats.
 """
@@ -19,13 +19,13 @@ from . import making
 from .making import Files
 from .sentences import NOUNS
 
-_SHOWN = 60  # rows of a panel; the table has all
-_WIDE = 50  # ratio of the largest to the smallest mean from which on an axis is not linear
-_RANKED_NAMES = 30  # names of a panel that has more than `_SHOWN`
-_LONGEST = 28  # characters of a name
+_SHOWN = 60  # maximum number of rows in a panel; the table has all
+_WIDE = 50  # ratio of the largest to the smallest mean above which an axis is not linear
+_RANKED_NAMES = 30  # maximum number of names in a panel with more than `_SHOWN` rows
+_LONGEST = 28  # maximum number of characters of a name
 _PANELS, _COLUMNS = 6, 3
 _SURE = ("exact", "converged")
-_RELEASED = {"swapped_table": "after the swap"}  # what a released count is called; else noisy
+_RELEASED = {"swapped_table": "after the swap"}  # label of a released count; otherwise "noisy"
 _COLOURS = {"count": BLUE, "share": BLUE, "rate": ORANGE, "parameter": BLUE, "question": BLACK}
 _AXES = {
     "count": "true count",
@@ -35,12 +35,12 @@ _AXES = {
 
 
 class Labels:
-    """Names of quantities as a figure can write them.
+    """Names of quantities as labels of a figure.
 
     Parameters
     ----------
-    names : of the quantities, in the order of the table.
-    fonts_of : ``machine``, whose fonts must draw them, or ``reader``, whose are not known.
+    names : names of the quantities, in the order of the table.
+    fonts_of : ``machine`` if its fonts must draw the names, or ``reader`` if the fonts are unknown.
     """
 
     def __init__(self, names: Sequence[str], fonts_of: str = "machine") -> None:
@@ -52,18 +52,18 @@ class Labels:
         return shortened(self._labels[name])
 
     def title(self, text: str) -> str:
-        """A title, and below it what a reader must be told of the names."""
+        """Return the title of a figure, with a note on replaced names below it."""
         return f"{text}\n{self.told}" if self.told else text
 
 
 def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
-    """Every quantity as its interval with its mean: counts beside their noisy values, shares beside rates.
+    """Draw every quantity as its interval with its mean: counts next to noisy values, shares next to rates.
 
     Parameters
     ----------
     rows : table of a case.
     facts : of the scenario.
-    fonts_of : as of `Labels`.
+    fonts_of : as for `Labels`.
     """
     good = rows[np.isfinite(rows[["mean", "lower", "upper"]].to_numpy(dtype=float)).all(axis=1)]
     labels = Labels(list(rows["quantity"]), fonts_of)
@@ -75,7 +75,7 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
                for part, shown in zip(panels, names, strict=True)]  # fmt: skip
     figure = Figure(figsize=(DOUBLE * 0.75, max(sum(heights), 1.2) + 0.5))
     if not panels:
-        figure.text(0.5, 0.5, "no quantity has an interval; the table says what is known", ha="center", fontsize=8)
+        figure.text(0.5, 0.5, "no quantity has an interval; see the table", ha="center", fontsize=8)
         return figure
     axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
     for axis, part, shown in zip(axes, panels, names, strict=True):
@@ -131,18 +131,18 @@ def _panel(axis: Axes, part: pd.DataFrame, names: Sequence[str], labels: Labels,
 
 
 def shortened(name: str) -> str:
-    """A name that fits beside an axis."""
+    """Return a name shortened to fit at an axis."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
-    """Intervals of up to six quantities against the first key, coloured by the others.
+    """Draw intervals of up to six quantities against the first key, coloured by the other keys.
 
     Parameters
     ----------
     rows : table of a grid, its keys first.
     facts : of the scenario.
-    fonts_of : as of `Labels`.
+    fonts_of : as for `Labels`.
     """
     shown = Labels(list(rows["quantity"]), fonts_of)
     keys = list(facts["points"][0]["at"])
@@ -167,7 +167,7 @@ def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
         axis.set_axis_off()
     if len(groups) > 1:
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    rest = f"; the first {_PANELS} of {len(wanted)} quantities, the table has all" if len(wanted) > _PANELS else ""
+    rest = f"; the first {_PANELS} of {len(wanted)} quantities (see the table for all)" if len(wanted) > _PANELS else ""
     level = rows["level"].dropna().iloc[0]
     states = ", ".join(dict.fromkeys(good["status"]))
     title = shown.title(f"mean and central {100 * level:g} % interval ({states}){rest}")
@@ -176,7 +176,7 @@ def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
 
 
 def _others(table: pd.DataFrame, keys: Sequence[str]) -> pd.Series:
-    """The other keys of every row in words."""
+    """Return the other keys of every row as text."""
     words = pd.Series("", index=table.index, dtype=object)
     for i, key in enumerate(keys):
         words = words + (", " if i else "") + f"{key} " + table[key].map(_shown)
@@ -188,7 +188,7 @@ def _shown(value: object) -> str:
 
 
 def _moving(axis: Axes, rows: pd.DataFrame, keys: Sequence[str], groups: Sequence[str]) -> None:
-    values = list(dict.fromkeys(rows[keys[0]]))  # ticks are the data's own
+    values = list(dict.fromkeys(rows[keys[0]]))  # ticks are the values in the data
     places = {value: float(i) for i, value in enumerate(values)}
     words = _others(rows, keys[1:])
     for i, group in enumerate(groups):
@@ -203,13 +203,13 @@ def _moving(axis: Axes, rows: pd.DataFrame, keys: Sequence[str], groups: Sequenc
 
 
 def of_batch(parts: Any, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
-    """Ranked intervals of the commonest quantities, at most 150 tables each, and widths of all.
+    """Draw ranked intervals of the most frequent quantities (at most 150 tables each) and the distribution of widths.
 
     Parameters
     ----------
     parts : the table of a batch, in pieces.
     facts : of the scenario.
-    fonts_of : as of `Labels`.
+    fonts_of : as for `Labels`.
     """
     good = pd.concat([part.loc[part["mean"].notna(), list(BATCH)] for part in parts], ignore_index=True)
     kind = next((k for k in ("count", "share", "rate", "parameter") if (good["type"] == k).any()), "count")
@@ -225,7 +225,8 @@ def of_batch(parts: Any, facts: Mapping[str, Any], *, fonts_of: str = "machine")
         axis.set_axis_off()
     told = facts["tables"]
     words = (
-        f"{told['all']:,} tables, {told['refused']:,} refused; central {100 * facts['settings']['level']:g} % intervals"
+        f"{told['all']:,} tables, {told['refused']:,} rejected; central {100 * facts['settings']['level']:g} % "
+        "intervals"
     )
     figure.suptitle(labels.title(words), fontsize=8, color=RED if told["refused"] else BLACK)
     return figure
@@ -254,10 +255,10 @@ def _ranked(axis: Axes, rows: pd.DataFrame, name: str, kind: str) -> None:
 
 
 def _widths(axis: Axes, rows: pd.DataFrame, kind: str) -> None:
-    """How many intervals have which width."""
+    """Draw a histogram of interval widths."""
     width = (rows["upper"] - rows["lower"]).to_numpy()
     low, high = (float(width.min()), float(width.max())) if len(width) else (0.0, 1.0)
-    alike = high - low <= 1e-9 * max(abs(high), 1.0)  # narrower than bins can be
+    alike = high - low <= 1e-9 * max(abs(high), 1.0)  # narrower than the bins
     axis.hist(width, bins=1 if alike else 40, range=(0.9 * low, 1.1 * high + 1e-9) if alike else None, color=SKY)
     axis.xaxis.set_major_locator(MaxNLocator(5, integer=kind == "count"))
     axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
@@ -266,16 +267,16 @@ def _widths(axis: Axes, rows: pd.DataFrame, kind: str) -> None:
 
 
 def drawn(files: Files, *, fonts_of: str = "machine") -> Figure:
-    """The figure of a scenario: of its case, grid or batch.
+    """Return the figure of a scenario: a case, a grid or a batch.
 
     Parameters
     ----------
-    files : that were made of it.
-    fonts_of : ``machine``, whose fonts must draw its names, or ``reader``, where names stay texts.
+    files : files of its results.
+    fonts_of : ``machine`` if its fonts must draw the names, or ``reader`` if names remain text.
     """
     facts = making.facts_of(files)
     if facts["form"] == "batch":
-        from . import batch  # pyarrow, where there are many tables
+        from . import batch  # pyarrow is loaded only for many tables
 
         return of_batch(batch.read(files.csv, BATCH), facts, fonts_of=fonts_of)
     rows, _, facts = making.read(files)
@@ -284,12 +285,12 @@ def drawn(files: Files, *, fonts_of: str = "machine") -> Figure:
 
 
 def save(files: Files, png: str | Path, pdf: str | Path) -> None:
-    """The figure of a scenario in both formats, in fonts that have its names."""
+    """Save the figure of a scenario as PNG and PDF, in fonts that cover its names."""
     with style.applied(_texts(files)):
         style.save(drawn(files), png, pdf)
 
 
 def _texts(files: Files) -> set[str]:
-    """Names of quantities, as far as a figure shows some; characters are what matters."""
+    """Return names of quantities that a figure may show, to select fonts."""
     found = pd.read_csv(files.csv, usecols=["quantity"], dtype=str, keep_default_na=False, nrows=100_000)
     return set(found["quantity"])

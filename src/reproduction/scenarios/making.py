@@ -1,8 +1,8 @@
-"""Scenarios from settings to files: a shard of a grid's points or of a batch's tables, and all shards as one.
+"""Compute scenarios: from settings to files, for one shard of grid points or tables, or for all shards together.
 
-A single case is a grid of one point. Whatever the number of shards, the bytes are the same; whoever asks for one shard
-alone writes what the gathered files will be. Tables of places may be large: their rows get the columns of a scenario's
-table (`as_quantities`), and a table of more than `MOST` rows is in Parquet too (`saved`).
+A single case is a grid of one point. The files are identical for any number of shards. Tables of places may be large:
+their rows get the columns of a scenario's table (`as_quantities`), and a table of more than `MOST` rows is also written
+as Parquet (`saved`).
 """
 
 import json
@@ -33,7 +33,7 @@ _LISTED = ("", "_densities", "_comparison")
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a scenario, or of a shard of it; all begin alike.
+    """Files of a scenario, or of a shard of it, with a common prefix.
 
     Parameters
     ----------
@@ -44,27 +44,27 @@ class Files:
 
     @property
     def csv(self) -> Path:
-        """One row a quantity."""
+        """Return the CSV file: one row per quantity."""
         return self.start.with_name(self.start.name + ".csv")
 
     @property
     def facts(self) -> Path:
-        """What was assumed and found."""
+        """Return the file of facts: assumptions and results."""
         return self.start.with_name(self.start.name + ".json")
 
     @property
     def listed(self) -> list[Path]:
-        """The tables: rows, points of densities, comparison."""
+        """Return the tables: rows, points of densities, comparison."""
         return [self.start.with_name(f"{self.start.name}{part}.csv") for part in _LISTED]
 
     @property
     def all(self) -> list[Path]:
-        """Every file."""
+        """Return every file."""
         return [*self.listed, self.facts]
 
 
 def files(name: str, folder: str | Path = ".") -> Files:
-    """The files of a scenario below a working directory."""
+    """Return the files of a scenario below a working directory."""
     return Files(Path(folder, "results", "scenarios", name))
 
 
@@ -81,25 +81,25 @@ def part(
 
     Parameters
     ----------
-    scenario : checked.
-    into : what is written.
-    root_seed : of all streams; that of a point is named by the scenario and the point alone.
-    shard, of : 1-based number, and how many there are.
-    tell : gets lines of progress of a batch.
+    scenario : checked scenario.
+    into : output files.
+    root_seed : root seed of all streams; the stream of a point is named after the scenario and the point.
+    shard, of : 1-based number of the shard, and number of shards.
+    tell : function that receives progress messages of a batch.
 
     Returns
     -------
     list of Answer
-        One a point; none of a batch.
+        One per point; empty for a batch.
 
     Raises
     ------
     ValueError, FileNotFoundError
-        If a file or release cannot be read, or a point has no answer: the point is named.
+        If a file or release cannot be read, or a point cannot be analysed; the message names the point.
     """
     into.csv.parent.mkdir(parents=True, exist_ok=True)
     if scenario.form == "batch":
-        from . import batch  # pyarrow, where there are many tables
+        from . import batch  # pyarrow is loaded only for many tables
 
         _, densities, beside = into.listed
         counted = batch.write(scenario, into.csv, beside, root_seed=root_seed, shard=shard, of=of, tell=tell)
@@ -123,7 +123,7 @@ def part(
 
 
 def _parted(answer: Answer, into: Files, point: Point) -> Answer:
-    """An answer with what of its rows goes into CSV; its facts name the Parquet file that has all, if there is one."""
+    """Return an answer with the rows for CSV; its facts name the Parquet file of all rows, if there is one."""
     words = "".join(c if c.isalnum() else "_" for c in scenario_settings.words(point))
     name = f"{into.start.name}_{words}" if words else into.start.name
     rows, whole = saved(answer.rows, into.start.with_name(f"{name}.parquet"))
@@ -134,7 +134,7 @@ def _parted(answer: Answer, into: Files, point: Point) -> Answer:
 
 
 def answered(scenario: Scenario, point: Point, *, root_seed: int) -> Answer:
-    """The answer at one point."""
+    """Return the answer at one point."""
     settings, words = scenario.at(point), scenario_settings.words(point)
     columns = None
     if "file" in settings:
@@ -153,15 +153,17 @@ def answered(scenario: Scenario, point: Point, *, root_seed: int) -> Answer:
 
 
 def _at(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
-    """A table with the grid's keys before its columns."""
+    """Return a table with the grid's keys as first columns."""
     if not point:
         return frame
-    keys = {key: pd.Series([value] * len(frame), dtype=object) for key, value in point.items()}  # 1 stays 1 beside 0.5
+    keys = {
+        key: pd.Series([value] * len(frame), dtype=object) for key, value in point.items()
+    }  # keep 1 as an integer next to 0.5
     return pd.concat([pd.DataFrame(keys, index=frame.index), frame], axis=1)
 
 
 def head(scenario: Scenario) -> dict[str, Any]:
-    """What the facts of every shard begin with."""
+    """Return the facts that every shard begins with."""
     return {
         "scenario": scenario.name,
         "kind": scenario.kind.name,
@@ -179,7 +181,7 @@ def head(scenario: Scenario) -> dict[str, Any]:
 
 
 def together(parts: Sequence[Files], into: Files) -> None:
-    """All shards in their order as one: rows below one header, facts point by point or added up."""
+    """Combine all shards in order: rows below one header; facts listed by point, or added up."""
     for path, of in zip(into.listed, zip(*(p.listed for p in parts), strict=True), strict=True):
         _joined(of, path)
     found = [json.loads(p.facts.read_bytes()) for p in parts]
@@ -197,26 +199,26 @@ def together(parts: Sequence[Files], into: Files) -> None:
 
 
 def _moved(part: Files, into: Files, name: str) -> str:
-    """The Parquet file of a shard's point beside the whole scenario's files."""
+    """Move the Parquet file of a shard's point to the files of the whole scenario."""
     found = into.start.with_name(into.start.name + name.removeprefix(part.start.name))
     os.replace(part.start.with_name(name), found)
     return found.name
 
 
 def facts_of(files: Files) -> dict[str, Any]:
-    """The facts of a scenario."""
+    """Return the facts of a scenario."""
     found: dict[str, Any] = json.loads(files.facts.read_bytes())
     return found
 
 
 def large(files: Files) -> list[Path]:
-    """The Parquet files of tables that are too large for CSV alone."""
+    """Return the Parquet files of tables that are too large for CSV."""
     points = facts_of(files).get("points", ())
     return [files.start.with_name(point["all_rows"]) for point in points if "all_rows" in point]
 
 
 def read(files: Files) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
-    """Rows, comparison and facts of a scenario that is no batch; names are texts, whatever they look like."""
+    """Return rows, comparison and facts of a scenario that is not a batch; names are always strings."""
     facts = facts_of(files)
     numbers = {key for key in facts["points"][0]["at"] if all(_number(point["at"][key]) for point in facts["points"])}
     found = []
@@ -245,7 +247,7 @@ def _joined(parts: Iterable[Path], path: Path) -> None:
 
 
 def write_facts(facts: dict[str, Any], path: Path) -> None:
-    """JSON without anything that another run would change; numbers that are not finite become texts."""
+    """Write JSON that does not depend on the run; numbers that are not finite become strings."""
     text = json.dumps(_plain(facts), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     making = path.with_name(path.name + ".part")
     making.write_text(text, encoding="utf-8")
@@ -266,17 +268,17 @@ def _plain(value: Any) -> Any:
     return value
 
 
-MOST = 100_000  # rows of a table in CSV; larger ones are in Parquet too
-_CODE = "geocode"  # the column that such a table has
+MOST = 100_000  # maximum number of rows in CSV; larger tables are also written as Parquet
+_CODE = "geocode"  # column that such a table has
 
 
 def as_quantities(table: pd.DataFrame, level: Any) -> pd.DataFrame:
-    """A table of places with the columns of a scenario's table; any other as it is.
+    """Return a table of places with the columns of a scenario's table; any other table is returned unchanged.
 
     Parameters
     ----------
-    table : with ``geoid``, ``geocode``, ``level`` (of the geography) and ``quantity``, as texts.
-    level : of the intervals.
+    table : with ``geoid``, ``geocode``, ``level`` (of the geography) and ``quantity``, as strings.
+    level : probability of the intervals.
     """
     if _CODE not in table:
         return table
@@ -286,12 +288,12 @@ def as_quantities(table: pd.DataFrame, level: Any) -> pd.DataFrame:
 
 
 def saved(rows: pd.DataFrame, target: Path) -> tuple[pd.DataFrame, str]:
-    """The rows that go into CSV, and the name of the Parquet file that has all; empty where CSV has all.
+    """Return the rows for CSV, and the name of the Parquet file of all rows; empty if CSV has all rows.
 
     Parameters
     ----------
-    rows : of one point.
-    target : of the Parquet file; one that a former run left is removed.
+    rows : rows of one point.
+    target : Parquet file; a file of an earlier run is removed.
     """
     target.unlink(missing_ok=True)
     if len(rows) <= MOST:

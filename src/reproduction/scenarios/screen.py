@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from .making import Files
 from .summary import Summary, summarise
 
-SHOWN = 24  # rows; the file has all
-_WIDEST = 60  # letters of a column; longer ones push what follows
+SHOWN = 24  # maximum number of rows shown; the file has all rows
+_WIDEST = 60  # maximum width of a column; longer cells shift the next columns
 
 
 def text(files: Files) -> str:

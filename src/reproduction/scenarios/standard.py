@@ -1,4 +1,4 @@
-"""A posterior of the library as an answer: typed rows, densities, questions, how much of a rate's spread is noise."""
+"""Convert a posterior of the library to an answer: rows with types, densities, questions, noise part of rates."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -17,8 +17,8 @@ from dpmultinomial._results.quantities import Quantities
 from .case import COLUMNS, DENSITIES, Answer, Case
 
 FILE, BEHIND = ("counts", "shares"), ("rates", "parameters")
-_CURVES = 12  # quantities of a group up to which densities are given
-_POINTS, _LARGEST_PAIR = 201, 2000  # points of a density; records up to which pairs of counts are listed
+_CURVES = 12  # maximum number of quantities in a group with densities
+_POINTS, _LARGEST_PAIR = 201, 2000  # maximum points of a density; maximum records for which pairs of counts are listed
 _RATIOS = ("shares", "rates")
 
 
@@ -32,30 +32,32 @@ def answer(
     table: pd.DataFrame | None = None,
     accuracy: Accuracy = EXACT,
 ) -> Answer:
-    """Rows and facts of a posterior.
+    """Return rows and facts of a posterior.
 
     Parameters
     ----------
-    posterior : of the library.
-    case : with `level`, `questions` and perhaps `among`.
-    facts : of the kind; those of the posterior are added.
+    posterior : posterior of the library.
+    case : case with `level`, `questions` and optionally `among`.
+    facts : facts of the kind; facts of the posterior are added.
     released : name -> released number.
-    about : ``counts`` (the file), ``rates`` (what it is a sample of) or ``both``.
-    table : rows of the quantities with `COLUMNS`, where they were made at once; their laws are all alike. Columns more
+    about : ``counts`` (of the file), ``rates`` (of the population that it samples) or ``both``.
+    table : rows of the quantities with `COLUMNS`, if they were computed at once with the same method. Further columns
         are kept.
-    accuracy : of these laws.
+    accuracy : accuracy of these rows.
 
     Returns
     -------
     Answer
-        Rows: counts, shares, shares among, rates, rates among, parameters, questions, as far as they exist.
+        Rows: counts, shares, shares among, rates, rates among, parameters, and questions, if they exist.
     """
     settings = case.settings
     among = list(settings.get("among") or ())
     wanted = {"counts": FILE, "rates": BEHIND}.get(about, (*FILE, *BEHIND))
     groups = [group for group in posterior.groups if group in wanted]
     if not groups:
-        raise ValueError(f"about: {about} is not known of this release, which tells of {', '.join(posterior.groups)}")
+        raise ValueError(
+            f"about: {about} is not available for this release; available are {', '.join(posterior.groups)}"
+        )
     few = table is None or len(table) <= _CURVES
     laws = [law for group in groups for law in _laws(posterior, group, among)] if few else []
     if table is None:
@@ -76,7 +78,7 @@ def answer(
 
 
 def row(law: Marginal, level: float, released: float | None = None) -> tuple[object, ...]:
-    """One row of `COLUMNS`."""
+    """Return one row with `COLUMNS`."""
     ends, state = law.interval(level), law.accuracy
     shown = np.nan if released is None else released
     return law.name, law.type, shown, law.mean(), law.sd(), *ends, level, state.status, state.error
@@ -95,7 +97,7 @@ def _among(posterior: Posterior, group: str, among: Sequence[str]) -> Iterator[t
 
 
 def _accuracy(states: Sequence[Accuracy]) -> list[dict[str, Any]]:
-    """Every state once, with how many rows have it and why."""
+    """Return every accuracy status once, with the number of rows and the reason."""
     found: dict[tuple[str, str], int] = {}
     for state in states:
         found[state.status, state.reason] = found.get((state.status, state.reason), 0) + 1
@@ -103,20 +105,20 @@ def _accuracy(states: Sequence[Accuracy]) -> list[dict[str, Any]]:
 
 
 def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
-    """Quantity -> which part of a rate's posterior variance is noise: the rest is that the file is a sample.
+    """Return quantity -> proportion of a rate's posterior variance due to noise; the rest is sampling variation.
 
-    Var(rate | release) = Var(E[rate | counts] | release) + E[Var(rate | counts) | release]; the first term vanishes
-    where the counts are known.
+    Var(rate | release) = Var(E[rate | counts] | release) + E[Var(rate | counts) | release]; the first term is 0 if the
+    counts are known.
 
     Parameters
     ----------
-    posterior : with rates.
-    among : names among which rates are taken too.
+    posterior : posterior with rates.
+    among : names among which rates are also computed.
 
     Returns
     -------
     dict
-        Empty where the posterior is no mixture of Dirichlet laws.
+        Empty if the posterior is not a mixture of Dirichlet distributions.
     """
     law = posterior.source
     if isinstance(law, TiedCounts):
@@ -143,7 +145,7 @@ def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
 
 
 def _pair(law: TiedCounts | DirichletMixture, i: int, rest: Sequence[int]) -> tuple[np.ndarray, ...]:
-    """A count, the sum of some others, and the weight of every pair."""
+    """Return a count, the sum of some others, and the weight of every pair."""
     if isinstance(law, DirichletMixture):
         return law.counts.pair(i, rest)
     pair = law.together.pair_of([i], rest)
@@ -152,7 +154,7 @@ def _pair(law: TiedCounts | DirichletMixture, i: int, rest: Sequence[int]) -> tu
 
 
 def densities(laws: Sequence[Marginal]) -> pd.DataFrame:
-    """Points of the densities of rates and parameters, and probabilities of counts and shares; of few quantities."""
+    """Return densities of rates and parameters, and probabilities of counts and shares, if there are few quantities."""
     parts = []
     for kind in dict.fromkeys(law.type for law in laws):
         same = [law for law in laws if law.type == kind]
@@ -170,7 +172,7 @@ def _curve(law: Marginal) -> tuple[np.ndarray, np.ndarray]:
         return values[::step].astype(float), chances[::step]
     low, high = (float(end) for end in law.quantile([0.001, 0.999]))
     if isinstance(law, Draws):
-        if low == high:  # narrower than floating point
+        if low == high:  # narrower than floating-point resolution
             low, high = low - max(abs(low), 1.0) * 1e-9, high + max(abs(high), 1.0) * 1e-9
         heights, edges = np.histogram(law.draws, bins=60, range=(low, high))
         return (edges[1:] + edges[:-1]) / 2, heights / (law.draws.size * np.diff(edges))

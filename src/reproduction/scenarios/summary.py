@@ -10,10 +10,10 @@ from . import batch, making, sentences
 from .making import Files
 from .sentences import count, percent, real, shares
 
-MOST_SENTENCES = 6  # of a page; the table has a row for everything
-MOST_ROWS = 400  # of a page's table
+MOST_SENTENCES = 6  # sentences on a page; the table has a row for every quantity
+MOST_ROWS = 400  # rows in a page's table
 _GLANCE = 24  # rows of a table that are read one by one; in a longer table, answers to questions come first
-_PART = 20  # reasons for rejecting tables
+_PART = 20  # reasons shown for rejected tables
 
 
 @dataclass(frozen=True)

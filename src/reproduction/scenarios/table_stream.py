@@ -1,8 +1,8 @@
-"""Files of many public tables, CSV or Parquet: read as a stream, split by table, whatever the number of shards.
+"""Read files of many public tables, CSV or Parquet, as a stream split by table, for any number of shards.
 
-A row belongs to the table that its column `table` names, wherever it stands. An empty cell of a column of numbers is
-NaN, which may mean something (a withheld count); one with anything else that is no number is infinite, which never
-does. A row with too few or too many fields spoils its own table only.
+A row belongs to the table named in its column `table`, in any order. In a numeric column, an empty cell is NaN, which
+may be meaningful (a withheld count); any other text that is not a number is infinite, which is always a mistake. A row
+with too few or too many fields invalidates only its table.
 """
 
 import csv
@@ -21,21 +21,21 @@ from numpy.typing import NDArray
 from dpmultinomial._files import places
 
 TABLE = "table"
-_BLOCK = 1 << 24  # bytes of a CSV file, and rows of Parquet / 128, held at a time
+_BLOCK = 1 << 24  # bytes of a CSV file, and rows of Parquet / 128, in memory at a time
 _NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
-_LAW: Any = pc  # pyarrow makes its functions when it is imported: no checker sees them
+_LAW: Any = pc  # pyarrow defines its functions at import, so type checkers do not know them
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Some of the tables of a file, in the order in which the file first names them.
+    """Some tables of a file, in the order in which the file first names them.
 
     Parameters
     ----------
-    names : of the n tables.
+    names : names of the n tables.
     starts : int64 (n + 1,), table t has the rows starts[t]..starts[t + 1] - 1 of the columns.
-    columns : name -> float64 (rows,), NaN where a cell is empty, inf where it is no number; or texts (rows,).
-    reasons : one text a table, empty where its rows could be read.
+    columns : name -> float64 (rows,), NaN if a cell is empty, inf if it is not a number; or strings (rows,).
+    reasons : one string per table, empty if its rows could be read.
     """
 
     names: list[str]
@@ -44,7 +44,7 @@ class Tables:
     reasons: list[str]
 
     def pieces(self, size: int) -> Iterator["Tables"]:
-        """The same tables, `size` at a time."""
+        """Yield the same tables, `size` at a time."""
         for first in range(0, len(self.names), size):
             bounds = self.starts[first : first + size + 1]
             own = slice(bounds[0], bounds[-1])
@@ -54,19 +54,19 @@ class Tables:
 
 
 def of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) -> Tables:
-    """The tables of one shard: consecutive ones, shards differ by at most one table.
+    """Return the tables of one shard: consecutive tables; shards differ by at most one table.
 
     Parameters
     ----------
-    path : CSV (UTF-8, with a header), or Parquet by the ending ``.parquet``.
-    columns : name -> ``text`` or ``number``, beside `TABLE`.
+    path : CSV (UTF-8, with a header), or Parquet if the name ends in ``.parquet``.
+    columns : name -> ``text`` or ``number``, in addition to `TABLE`.
     shard : 1-based.
-    shards : how many there are.
+    shards : number of shards.
 
     Raises
     ------
     ValueError
-        If the file cannot be read, lacks a column or is no text in UTF-8.
+        If the file cannot be read, lacks a column or is not text in UTF-8.
     """
     try:
         return _of_shard(path, columns, shard, shards)
@@ -99,7 +99,7 @@ def _of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) -
 
 
 def _owner(names: pa.Array, places: Mapping[str, int]) -> NDArray[np.int64]:
-    """Place of every row's table among all tables."""
+    """Return the position of every row's table among all tables."""
     coded = names.dictionary_encode()
     known = np.array([places[name] for name in coded.dictionary.to_pylist()], dtype=np.int64)
     return known[coded.indices.to_numpy(zero_copy_only=False)]
@@ -109,12 +109,12 @@ def _joined(parts: Sequence[pa.Array], kind: str) -> NDArray[Any]:
     if kind == "number":
         return np.concatenate([np.empty(0), *(part.to_numpy(zero_copy_only=False) for part in parts)])
     whole = pa.chunked_array(parts, type=pa.string()).combine_chunks().dictionary_encode()
-    texts = np.array([*whole.dictionary.to_pylist(), ""], dtype=object)  # each text once in memory
+    texts = np.array([*whole.dictionary.to_pylist(), ""], dtype=object)  # store each distinct string once
     return texts[whole.indices.to_numpy(zero_copy_only=False)]
 
 
 def _chunks(path: Path, kinds: Mapping[str, str], bad: dict[str, str]) -> Iterator[dict[str, pa.Array]]:
-    """The wanted columns, a piece of the file at a time; tables of unreadable rows go to `bad` with the reason."""
+    """Yield the required columns in pieces; tables of unreadable rows are added to `bad` with the reason."""
     parquet = places.public(path).suffix.lower() == ".parquet"
     with _parquet(path, list(kinds)) if parquet else _csv(path, list(kinds), bad) as reader:
         for batch in reader:
@@ -136,7 +136,7 @@ def _csv(path: Path, names: list[str], bad: dict[str, str]) -> Any:
     def refuse(row: Any) -> str:
         fields = next(csv.reader([row.text]), [])
         name = fields[place] if place < len(fields) else ""
-        bad.setdefault(name, f"a row has {row.actual_columns} fields, the header {row.expected_columns}")
+        bad.setdefault(name, f"a row has {row.actual_columns} fields, but the header has {row.expected_columns}")
         return "skip"
 
     return pa.csv.open_csv(
@@ -156,7 +156,7 @@ def _text(values: pa.Array) -> pa.Array:
 
 
 def _numbers(values: pa.Array) -> pa.Array:
-    """float64, null where a cell is empty, inf where it is no number."""
+    """Return float64, null if a cell is empty, inf if it is not a number."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):

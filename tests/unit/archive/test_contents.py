@@ -180,7 +180,7 @@ def test_an_unpacked_archive_is_verified_and_may_have_been_built_in(unpacked):
     ("change", "why"),
     [
         (lambda f: (f / "Snakefile").write_text("rule all:"), "Snakefile is not the file that was archived"),
-        (lambda f: (f / f"figures/{SLUG}/figure_1.png").unlink(), "figure_1.png is lost"),
+        (lambda f: (f / f"figures/{SLUG}/figure_1.png").unlink(), "figure_1.png is missing"),
         (lambda f: (f / "results/more.csv").touch(), "results/more.csv was added"),
         (lambda f: (f / "conftest.pyc.py").touch(), "conftest.pyc.py was added"),
         (lambda f: (f / writing.SUMS).unlink(), "SHA256SUMS is missing"),
@@ -197,7 +197,7 @@ def test_what_was_changed_lost_or_added_is_named(unpacked, change, why):
 def test_a_result_changed_together_with_its_checksum_is_not_what_its_provenance_states(unpacked):
     (unpacked / f"results/{SLUG}/figure_1.csv").write_text("x\n1\n")
     sealed(unpacked)
-    with pytest.raises(verifying.Differs, match=r"figure_1\.csv is not what its provenance states"):
+    with pytest.raises(verifying.Differs, match=r"figure_1\.csv does not match its provenance"):
         verifying.verified(unpacked)
 
 

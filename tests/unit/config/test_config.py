@@ -67,20 +67,20 @@ def test_every_key_has_a_description_and_every_optional_key_a_default():
         ("run: [balmat2081]", ["run[0]", "'balmat2081'", "did you mean 'balmat2018'"]),
         ("balmat2018: {figure_1: {epsilon: -1}}", ["balmat2018.figure_1.epsilon", "-1", ">= 1e-06"]),
         ("balmat2018: {figure_1: {epsilon: 1e-3}}", ["1e-3", "YAML reads", "0.001"]),
-        ("balmat2018: {figure_1: {draws: many}}", ["balmat2018.figure_1.draws", "'many'", "whole number"]),
-        ("balmat2018: {six_categories: {counts: [1.5, 2]}}", ["six_categories.counts[0]", "1.5", "whole number"]),
+        ("balmat2018: {figure_1: {draws: many}}", ["balmat2018.figure_1.draws", "'many'", "an integer"]),
+        ("balmat2018: {six_categories: {counts: [1.5, 2]}}", ["six_categories.counts[0]", "1.5", "an integer"]),
         ("balmat2018: {table_1: {total: 648}}", ["table_1.total", "648", "<= 647"]),
         ("scenarios: {A b: {kind: noisy_counts, counts: [1, 2], epsilon: 1}}", ["'A b'", "lower-case"]),
         (
             "scenarios: {a: {kind: noisy_counts, rehearsal: {counts: [1, 2]}}}",
-            ["scenarios.a", "how the counts"],
+            ["scenarios.a", "the noise of the counts"],
         ),
-        ("scenarios: {a: {release: mine, epsilon: 1}}", ["scenarios.a.release", "'mine' is no release"]),
+        ("scenarios: {a: {release: mine, epsilon: 1}}", ["scenarios.a.release", "'mine' is neither a release"]),
         ("scenarios: {a: {epsilon: 1}}", ["scenarios.a.kind", "must be one of"]),
         ("scenarios: {a: {kind: noisy_counts, epsilon: 1}}", ["scenarios.a", "none of counts, file, rehearsal"]),
         (
             "scenarios: {a: {kind: noisy_counts, epsilon: 1, rehearsal: {counts: [1, 2]}, total: 4}}",
-            ["a.total", "sum of its counts, 3"],
+            ["a.total", "sum of its counts (3)"],
         ),
         ("scenarios: {a: {kind: noisy_counts, epsilon: 1, counts: [1, 2], names: [x]}}", ["a.names", "1 names for 2"]),
         (
@@ -91,12 +91,12 @@ def test_every_key_has_a_description_and_every_optional_key_a_default():
             "scenarios: {a: {kind: noisy_counts, epsilon: 1, rehearsal: {counts: [1, 2]}, among: ['1', c9]}}",
             ["a.among", "c9"],
         ),
-        ("balmat2018: {figure_1: {draws: 2.0}}", ["figure_1.draws", "2.0 is not a whole number"]),
+        ("balmat2018: {figure_1: {draws: 2.0}}", ["figure_1.draws", "2.0 is not an integer"]),
         ("balmat2018: {figure_1: {epsilon: .inf}}", ["figure_1.epsilon", "must be finite"]),
         ("balmat2018: {choosing_epsilon: {probabilities: [0.5, 0.6, 0.5]}}", ["adds up to 1.6, not to 1"]),
         (
             "scenarios: {a: {kind: noisy_counts, epsilon: 1, rehearsal: {counts: [1000000, 2]}}}",
-            ["the largest total is 1000000"],
+            ["the maximum total is 1000000"],
         ),
         (
             "balmat2018: {figure_1: {total: 50, settings: {a: [1, 2, 3]}}}",
@@ -118,7 +118,7 @@ def test_a_malformed_scenario_does_not_hide_the_mistakes_of_others():
         "a.foo: unknown",
         "scenarios.b: ",
         "c.kind: must",
-        "d: say how the counts",
+        "d: state the noise of the counts",
     ):
         assert part in message, message
 
@@ -132,7 +132,7 @@ def test_all_mistakes_come_at_once():
 def test_a_key_written_twice_is_refused(tmp_path):
     path = tmp_path / "twice.yaml"
     path.write_text("run: [balmat2018]\nroot_seed: 1\nroot_seed: 2\n")
-    with pytest.raises(config.ConfigError, match=r"root_seed: written twice \(lines 2 and 3\)"):
+    with pytest.raises(config.ConfigError, match=r"root_seed: duplicate key \(lines 2 and 3\)"):
         config.read(path)
 
 
@@ -153,12 +153,12 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("root_seed: 010\n", r"010: YAML reads this number as 8 \(line 1\); write 8 or quote it as text"),
+        ("root_seed: 010\n", r"010: YAML reads this number as 8 \(line 1\); write 8 or quote it as a string"),
         ("root_seed: 1:30\n", r"1:30: YAML reads this number as 90"),
         ("root_seed: 1_000\n", r"1_000: YAML reads this number as 1000"),
         ("root_seed: 0x1F\n", r"0x1F: YAML reads this number as 31"),
         ("a: {b: [1, 1:30.5]}\n", r"1:30.5: YAML reads this number as 90.5"),
-        ("__use_yte__: true\nroot_seed: ?1 + 1\n", r"__use_yte__: templates run code and are refused"),
+        ("__use_yte__: true\nroot_seed: ?1 + 1\n", r"__use_yte__: templates can run code and are rejected"),
     ],
 )
 def test_what_yaml_reads_otherwise_than_it_looks_is_refused(tmp_path, text, message):

@@ -75,5 +75,5 @@ def test_a_grid_is_judged_at_its_dearest_point():
 
 
 def test_what_is_refused_says_how_to_go_on():
-    with pytest.raises(config.ConfigError, match=r"the limit is 24: make it smaller, or raise limits\.hours"):
+    with pytest.raises(config.ConfigError, match=r"the limit is 24: reduce it, or raise limits\.hours"):
         check(raim2021={"geweke": {"sweeps": 10**12}})

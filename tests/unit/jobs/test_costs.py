@@ -73,7 +73,7 @@ def test_seconds_of_one_rule(run):
 def test_without_a_run_it_says_so(tmp_path):
     done = subprocess.run([sys.executable, "-m", "reproduction.jobs.costs", str(tmp_path)], capture_output=True)
     assert done.returncode == 1
-    assert b"no run has ended here" in done.stderr
+    assert b"no run has finished in this folder" in done.stderr
 
 
 def test_snakemake_writes_what_its_jobs_used_by_their_end(tmp_path, monkeypatch):

@@ -146,12 +146,12 @@ def test_a_killed_loaded_process_takes_its_jobs_along_and_each_is_a_failed_job(l
     os.kill(loaded.pid, signal.SIGKILL)
     code, _, error = ended(process)
     assert code == 1
-    assert "is gone, and the job with it" in error
+    assert "has ended, and so has the job" in error
     assert gone(child)
     loaded.process.wait()
     code, out, error = ended(job(loaded, script("print('on its own')")))  # the next starts a process, and says so
     assert (code, out) == (0, "on its own\n")
-    assert "starts one of its own" in error
+    assert "starts a new Python process" in error
 
 
 def test_where_snakemake_dies_the_loaded_process_and_its_jobs_die(loaded):

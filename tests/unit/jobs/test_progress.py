@@ -68,8 +68,8 @@ def test_lines_come_at_most_every_ten_seconds_and_not_at_the_end():
         lines.emit(record("job_finished", job_id=job))
         lines.emit(record("progress", done=job + 1, total=4))
     first, third = stream.getvalue().splitlines()  # the second came after five seconds, the fourth is the end
-    assert first.startswith("60 s so far, about 3 min to go: ")
-    assert third.startswith("3 min so far, about ")
+    assert first.startswith("elapsed 60 s, about 3 min left (done ")
+    assert third.startswith("elapsed 3 min, about ")
 
 
 def test_lines_survive_records_of_other_kinds():

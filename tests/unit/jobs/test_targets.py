@@ -20,15 +20,15 @@ def refusal(*asked):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("balmat2081", "'balmat2081' is no target, did you mean 'balmat2018'?"),
-        ("alle", "'alle' is no target"),
-        ("figures/balmat2018/figur_1.png", "is no target, did you mean 'figures/balmat2018/figure_1.png'?"),
+        ("balmat2081", "'balmat2081' is not a target, did you mean 'balmat2018'?"),
+        ("alle", "'alle' is not a target"),
+        ("figures/balmat2018/figur_1.png", "is not a target, did you mean 'figures/balmat2018/figure_1.png'?"),
         (
             "scenario_servey",
-            "is no target; scenarios are survey, others with --configfile, did you mean 'scenario_survey'?",
+            "is not a target; scenarios are survey; add others with --configfile, did you mean 'scenario_survey'?",
         ),
-        ("plan_zzz", "'plan_zzz' is no target; plans are none, others with --configfile"),
-        ("release_conty", "releases are county, others with --configfile, did you mean 'release_county'?"),
+        ("plan_zzz", "'plan_zzz' is not a target; plans are none; add others with --configfile"),
+        ("release_conty", "releases are county; add others with --configfile, did you mean 'release_county'?"),
     ],
 )
 def test_a_misspelt_target_is_told_with_the_nearest(asked, said):
@@ -57,5 +57,5 @@ def test_a_target_after_configfile_is_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "plain").write_text("{}")
     assert overlays.taken_apart(["--configfile", "plain", "mine.yaml"]).overlays
-    with pytest.raises(ConfigError, match=r"scenario_x: is no configuration file; .* write it before --configfile"):
+    with pytest.raises(ConfigError, match=r"scenario_x: is not a configuration file; .* write it before --configfile"):
         overlays.taken_apart(["--configfile", "mine.yaml", "scenario_x"])

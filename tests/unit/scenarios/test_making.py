@@ -151,12 +151,15 @@ def test_a_scenario_survives_the_way_to_its_job():
     [
         ({"kind": "noisy_count"}, "mine.kind: must be one of "),
         ({}, "mine.kind: must be one of "),
-        ({"kind": "noisy_counts"}, "mine: has none of counts, file, rehearsal; give exactly one of them"),
-        ({"release": "nowhere"}, "mine.release: 'nowhere' is no release"),
-        ({**GRID, "epsilon": [1.0, 1.0]}, "mine.epsilon: a grid's list must have values, each once"),
+        ({"kind": "noisy_counts"}, "mine: has none of counts, file, rehearsal; set exactly one of them"),
+        ({"release": "nowhere"}, "mine.release: 'nowhere' is neither a release"),
+        (
+            {**GRID, "epsilon": [1.0, 1.0]},
+            "mine.epsilon: a list that defines a grid must have at least one value and no duplicates",
+        ),
         ({**GRID, "epsilon": [1.0, -1.0]}, "mine.epsilon: -1.0 is not allowed"),
         ({**GRID, "epsilon": [i + 1.0 for i in range(101)]}, "mine: has 202 points; a grid has at most 200"),
-        ({"kind": "noisy_counts", "file": "nowhere.csv", "epsilon": 1.0}, "mine.file: 'nowhere.csv' is no file"),
+        ({"kind": "noisy_counts", "file": "nowhere.csv", "epsilon": 1.0}, "mine.file: 'nowhere.csv' is not a file"),
     ],
 )
 def test_mistakes_of_the_machinery(written, said):
@@ -178,7 +181,7 @@ def test_a_scenario_of_a_release_states_no_noise_before_it_is_made_and_after(tmp
     room.make("county", asked, root=tmp_path)
     assert "mine" in checks.checked(settings, {})["scenarios"]
     settings["scenarios"]["mine"]["epsilon"] = 1.0
-    with pytest.raises(ValueError, match=r"scenarios\.mine\.epsilon: leave it out"):
+    with pytest.raises(ValueError, match=r"scenarios\.mine\.epsilon: omit it"):
         checks.checked(settings, {})
 
 

@@ -1,4 +1,4 @@
-"""Additive counts -> the true counts and their total."""
+"""Posterior of the true counts and their total from an additive release of counts."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ from . import rules
 
 
 def answer(case: Case) -> Answer:
-    """The answer to one case; other priors of the total stand in the comparison."""
+    """Return the answer to one case, with other priors of the total for comparison."""
     settings = case.settings
     release, facts = _release(case)
     made = release.mechanism
@@ -66,7 +66,7 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Every count and the total of many releases; equal releases are answered once."""
+    """Return the posterior of every count and of the total for many releases; identical releases are analysed once."""
     spent, reasons = one_a_table(tables, "epsilon", settings.get("epsilon"))
     if "algorithm" in tables.columns:
         how, odd = one_a_table(tables, "algorithm")
@@ -98,9 +98,9 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 
 
 def _reason(counts: np.ndarray, names: np.ndarray) -> str:
-    """Why these are no released counts."""
+    """Return why the values cannot be counts of a release."""
     if not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))):
-        return "value must be whole numbers >= 0"
+        return "value must be integers >= 0"
     if counts.sum() > rules.LARGEST:
         return f"value must add up to at most {rules.LARGEST}"
-    return f"name {rules.TOTAL} is the sum of the others; leave it out" if rules.TOTAL in names else ""
+    return f"name {rules.TOTAL} is reserved for the sum of the others; omit its row" if rules.TOTAL in names else ""

@@ -16,7 +16,7 @@ _PAIRS_ONLY = {"algorithm": "1-summed", "ties": "ieee"}
 
 
 def stated(settings: Mapping[str, Any], columns: Columns) -> tuple[list[str], list[float]]:
-    """Names and counts as written: released, or made up."""
+    """Return names and counts as written: released or synthetic."""
     if columns is not None:
         return list(columns["name"]), [float(text) if text else float("nan") for text in columns["value"]]
     found = settings.get("released", (settings.get("rehearsal") or {}).get("counts", ()))
@@ -26,13 +26,13 @@ def stated(settings: Mapping[str, Any], columns: Columns) -> tuple[list[str], li
 
 
 def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
-    """(key, message) of every broken rule; arguments as of every kind's rules."""
+    """Return (key, message) of every mistake; arguments as for the rules of every kind."""
     if isinstance(settings["prior"], str) and settings["prior"] not in PRIORS:
-        yield ".prior", f"{settings['prior']!r} is no prior; it is {' or '.join(PRIORS)}, or a number"
+        yield ".prior", f"{settings['prior']!r} is not a prior; use {' or '.join(PRIORS)}, or a number"
     if "release" in settings:
         return
     if "epsilon" not in settings and not (batch and columns is not None and "epsilon" in columns):
-        yield ".epsilon", "is missing; it is that of the noise in the total and in every count"
+        yield ".epsilon", "is missing: epsilon of the noise in the total and in every count"
     if batch:
         return
     names, counts = stated(settings, columns)
@@ -40,27 +40,27 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     if len(names) != len(counts):
         yield ".names", f"{len(names)} names for {len(counts)} counts"
     elif len(set(names)) != len(names):
-        yield ".names" if columns is None else ".file", "names something twice"
+        yield ".names" if columns is None else ".file", "names must not contain duplicates"
     if TOTAL in names:
-        yield place, f"{TOTAL!r} is the sum of the others; leave it out"
+        yield place, f"{TOTAL!r} is reserved for the sum of the others; omit it"
     if any(not 0 <= value == round(value) for value in counts if value == value) or any(v != v for v in counts):
-        yield place, "must hold whole numbers >= 0"
+        yield place, "must contain integers >= 0"
     elif sum(counts) > LARGEST:
-        yield place, f"adds up to {sum(counts):.0f}, beyond {LARGEST}"
+        yield place, f"must add up to at most {LARGEST}, got {sum(counts):.0f}"
     for key, value in _PAIRS_ONLY.items():
         if settings[key] != value or (key == "ties" and settings["algorithm"] != "3"):
             continue
         if len(counts) != 2:
-            yield f".{key}", f"{value!r} has a tractable posterior for two counts only, not {len(counts)}"
+            yield f".{key}", f"{value!r} has a tractable posterior only for two counts, got {len(counts)}"
         if settings["prior"] != "flat":
             yield ".prior", f"must be flat with {key} {value!r}"
     yield from question_rules.mistakes(settings.get("questions") or {}, [*names, TOTAL])
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """CPU seconds and MB: each count's law has as many points as its noise."""
+    """Return CPU seconds and MB: the distribution of each count has as many points as the noise."""
     if "epsilon" not in settings:
-        return 60.0, 200.0  # the record of its release states what decides
+        return 60.0, 200.0  # the settings that determine the cost are in the record of the release
     size = len(stated(settings, None)[1]) if "file" not in settings else 100
     points = settings.get("support") or max(50.0, 50 / settings["epsilon"])
     return size * (0.1 + 2 * (points / 5000) ** 1.5), size * points * 2.5e-3

@@ -1,4 +1,6 @@
-"""Noisy statistics of a censored sample -> mean and variance of the law, and how many records lie outside."""
+"""Posterior of the mean and variance, and of the numbers of censored records, from noisy statistics of a censored
+sample.
+"""
 
 from typing import Any
 
@@ -21,7 +23,7 @@ _TYPES = {"mu": "parameter", "sigma2": "parameter"}
 
 
 def answer(case: Case) -> Answer:
-    """The answer to one case; a weaker prior and the analysis that ignores the noise stand in the comparison."""
+    """Return the answer to one case, with a weaker prior and an analysis that ignores the noise for comparison."""
     release, facts = _release(case)
     made = release.mechanism
     default = Prior.from_limits(made.lower, made.upper)
@@ -74,7 +76,7 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
 
 
 def _rehearsed(case: Case, lower: float, upper: float) -> tuple[Release, dict[str, Any]]:
-    """Made-up records, released with a quarter of epsilon a statistic."""
+    """Return a release of synthetic records, with a quarter of epsilon for each statistic."""
     made_up, epsilon = case.settings[REHEARSAL], case.settings["epsilon"]
     mechanism, n = CensoredStatistics(lower=lower, upper=upper), int(made_up["records"])
     records = made_up["mu"] + made_up["sigma2"] ** 0.5 * case.rng.standard_normal(n)

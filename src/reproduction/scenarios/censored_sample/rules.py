@@ -12,7 +12,7 @@ _NAMES = ("mu", "sigma2", "below", "above")
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
-    """(key, message) of every broken rule; arguments as of every kind's rules."""
+    """Return (key, message) of every mistake; arguments as for the rules of every kind."""
     for label, question in (settings.get("questions") or {}).items():
         group = question.get("about", "counts")
         names = {"parameters": _NAMES[:2], "counts": _NAMES[2:]}.get(group, ())
@@ -21,26 +21,29 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
         return
     for key in ("lower", "upper"):
         if key not in settings:
-            yield f".{key}", "is missing, a public limit"
+            yield f".{key}", "is missing: a public limit is required"
     if "lower" in settings and "upper" in settings and not settings["lower"] < settings["upper"]:
-        yield ".lower", f"{settings['lower']} is not below upper, {settings['upper']}"
+        yield ".lower", f"must be below upper, got lower = {settings['lower']} and upper = {settings['upper']}"
     if "rehearsal" in settings:
         if "epsilon" not in settings:
-            yield ".epsilon", "is missing; a rehearsal needs it"
+            yield ".epsilon", "is missing: a rehearsal requires it"
         for key in ("records", "sensitivity", "scales"):
             if key in settings:
-                yield f".{key}", "a rehearsal derives it" if key != "records" else "stands under rehearsal"
+                yield (
+                    f".{key}",
+                    "a rehearsal derives it; omit it" if key != "records" else "is set under rehearsal; omit it",
+                )
         return
     if "records" not in settings:
-        yield ".records", "is missing: the public number of records; the statistics cannot tell it"
+        yield ".records", "is missing: the public number of records cannot be inferred from the statistics"
     if ("epsilon" in settings) == ("scales" in settings):
-        yield "", "give epsilon (one scale, sensitivity/epsilon, for all four) or scales (one a statistic)"
+        yield "", "set epsilon (one scale, sensitivity/epsilon, for all four statistics) or scales (one per statistic)"
     if "sensitivity" in settings and "scales" in settings:
-        yield ".sensitivity", "has no meaning beside scales; leave it out"
+        yield ".sensitivity", "must not be combined with scales; omit it"
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """CPU seconds and MB: chains under two priors."""
+    """Return CPU seconds and MB for Markov chains under two priors."""
     return 5.0, 50.0 + 1e-4 * (settings.get("rehearsal") or {}).get("records", 0)
 
 

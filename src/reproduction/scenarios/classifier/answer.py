@@ -1,8 +1,8 @@
-"""A released model -> the probabilities of the population; made-up records -> what a release would be worth.
+"""Posterior of the probabilities in a released model, or the expected quality of a release from synthetic records.
 
-Questions are about the probabilities of one released table, or of several, which are independent. Two of one table have
-an exact answer wherever its law is exact: P(a > b) is that the share a/(a + b) is above 1/2. All else is answered from
-draws, with its Monte Carlo error.
+Questions are about the probabilities of one released table, or of several, which are independent. A comparison of two
+probabilities of one table is exact if its posterior is exact: P(a > b) is the probability that the share a/(a + b) is
+above 1/2. All other answers are computed from draws, with a Monte Carlo error.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,14 +27,16 @@ from . import histogram
 from .histogram import Mechanism
 
 _NORMAL = (
-    f"its table has more than {histogram.LARGEST_EXACT:,} records, estimated ones: its cells are taken as normal one "
-    "by one, and nothing is known of them together; ask about tables with fewer records, or without parents"
+    f"its table has more than {histogram.LARGEST_EXACT:,} records or an estimated number: each cell is treated "
+    "as normal and the joint distribution is unknown; ask about tables with fewer records, or without parents"
 )
-_ESTIMATED = Accuracy("approximate", float("nan"), "noise is normalised away, or totals below parents are estimated")
+_ESTIMATED = Accuracy(
+    "approximate", float("nan"), "noise is removed by normalising, or totals below parents are estimated"
+)
 
 
 def answer(case: Case) -> Answer:
-    """The answer to one case."""
+    """Return the answer to one case."""
     if REHEARSAL in case.settings:
         return _rehearsed(case)
     from . import model
@@ -88,15 +90,15 @@ def answers(
     level: float,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """One row or more a question, as of `Posterior.ask`.
+    """Return one or more rows per question, as `Posterior.ask`.
 
     Parameters
     ----------
-    table : of `model.table`.
+    table : as returned by `model.table`.
     questions : name -> question, as `Posterior.ask` takes it; names are the quantities of the table.
-    mechanism, prior : as of `model.table`.
-    level : of the intervals.
-    rng : for draws.
+    mechanism, prior : as for `model.table`.
+    level : probability of the intervals.
+    rng : Generator for draws.
 
     Returns
     -------
@@ -105,7 +107,7 @@ def answers(
     Raises
     ------
     ValueError, KeyError
-        If a question has no meaning for a model, or names no probability of it; the question is named.
+        If a question is not meaningful for a model or has an unknown name; the message names the question.
     """
     tables = [_Table(rows, mechanism, prior) for _, rows in table.groupby(["node", "given"], sort=False)]
     owner = {name: i for i, one in enumerate(tables) for name in one.names}
@@ -122,7 +124,7 @@ def answers(
                 continue
             for name, one in ((name, tables[owner[name]]) for name in used):
                 if one.law is None:
-                    only = "is the only one of its table: its probability is 1"
+                    only = "is the only probability of its table, so it is 1"
                     raise ValueError(f"{name}: {_NORMAL if len(one.names) > 1 else only}")
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise type(error)(f"{label}: {error.args[0]}") from None
@@ -131,7 +133,7 @@ def answers(
 
 
 class _Table:
-    """One released table of a model, and what is known of its probabilities."""
+    """One released table of a model, and the posterior of its probabilities."""
 
     def __init__(self, rows: pd.DataFrame, mechanism: Mechanism, prior: float) -> None:
         self.names, self.rows = tuple(rows["quantity"]), rows
@@ -143,18 +145,20 @@ class _Table:
         self.state = EXACT if (rows["status"] == "exact").all() else _ESTIMATED
 
     def marginal(self, place: int) -> Continuous:
-        """The law of one probability."""
+        """Return the posterior of one probability."""
         assert self.law is not None
         return Continuous(self.law.beta(place), name=self.names[place], type="rate", accuracy=self.state)
 
     def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draws of all its probabilities together."""
+        """Draw all its probabilities jointly."""
         assert self.law is not None
         return self.law.sample(size, rng=rng)
 
 
 def _together(tables: Sequence[_Table]) -> Posterior:
-    """The probabilities of some tables, those of an approximate one first: its state is that of the answer."""
+    """Return joint draws of the probabilities of some tables, approximate tables first, since they determine the
+    status.
+    """
     ordered = sorted(tables, key=lambda one: one.state is EXACT)
     places = [(one, i) for one in ordered for i in range(len(one.names))]
 
@@ -166,21 +170,21 @@ def _together(tables: Sequence[_Table]) -> Posterior:
 
 
 def _judge(question: Mapping[str, Any], tables: int) -> None:
-    """ValueError where a question has no meaning for a model."""
+    """Raise ValueError if a question is not meaningful for a model."""
     if question.get("about", "rates") != "rates":
-        raise ValueError(f"about: a model tells of rates alone, not of {question['about']}; leave about out")
+        raise ValueError(f"about: a model supports only rates, got {question['about']}; omit about")
     if "rank" in question and question["rank"].get("of") == "all":
-        raise ValueError("rank: probabilities of different tables do not compete; name those of one, of: [..]")
+        raise ValueError("rank: probabilities of different tables cannot be ranked; name those of one table, of: [..]")
     kind = next((kind for kind in ("sum", "share", "rank") if kind in question), "")
     if kind and tables > 1:
         raise ValueError(
-            f"{kind}: its names are of {tables} tables, given different categories or of different columns: no "
-            "probability adds up over them; a difference, a ratio or a probability may compare them"
+            f"{kind}: its names are from {tables} tables (different conditions or columns), over which "
+            "probabilities do not add up; use a difference, a ratio or a probability to compare them"
         )
 
 
 def _exact(question: Mapping[str, Any], table: _Table, names: Names, level: float) -> tuple[object, ...] | None:
-    """Mean, sd, lower, upper, level, status, error where the law of a share answers; None where draws must."""
+    """Return mean, sd, lower, upper, level, status and error if the distribution of a share suffices, or None."""
     if table.law is None:
         return None
     state, place = table.state, {name: i for i, name in enumerate(table.names)}
@@ -209,7 +213,7 @@ def _exact(question: Mapping[str, Any], table: _Table, names: Names, level: floa
 
 
 def _names(question: Any, names: Names) -> Iterator[str]:
-    """The probabilities that a question names."""
+    """Return the probabilities that a question names."""
     if not isinstance(question, Mapping):
         raise TypeError(f"a question must be a mapping such as {{difference: [a, b]}}, got {question!r}")
     listed = list(names.places)

@@ -1,4 +1,4 @@
-"""Shares given a released distribution: exact where the total is public, approximate where it is estimated."""
+"""Posterior of shares given a released distribution: exact if the total is public, approximate if it is estimated."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from dpmultinomial._mechanisms.laplace import DiscreteLaplace
 from dpmultinomial._posteriors.counts import noisy_counts
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
 
-LARGEST_EXACT = 2000  # records of one conditional histogram; beyond, its posterior is taken as normal
+LARGEST_EXACT = 2000  # records of a conditional histogram, above which its posterior is approximated as normal
 LARGEST_TOTAL = 1_000_000
 
 Array = NDArray[np.float64]
@@ -22,16 +22,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Mechanism:
-    """How a histogram f was released.
+    """Mechanism that released a histogram f.
 
     Parameters
     ----------
-    law : ``"dirichlet"``: y ~ Dirichlet(r f + alpha); ``"discrete_laplace"`` or ``"discrete_gaussian"``: f plus whole
-        noise of `scale`, lifted to `floor` and normalised.
-    words : the same, for a reader.
-    r, alpha : of the Dirichlet, > 0.
-    scale : of discrete noise, > 0.
-    floor : least noisy count, > 0.
+    law : ``"dirichlet"``: y ~ Dirichlet(r f + alpha); ``"discrete_laplace"`` or ``"discrete_gaussian"``: f plus integer
+        noise of `scale`, raised to at least `floor` and normalised.
+    words : description of the mechanism.
+    r, alpha : parameters of the Dirichlet, > 0.
+    scale : scale of discrete noise, > 0.
+    floor : lower bound of noisy counts, > 0.
     """
 
     law: str
@@ -42,10 +42,10 @@ class Mechanism:
     floor: float = np.nan
 
     def log_weights(self, released: Array, total: int) -> Array:
-        """log of how likely the release makes each count 0..total, float64 (cells, total + 1), up to a constant a cell.
+        """Return the log-likelihood of each count 0..total, float64 (cells, total + 1), up to a constant per cell.
 
-        Given the total the Dirichlet's normaliser is constant, so its density is a product over cells. Discrete noise
-        before normalising is taken to add up to the total.
+        Given the total the Dirichlet's normaliser is constant, so its density is a product over cells. The noisy counts
+        before normalising are assumed to add up to the total.
         """
         s = np.arange(total + 1)
         if self.law == "dirichlet":
@@ -62,7 +62,7 @@ class Mechanism:
         return np.stack(rows)
 
     def share(self, released: Array, total: float) -> tuple[Array, Array]:
-        """Estimate and standard deviation of the shares, by moments."""
+        """Return moment estimates and standard deviations of the shares."""
         if self.law == "dirichlet":
             whole = self.r * total + len(released) * self.alpha
             sd = np.sqrt(released * (1 - released) / (whole + 1)) * whole / (self.r * total)
@@ -72,14 +72,14 @@ class Mechanism:
 
 
 def posterior(released: ArrayLike, *, total: int, mechanism: Mechanism, prior: float = 1.0) -> DirichletMixture:
-    """Law of the probabilities given one released histogram of `total` records.
+    """Return the posterior of the probabilities given one released histogram of `total` records.
 
     Parameters
     ----------
     released : (cells,) above 0.
     total : public number of records.
-    mechanism : how it was released.
-    prior : of the Dirichlet(prior, .., prior) law of the probabilities.
+    mechanism : mechanism of the release.
+    prior : concentration of the Dirichlet(prior, .., prior) prior.
 
     Raises
     ------
@@ -109,10 +109,10 @@ def summary(
     prior: float,
     level: float,
 ) -> pd.DataFrame:
-    """One row a cell (`accuracy.SUMMARY`).
+    """Return one row per cell (`accuracy.SUMMARY`).
 
-    `public` says whether `total` is the true number of records or an estimate. A histogram with an estimated total is
-    conditioned on it, and beyond `LARGEST_EXACT` its posterior is taken as normal; its status says so.
+    `public` is True if `total` is the true number of records, False if it is an estimate. The posterior is conditional
+    on an estimated total, and above `LARGEST_EXACT` records it is a normal approximation, as its status shows.
     """
     if len(released) == 1:
         return summary_frame(names, mean=[1.0], sd=[0.0], lower=[1.0], upper=[1.0], level=level, status=EXACT)
@@ -122,8 +122,10 @@ def summary(
         exact = public and mechanism.law == "dirichlet"
         return frame if exact else frame.assign(status="approximate")
     mean, sd = mechanism.share(released / released.sum(), total)
-    sd = np.hypot(sd, np.sqrt(np.clip(mean * (1 - mean), 0.0, None) / total))  # records are a sample themselves
+    sd = np.hypot(
+        sd, np.sqrt(np.clip(mean * (1 - mean), 0.0, None) / total)
+    )  # the records themselves are a random sample
     half = ndtri((1 + level) / 2) * sd
     mean, low, high = (np.clip(v, 0.0, 1.0) for v in (mean, mean - half, mean + half))
-    status = Accuracy("approximate", np.nan, "normal law about an estimate by moments, total estimated")
+    status = Accuracy("approximate", np.nan, "normal approximation from moment estimates, total estimated")
     return summary_frame(names, mean=mean, sd=sd, lower=low, upper=high, level=level, status=status)

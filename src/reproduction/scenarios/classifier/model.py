@@ -1,4 +1,4 @@
-"""A released naive Bayes model or Bayesian network: what it says of the population, cell by cell."""
+"""Population probabilities implied by a released naive Bayes model or Bayesian network, cell by cell."""
 
 import json
 from itertools import groupby
@@ -14,16 +14,16 @@ from . import histogram
 from .histogram import Mechanism
 
 MODELS = ("naive_bayes", "bayesian_network")
-NOT_HERE = "a release of {0!r} is no model; these are releases of naive_bayes and bayesian_network"
+NOT_HERE = "a release of {0!r} is not a model; use a release of naive_bayes or bayesian_network"
 
 
 def mechanism(release: Published) -> Mechanism:
-    """How the model was released, from its record.
+    """Return the mechanism of the model, from the record of its release.
 
     Raises
     ------
     FileFault
-        If the release is no model, or its record does not state its law.
+        If the release is not a model, or its record does not state its mechanism.
     """
     record = release.record
     if record["mechanism"] not in MODELS:
@@ -37,17 +37,17 @@ def mechanism(release: Published) -> Mechanism:
         return Mechanism(law="dirichlet", r=r, alpha=alpha, words=words)
     named = {"discrete Laplace": "discrete_laplace", "discrete Gaussian": "discrete_gaussian"}
     if law not in named:
-        raise FileFault(f"{release.folder}: the record must state its law, got {law!r}")
+        raise FileFault(f"{release.folder}: the record must state a known noise distribution, got {law!r}")
     scale, floor = release.number("scale"), release.number("floor")
-    words = f"{law} noise of scale {scale:.5g}, lifted to {floor:.5g} and normalised; {shared}"
+    words = f"{law} noise of scale {scale:.5g}, raised to at least {floor:.5g} and normalised; {shared}"
     return Mechanism(law=named[law], scale=scale, floor=floor, words=words)
 
 
 def table(release: Published, *, prior: float, level: float) -> pd.DataFrame:
-    """One row a probability of the model: its posterior, the released value, and what was assumed.
+    """Return one row per probability of the model: posterior, released value, and assumptions.
 
-    A node without parents has the public number of records; below parents that number is an estimate: the records times
-    the estimated probability of the configuration. The status says which.
+    The number of records is public for a node without parents. For a node with parents, it is estimated by the number
+    of records times the estimated probability of the parents' configuration, as the status shows.
     """
     how = mechanism(release)
     records, parents = release.number("records"), dict(release.record["network"])  # type: ignore[call-overload]
@@ -80,7 +80,7 @@ def table(release: Published, *, prior: float, level: float) -> pd.DataFrame:
 
 
 def _rows(release: Published) -> dict[str, list[tuple[dict[str, str], list[tuple[str, float]]]]]:
-    """node -> its histograms: (parents' categories, [(category, released probability)])."""
+    """Return node -> its histograms: (parents' categories, [(category, released probability)])."""
     table = release.table
     columns = (table.texts("node"), table.texts("given"), table.texts("category"))
     lines = zip(*columns, table.numbers("probability"), strict=True)
@@ -91,10 +91,10 @@ def _rows(release: Published) -> dict[str, list[tuple[dict[str, str], list[tuple
 
 
 def _probability(given: dict[str, str], estimates: Any, parents: dict[str, list[str]]) -> float:
-    """Estimated probability of a configuration: one of the parents' own histograms, the parents taken as a chain.
+    """Return the estimated probability of a configuration, from the parents' histograms, with the parents as a chain.
 
-    Of two parents one of which is the other's parent, the pair is exact under the model; others are taken as
-    independent given what they share.
+    It is exact under the model for two parents if one is a parent of the other; other parents are assumed to be
+    independent given their common parents.
     """
     found = 1.0
     for node, category in given.items():
@@ -108,7 +108,7 @@ def _probability(given: dict[str, str], estimates: Any, parents: dict[str, list[
 
 
 def _order(parents: dict[str, list[str]]) -> list[str]:
-    """Nodes, parents before children."""
+    """Return nodes, parents before children."""
     done: list[str] = []
     while len(done) < len(parents):
         done += [n for n, above in parents.items() if n not in done and set(above) <= set(done)]

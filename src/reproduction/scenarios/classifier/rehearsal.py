@@ -1,4 +1,4 @@
-"""Made-up data with noise that anyone can repeat: what a release would be worth, never a release."""
+"""Expected quality of a release, computed from synthetic data with reproducible noise; never a release."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from dpmultinomial._files import csv_table
 from dpmultinomial._models import bayesian_network, calibrated_noise, coded_table, naive_bayes
 from dpmultinomial._models.coded_table import CodedTable
 
-TEST_SHARE, SPLIT = 0.3, 1  # the one 70-30 split
+TEST_SHARE, SPLIT = 0.3, 1  # the seed of the single 70-30 split
 Codes = NDArray[np.int32]
 MEASURES = {
     "cross_entropy": "test cross-entropy",
@@ -25,7 +25,7 @@ MEASURES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """What is compared: budgets of the whole model at a Rényi order, releases at each, floor under noisy counts."""
+    """Comparison design: budgets of the whole model at a Rényi order, releases at each, floor of noisy counts."""
 
     order: float
     epsilons: Sequence[float]
@@ -37,23 +37,25 @@ class Design:
 
 
 def read(csv: str, *, target: str, numeric: Sequence[str]) -> CodedTable:
-    """The made-up records; a missing number is a category of its own."""
+    """Return the synthetic records; a missing number is a separate category."""
     found = csv_table.read(csv)
     frame = pd.DataFrame({column: found.texts(column) for column in found.columns}, dtype=str)
     return coded_table.encode(frame, name=Path(csv).stem, target=target, numeric=numeric, missing="category")
 
 
 def split(data: CodedTable, *, bins: int, public_levels: bool = False) -> tuple[Codes, Codes, tuple[int, ...]]:
-    """Categories of a training and a test part, binned, and the sizes of the columns; the target is the last."""
+    """Return binned categories of a training and a test part, and the number of categories per column; the target is
+    last.
+    """
     train, test = train_test_split(np.arange(len(data.codes)), test_size=TEST_SHARE, random_state=SPLIT)
     learnt = coded_table.learn(data, train, public_levels=public_levels, bins=bins)
     return learnt.apply(data.codes[train]), learnt.apply(data.codes[test], to="test"), learnt.sizes
 
 
 def scores(data: CodedTable, design: Design, *, level: float, rng: np.random.Generator) -> pd.DataFrame:
-    """One row a measure, method and budget: mean over releases, their sd, and the t interval of the mean.
+    """Return one row per measure, method and budget: mean over releases, sd, and t interval of the mean.
 
-    Test scores of naive Bayes, and of a network if one is given, on one 70-30 split.
+    Scores are for naive Bayes, and for a network if one is given, on one 70-30 split.
     """
     train, test, sizes = split(data, bins=design.bins)
     labels, truth = np.ascontiguousarray(train[:, -1]), test[:, -1]

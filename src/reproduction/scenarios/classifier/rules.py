@@ -1,4 +1,4 @@
-"""What a scenario of a private model must obey beyond its schema, and its assumptions in sentences.
+"""Rules of a private-model scenario that its schema cannot express, and its assumptions as sentences.
 
 Plain Python: this module runs before any kernel exists.
 """
@@ -14,21 +14,24 @@ from ...config import question_rules
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
-    """(key, message) of every broken rule; arguments as of every kind's rules."""
+    """Return (key, message) of every mistake; arguments as for the rules of every kind."""
     asked = settings.get("questions") or {}
     yield from question_rules.mistakes(asked, [])
     for label, question in asked.items():
         if question.get("about", "rates") != "rates":
-            yield f".questions.{label}.about", "a model tells of rates alone: its records are in no table; leave it out"
+            yield (
+                f".questions.{label}.about",
+                "a model supports only rates, because its records are not in a table; omit it",
+            )
     if asked and "rehearsal" in settings:
-        yield ".questions", "a rehearsal has scores of methods, no law of a probability to ask; leave them out"
+        yield ".questions", "a rehearsal has scores of methods, but no posterior of a probability; omit questions"
     if "rehearsal" in settings:
         for key, text in _rehearsal(settings["rehearsal"]):
             yield f".rehearsal{key}", text
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """CPU seconds and MB: every release of a rehearsal scores its test records."""
+    """Return CPU seconds and MB: every release of a rehearsal scores the test records."""
     rehearsal = settings.get("rehearsal") or {}
     path = Path(str(rehearsal.get("csv", "")))
     size = path.stat().st_size if isfile(path) else 0
@@ -39,7 +42,7 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
 def _rehearsal(rehearsal: dict[str, Any]) -> Iterator[tuple[str, str]]:
     path = Path(rehearsal["csv"])
     if places.is_confidential(path):
-        yield ".csv", f"{str(path)!r} is confidential; a rehearsal is of made-up data"
+        yield ".csv", f"{str(path)!r} is confidential; a rehearsal requires synthetic data"
         return
     if not isfile(path):
         yield ".csv", f"no file {str(path)!r} (looked in {Path.cwd()})"
@@ -48,7 +51,7 @@ def _rehearsal(rehearsal: dict[str, Any]) -> Iterator[tuple[str, str]]:
         from dpmultinomial._files import csv_table  # needs a compiled kernel
 
         found = csv_table.read(path)
-    except ImportError:  # not compiled yet: the table's own job reads the file
+    except ImportError:  # not compiled yet: the job reads the file
         return
     except (ValueError, OSError) as error:
         yield ".csv", str(error)
@@ -56,7 +59,7 @@ def _rehearsal(rehearsal: dict[str, Any]) -> Iterator[tuple[str, str]]:
     columns = list(found.columns)
     cells = [list(row) for row in zip(*(found.texts(column) for column in columns), strict=True)]
     if len(cells) < 10:
-        yield ".csv", f"has {len(cells)} records; at least 10 are needed for training and test"
+        yield ".csv", f"has {len(cells)} records; at least 10 are required for training and test"
     yield from _columns(rehearsal, columns, cells)
     yield from _network(rehearsal.get("network", {}), columns)
 
@@ -69,7 +72,7 @@ def _columns(scenario: dict[str, Any], columns: list[str], cells: list[list[str]
     else:
         found = {row[columns.index(target)] for row in cells if len(row) == len(columns)}
         if len(found) < 2:
-            yield ".target", f"{target!r} has one class ({', '.join(found) or 'no record'}); at least two are needed"
+            yield ".target", f"{target!r} has one class ({', '.join(found) or 'no record'}); at least two are required"
     for name in scenario.get("numeric", ()):
         if name not in columns:
             yield ".numeric", f"no column {name!r}; the columns are {known}"
@@ -81,7 +84,7 @@ def _columns(scenario: dict[str, Any], columns: list[str], cells: list[list[str]
 
 def _numbers(name: str, values: list[str]) -> Iterator[tuple[str, str]]:
     if not any(value.strip() for value in values):
-        yield ".numeric", f"{name!r} is all missing"
+        yield ".numeric", f"{name!r} has no values"
         return
     for number, value in enumerate(values, start=2):
         try:
@@ -91,7 +94,8 @@ def _numbers(name: str, values: list[str]) -> Iterator[tuple[str, str]]:
         if not good:
             yield (
                 ".numeric",
-                f"{name!r} holds {value!r} in line {number}, no number; leave it out of numeric or mend it",
+                f"{name!r} has {value!r} in line {number}, which is not a number; remove it from numeric or "
+                "correct the value",
             )
             return
 
@@ -102,7 +106,7 @@ def _network(network: Mapping[str, list[str]], columns: list[str]) -> Iterator[t
             yield f".network.{node}", f"unknown node; the columns are {', '.join(columns)}"
         for parent in parents:
             if parent not in network:
-                yield f".network.{node}", f"parent {parent!r} is no node of the network"
+                yield f".network.{node}", f"parent {parent!r} is not a node of the network"
     left = {node: {p for p in parents if p in network} for node, parents in network.items()}
     while roots := [node for node, parents in left.items() if not parents]:
         left = {node: parents - set(roots) for node, parents in left.items() if node not in roots}

@@ -1,4 +1,4 @@
-"""Counts without a total: all of them in one call, what a prior decided beside, and many tables with one prior."""
+"""Counts without a total: all of them in one call, a comparison with a flat prior, and many tables with one prior."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -22,17 +22,17 @@ from ..case import COLUMNS, COMPARISON, FOR_COMPARISON, compared
 from ..table_stream import Tables, of_shard
 from . import rules
 
-FLAT = "every count as likely as any other beforehand (flat prior)"
-_EMPTY, _UNREAD = "value is empty", "value is no number"
+FLAT = "flat prior on the counts"
+_EMPTY, _UNREAD = "value is empty", "value is not a number"
 
 
 def rows(source: PublishedCounts, level: float) -> pd.DataFrame:
-    """One row a count, with the columns of a scenario's table.
+    """Return one row per count, with the columns of a scenario's table.
 
     Parameters
     ----------
-    source : of a posterior of counts without a total.
-    level : of the intervals.
+    source : posterior of counts without a total.
+    level : probability of the intervals.
     """
     found = source.numbers(level)
     numbers = {"mean": found.mean, "sd": found.sd, "lower": found.lower, "upper": found.upper}
@@ -41,12 +41,12 @@ def rows(source: PublishedCounts, level: float) -> pd.DataFrame:
 
 
 def decided(posterior: Posterior, level: float) -> pd.DataFrame:
-    """What a flat prior says of the counts that the prior decided: rows that stand beside, for comparison.
+    """Return rows for comparison: results under a flat prior for the counts that depend strongly on the prior.
 
     Parameters
     ----------
-    posterior : of counts, with or without a total.
-    level : of the intervals.
+    posterior : posterior of counts, with or without a total.
+    level : probability of the intervals.
     """
     beside: Any = posterior.facts.get("flat_beside") or {}
     if not beside.get("apart"):
@@ -58,12 +58,12 @@ def decided(posterior: Posterior, level: float) -> pd.DataFrame:
 
 
 def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
-    """Counts of many tables, each by itself; a prior that is fitted is fitted to the whole file.
+    """Return the counts of many tables, each analysed separately; a fitted prior is fitted to the whole file.
 
     Parameters
     ----------
-    tables : some of the file; what is wrong in one row is said in its place.
-    settings : of the batch.
+    tables : some tables of the file; mistakes are reported in the rows concerned.
+    settings : settings of the batch.
     """
     cells, groups = _cells(tables, settings)
     priors = _priors(json_text.encoded(dict(settings)), tuple(tables.columns))
@@ -88,7 +88,7 @@ def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
 
 @lru_cache(maxsize=4)
 def _priors(settings: str, columns: tuple[str, ...]) -> dict[str, CountPrior]:
-    """The prior of every group, from the whole file, whatever part of it is answered."""
+    """Return the prior of every group from the whole file, whichever part of it is analysed."""
     wanted: dict[str, Any] = json_text.decoded(settings)
     texts = {"group": "text"} if "group" in columns else {}
     numbers = {name: "number" for name in columns if name in ("value", *rules.SCALES)}
@@ -99,7 +99,7 @@ def _priors(settings: str, columns: tuple[str, ...]) -> dict[str, CountPrior]:
 
 
 def _cells(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells, NDArray[Any]]:
-    """The counts of some tables, and the group of each."""
+    """Return the counts of some tables, and the group of each."""
     values = tables.columns["value"]
     unread = np.isinf(values)
     values = np.where(unread, np.nan, values)

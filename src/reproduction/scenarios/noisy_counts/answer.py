@@ -1,6 +1,6 @@
-"""Noisy counts -> the counts and shares of the file, and the rates that the file is taken to be a sample of.
+"""Posterior of counts and shares of a file, and of the rates of the population that it samples, from noisy counts.
 
-The posterior of a tree of counts has one row per node, with least squares alongside and the levels in words.
+The posterior of a tree of counts has one row per node, with least-squares estimates and the names of levels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,21 +30,21 @@ from .many import many as many
 
 
 def answer(case: Case) -> Answer:
-    """The answer to one case.
+    """Return the answer to one case.
 
     Parameters
     ----------
-    case : with the keys of settings.yaml, or about a release.
+    case : case with the keys of settings.yaml, or of a release.
 
     Raises
     ------
     ValueError
-        If a file breaks a rule, or the release has probability 0 under what is stated of it.
+        If a file breaks a rule, or the release has probability 0 under the stated assumptions.
     """
     settings = case.settings
     release, facts = _release(case)
     if release.total is None and "among" in settings:
-        raise ValueError("among: shares among some counts need the total of all")
+        raise ValueError("among: shares among some counts require the total of all counts")
     found = posterior(release, prior=settings.get("prior"), rng=case.rng)
     facts |= {"total": release.total if isinstance(release.total, int) else found.facts.get("total")}
     facts |= {"noise": dict(release.mechanism.words()), "counts": len(release)}
@@ -60,18 +60,18 @@ def answer(case: Case) -> Answer:
 
 
 def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
-    """Counts of a tree: one row a node, least squares beside them and beside sums and differences."""
+    """Return the counts of a tree, one row per node, with least squares, also for sums and differences."""
     law, settings = found.source, case.settings
     assert isinstance(law, TreeLaw)
     if settings["about"] == "rates" or "among" in settings:
-        raise ValueError("a tree says what its counts are: about: counts, without among; a share is a question")
+        raise ValueError("a tree supports only counts: set about: counts and omit among; use a question for a share")
     table, told = tree_rows(law, settings["level"]), {**facts, **tree_facts(law)}
     made = standard.answer(found, case, facts=told, released={}, about="counts", table=table, accuracy=law.accuracy)
     return replace(made, rows=beside_questions(made.rows, settings.get("questions") or {}, law))
 
 
 def _release(case: Case) -> tuple[Release, dict[str, Any]]:
-    """What is known, and where it is from."""
+    """Return the release to analyse, and its origin."""
     settings, columns = case.settings, case.columns
     if case.release:
         found = read(case.release)
@@ -99,7 +99,7 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
 
 
 def noise_of(settings: Mapping[str, Any], columns: rules.Columns, *, whole: bool) -> NoiseLaw:
-    """The law of the noise, from the settings and the file's columns."""
+    """Return the noise distribution from the settings and the columns of the file."""
     words = rules.noise(settings, columns, whole)
     for key in rules.stated_scales(columns):
         assert columns is not None
@@ -107,7 +107,7 @@ def noise_of(settings: Mapping[str, Any], columns: rules.Columns, *, whole: bool
         free = unmeasured if rules.is_tree(columns) else [False] * len(unmeasured)
         if missing := [i + 1 for i, text in enumerate(columns[key]) if not text and not free[i]]:
             raise ValueError(f"{settings['file']}, column {key!r}: is empty in row {missing[0]}")
-        some = next((text for text in columns[key] if text), "1")  # of a node without a measurement it is not read
+        some = next((text for text in columns[key] if text), "1")  # not read for a node without a measurement
         words[key] = np.array([float(text or some) for text in columns[key]])
     if "file" in words:
         path = words.pop("file")
@@ -119,7 +119,7 @@ def noise_of(settings: Mapping[str, Any], columns: rules.Columns, *, whole: bool
 
 
 def spent_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What the noise cost, as far as it is stated."""
+    """Return the privacy cost of the noise, if it is known."""
     stated = settings.get("noise", settings)
     keys = ("epsilon", "rho", "sensitivity", "relation")
     found = {key: stated[key] for key in keys if isinstance(stated, Mapping) and key in stated}
@@ -131,32 +131,32 @@ def _mapping(noise: Any) -> dict[str, Any]:
 
 
 def _groups(settings: Mapping[str, Any], names: list[str], columns: rules.Columns) -> list[str] | None:
-    """Group of every count, for priors that are fitted."""
+    """Return the group of every count, for fitted priors."""
     if columns is not None and "group" in columns:
         return list(columns["group"])
     if "groups" not in settings:
         return None
     of = {name: group for group, members in settings["groups"].items() for name in members}
     if missing := [name for name in names if name not in of]:
-        raise ValueError(f"groups: {missing[0]!r} is in none of them")
+        raise ValueError(f"groups: {missing[0]!r} must be in one of the groups")
     return [of[name] for name in names]
 
 
-_WIDEST = 200  # nodes of a question whose least squares are given
+_WIDEST = 200  # maximum number of nodes in a question with least-squares estimates
 
 
 def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
-    """One row a node, with the columns of a scenario's table and `BESIDE`.
+    """Return one row per node, with the columns of a scenario's table and `BESIDE`.
 
     Parameters
     ----------
-    law : of all counts.
-    level : of the intervals.
+    law : joint posterior of all counts.
+    level : probability of the intervals.
 
     Returns
     -------
     DataFrame
-        `released` is empty where a node has no measurement or several.
+        `released` is empty if a node has no measurement or several.
     """
     tree, measured = law.tree, law.measurements
     released = np.full(len(tree), np.nan)
@@ -175,11 +175,11 @@ def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
 
 
 def tree_facts(law: TreeLaw) -> dict[str, Any]:
-    """What the table is of: levels with their nodes and measurements, and the prior.
+    """Return facts about the table: levels with their nodes and measurements, and the prior.
 
     Parameters
     ----------
-    law : of all counts.
+    law : joint posterior of all counts.
     """
     tree = law.tree
     nodes = np.bincount(tree.depth, minlength=len(tree.levels)).tolist()
@@ -199,13 +199,13 @@ def tree_facts(law: TreeLaw) -> dict[str, Any]:
 
 
 def beside_questions(table: pd.DataFrame, questions: Mapping[str, Any], law: TreeLaw) -> pd.DataFrame:
-    """The same table with least squares of sums and differences of counts.
+    """Return the table with least squares for sums and differences of counts.
 
     Parameters
     ----------
-    table : of a scenario, with the columns `BESIDE`.
-    questions : name -> what is asked.
-    law : of all counts.
+    table : table of a scenario, with the columns `BESIDE`.
+    questions : name -> question.
+    law : joint posterior of all counts.
 
     Returns
     -------
@@ -223,11 +223,11 @@ def beside_questions(table: pd.DataFrame, questions: Mapping[str, Any], law: Tre
 
 
 def combined(least: LeastSquares, weights: Mapping[str, float]) -> tuple[float, float]:
-    """Estimate and standard deviation of a weighted sum of counts; NaN where one is not determined.
+    """Return estimate and standard deviation of a weighted sum of counts; NaN if a count is not determined.
 
     Parameters
     ----------
-    least : of the tree.
+    least : least-squares estimates of the tree.
     weights : name of a node -> its weight.
     """
     at = {least.tree.position(name): weight for name, weight in weights.items()}
@@ -236,7 +236,7 @@ def combined(least: LeastSquares, weights: Mapping[str, float]) -> tuple[float, 
 
 
 def _weights(asked: Mapping[str, Any]) -> dict[str, float] | None:
-    """Weights of the counts of a sum or a difference."""
+    """Return the weights of the counts in a sum or a difference."""
     if asked.get("about", "counts") != "counts" or not {"sum", "difference"} & set(asked):
         return None
     parts = [(1.0, asked["sum"])] if "sum" in asked else list(zip((1.0, -1.0), asked["difference"], strict=True))

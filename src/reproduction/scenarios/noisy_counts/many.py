@@ -1,4 +1,4 @@
-"""Many tables of noisy counts at once."""
+"""Many tables of noisy counts, analysed at once."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -20,16 +20,16 @@ from . import alone, rules
 
 _FEWEST = 2
 _ABOUT = {"counts": ("count", "share"), "rates": ("rate",), "both": ("count", "share", "rate")}
-_FAST = ("laplace", "discrete_laplace")  # on whole numbers their laws have the same shape
+_FAST = ("laplace", "discrete_laplace")  # both distributions have the same shape on the integers
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Tables with a total and (discrete) Laplace noise, and counts without one, at once; all else one by one.
+    """Analyse tables with a total and (discrete) Laplace noise, and counts without a total, at once; others one by one.
 
     Parameters
     ----------
-    tables : with the columns of settings.yaml.
-    settings : of the batch.
+    tables : tables with the columns of settings.yaml.
+    settings : settings of the batch.
     stream_of : name of a table -> its Generator.
     """
     if not tables.names:
@@ -93,7 +93,7 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
 
 
 def _scales(tables: Tables, settings: Mapping[str, Any]) -> tuple[np.ndarray, list[str]]:
-    """Scale of every row, and why a table has none."""
+    """Return the scale of every row, and the reason if a table has none."""
     size, none = len(tables.columns["value"]), [""] * len(tables.names)
     if "scale" in tables.columns:
         return tables.columns["scale"], none
@@ -120,7 +120,7 @@ def _single(
         words |= {"epsilon": float(columns["epsilon"][0]), "sensitivity": settings.get("sensitivity", 2.0)}
     total = settings.get("total", columns["total"][0] if "total" in columns else None)
     if total is not None and (total != total or total != int(total) or total < 0):
-        raise ValueError(f"total must be a whole number >= 0, got {total}")
+        raise ValueError(f"total must be an integer >= 0, got {total}")
     limits = settings.get("bounds")
     release = Release(
         values,

@@ -18,15 +18,18 @@ Columns = Mapping[str, Sequence[str]] | None
 SCALES = ("scale", "sd", "sigma", "variance")
 LAWS = ("laplace", "discrete_laplace", "gaussian", "discrete_gaussian", "exact", "table")
 LARGEST_TOTAL = 1_000_000
-MANY = 16  # counts from which the size of an exact total does not matter
-_NOISE = "say how the counts were made noisy: noise: {law: .., scale: ..}, or epsilon"
+MANY = 16  # number of counts from which an exact total may be arbitrarily large
+_NOISE = "state the noise of the counts: noise: {law: .., scale: ..}, or epsilon"
 _PRIORS = ("flat", "jeffreys", "1/(1+n)", "fitted")
-_WITHOUT = "without one a prior is flat, 1/(1+n), fitted, or a law of the counts such as {law: geometric, mean: 10}"
+_WITHOUT = (
+    "without a total, a prior is flat, 1/(1+n), fitted, or a distribution of the counts such as {law: geometric, "
+    "mean: 10}"
+)
 _WHOLE = ("discrete_laplace", "discrete_gaussian")
 
 
 def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
-    """Names of the counts: as written, else "1", "2", ..; none where a release has them."""
+    """Return names of the counts: as written, or "1", "2", ..; empty if a release defines them."""
     if columns is not None:
         return list(columns["name"])
     found = settings.get("counts", (settings.get("rehearsal") or {}).get("counts", ()))
@@ -36,7 +39,7 @@ def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
 
 
 def values(settings: Mapping[str, Any], columns: Columns) -> list[float | None]:
-    """The stated counts, None where one was withheld."""
+    """Return the stated counts, with None for a withheld count."""
     if columns is not None:
         return [float(text) if text else None for text in columns["value"]]
     found = settings.get("counts", (settings.get("rehearsal") or {}).get("counts", ()))
@@ -44,17 +47,17 @@ def values(settings: Mapping[str, Any], columns: Columns) -> list[float | None]:
 
 
 def stated_scales(columns: Columns) -> list[str]:
-    """Columns of a file that state the noise by row."""
+    """Return the columns of a file that state the noise by row."""
     return [c for c in SCALES if columns is not None and c in columns]
 
 
 def noise(settings: Mapping[str, Any], columns: Columns, whole: bool) -> dict[str, Any]:
-    """The law of the noise in words, a scale that is a column not yet in it.
+    """Return the noise distribution as settings, without a scale that is a column.
 
     Parameters
     ----------
-    settings, columns : of the scenario.
-    whole : whether all counts are whole numbers, which decides what ``epsilon`` alone means.
+    settings, columns : settings of the scenario and columns of its file.
+    whole : whether all counts are integers, which determines the meaning of ``epsilon`` without ``noise``.
     """
     stated = settings.get("noise")
     if stated is None:
@@ -65,29 +68,29 @@ def noise(settings: Mapping[str, Any], columns: Columns, whole: bool) -> dict[st
 
 
 def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
-    """(key, message) of every broken rule.
+    """Return (key, message) of every mistake.
 
     Parameters
     ----------
-    settings : of one point, with defaults.
-    columns : of its file as texts; empty ones of a batch, whose tables are judged one by one.
-    batch : whether it is one.
+    settings : settings of one point, with defaults.
+    columns : columns of its file as strings; empty columns for a batch, whose tables are checked one by one.
+    batch : whether it is a batch.
     """
     if "release" in settings:
-        return  # its record states all that is judged here
+        return  # the record of the release contains everything that is checked below
     by_row = stated_scales(columns)
     if len(by_row) > 1:
-        yield ".file", f"has the columns {' and '.join(by_row)}; one of them states the noise"
-    if "release" in settings:  # its record states the noise
+        yield ".file", f"has the columns {' and '.join(by_row)}; keep the one that states the noise"
+    if "release" in settings:  # the record of the release states the noise
         return
     yield from _noise(settings, columns, by_row)
     known = [key for key in ("total", "rehearsal") if key in settings]
     if settings.get("about") == "rates" and not known and "total" not in (columns or ()):
-        yield ".about", "rates are those of a multinomial with a public total; state total, or leave about: rates out"
+        yield ".about", "rates require a multinomial with a public total; set total, or omit about: rates"
     if "parent" in (columns or ()) and batch:
-        yield ".file", "has the columns table and parent: a batch has no trees; one scenario a tree"
+        yield ".file", "has the columns table and parent, but a batch cannot contain trees; use one scenario per tree"
     elif "level" in (columns or ()) and "parent" not in (columns or ()):
-        yield ".file", "has a column level, the levels of a tree, and no column parent"
+        yield ".file", "has a column level, for the levels of a tree, but no column parent"
     if batch:
         return
     if columns is not None and is_tree(columns):
@@ -97,17 +100,17 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     found, listed = names(settings, columns), values(settings, columns)
     if isinstance(settings.get("counts", (settings.get("rehearsal") or {}).get("counts")), Mapping):
         if "names" in settings:
-            yield ".names", "leave them out, the counts have names"
+            yield ".names", "omit them, because the counts have names"
     elif len(found) != len(listed):
         yield ".names", f"{len(found)} names for {len(listed)} counts"
     if twice := sorted({name for name in found if found.count(name) > 1} if len(found) < 2000 else _twice(found)):
-        yield ".names" if columns is None else ".file", f"{twice[0]!r} stands there twice"
+        yield ".names" if columns is None else ".file", f"duplicate name {twice[0]!r}"
     yield from _numbers(settings, columns, listed)
     if unknown := [name for name in settings.get("among") or () if name not in set(found)]:
         shown = ", ".join(found[:20]) + (", .." if len(found) > 20 else "")
-        yield ".among", f"{', '.join(map(repr, unknown))}: no such count; there are {shown}"
+        yield ".among", f"{', '.join(map(repr, unknown))}: unknown count; counts are {shown}"
     if settings.get("among") and settings.get("total") is None and "rehearsal" not in settings:
-        yield ".among", "shares among some counts need the total of all, a public number"
+        yield ".among", "shares among some counts require the total of all counts, a public number"
     yield from _prior(settings, len(listed))
     yield from question_rules.mistakes(settings.get("questions") or {}, found)
 
@@ -121,22 +124,22 @@ def _noise(settings: Mapping[str, Any], columns: Columns, by_row: Sequence[str])
     given = [key for key in ("noise", "epsilon") if key in settings]
     column = columns is not None and "epsilon" in columns
     if column and ("noise" in settings or by_row):
-        yield ".file", "has a column epsilon, and the noise is stated otherwise too; leave one of them out"
+        yield ".file", "is stated, but the file has a column epsilon; keep one of them"
     elif len(given) == 2:
-        yield ".noise", "give noise or epsilon, not both"
+        yield ".noise", "set noise or epsilon, not both"
     elif not given and not by_row and not column:
         yield "", _NOISE
     if "sensitivity" in settings and "epsilon" not in given and not column:
-        yield ".sensitivity", "has a meaning only beside epsilon; write it inside noise"
+        yield ".sensitivity", "is allowed only with epsilon; otherwise write it inside noise"
     stated = settings.get("noise")
     if isinstance(stated, str) and stated not in LAWS:
-        yield ".noise", f"{stated!r} is no law; laws are {', '.join(LAWS)}"
+        yield ".noise", f"{stated!r} is not a noise distribution; distributions are {', '.join(LAWS)}"
     elif isinstance(stated, str) and stated != "exact" and not by_row:
-        yield ".noise", f"{stated!r} alone does not say how large the noise is: noise: {{law: {stated}, .. }}"
+        yield ".noise", f"{stated!r} requires a scale of the noise: noise: {{law: {stated}, .. }}"
     if by_row and "epsilon" in given:
-        yield ".epsilon", f"the column {by_row[0]} of the file states the noise; leave one of them out"
+        yield ".epsilon", f"the column {by_row[0]} of the file also states the noise; keep one of them"
     if isinstance(stated, dict) and (twice := [key for key in by_row if key in stated]):
-        yield ".noise", f"states {twice[0]}, and so does the column {twice[0]} of the file; leave one of them out"
+        yield ".noise", f"states {twice[0]}, and so does the column {twice[0]} of the file; keep one of them"
     elif isinstance(stated, dict):
         yield from _law(".noise", stated, by_row)
     if isinstance(settings.get("total"), dict):
@@ -145,10 +148,10 @@ def _noise(settings: Mapping[str, Any], columns: Columns, by_row: Sequence[str])
 
 
 def _law(place: str, stated: Mapping[str, Any], by_row: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """What is wrong with a law in words."""
+    """Return the mistake in a noise distribution."""
     try:
         from dpmultinomial._mechanisms.law_words import law_of
-    except ImportError:  # kernels are not compiled yet: the job says it
+    except ImportError:  # kernels are not compiled yet: the job reports it
         return
     words = {key: value for key, value in stated.items() if key != "file"} | dict.fromkeys(by_row, 1.0)
     try:
@@ -168,17 +171,17 @@ def _numbers(
     whole = all(value is None or value == round(value) for value in listed)
     law = settings["noise"] if isinstance(settings.get("noise"), str) else (settings.get("noise") or {}).get("law")
     if law in _WHOLE and not whole:
-        yield place, f"has a fraction, which {law} noise never gives; its continuous sibling is {law[9:]}"
+        yield place, f"has a fraction, which is impossible under {law} noise; the continuous counterpart is {law[9:]}"
     if "rehearsal" in settings:
         made_up = sum(value for value in listed if value is not None)
         if total is not None:
-            yield ".total", f"{total}: a rehearsal has the sum of its counts, {made_up}; leave it out"
+            yield ".total", f"{total}: the total of a rehearsal is the sum of its counts ({made_up}); omit it"
         elif made_up > LARGEST_TOTAL and len(listed) < MANY:
-            yield ".rehearsal.counts", f"add up to {made_up}; the largest total is {LARGEST_TOTAL}"
+            yield ".rehearsal.counts", f"add up to {made_up}; the maximum total is {LARGEST_TOTAL}"
     elif isinstance(total, int) and total > LARGEST_TOTAL and 1 < len(listed) < MANY:
         yield (
             ".total",
-            f"{total} is beyond {LARGEST_TOTAL}, up to which fewer than {MANY} counts with an exact total are answered",
+            f"{total} exceeds {LARGEST_TOTAL}, the maximum exact total of fewer than {MANY} counts",
         )
 
 
@@ -187,16 +190,16 @@ def _prior(settings: Mapping[str, Any], size: int) -> Iterator[tuple[str, str]]:
     known = settings.get("total") is not None or "rehearsal" in settings
     split = isinstance(prior, Mapping) and prior.get("law") == "multinomial"
     if isinstance(prior, str) and prior not in _PRIORS:
-        yield ".prior", f"{prior!r} is none of {', '.join(_PRIORS)}; else a number, or {{law: .., ..}}"
+        yield ".prior", f"{prior!r} must be one of {', '.join(_PRIORS)}, a number, or {{law: .., ..}}"
     elif not known and (split or prior == "jeffreys" or isinstance(prior, (int, float, list))):
-        yield ".prior", f"{prior} is a concentration of rates, which needs a total; {_WITHOUT}"
+        yield ".prior", f"{prior} is a concentration of rates, which requires a total; {_WITHOUT}"
     elif isinstance(prior, list) and len(prior) != size:
-        yield ".prior", f"{len(prior)} entries for {size} counts; give one number or one for each"
+        yield ".prior", f"{len(prior)} entries for {size} counts; set one number, or one per count"
     elif split and not _positive(prior.get("alpha", 1.0), size):
         yield (
             ".prior",
-            f"alpha: {prior['alpha']} is no concentration > 0, one number or one for each count; it is stated and not "
-            "fitted, while prior: fitted fits a law of the counts, whatever is known of their total",
+            f"alpha: {prior['alpha']} must be a concentration > 0, one number or one per count; it is fixed, "
+            "not fitted (prior: fitted fits a distribution of the counts, with or without a total)",
         )
 
 
@@ -207,7 +210,7 @@ def _positive(alpha: Any, size: int) -> bool:
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """CPU seconds and MB, roughly: sums of few counts grow like the total, of many like their number."""
+    """Return rough CPU seconds and MB: sums of few counts grow with the total, sums of many with their number."""
     listed = values(settings, None) if "file" not in settings else []
     total = settings.get("total")
     if len(listed) >= MANY:
@@ -224,43 +227,47 @@ _SHARE = "questions: {name: {share: {of: [..], among: [..]}}}"
 
 
 def is_tree(columns: Table | None) -> bool:
-    """Whether a file has a column of parents."""
+    """Return whether a file has a column of parents."""
     return columns is not None and "parent" in columns
 
 
 def parents(columns: Table) -> dict[str, str | None]:
-    """Name of each node -> name of its parent, None of the root; in the order of the file.
+    """Return name of each node -> name of its parent (None for the root), in the order of the file.
 
     Parameters
     ----------
-    columns : of the file, as texts; checked (`mistakes`).
+    columns : checked columns of the file, as strings (`mistakes`).
     """
     return {name: above or None for name, above in zip(columns["name"], columns["parent"], strict=True)}
 
 
 def depths(columns: Table) -> dict[str, int]:
-    """Distance of each node from the root.
+    """Return the distance of each node from the root.
 
     Parameters
     ----------
-    columns : of the file, as texts.
+    columns : columns of the file, as strings.
 
     Raises
     ------
     ValueError
-        If parents make no tree: the node and the rule.
+        If the parents do not form a tree; the message states the node and the rule.
     """
     above = parents(columns)
     for name, stated in zip(columns["name"], columns["parent"], strict=True):
         if (above[name] or "") != stated:
             first, other = (f"{text!r}" if text else "none" for text in (above[name], stated))
-            raise ValueError(f"{name!r} has two parents, {first} and {other}; rows of one name are of one node")
+            raise ValueError(
+                f"{name!r} has two parents, {first} and {other}; all rows of a node must have the same parent"
+            )
         if stated and stated not in above:
-            raise ValueError(f"the parent of {name!r} is {stated!r}, which is no name in the file; give it a row")
+            raise ValueError(f"the parent of {name!r} is {stated!r}, which is not a name in the file; add a row for it")
     roots = [name for name, parent in above.items() if parent is None]
     if len(roots) != 1:
         some = f": {', '.join(map(repr, roots[:3]))}" if roots else ""
-        raise ValueError(f"a tree has one root, a row with an empty parent; the file has {len(roots) or 'none'}{some}")
+        raise ValueError(
+            f"a tree must have exactly one root (a row with an empty parent); the file has {len(roots) or 'none'}{some}"
+        )
     found = {roots[0]: 0}
     for name in above:
         path: list[str] = []
@@ -269,23 +276,23 @@ def depths(columns: Table) -> dict[str, int]:
             path.append(node)
             node = above[node] or ""
         if node not in found:
-            raise ValueError(f"{name!r} is its own ancestor, or below one that is")
+            raise ValueError(f"{name!r} is in a cycle of parents, or below one")
         for step, below in enumerate(reversed(path), start=1):
             found[below] = found[node] + step
     return found
 
 
 def levels(columns: Table) -> list[str] | None:
-    """Names of the levels, the root's first, from the column `level`; None where there is none.
+    """Return names of the levels from the column `level`, the root's first; None without this column.
 
     Parameters
     ----------
-    columns : of the file, as texts.
+    columns : columns of the file, as strings.
 
     Raises
     ------
     ValueError
-        If nodes at one distance from the root have different names of levels, or two distances one name.
+        If nodes at the same distance from the root have different level names, or two distances have the same name.
     """
     if "level" not in columns:
         return None
@@ -295,22 +302,22 @@ def levels(columns: Table) -> list[str] | None:
         own = found.setdefault(depth[name], level)
         if own != level or not level:
             raise ValueError(
-                f"{name!r} has level {level!r}, other nodes {depth[name]} steps below the root {own!r}; a level is a "
-                "distance from the root"
+                f"{name!r} has level {level!r}, but other nodes {depth[name]} steps below the root have "
+                f"{own!r}; nodes at the same distance from the root must have the same level"
             )
     named = [found[depth] for depth in sorted(found)]
     if len(set(named)) < len(named):
-        raise ValueError(f"levels at different distances from the root have one name: {', '.join(named)}")
+        raise ValueError(f"levels at different distances from the root have the same name: {', '.join(named)}")
     return named
 
 
 def tree_mistakes(settings: Mapping[str, Any], columns: Table) -> Mistakes:
-    """(key, message) of every rule of a tree that is broken.
+    """Return (key, message) of every mistake in a tree.
 
     Parameters
     ----------
-    settings : of a scenario.
-    columns : of its file, as texts.
+    settings : settings of a scenario.
+    columns : columns of its file, as strings.
     """
     try:
         depth = depths(columns)
@@ -319,24 +326,24 @@ def tree_mistakes(settings: Mapping[str, Any], columns: Table) -> Mistakes:
         yield ".file", str(error)
         return
     if "among" in settings:
-        yield ".among", f"shares among counts of a tree are a question: {_SHARE}"
+        yield ".among", f"for shares among counts of a tree, use a question: {_SHARE}"
     if settings.get("about") == "rates":
-        yield ".about", "a tree says what the counts are, not by which rates they were made; write about: counts"
+        yield ".about", "a tree supports only counts, not rates; set about: counts"
     if isinstance(settings.get("total"), Mapping):
-        yield ".total", "a noisy total is a measurement of the root: give it a row of the file"
+        yield ".total", "a noisy total is a measurement of the root: add it as a row of the file"
     below, prior = max(depth.values()), settings.get("prior")
     if (isinstance(prior, str) and prior not in _LEAVES) or (
         isinstance(prior, Mapping) and prior.get("law") == "multinomial"
     ):
         yield (
             ".prior",
-            f"{prior!r} is none of a tree; there are a concentration, one a level, {', '.join(_LEAVES)}, "
-            "or a law of the leaves such as {law: geometric, mean: 10}",
+            f"{prior!r} is not a prior of a tree; use a concentration, one concentration per level, "
+            f"{', '.join(_LEAVES)}, or a distribution of the leaves such as {{law: geometric, mean: 10}}",
         )
     if isinstance(settings.get("prior"), list) and len(settings["prior"]) != below:
         yield (
             ".prior",
-            f"has {len(settings['prior'])} concentrations for {below} levels below the root; give one for each",
+            f"has {len(settings['prior'])} concentrations for {below} levels below the root; set one per level",
         )
     yield from question_rules.mistakes(settings.get("questions") or {}, list(depth))
 

@@ -1,4 +1,4 @@
-"""Noisy measurement files -> counts of places in their tabulation geographies, least squares beside."""
+"""Posterior of counts of places in tabulation geographies from noisy measurement files, with least squares."""
 
 from typing import Any
 
@@ -13,16 +13,17 @@ from ..case import Answer, Case
 
 
 def answer(case: Case) -> Answer:
-    """The answer to one case.
+    """Return the answer to one case.
 
     Parameters
     ----------
-    case : with the keys of settings.yaml.
+    case : case with the keys of settings.yaml.
 
     Raises
     ------
     ValueError, KeyError
-        If the files break their layout, lack what is asked for or contradict each other, or a question names no place.
+        If the files have an invalid layout, lack the requested data or contradict each other, or a question names an
+        unknown place.
     """
     settings = case.settings
     measured = reading.read(
@@ -42,7 +43,7 @@ def answer(case: Case) -> Answer:
 
 
 def named(settings: Any) -> str:
-    """What a cell is called."""
+    """Return the name of a cell."""
     if "name" in settings:
         return str(settings["name"])
     parts = [value if isinstance(value, list) else [value] for value in settings["cell"].values()]

@@ -1,4 +1,4 @@
-"""``python -m reproduction.scenarios.noisy_measurements.example nmf``: synthetic files, to try."""
+"""Write synthetic files to try the scenario: ``python -m reproduction.scenarios.noisy_measurements.example nmf``."""
 
 import argparse
 from collections.abc import Sequence
@@ -8,13 +8,13 @@ from reproduction import synthetic_census
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write a small made-up state with the noise of the 2020 Redistricting files."""
+    """Write a small synthetic state with the noise of the 2020 Redistricting files."""
     asked = argparse.ArgumentParser(prog="example", description="Make synthetic noisy measurement files.")
-    asked.add_argument("folder", help="that gets US_Person_PL_PROD and the truth")
-    asked.add_argument("--state", default="VT", help="two letters or FIPS code")
+    asked.add_argument("folder", help="folder for US_Person_PL_PROD and the true counts")
+    asked.add_argument("--state", default="VT", help="state: two letters or FIPS code")
     asked.add_argument("--table", choices=("person", "unit"), default="person", help="people or housing units")
-    asked.add_argument("--blocks", type=int, default=600, help="populated blocks")
-    asked.add_argument("--seed", type=int, default=1, help="of everything made up")
+    asked.add_argument("--blocks", type=int, default=600, help="number of populated blocks")
+    asked.add_argument("--seed", type=int, default=1, help="seed of the synthetic data")
     a = asked.parse_args(arguments)
     tracts = max(a.blocks // 30, 1)
     size = synthetic_census.Size(
@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     rng = stream(a.seed, "noisy_measurements", "example")
     made = synthetic_census.write(a.folder, state=a.state, table=a.table, size=size, rng=rng)
-    print(f"{made}: {synthetic_census.NOTICE}; the truth is {synthetic_census.TRUTH} in it")
+    print(f"{made}: {synthetic_census.NOTICE}; the true counts are in {synthetic_census.TRUTH}")
 
 
 if __name__ == "__main__":

@@ -14,16 +14,16 @@ from dpmultinomial._measurement_files import products
 from ...config import question_rules
 
 _PRIORS = ("flat", "1/(1+n)", "fitted")
-_PER_MB = 0.02  # seconds to read a MB of files, and what is made of them
+_PER_MB = 0.02  # seconds to read and analyse one MB of files
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
-    """(key, message) of every broken rule; arguments as of every kind's rules."""
+    """Return (key, message) of every mistake; arguments as for the rules of every kind."""
     if "state" not in settings:
-        yield ".state", "is missing: the state whose places are answered, such as VT"
+        yield ".state", "is missing: state the two letters of the state, such as VT"
         return
     if isinstance(settings.get("prior"), str) and settings["prior"] not in _PRIORS:
-        yield ".prior", f"{settings['prior']!r} is no prior; it is a number, or one of {', '.join(_PRIORS)}"
+        yield ".prior", f"{settings['prior']!r} is not a prior; use a number, or one of {', '.join(_PRIORS)}"
     yield from question_rules.mistakes(settings.get("questions") or {}, ())
     try:
         product = products.product_of(settings["product"], settings["table"])
@@ -46,7 +46,7 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
 
 
 def _there(settings: Mapping[str, Any], product: products.Product) -> Iterator[tuple[str, str]]:
-    """What is wrong with the folder."""
+    """Return the mistake in the folder."""
     try:
         state = products.state_number(settings["state"])
     except ValueError:
@@ -72,13 +72,13 @@ def _there(settings: Mapping[str, Any], product: products.Product) -> Iterator[t
     if lost := [name for name in settings["levels"] if name in levels and name not in known]:
         yield (
             ".levels",
-            f"{str(data)!r} has nothing of {settings['state']} at {', '.join(lost)}; it has {', '.join(found)}; tracts "
+            f"{str(data)!r} has no data of {settings['state']} at {', '.join(lost)}; it has {', '.join(found)}; tracts "
             "and block groups can also be summed from the Block files",
         )
 
 
 def files(settings: Mapping[str, Any]) -> list[str]:
-    """The files that a case reads; none where the folder is not as it must be."""
+    """Return the files that a case reads; empty if the folder is invalid."""
     try:
         product = products.product_of(settings["product"], settings["table"])
         state = products.state_number(settings["state"])
@@ -90,7 +90,7 @@ def files(settings: Mapping[str, Any]) -> list[str]:
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """CPU seconds and MB: they grow like the size of the files."""
+    """Return CPU seconds and MB, which are proportional to the size of the files."""
     size = sum(Path(path).stat().st_size for path in files(settings)) / 1e6
     return 1.0 + _PER_MB * size, 300.0 + 0.5 * size
 

@@ -1,4 +1,4 @@
-"""Shares drawn by the Dirichlet mechanism -> counts and shares of the file, and the rates underlying it."""
+"""Posterior of counts, shares and underlying rates from shares drawn by the Dirichlet mechanism."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from . import rules
 
 
 def answer(case: Case) -> Answer:
-    """The answer to one case."""
+    """Return the answer to one case."""
     settings = case.settings
     names, listed = rules.stated(settings)
     facts: dict[str, Any] = {"origin": "published"}

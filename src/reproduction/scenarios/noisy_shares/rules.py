@@ -8,12 +8,12 @@ from typing import Any
 
 from ...config import question_rules
 
-_ROUNDING = 1e-3  # of each printed share
+_ROUNDING = 1e-3  # rounding tolerance of each printed share
 _WAYS = ({"epsilon", "order"}, {"r", "alpha"})
 
 
 def stated(settings: Mapping[str, Any]) -> tuple[list[str], list[float]]:
-    """Names, and the shares or the made-up counts."""
+    """Return names, and the shares or synthetic counts."""
     found = settings.get("shares", (settings.get("rehearsal") or {}).get("counts", ()))
     if isinstance(found, Mapping):
         return [str(name) for name in found], list(found.values())
@@ -21,34 +21,34 @@ def stated(settings: Mapping[str, Any]) -> tuple[list[str], list[float]]:
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
-    """(key, message) of every broken rule; arguments as of every kind's rules."""
+    """Return (key, message) of every mistake; arguments as for the rules of every kind."""
     names, listed = stated(settings)
     if "shares" in settings:
         if "total" not in settings:
-            yield ".total", "is missing: the public number of records that the shares were made from"
+            yield ".total", "is missing: the public number of records that the shares are computed from"
         if abs(sum(listed) - 1) > _ROUNDING * len(listed):
             yield ".shares", f"must add up to 1, got {sum(listed):.6g}"
     else:
         if "total" in settings:
-            yield ".total", f"a rehearsal has the sum of its counts, {sum(listed)}; leave it out"
+            yield ".total", f"the total of a rehearsal is the sum of its counts ({sum(listed)}); omit it"
         if not sum(listed):
-            yield ".rehearsal.counts", "must hold at least one record"
+            yield ".rehearsal.counts", "must contain at least one record"
     given = {key for way in _WAYS for key in way if key in settings}
     if given not in _WAYS:
-        yield "", f"needs epsilon and order (Algorithm 1), or r and alpha; has {', '.join(sorted(given)) or 'none'}"
+        yield "", f"requires epsilon and order (Algorithm 1), or r and alpha; has {', '.join(sorted(given)) or 'none'}"
     if len(names) != len(listed):
         yield ".names", f"{len(names)} names for {len(listed)} shares"
     if isinstance(settings["prior"], str) and settings["prior"] not in ("flat", "jeffreys"):
-        yield ".prior", f"{settings['prior']!r} is no prior; it is flat, jeffreys or a number"
+        yield ".prior", f"{settings['prior']!r} is not a prior; use flat, jeffreys or a number"
     elif isinstance(settings["prior"], list) and len(settings["prior"]) != len(listed):
-        yield ".prior", f"{len(settings['prior'])} entries for {len(listed)} shares; give one number or one for each"
+        yield ".prior", f"{len(settings['prior'])} entries for {len(listed)} shares; set one number, or one per share"
     if unknown := [name for name in settings.get("among") or () if name not in names]:
-        yield ".among", f"{', '.join(map(repr, unknown))}: no such share; there are {', '.join(names[:20])}"
+        yield ".among", f"{', '.join(map(repr, unknown))}: unknown share; shares are {', '.join(names[:20])}"
     yield from question_rules.mistakes(settings.get("questions") or {}, names)
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """CPU seconds and MB: sums grow like the total times the number of shares."""
+    """Return CPU seconds and MB, which grow like the total times the number of shares."""
     _, listed = stated(settings)
     size = len(listed) * settings.get("total", sum(listed))
     return 1.0 + 0.1 * len(listed) + 4e-6 * size, 7e-5 * size + 0.2 * len(listed)

@@ -1,1 +1,1 @@
-"""Tables whose records had one variable exchanged."""
+"""Tables in which the values of one variable were swapped between records."""

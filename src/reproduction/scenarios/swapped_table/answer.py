@@ -1,4 +1,4 @@
-"""A swapped table -> the table before the swap, the probabilities underlying it, the odds ratio."""
+"""Posterior of the table before the swap, the underlying probabilities and the odds ratio, from a swapped table."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,12 +24,12 @@ from . import origin, rules
 from .origin import Source
 
 ODDS, COMMON = "log odds ratio", "common log odds ratio"
-_NAIVE = "taking the swapped table for the original"
+_NAIVE = "treating the swapped table as the original"
 _REFUSED = "not used: "
 
 
 def answer(case: Case) -> Answer:
-    """The answer to one case; the analysis that ignores the swap stands in the comparison."""
+    """Return the answer to one case, with an analysis that ignores the swap for comparison."""
     settings, found = case.settings, origin.of(case)
     facts: dict[str, Any] = {
         **found.facts,
@@ -43,7 +43,7 @@ def answer(case: Case) -> Answer:
         facts["protects"] = {"epsilon_of_an_exchange": change.exact, "largest_stratum": found.largest}
     if found.counts.size > rules.MOST_CELLS:
         if found.counts.shape[1:] != (2, 2):
-            raise ValueError(f"a table has at most {rules.MOST_CELLS} cells, got {found.counts.size}")
+            raise ValueError(f"a table must have at most {rules.MOST_CELLS} cells, got {found.counts.size}")
         return _strata_alone(case, found, facts)
     tables = found.counts if len(found.counts) > 1 else found.counts[0]
     release = Release(tables, mechanism=Swap(rate=found.rate), names=found.names())
@@ -59,7 +59,7 @@ def answer(case: Case) -> Answer:
 
 
 def _strata_alone(case: Case, found: Source, facts: dict[str, Any]) -> Answer:
-    """The odds ratio that many 2 x 2 tables share."""
+    """Return the posterior of the common odds ratio of many 2 x 2 tables."""
     law = common_odds_ratio(found.counts, rate=found.rate)
     curve = pd.DataFrame({"quantity": COMMON, "type": "parameter", "x": law.grid, "density": law.density})
     facts |= {"method": "exact", "groups": ["parameters"], "among": []}
@@ -76,7 +76,7 @@ def _common(found: Source, level: float) -> pd.DataFrame:
 
 
 def _naive(found: Source, law: Any, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Rates and odds ratio of the analysis that ignores the swap."""
+    """Return rates and odds ratio of the analysis that ignores the swap."""
     level, tails = settings["level"], [(1 - settings["level"]) / 2, (1 + settings["level"]) / 2]
     alpha = getattr(law, "alpha", np.full(found.counts.size, 1.0))
     naive = DirichletMixture(alpha, ExplicitLaw(found.counts.reshape(1, -1), np.ones(1)))
@@ -93,7 +93,9 @@ def _naive(found: Source, law: Any, settings: Mapping[str, Any]) -> pd.DataFrame
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Rates of all cells of many tables, of 2 x 2 tables the log odds ratio; beside them, that the swap is ignored."""
+    """Return rates of all cells of many tables, and log odds ratios of 2 x 2 tables, with an analysis that ignores the
+    swap.
+    """
     owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
     data = pd.DataFrame({"table": owner, **tables.columns}).rename(columns={"value": "count"})
     names = settings.get("names") or {}
@@ -120,7 +122,7 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 
 
 def _all_naive(cells: pd.DataFrame, data: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Rates that take each swapped table for the original: Beta laws of single cells."""
+    """Return rates that treat each swapped table as the original: Beta distributions of single cells."""
     known = dict(zip(zip(data["table"], data["row"], data["column"], strict=True), data["count"], strict=True))
     keys = zip(cells["position"], cells["row"], cells["column"], strict=True)
     counts = np.array([known.get(key, 0.0) for key in keys])

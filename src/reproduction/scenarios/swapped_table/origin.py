@@ -1,4 +1,4 @@
-"""Where swapped tables come from: a release of swapped records, print, a file, or a rehearsal."""
+"""Origin of swapped tables: a release of swapped records, published tables, a file, or a rehearsal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ from dpmultinomial._mechanisms.swapping import swap_draws
 from ..case import REHEARSAL, Case
 from . import rules
 
-_MOST_LEVELS = 50  # different values of a side of the table
+_MOST_LEVELS = 50  # maximum number of different values of a table's side
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Swapped tables and what is known of the swap.
+    """Swapped tables and the known facts about the swap.
 
     Parameters
     ----------
-    counts : int64 (strata, rows, columns); rows are the swapped variable, columns the held one.
-    rate : of the swap.
+    counts : int64 (strata, rows, columns); rows are the swapped variable, columns the unswapped one.
+    rate : swap rate.
     strata, rows, columns : names of the three sides.
     largest : records of the largest stratum in which a swap can change anything; 0 if there is none.
-    facts : where the tables come from.
+    facts : origin of the tables.
     """
 
     counts: NDArray[np.int64]
@@ -38,7 +38,7 @@ class Source:
     facts: Mapping[str, object]
 
     def names(self) -> list[str]:
-        """``row/column`` of every cell, stratum by stratum; the stratum first if there are several."""
+        """Return ``row/column`` of every cell, by stratum, preceded by the stratum if there are several."""
         several = len(self.strata) > 1
         return [
             "/".join((s, r, c) if several else (r, c)) for s in self.strata for r in self.rows for c in self.columns
@@ -46,7 +46,7 @@ class Source:
 
 
 def of(case: Case) -> Source:
-    """The source of a case; ValueError if a release is none of swapped records or makes too large a table."""
+    """Return the source of a case; raise ValueError if a release has no swapped records or its table is too large."""
     settings = case.settings
     if case.release:
         published = open_release(case.release)
@@ -77,7 +77,7 @@ def _largest(counts: NDArray[np.int64]) -> int:
 
 
 def _of_file(case: Case, facts: Mapping[str, object]) -> Source:
-    """One table from a file of cells, sides in the order of their names or of `names`; missing cells are 0."""
+    """Return one table from a file of cells; sides are sorted or in the order of `names`; missing cells are 0."""
     assert case.columns is not None
     rows, columns = (_side(case, side) for side in ("row", "column"))
     counts = np.zeros((1, len(rows), len(columns)), dtype=np.int64)
@@ -85,15 +85,15 @@ def _of_file(case: Case, facts: Mapping[str, object]) -> Source:
     for row, column, text in zip(case.columns["row"], case.columns["column"], case.columns["value"], strict=True):
         value = float(text) if text else -1.0
         if value != int(value) or value < 0:
-            raise ValueError(
-                f"{case.settings['file']}: value must be whole numbers >= 0, got {text!r} in {row}, {column}"
-            )
+            raise ValueError(f"{case.settings['file']}: value must be an integer >= 0, got {text!r} in {row}, {column}")
         if (row, column) in seen:
-            raise ValueError(f"{case.settings['file']}: the cell {row}, {column} stands there twice")
+            raise ValueError(f"{case.settings['file']}: duplicate cell {row}, {column}")
         seen.add((row, column))
         counts[0, rows.index(row), columns.index(column)] = int(value)
     if min(counts.shape[1:]) < 2:
-        raise ValueError(f"{case.settings['file']}: a table needs two rows and two columns, got {counts.shape[1:]}")
+        raise ValueError(
+            f"{case.settings['file']}: a table must have at least two rows and two columns, got {counts.shape[1:]}"
+        )
     return Source(
         counts=counts, rate=float(case.settings["rate"]), strata=("1",), rows=rows, columns=columns,
         largest=_largest(counts), facts=facts,
@@ -101,7 +101,7 @@ def _of_file(case: Case, facts: Mapping[str, object]) -> Source:
 
 
 def _side(case: Case, side: str) -> tuple[str, ...]:
-    """Categories of a side of a file's table."""
+    """Return the categories of a side of a file's table."""
     assert case.columns is not None
     own = set(case.columns[side])
     given = (case.settings.get("names") or {}).get(f"{side}s")
@@ -115,7 +115,7 @@ def _side(case: Case, side: str) -> tuple[str, ...]:
 
 
 def _of_release(release: Published, swapped: Sequence[str] | None, held: Sequence[str]) -> Source:
-    """Tables of some swapped columns by some held ones, a table a stratum, from a file of swapped records."""
+    """Return tables of swapped columns by unswapped columns, one per stratum, from a file of swapped records."""
     record = release.record
     moved = _texts(record, "swapped")
     rows = list(swapped or moved)
@@ -150,7 +150,7 @@ def _texts(record: Mapping[str, object], key: str) -> list[str]:
 
 
 def _codes(release: Published, columns: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Code of every record's joint value of some columns, and the values by code in their order."""
+    """Return the code of each record's combination of values in some columns, and the combinations by code."""
     if not columns:
         return np.zeros(len(release.table), dtype=np.int64), ("all",)
     joint = list(zip(*(release.table.texts(column) for column in columns), strict=True))

@@ -15,20 +15,20 @@ _OF_A_RELEASE = ("held", "swapped")
 
 
 def tables(settings: Mapping[str, Any]) -> list[list[list[int]]]:
-    """The tables as written, one a stratum."""
+    """Return the tables as written, one per stratum."""
     holder = settings.get("rehearsal") or settings
     return [holder["table"]] if "table" in holder else list(holder.get("strata", ()))
 
 
 def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
-    """(key, message) of every broken rule; arguments as of every kind's rules."""
+    """Return (key, message) of every mistake; arguments as for the rules of every kind."""
     if "release" in settings:
         if "held" not in settings:
-            yield ".held", "is missing: name the held columns that make the columns of the table"
+            yield ".held", "is missing: name the unswapped columns that form the columns of the table"
         return
     for key in _OF_A_RELEASE:
         if key in settings:
-            yield f".{key}", "has a meaning only with a release of swapped records"
+            yield f".{key}", "is allowed only with a release of swapped records"
     if "rate" not in settings and not (batch and columns is not None and "rate" in columns):
         yield ".rate", "is missing: the swap rate of the table"
     if batch or columns is not None:
@@ -37,7 +37,7 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     yield from _shapes(found)
     cells = sum(len(row) for table in found for row in table)
     if isinstance(settings["prior"], list) and len(settings["prior"]) != cells:
-        yield ".prior", f"{len(settings['prior'])} entries for {cells} cells; give one number or one for each"
+        yield ".prior", f"{len(settings['prior'])} entries for {cells} cells; set one number, or one per cell"
     sides = {"rows": len(found[0]), "columns": len(found[0][0])}
     for side, names in (settings.get("names") or {}).items():
         if len(names) != sides[side]:
@@ -54,20 +54,20 @@ def _shapes(found: list[list[list[int]]]) -> Iterator[tuple[str, str]]:
         yield ".strata", "must all have the same number of rows and of columns"
     cells = sum(len(row) for table in found for row in table)
     if shapes != {(2, 2)} and cells > MOST_CELLS:
-        yield "", f"has {cells} cells; a scenario takes up to {MOST_CELLS}, or strata of 2 x 2 tables"
+        yield "", f"has {cells} cells; the maximum is {MOST_CELLS}, except for strata of 2 x 2 tables"
     records = max(sum(map(sum, table)) for table in found)
     if records > MOST_RECORDS:
-        yield "", f"has {records} records in a stratum; a scenario takes up to {MOST_RECORDS}"
+        yield "", f"has {records} records in a stratum; the maximum is {MOST_RECORDS}"
     if records == 0:
         yield "", "has no records"
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """CPU seconds and MB: chains where nothing can be summed take longest."""
+    """Return CPU seconds and MB; Markov chains, used if no sum is feasible, take longest."""
     return 30.0, 300.0
 
 
-_MOST = 12  # names of a side that are listed
+_MOST = 12  # maximum number of names that are listed for a side
 MEANINGS = {
     "log odds ratio": "the logarithm of the odds ratio underlying the table",
     "common log odds ratio": "the logarithm of the odds ratio common to all strata",

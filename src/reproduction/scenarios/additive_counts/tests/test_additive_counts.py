@@ -49,7 +49,7 @@ def test_a_batch_answers_each_release_as_if_alone_and_says_what_is_wrong(tmp_pat
     for key in ("mean", "sd", "lower", "upper"):
         assert own[key].to_numpy() == pytest.approx(single[key].to_numpy(), rel=1e-12)
     told = table.set_index("table")["status"]
-    assert "whole numbers" in told["half"]
+    assert "integers" in told["half"]
     assert "sum of the others" in told["sum"]
 
 
@@ -57,10 +57,10 @@ def test_a_batch_answers_each_release_as_if_alone_and_says_what_is_wrong(tmp_pat
     ("change", "said"),
     [
         ({"epsilon": None}, "mine.epsilon: is missing"),
-        ({"algorithm": "1-summed"}, "mine.algorithm: '1-summed' has a tractable posterior for two counts only, not 3"),
-        ({"released": {"a": 1, "total": 2}}, "mine.released: 'total' is the sum of the others"),
-        ({"released": [10**8, 1]}, "adds up to 100000001"),
-        ({"prior": "flatt"}, "mine.prior: 'flatt' is no prior"),
+        ({"algorithm": "1-summed"}, "mine.algorithm: '1-summed' has a tractable posterior only for two counts, got 3"),
+        ({"released": {"a": 1, "total": 2}}, "mine.released: 'total' is reserved for the sum of the others"),
+        ({"released": [10**8, 1]}, "must add up to at most 100000000, got 100000001"),
+        ({"prior": "flatt"}, "mine.prior: 'flatt' is not a prior"),
         ({"algorithm": "4"}, "mine.algorithm: '4' is not allowed"),
     ],
 )

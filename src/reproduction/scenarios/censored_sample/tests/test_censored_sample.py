@@ -54,9 +54,9 @@ def _without_nothing(monkeypatch):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"lower": 2.0}, "mine.lower: 2.0 is not below upper, 2.0"),
+        ({"lower": 2.0}, "mine.lower: must be below upper, got lower = 2.0 and upper = 2.0"),
         ({"records": None}, "mine.records: is missing"),
-        ({"epsilon": None}, "mine: give epsilon"),
+        ({"epsilon": None}, "mine: set epsilon"),
         ({"statistics": {"mean": 0.4}}, "mine.statistics: missing sse, low, high"),
         ({"questions": {"q": {"probability": "mi > 0", "about": "parameters"}}}, "mine.questions.q: 'mi' is no name"),
     ],

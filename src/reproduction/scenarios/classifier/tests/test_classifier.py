@@ -120,8 +120,8 @@ def test_a_release_chooses_the_kind_and_has_a_rate_a_probability(tmp_path, monke
     ("question", "said"),
     [
         ({"rank": "all"}, "rank must be {of: all, top: 5}"),
-        ({"rank": {"of": ["a", "b"], "top": 1.5}}, "top must be a whole number >= 1, got 1.5"),
-        ({"rank": {"of": ["a", "b"], "top": True}}, "top must be a whole number >= 1, got True"),
+        ({"rank": {"of": ["a", "b"], "top": 1.5}}, "top must be an integer >= 1, got 1.5"),
+        ({"rank": {"of": ["a", "b"], "top": True}}, "top must be an integer >= 1, got True"),
         ({"share": {"of": ["a"]}}, "share must be {of: [..], among: [..]}"),
         ({"share": {"of": ["a"], "among": ["a", "b"], "top": 1}}, "share must be {of: [..], among: [..]}"),
         ({"share": ["a", "b"]}, "share must be"),
@@ -233,14 +233,14 @@ def test_a_table_with_an_estimated_total_makes_the_answer_approximate():
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ({"sum": ["P(mark = a)", "P(age = a)"]}, "no probability adds up over them; a difference"),
+        ({"sum": ["P(mark = a)", "P(age = a)"]}, "over which probabilities do not add up; use a difference"),
         (
             {"share": {"of": ["P(mark = a)"], "among": ["P(mark = a)", "P(age = a)"]}},
-            "share: its names are of 2 tables",
+            "share: its names are from 2 tables",
         ),
-        ({"rank": {"of": ["P(mark = a)", "P(age = a)"]}}, "rank: its names are of 2 tables"),
-        ({"rank": {"of": "all"}}, "do not compete; name those of one"),
-        ({"sum": ["P(mark = a)"], "about": "counts"}, "a model tells of rates alone, not of counts"),
+        ({"rank": {"of": ["P(mark = a)", "P(age = a)"]}}, "rank: its names are from 2 tables"),
+        ({"rank": {"of": "all"}}, "cannot be ranked; name those of one table"),
+        ({"sum": ["P(mark = a)"], "about": "counts"}, "a model supports only rates, got counts"),
         ({"difference": ["P(mark = a)", "P(mark = z)"]}, "is no name"),
     ],
 )
@@ -253,15 +253,15 @@ def test_questions_without_a_meaning_for_a_model_are_refused_with_the_reason(que
 
 def test_cells_that_are_taken_as_normal_one_by_one_answer_no_question():
     table = released_table(total=5000, public=False)
-    with pytest.raises(ValueError, match="more than 2,000 records, estimated ones"):
+    with pytest.raises(ValueError, match="more than 2,000 records or an estimated number"):
         asked({"q": {"probability": "'P(mark = b)' > 'P(mark = a)'"}}, table)
     single = pd.concat([released_table(mark=[0.2, 0.5, 0.3]), released_table(age=[1.0])])
-    with pytest.raises(ValueError, match="its probability is 1"):
+    with pytest.raises(ValueError, match="so it is 1"):
         asked({"q": {"difference": ["P(mark = b)", "P(age = a)"]}}, single)
 
 
 def test_a_rehearsal_has_nothing_to_ask(tmp_path):
-    with pytest.raises(config.ConfigError, match="has scores of methods, no law of a probability to ask"):
+    with pytest.raises(config.ConfigError, match="has scores of methods, but no posterior of a probability"):
         scenario_settings.single(
             "mine", rehearsed(tmp_path) | {"questions": {"q": {"probability": "'a' > 1"}}}, kind.discover()
         )
@@ -289,7 +289,7 @@ def test_a_rehearsal_scores_what_a_release_would_be_worth(tmp_path):
     ("change", "said"),
     [
         ({"target": "clas"}, "mine.rehearsal.target: no column 'clas'"),
-        ({"numeric": ["mark"]}, "mine.rehearsal.numeric: 'mark' holds"),
+        ({"numeric": ["mark"]}, "mine.rehearsal.numeric: 'mark' has"),
         ({"network": {"mark": ["size"], "size": ["mark"]}}, "mine.rehearsal.network: has a cycle"),
         ({"csv": "nowhere.csv"}, "mine.rehearsal.csv: no file"),
         ({"floor": "sigmaa"}, "mine.rehearsal.floor"),

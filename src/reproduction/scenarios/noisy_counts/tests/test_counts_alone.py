@@ -159,7 +159,7 @@ def test_any_number_of_shards_gives_the_same_bytes_and_a_bad_row_is_named_and_sk
         "its law never releases this value",
         "the scale of its noise must be",
         "value is empty",
-        "value is no number",
+        "value is not a number",
     ]
     for status, reason in zip(bad["status"], reasons, strict=True):
         assert status.startswith("refused: ")
@@ -184,7 +184,7 @@ def test_a_batch_withheld_below_a_threshold_takes_empty_values(made, tmp_path):
         "counties: {", 'counties: {prior: "1/(1+n)", '
     )
     rows = pd.read_csv(made(text).csv)
-    assert rows["status"].iloc[-1] == "refused: value is no number"  # what cannot be read is not withheld
+    assert rows["status"].iloc[-1] == "refused: value is not a number"  # what cannot be read is not withheld
     rows = rows.iloc[:-1]
     assert (rows["status"] == "exact").all()
     below = np.array([np.exp(-((np.arange(-200, 6) - n) ** 2) / 32).sum() for n in N]) / (1 + N)
@@ -267,13 +267,17 @@ TOTAL = {"released": 50.0, "noise": {"law": "gaussian", "sd": 2.0}}
 @pytest.mark.parametrize(
     ("prior", "total", "words"),
     [
-        ({"law": "multinomial", "alpha": "fitted"}, TOTAL, "stated and not fitted, while prior: fitted fits a law"),
-        ({"law": "multinomial", "alpha": [1, 2]}, 50, "one for each count"),
-        ({"law": "multinomial", "alpha": True}, 50, "no concentration"),
-        ({"law": "multinomial", "alpha": 1.0}, None, "concentration of rates, which needs a total"),
-        (0.5, None, "which needs a total; without one a prior is flat"),
-        ("jeffreys", None, "which needs a total"),
-        ("fited", TOTAL, "none of flat, jeffreys, "),
+        (
+            {"law": "multinomial", "alpha": "fitted"},
+            TOTAL,
+            "it is fixed, not fitted (prior: fitted fits a distribution",
+        ),
+        ({"law": "multinomial", "alpha": [1, 2]}, 50, "one per count"),
+        ({"law": "multinomial", "alpha": True}, 50, "must be a concentration"),
+        ({"law": "multinomial", "alpha": 1.0}, None, "concentration of rates, which requires a total"),
+        (0.5, None, "which requires a total; without a total, a prior is flat"),
+        ("jeffreys", None, "which requires a total"),
+        ("fited", TOTAL, "must be one of flat, jeffreys, "),
         ([1.0, 2.0], TOTAL, "2 entries for 3 counts"),
     ],
 )
@@ -326,5 +330,5 @@ def test_rates_without_a_total_are_refused_in_words(batch, tmp_path, monkeypatch
     written = {"kind": "noisy_counts", **source, "noise": GAUSS, "about": "rates"}
     ((place, text),) = scenario_settings.mistakes({"scenarios": {"x": written}, "releases": {}}, KINDS)
     assert place == "x.about"
-    assert "state total, or leave about: rates out" in text
+    assert "set total, or omit about: rates" in text
     assert not list(scenario_settings.mistakes({"scenarios": {"x": written | {"total": 12}}, "releases": {}}, KINDS))

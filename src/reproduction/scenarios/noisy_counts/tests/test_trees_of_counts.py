@@ -178,39 +178,43 @@ WRONG = {
         {"noise": {"law": "discrete_gaussian", "sigma": 50.0}},
         r"states sigma, and so does the column sigma",
     ),
-    "epsilon beside sigma": (TREE, {"noise": None, "epsilon": 1.0}, "the column sigma of the file states"),
+    "epsilon beside sigma": (TREE, {"noise": None, "epsilon": 1.0}, "the column sigma of the file also states"),
     "a prior of rates": (
         TREE,
         {"prior": "jeffreys"},
-        "is none of a tree; there are a concentration",
+        "is not a prior of a tree; use a concentration",
     ),
-    "a prior of a total's rates": (TREE, {"prior": {"law": "multinomial"}}, r"is none of a tree"),
+    "a prior of a total's rates": (TREE, {"prior": {"law": "multinomial"}}, r"is not a prior of a tree"),
     "two parents": (TREE.replace("south,6,state", "south,6,north"), {}, "'south' has two parents, 'north' and 'state'"),
     "a parent that is no row": (TREE.replace("d,2,south", "d,2,west"), {}, "the parent of 'd' is 'west', which is no"),
-    "two roots": (TREE.replace("d,2,south", "d,2,"), {}, "one root, .* the file has 2: 'state', 'd'"),
+    "two roots": (TREE.replace("d,2,south", "d,2,"), {}, "one root .*the file has 2: 'state', 'd'"),
     "no root": (TREE.replace("state,9,,", "state,9,a,"), {}, "the file has none"),
-    "a circle": (TREE.replace("c,3,south", "c,3,c"), {}, "'c' is its own ancestor"),
+    "a circle": (TREE.replace("c,3,south", "c,3,c"), {}, "'c' is in a cycle of parents"),
     "levels that differ": (
         TREE.replace("d,2,south,county", "d,2,south,tract"),
         {},
-        "'d' has level 'tract', other nodes 2",
+        "'d' has level 'tract', but other nodes 2",
     ),
-    "one level twice": (TREE.replace("county", "region"), {}, "have one name: state, region, region"),
+    "one level twice": (TREE.replace("county", "region"), {}, "have the same name: state, region, region"),
     "no parents": (
         TREE.replace("parent", "x"),
         {"noise": {"law": "discrete_gaussian"}},
         "column level, .* no column parent",
     ),
-    "among": (TREE, {"among": ["a", "b"]}, "shares among counts of a tree are a question"),
-    "rates": (TREE, {"about": "rates"}, "a tree says what the counts are"),
-    "a noisy total": (TREE, {"total": {"released": 9, "noise": {"law": "laplace", "scale": 1}}}, "give it a row"),
+    "among": (TREE, {"among": ["a", "b"]}, "for shares among counts of a tree, use a question"),
+    "rates": (TREE, {"about": "rates"}, "a tree supports only counts"),
+    "a noisy total": (TREE, {"total": {"released": 9, "noise": {"law": "laplace", "scale": 1}}}, "add it as a row"),
     "a prior too short": (TREE, {"prior": [1.0]}, "has 1 concentrations for 2 levels below the root"),
     "a question of nobody": (TREE, {"questions": {"q": {"sum": ["a", "x"]}}}, "x"),
-    "fractions": (TREE.replace("a,3,", "a,3.5,"), {}, "has a fraction, which discrete_gaussian noise never gives"),
+    "fractions": (
+        TREE.replace("a,3,", "a,3.5,"),
+        {},
+        "has a fraction, which is impossible under discrete_gaussian noise",
+    ),
     "a batch": (
         "table," + TREE.replace("\n", "\nt,")[:-2],
         {"prior": None},
-        "a batch has no trees; one scenario a tree",
+        "a batch cannot contain trees; use one scenario per tree",
     ),
 }
 
@@ -260,7 +264,7 @@ def test_a_release_of_a_tree_is_answered_from_its_record_alone(tmp_path, monkeyp
     said = json.dumps(summarise(making.files("t", tmp_path)).assumptions)
     assert "release t, generation 1" in said
     assert "1 at level state, 2 at level region and 2 at level county" in said
-    with pytest.raises(SystemExit, match="a tree says what its counts are"):
+    with pytest.raises(SystemExit, match="a tree supports only counts"):
         command.main(["answer", "releases/t/1", "--about", "rates"])
 
 

@@ -134,7 +134,7 @@ def test_its_files_are_inputs_of_the_job(folder):
         ({"query": "salary"}, "mine.query: salary: salary is no binning of pl94 person"),
         ({"levels": ["Ward"]}, "mine.levels: unknown level Ward; the levels of pl94 are State, County"),
         ({"levels": []}, "mine.levels"),
-        ({"prior": "flatt"}, "mine.prior: 'flatt' is no prior"),
+        ({"prior": "flatt"}, "mine.prior: 'flatt' is not a prior"),
         ({"prior": -1}, "mine.prior"),
         ({"questions": {"q": {"mode": "a"}}}, "mine.questions.q: must have one of"),
         ({"folder": "nowhere"}, "mine.folder: 'nowhere' lacks US_Person_PL_PROD"),
@@ -170,7 +170,7 @@ def test_two_commands_from_a_folder_to_tracts_and_a_question(folder, tmp_path, m
     files = making.files("nmf", tmp_path / "same")
     making.part(same, files, root_seed=20180531)
     assert (tmp_path / "results/scenarios/nmf.csv").read_bytes() == files.csv.read_bytes()
-    with pytest.raises(SystemExit, match=r"--cell: write axis=level"):
+    with pytest.raises(SystemExit, match=r"--cell: must be axis=level"):
         command.main(["answer", str(folder), "--state", "VT", "--cell", "hispanic"])
     with pytest.raises(SystemExit, match=r"nmf\.state: is missing"):
         command.main(["answer", str(folder)])

@@ -61,7 +61,7 @@ def test_the_table_before_the_swap_by_enumeration(tmp_path):
     assert facts["points"][0]["probability_odds_ratio_above_1"] < 0.5  # the table leans to its other diagonal
     naive = comparison[comparison["quantity"] == "m/1"].iloc[0]
     assert naive["mean"] == pytest.approx(2 / 10)  # Dirichlet(1 + counts)
-    assert (naive["analysis"], naive["status"]) == ("taking the swapped table for the original", "for comparison")
+    assert (naive["analysis"], naive["status"]) == ("treating the swapped table as the original", "for comparison")
     assert "for comparison" not in set(rows["status"])
     assert set(rows["type"]) == {"count", "share", "rate", "parameter"}
 
@@ -100,7 +100,7 @@ def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monk
     single = single[single["type"] == "rate"].set_index("quantity")
     for table in "ab":
         own = beside[beside["table"] == table].set_index("quantity")
-        assert own["analysis"].unique().tolist() == ["taking the swapped table for the original"]
+        assert own["analysis"].unique().tolist() == ["treating the swapped table as the original"]
         assert own["status"].unique().tolist() == ["for comparison"]
         numbers = ["mean", "sd", "lower", "upper"]
         assert own.loc[single.index, numbers].to_numpy() == pytest.approx(single[numbers].to_numpy(), rel=1e-9)
@@ -144,7 +144,7 @@ def test_a_category_without_cells_in_a_single_file_counts_where_it_is_named(tmp_
     ("change", "said"),
     [
         ({"rate": None}, "mine.rate: is missing"),
-        ({"held": ["a"]}, "mine.held: has a meaning only with a release"),
+        ({"held": ["a"]}, "mine.held: is allowed only with a release"),
         ({"table": [[1, 2], [3, 4, 5]]}, "rows of 2, 3 entries"),
         ({"table": [[1] * 50] * 50}, "has 2500 cells"),
         ({"table": [[0, 0], [0, 0]]}, "has no records"),
