@@ -1,5 +1,5 @@
-"""A run as one file that a journal or a library keeps: sources, locks, configuration, results, figures, checksums.
+"""Archive of a run as one file for a journal or a library: sources, locks, configuration, results, figures, checksums.
 
-``python -m reproduction.archive`` makes it from the run in this folder, ``python -m reproduction.archive verify``
-checks one that was unpacked. What is confidential lies elsewhere and is never looked at.
+``python -m reproduction.archive`` makes it from the run in this folder; ``python -m reproduction.archive verify``
+checks an unpacked archive. Confidential files are outside these folders and are never opened.
 """

@@ -1,4 +1,6 @@
-"""``python -m reproduction.archive [file]`` and ``python -m reproduction.archive verify [folder]``."""
+"""Make or verify an archive: ``python -m reproduction.archive [file]``, ``python -m reproduction.archive verify
+[folder]``.
+"""
 
 import sys
 from pathlib import Path
@@ -8,7 +10,7 @@ from . import contents, verifying, writing
 
 
 def main(arguments: list[str]) -> None:
-    """Make the archive of the run in this folder, or verify one that was unpacked here."""
+    """Make the archive of the run in this folder, or verify an unpacked archive."""
     try:
         if arguments[:1] == ["verify"]:
             print(verifying.verified(Path(*arguments[1:2] or ["."])))

@@ -1,7 +1,7 @@
-"""Claim -> command -> file -> minutes, for everything of which something is printed: what evaluators ask first.
+"""Table of claims for evaluators: claim, command, file and minutes of every artefact with printed statements.
 
-From the papers' folders alone: what is printed from ``published.tsv``, how it is made from ``paper.yaml``; the seconds
-that a run took, where one has been, from its benchmarks.
+It is made from the papers' folders: statements from ``published.tsv``, commands from ``paper.yaml``; if there was a
+run, its CPU seconds come from its benchmarks.
 """
 
 import csv
@@ -22,19 +22,19 @@ _DETAIL, _NAMED = re.compile(r"[,:;(]"), 3
 
 @dataclass(frozen=True)
 class Claim:
-    """One printed artefact.
+    """Printed artefact in the table of claims.
 
     Parameters
     ----------
     paper : its slug.
     claim : the artefact as printed.
-    statements : how many statements are printed of it.
-    places : where in the paper they stand.
-    command : makes it from nothing, and all that it needs.
-    file : the figure, or the table where none is drawn; the agreement, of what follows from several tables.
-    judged_in : the printed numbers beside ours.
-    minutes : expected on one core, from nothing; without the experiments that it gathers.
-    cpu_seconds : of its own table and figure in the run here; NaN where there was none.
+    statements : number of printed statements.
+    places : where the paper prints them.
+    command : command that makes it with all its inputs.
+    file : the figure, or the table if there is no figure; the agreement for statements that use several tables.
+    judged_in : file that compares printed numbers with ours.
+    minutes : expected minutes on one core with all inputs, except experiments that it gathers.
+    cpu_seconds : CPU seconds of its table and figure in the run here; NaN if there was none.
     """
 
     paper: str
@@ -49,17 +49,17 @@ class Claim:
 
 
 def every(run: Path | None = None) -> list[Claim]:
-    """All claims, in the order of the papers and of their artefacts.
+    """Return all claims, in the order of the papers and of their artefacts.
 
     Parameters
     ----------
-    run : folder of a run, for the seconds.
+    run : folder of a run, for the CPU seconds.
     """
     return [claim for found in folders.discover().values() for claim in of_paper(found, run)]
 
 
 def of_paper(found: Paper, run: Path | None = None) -> Iterator[Claim]:
-    """The claims of one paper; arguments as for `every`."""
+    """Return the claims of one paper; arguments as for `every`."""
     with (found.folder / "published.tsv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))
     printed = Counter(row["artefact"] for row in rows)
@@ -83,7 +83,7 @@ def of_paper(found: Paper, run: Path | None = None) -> Iterator[Claim]:
 
 
 def text(run: Path | None = None) -> str:
-    """All claims as TSV; `run` as for `every`."""
+    """Return all claims as TSV; `run` as for `every`."""
     lines = ["\t".join(field.name for field in fields(Claim))]
     for claim in every(run):
         lines.append("\t".join(_cell(value) for value in astuple(claim)))
@@ -91,7 +91,7 @@ def text(run: Path | None = None) -> str:
 
 
 def _places(said: Iterable[str]) -> str:
-    """Sections, tables and figures, without what is said of a number in them; three at most."""
+    """Return sections, tables and figures, without remarks on a number; at most three."""
     found = [*dict.fromkeys(_DETAIL.split(place)[0].strip() for place in said if place)]
     return "; ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
 
@@ -101,19 +101,19 @@ def _file(slug: str, artefact: Artefact) -> str:
 
 
 def _minutes(artefact: Artefact, from_nothing: dict[str, float]) -> float:
-    """Of the table with all that it is made from, and of the figure."""
+    """Return the minutes of the table with all its inputs, and of the figure."""
     table = from_nothing[artefact.name] if artefact.table else 0.0
     return table + (artefact.figure.minutes if artefact.figure else 0.0)
 
 
 def _all(found: Paper) -> float:
-    """Of every table of a paper."""
+    """Return the minutes of every table of a paper."""
     own = sum(a.table.minutes for a in found.artefacts if a.table)
     return own + sum(loop.minutes for loop in artefacts.loops(found))
 
 
 def _spent(found: Paper, artefact: Artefact, run: Path | None) -> float:
-    """CPU seconds of the jobs of the table and of the figure in a run; NaN if one of them is not known."""
+    """Return the CPU seconds of the jobs of the table and of the figure in a run; NaN if one is unknown."""
     rules = [artefacts.table_rule(found, artefact)] if artefact.table else []
     rules += [artefacts.figure_rule(found, artefact)] if artefact.figure else []
     return sum(costs.cpu_seconds(run / costs.BENCHMARKS, rule) for rule in rules) if run else float("nan")

@@ -1,7 +1,7 @@
-"""What an archive holds: the files that git tracks, and what the papers under `run` declare. Never anything else.
+"""Content of an archive: files tracked by git, and results that the papers under `run` declare; nothing else.
 
-Results are named one by one, from the papers' folders: a scenario's, a batch's or a release's files are none of them.
-Nothing below ``confidential`` or ``releases`` is opened, not even to see what it is.
+Results are listed one by one from the papers' folders, so files of scenarios, batches and releases are not included. No
+file below ``confidential`` or ``releases`` is opened.
 """
 
 import subprocess
@@ -23,11 +23,11 @@ _WHOLE = ("results/agreement.tsv", CONFIG, "results/summary.txt")
 
 
 class Refused(ValueError):
-    """An archive cannot be made; the message says of what and the way out."""
+    """Raise if an archive cannot be made; the message states the file and the remedy."""
 
 
 def files(run: Path) -> dict[str, Path]:
-    """Name in the archive -> file.
+    """Return name in the archive -> file.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def files(run: Path) -> dict[str, Path]:
     Raises
     ------
     Refused
-        If something is missing, damaged, private, a link, or names this machine's folders.
+        If a file is missing, damaged, private or a link, or contains a path of this machine.
     """
     sources = {name: ROOT / name for name in tracked()}
     made = {name: run / name for name in results(run)}
@@ -48,17 +48,19 @@ def files(run: Path) -> dict[str, Path]:
 
 
 def tracked() -> list[str]:
-    """Files that git tracks, as they are now."""
+    """Return the files that git tracks, in their current state."""
     command = ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z"]
     try:
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()
     except (OSError, subprocess.CalledProcessError) as error:
-        raise Refused(f"git does not say which files are sources ({error}); make the archive in a checkout") from None
+        raise Refused(f"git cannot list the sources ({error}); make the archive in a git checkout") from None
     return [name for name in listed.split("\0") if name and (ROOT / name).exists()]
 
 
 def results(run: Path) -> list[str]:
-    """What the papers under `run` declare with its provenance; the agreement, the configuration, the summary."""
+    """Return the results that the papers under `run` declare, with provenance, the agreement, configuration and
+    summary.
+    """
     try:
         settings = config.read(run / CONFIG)
     except (OSError, ConfigError) as error:
@@ -73,7 +75,7 @@ def results(run: Path) -> list[str]:
 
 
 def of_paper(found: paper.Paper, section: Mapping[str, Any], shards: int | str) -> list[str]:
-    """Tables, pieces of loops, figures and agreement of one paper, without their provenance."""
+    """Return tables, pieces of loops, figures and agreement of one paper, without their provenance."""
     tables, figures = found.tables(), found.figures()
     views = [str(PurePosixPath(name).with_suffix(".pdf")) for name in figures]
     loops = [file for loop in artefacts.loops(found, section, shards) for file in loop.files]
@@ -82,12 +84,12 @@ def of_paper(found: paper.Paper, section: Mapping[str, Any], shards: int | str) 
 
 
 def _stated(run: Path, name: str) -> str:
-    """Name of the provenance of a file, whose bytes are what it states."""
+    """Return the name of the provenance of a file, after checking the file against it."""
     path = run / name
     try:
         trust.checked(path)
     except (OSError, trust.Damaged) as error:
-        raise Refused(f"{name} cannot be archived: {error}. make reproduce makes it again") from None
+        raise Refused(f"{name} cannot be archived: {error}. make reproduce regenerates it") from None
     beside = path.with_suffix(SUFFIX)
     if not beside.is_file():
         beside = path.with_name(f"{path.stem.rpartition('_')[0]}{SUFFIX}")
@@ -97,20 +99,27 @@ def _stated(run: Path, name: str) -> str:
 def _refuse_private(names: Iterable[str]) -> None:
     found = [name for name in names if PurePosixPath(name).parts[0] in PRIVATE]
     if found:
-        raise Refused(f"{found[0]} is confidential or a release, and git tracks it: git rm --cached it, then archive")
+        raise Refused(
+            f"{found[0]} is confidential or a release, but git tracks it: run git rm --cached on it, then make the "
+            "archive"
+        )
 
 
 def _refuse_links(found: Mapping[str, Path]) -> None:
     for name, path in found.items():
         if path.is_symlink() or not path.is_file():
-            raise Refused(f"{name} is no plain file; an archive holds no links: replace it by what it points to")
+            raise Refused(
+                f"{name} is not a regular file; an archive must not contain links: replace it with its target"
+            )
 
 
 def _refuse_paths(found: Mapping[str, Path], folders: Iterable[Path]) -> None:
-    """Nothing names a folder of this machine."""
+    """Raise if a file contains a path of this machine."""
     texts = {str(form).encode() for folder in folders for form in (folder, folder.resolve()) if len(form.parts) > 1}
     for name, path in found.items():
         raw = path.read_bytes()
         for text in sorted(texts):
             if text + b"/" in raw or text + b"\n" in raw or text + b'"' in raw:
-                raise Refused(f"{name} names a folder of this machine, {text.decode()}: say it relative to the project")
+                raise Refused(
+                    f"{name} contains a path of this machine, {text.decode()}: use a path relative to the project"
+                )

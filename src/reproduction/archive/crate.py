@@ -1,7 +1,7 @@
-"""The archive described for machines: a Workflow Run RO-Crate, made from the provenance beside the results.
+"""Machine-readable description of the archive: a Workflow Run RO-Crate, made from the provenance of the results.
 
-RO-Crate 1.1 with the profiles Process Run Crate 0.5, Workflow Run Crate 0.5 and Workflow RO-Crate 1.0: one action
-for the run, one for each function that made something, with the files it read and made.
+RO-Crate 1.1 with the profiles Process Run Crate 0.5, Workflow Run Crate 0.5 and Workflow RO-Crate 1.0: one action for
+the run, and one for each function, with its input and output files.
 """
 
 import json
@@ -41,7 +41,7 @@ Entity = dict[str, Any]
 
 
 def text(found: Mapping[str, Path], run: Path) -> bytes:
-    """The metadata file.
+    """Return the metadata file.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ def text(found: Mapping[str, Path], run: Path) -> bytes:
 
 
 def published() -> str:
-    """Date of the commit, in UTC: the day a version of the sources is of, whenever an archive is made of it."""
+    """Return the date of the commit, in UTC, so that the date does not depend on when the archive is made."""
     command = ["git", "-c", f"safe.directory={contents.ROOT}", "log", "-1", "--format=%ct"]
     seconds = subprocess.run(command, cwd=contents.ROOT, capture_output=True, text=True, check=True).stdout
     return _time(float(seconds))[:10]
 
 
 def _project() -> dict[str, str]:
-    """Title, description, author, version and licence, from CITATION.cff and pyproject.toml."""
+    """Return title, description, author, version and licence, from CITATION.cff and pyproject.toml."""
     citation = yaml.safe_load((contents.ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     declared = tomllib.loads((contents.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     licence = f"https://spdx.org/licenses/{citation['license']}"
@@ -86,7 +86,7 @@ def _project() -> dict[str, str]:
 
 
 def _frame(names: list[str], mentions: list[Entity]) -> list[Entity]:
-    """The metadata's own entity, the whole, its profiles, licence, author and language."""
+    """Return entities of the metadata file, the dataset, its profiles, licence, author and language."""
     project = _project()
     whole = {
         **{"@id": "./", "@type": "Dataset", "name": f"{project['title']}, version {project['version']}"},
@@ -128,7 +128,7 @@ def _workflow() -> Entity:
 
 
 def _whole(made: list[str], found: Mapping[str, Path], run: Path) -> Entity:
-    """The action of the whole run; its times are those that Snakemake's own process wrote."""
+    """Return the action of the whole run; its times come from Snakemake's process."""
     read = [name for name in ("config.yaml", contents.CONFIG) if name in found]
     action: Entity = {"@id": "#run", "@type": "CreateAction", "name": "One run of the whole workflow"}
     action["instrument"] = _id(_MAIN)
@@ -137,12 +137,12 @@ def _whole(made: list[str], found: Mapping[str, Path], run: Path) -> Entity:
         started, took = costs.clock(run / costs.BENCHMARKS)
         action |= {"startTime": _time(started), "endTime": _time(started + took)}
     except FileNotFoundError:
-        pass  # a run that was started without its own Snakefile states no times
+        pass  # a run started from another Snakefile records no times
     return action | {"object": [_id(name) for name in read], "result": [_id(name) for name in made]}
 
 
 def _action(name: str, record: Mapping[str, Any], digests: Mapping[str, str]) -> Entity:
-    """One function at work: the files of its provenance, known by their digests."""
+    """Return the action of one function: the files of its provenance, identified by SHA-256."""
     place = PurePosixPath(name)
     read = {
         other
@@ -161,7 +161,7 @@ def _action(name: str, record: Mapping[str, Any], digests: Mapping[str, str]) ->
 
 
 def _instrument(function: str, names: Mapping[str, str]) -> str:
-    """Source file of a function; of what no file says, the workflow's."""
+    """Return the source file of a function; the workflow if the function has none."""
     parts = function.split(".")
     for base in ("src/reproduction/papers", "src/reproduction", "src"):
         for end in range(len(parts), 0, -1):

@@ -1,4 +1,4 @@
-"""An archive that was unpacked: is every file what its checksum says, and does the agreement follow from the tables?"""
+"""Verify an unpacked archive: check all checksums, and recompute the agreement from the tables."""
 
 import hashlib
 import json
@@ -15,17 +15,17 @@ from ..verdicts import agreement
 from .writing import SUMS
 
 _SRC = Path(__file__).resolve().parents[2]
-_BUILT = {".venv", ".snakemake", "build", "__pycache__", ".git"}  # folders that come about where an archive is used
+_BUILT = {".venv", ".snakemake", "build", "__pycache__", ".git"}  # folders that are created when an archive is used
 _ENDS = (".so", ".pyd", ".pyc")
 _ALL = "results/agreement.tsv"
 
 
 class Differs(ValueError):
-    """An archive is not what it says; the message lists every file."""
+    """Raise if an archive does not match its checksums or tables; the message lists every file."""
 
 
 def verified(folder: Path) -> str:
-    """What was verified, in words.
+    """Return a sentence on what was verified.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ def verified(folder: Path) -> str:
     Raises
     ------
     Differs
-        If a file is another, is lost or was added; a provenance states other bytes or other sources; the agreement does
-        not follow from the tables.
+        If a file was changed, removed or added; a provenance has a different SHA-256 or different sources; or the
+        agreement does not follow from the tables.
     """
     folder = folder.resolve()
     sums = _sums(folder)
@@ -45,17 +45,17 @@ def verified(folder: Path) -> str:
     slugs = sorted(path.parent.name for path in (folder / "results").glob("*/agreement.csv"))
     _stop([why for slug in slugs for why in _agreement(folder, slug)])
     _stop([*_together(folder, slugs)])
-    return f"{len(sums)} files are what {SUMS} says; the agreement of {', '.join(slugs)} follows from the tables"
+    return f"{len(sums)} files match {SUMS}; the agreement of {', '.join(slugs)} follows from the tables"
 
 
 def _sums(folder: Path) -> dict[str, str]:
     try:
         lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
     except OSError:
-        raise Differs(f"{folder / SUMS} is missing: name the folder of an archive that was unpacked") from None
+        raise Differs(f"{folder / SUMS} is missing: pass the folder of an unpacked archive") from None
     found = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     bad = [name for name in found if not name or name.startswith("/") or ".." in Path(name).parts]
-    _stop([f"{SUMS} names {name!r}, which is outside of the archive" for name in bad])
+    _stop([f"{SUMS} names {name!r}, which is outside the archive" for name in bad])
     return found
 
 
@@ -63,9 +63,9 @@ def _other(folder: Path, sums: dict[str, str]) -> Iterator[str]:
     for name, digest in sums.items():
         path = folder / name
         if not path.is_file():
-            yield f"{name} is lost"
+            yield f"{name} is missing"
         elif provenance.sha256(path) != digest:
-            yield f"{name} is not the file that was archived"
+            yield f"{name} differs from the archived file"
 
 
 def _added(folder: Path, sums: dict[str, str]) -> Iterator[str]:
@@ -81,25 +81,25 @@ def _provenance(folder: Path) -> Iterator[str]:
 
 
 def _sources(folder: Path, sums: dict[str, str]) -> Iterator[str]:
-    """Results must be of these very sources."""
+    """Check that the results were made from the archived sources."""
     for beside in sorted([*folder.glob(f"results/**/*{SUFFIX}"), *folder.glob(f"figures/**/*{SUFFIX}")]):
         stated = json.loads(beside.read_bytes()).get(provenance.SOURCES, {})
         other = [name for name, digest in stated.items() if sums.get(f"src/{name}") != digest]
         if other:
-            yield f"{beside.relative_to(folder)}: made by another src/{other[0]} than the archive's"
+            yield f"{beside.relative_to(folder)}: was made by a version of src/{other[0]} that is not in the archive"
 
 
 def _own_code(sums: dict[str, str]) -> Iterator[str]:
-    """The agreement is computed by the archive's own code, or not at all."""
+    """Check that the running code is the archive's code, which must compute the agreement."""
     for name, digest in sums.items():
         if name.startswith("src/reproduction/") and name.endswith(".py"):
             path = _SRC.parent / name
             if not path.is_file() or provenance.sha256(path) != digest:
-                yield f"{name} runs here in another version than the archive's: make verify in its own folder"
+                yield f"{name} is not the archive's version: run make verify in the folder of the archive"
 
 
 def _agreement(folder: Path, slug: str) -> Iterator[str]:
-    """What differs between the paper's agreement and the one that its tables give."""
+    """Yield differences between the paper's agreement and the agreement computed from its tables."""
     place = folder / "results" / slug
     record = json.loads((place / f"agreement{SUFFIX}").read_bytes())
     read = {Path(name).stem: results.read(place / Path(name).name) for name in record[provenance.INPUTS]}
@@ -113,18 +113,18 @@ def _agreement(folder: Path, slug: str) -> Iterator[str]:
 
 
 def _together(folder: Path, slugs: list[str]) -> Iterator[str]:
-    """The table of all papers is theirs, one below the other."""
+    """Yield differences between the table of all papers and the concatenated tables of the papers."""
     papers = list(dict.fromkeys(results.read(folder / _ALL)["paper"]))
     if sorted(papers) != slugs:
-        yield f"{_ALL} is of {', '.join(papers)}, but there are tables of {', '.join(slugs)}"
+        yield f"{_ALL} covers {', '.join(papers)}, but there are tables of {', '.join(slugs)}"
         return
     parts = [results.read(folder / "results" / slug / "agreement.csv") for slug in papers]
     if _written(pd.concat(parts, ignore_index=True), ".tsv") != provenance.sha256(folder / _ALL):
-        yield f"{_ALL} is not the papers' agreement tables together"
+        yield f"{_ALL} differs from the concatenated agreement tables of the papers"
 
 
 def _written(table: pd.DataFrame, end: str) -> str:
-    """Digest of a table as a run would write it."""
+    """Return the digest of a table as a run would write it."""
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary, f"table{end}")
         tables.write(table, path)

@@ -1,4 +1,4 @@
-"""One tar of a run, the same bytes wherever it is made: names in order, no times, no owners, no compression."""
+"""Write a run as a tar file, identical wherever it is made: sorted names, no times, owners or compression."""
 
 import hashlib
 import io
@@ -16,21 +16,21 @@ _EXECUTABLE = 0o111
 
 
 def default_name() -> str:
-    """Where the archive goes if nothing else is said."""
+    """Return the default file of the archive."""
     return f"build/dpmultinomial-{__version__}.tar"
 
 
 def write(target: Path, run: Path) -> str:
-    """Make the archive.
+    """Write the archive.
 
     Parameters
     ----------
-    target : its file; all or nothing.
+    target : file of the archive; all or nothing.
     run : folder of the run.
 
     Returns
     -------
-    Its SHA-256, files and size in words.
+    SHA-256, number of files and size as text.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def _member(name: str, raw: bytes, *, executable: bool) -> tarfile.TarInfo:
 
 
 def _sums(found: Mapping[str, Path], texts: Mapping[str, bytes]) -> bytes:
-    """What ``sha256sum --check`` reads: every file but this one."""
+    """Return the input of ``sha256sum --check``: every file except the list itself."""
     digests = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items()}
     digests |= {name: hashlib.sha256(raw).hexdigest() for name, raw in texts.items()}
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items())).encode()

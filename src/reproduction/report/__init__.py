@@ -1,9 +1,9 @@
-"""The report of a run: a folder of pages that open from disk, without a network.
+"""Report of a run: a folder of HTML pages that can be opened from disk without a network.
 
-``files`` reads what a run made, ``papers``, ``scenarios`` and ``releases`` put it into words, ``pages``
-renders the templates beside this module. Nothing confidential is read: of a release its two public files alone.
+``files`` reads the results of a run; ``papers``, ``scenarios`` and ``releases`` prepare the content of pages; ``pages``
+renders the templates in this folder. No confidential data are read: only the two public files of a release.
 
-``python -m reproduction.report`` in the folder of a run writes ``results/report/`` from what is there.
+``python -m reproduction.report`` in the folder of a run writes ``results/report/`` from the existing results.
 """
 
 from .pages import write

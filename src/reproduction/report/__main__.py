@@ -1,4 +1,4 @@
-"""``python -m reproduction.report``: the report of the run in this folder, from whatever of it is there."""
+"""Write the report of the run in this folder from the existing results: ``python -m reproduction.report``."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""Files that a report takes with it: figures as they are, tables as CSV, large ones compressed.
+"""Copy files into a report: figures as they are, tables as CSV, large tables compressed.
 
-`Run` reads what a run made from its folder: tables, figures, verdicts, the origin of each, and the settings as used.
+`Run` reads the results of a run from its folder: tables, figures, verdicts, provenance, and the settings as used.
 """
 
 import gzip
@@ -19,13 +19,13 @@ from .. import results, trust
 from ..paper import Paper
 from ..verdicts import agreement as statements
 
-PLAIN_BYTES = 250_000  # a larger table is compressed
-MOST_BYTES = 3_000_000  # one that is larger even so stays where it is
+PLAIN_BYTES = 250_000  # bytes above which a table is compressed
+MOST_BYTES = 3_000_000  # bytes above which a compressed table is not copied
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure on a page: address, size in pixels, what it shows in words."""
+    """Figure on a page: address, size in pixels, alternative text."""
 
     src: str
     width: int
@@ -36,7 +36,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Folder:
-    """The report's folder.
+    """Folder of the report.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Folder:
     target: Path
 
     def figure(self, path: str, *, alt: str, caption: str) -> Figure | None:
-        """A copy of the run's figure at `path`, or None where it was not drawn; raises as `trust.content`."""
+        """Return a copy of the run's figure at `path`, or None if it was not drawn; raises as `trust.content`."""
         source = self.run / path
         if not source.is_file():
             return None
@@ -58,7 +58,7 @@ class Folder:
             return Figure(path, image.width, image.height, alt, caption)
 
     def table(self, path: str) -> str:
-        """Address of a copy of the run's table at `path`; empty where missing or too large; raises as `figure`."""
+        """Return the address of a copy of the table at `path`; empty if missing or too large; raises as `figure`."""
         source = self.run / path
         if not source.is_file():
             return ""
@@ -85,30 +85,30 @@ EFFECTIVE = "results/config.effective.yaml"
 
 @dataclass(frozen=True)
 class Run:
-    """A run in its folder; whatever is not there counts as not made.
+    """Run in its folder; missing files count as not made.
 
     Parameters
     ----------
-    root : folder that holds ``results/``, ``figures/`` and ``releases/``.
+    root : folder that contains ``results/``, ``figures/`` and ``releases/``.
     """
 
     root: Path
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """The configuration as used, with its defaults; empty if it was not written."""
+        """Return the configuration as used, with defaults; empty if it was not written."""
         path = self.root / EFFECTIVE
         return dict(yaml.safe_load(trust.content(path)) or {}) if path.is_file() else {}
 
     @cached_property
     def papers(self) -> list[Paper]:
-        """The papers under `run`, and any other of which something was made, in the order of `discover`."""
+        """Return the papers under `run`, and any other paper with results, in the order of `discover`."""
         asked = self.config.get("run", [])
         return [p for slug, p in folders.discover().items() if slug in asked or any(map(self.exists, p.tables()))]
 
     @cached_property
     def agreement(self) -> pd.DataFrame:
-        """Every statement of the papers that were compared, numbered within its paper (column `number`)."""
+        """Return every statement of the compared papers, numbered within its paper (column `number`)."""
         parts = [self.read(f"results/{paper.slug}/agreement.csv") for paper in self.papers]
         numbered = [part.assign(number=range(1, len(part) + 1)) for part in parts if part is not None]
         if not numbered:
@@ -116,11 +116,11 @@ class Run:
         return pd.concat(numbered, ignore_index=True)
 
     def exists(self, path: str) -> bool:
-        """Whether a file of the run is there."""
+        """Return whether a file of the run exists."""
         return (self.root / path).is_file()
 
     def read(self, path: str) -> pd.DataFrame | None:
-        """A table of the run, or None; `trust.Damaged` where it is not what its provenance states."""
+        """Return a table of the run, or None; raises `trust.Damaged` if it does not match its provenance."""
         if not self.exists(path):
             return None
         try:
@@ -129,7 +129,7 @@ class Run:
             return pd.DataFrame()
 
     def provenance(self, slug: str, name: str) -> dict[str, Any]:
-        """Where a table came from; empty if it was not made, or states no more than its bytes."""
+        """Return the provenance of a table; empty if it was not made, or if only its SHA-256 is recorded."""
         path = f"results/{slug}/{name}.csv"
         found = trust.stated(self.root / path) if self.exists(path) else {}
         return found if "settings" in found else {}

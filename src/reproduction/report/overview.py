@@ -1,4 +1,4 @@
-"""The start page: what was run, verdicts by paper, and what to look at first; and the page of settings and versions."""
+"""Start page (what was run, verdicts by paper, what to look at first), and page of settings and versions."""
 
 import json
 from collections import Counter
@@ -18,7 +18,7 @@ NOT_CONVERGED = "not converged"
 
 @dataclass(frozen=True)
 class NotConverged:
-    """A row of a table whose answer did not pass its checks."""
+    """Table rows of results that did not pass their convergence checks."""
 
     paper: str
     label: str
@@ -28,7 +28,7 @@ class NotConverged:
 
 @dataclass(frozen=True)
 class NotRun:
-    """Statements that were not computed, for one reason."""
+    """Statements that were not computed for the same reason."""
 
     paper: str
     reason: str
@@ -36,13 +36,13 @@ class NotRun:
 
     @property
     def artefacts(self) -> dict[str, str]:
-        """Label -> address of their artefacts."""
+        """Return label -> address of their artefacts."""
         return {statement.label: statement.address for statement in self.statements}
 
 
 @dataclass(frozen=True)
 class Made:
-    """What the provenance of all tables says together: value -> number of tables."""
+    """Summary of the provenance of all tables: value -> number of tables."""
 
     tables: int
     commits: dict[str, int]
@@ -52,12 +52,12 @@ class Made:
 
     @property
     def mixed(self) -> bool:
-        """Whether tables of several commits lie beside each other."""
+        """Return whether the tables come from several commits."""
         return len(self.commits) > 1
 
 
 def not_run(statements: list[Statement]) -> list[NotRun]:
-    """Statements without an answer, grouped by paper and reason."""
+    """Return statements that were not computed, grouped by paper and reason."""
     groups: dict[tuple[str, str], list[Statement]] = {}
     for statement in statements:
         if statement.verdict.name == "not_run":
@@ -66,7 +66,7 @@ def not_run(statements: list[Statement]) -> list[NotRun]:
 
 
 def not_converged(run: Run, pages: list[PaperPage], cases: list[ScenarioPage]) -> list[NotConverged]:
-    """Tables of papers and of scenarios with rows whose status is `NOT_CONVERGED`."""
+    """Return tables of papers and scenarios with rows of status `NOT_CONVERGED`."""
     found = []
     for page in pages:
         for shown in page.artefacts:
@@ -83,14 +83,14 @@ def not_converged(run: Run, pages: list[PaperPage], cases: list[ScenarioPage]) -
 
 
 def failed(table: pd.DataFrame | None) -> int:
-    """Rows of a table that say that they did not converge."""
+    """Return the rows of a table with status `NOT_CONVERGED`."""
     if table is None or "status" not in table:
         return 0
     return int(table["status"].astype(str).eq(NOT_CONVERGED).sum())
 
 
 def made(run: Run) -> Made:
-    """Versions, seed and commit of every table of the run."""
+    """Return versions, seeds and commits of all tables of the run."""
     records: list[dict[str, Any]] = []
     for paper in run.papers:
         for path in sorted((run.root / "results" / paper.slug).glob("*.provenance.json")):
@@ -109,14 +109,14 @@ def made(run: Run) -> Made:
 
 
 def settings(run: Run) -> list[tuple[str, str]]:
-    """(section, YAML) of the configuration as used; what stands at its top first."""
+    """Return (section, YAML) of the configuration as used; top-level settings come first."""
     top = {key: value for key, value in run.config.items() if not isinstance(value, dict)}
     sections = {key: value for key, value in run.config.items() if isinstance(value, dict)}
     return [("all", as_yaml(top)), *((key, as_yaml(value)) for key, value in sections.items())] if run.config else []
 
 
 def as_yaml(value: Any) -> str:
-    """Settings as a user would write them."""
+    """Return settings in the form that a user would write."""
     return yaml.safe_dump(value, sort_keys=False, default_flow_style=None, width=100, allow_unicode=True).strip()
 
 

@@ -1,4 +1,4 @@
-"""The report's folder: every page from its template, with the styles, scripts and files it needs beside it."""
+"""Render every page of a report from its template, and copy the styles, scripts and files that it needs."""
 
 import base64
 import shutil
@@ -17,20 +17,20 @@ from . import overview, papers, releases, scenarios, score, statements
 from .files import Folder, Run
 
 HERE = Path(__file__).resolve().parent
-FONT = "fonts/ttf/DejaVuSerif.ttf"  # for formulas where the reader has no mathematical font
+FONT = "fonts/ttf/DejaVuSerif.ttf"  # for formulas if the reader has no mathematical font
 
 
 def write(root: Path, target: Path) -> Path:
-    """The report of the run in `root`.
+    """Write the report of the run in `root`.
 
     Parameters
     ----------
-    root : folder with ``results/``, ``figures/`` and ``releases/``; what is missing there is said in the report.
-    target : folder of the report; what is in it is replaced.
+    root : folder with ``results/``, ``figures/`` and ``releases/``; missing results are listed in the report.
+    target : folder of the report; its content is replaced.
 
     Returns
     -------
-    Its first page.
+    Path of the first page.
     """
     shutil.rmtree(target, ignore_errors=True)
     folder = Folder(root, target)
@@ -45,7 +45,7 @@ def write(root: Path, target: Path) -> Path:
 
 
 def _pages(run: Run, folder: Folder) -> list[tuple[str, dict[str, Any]]]:
-    """(file, what its template is given) of every page."""
+    """Yield (file, variables of its template) of every page."""
     labels = {(p.slug, a.name): a.label for p in folders.discover().values() for a in p.artefacts}
     stated = statements.listed(run.agreement, labels)
     of = {p.slug: [s for s in stated if s.paper == p.slug] for p in run.papers}
@@ -93,7 +93,7 @@ def _first(
 
 
 def _agreement(stated: list[statements.Statement]) -> dict[str, Any]:
-    """The table of all statements, with DataTables as a module in the page: no other can be loaded from disk."""
+    """Return the page of all statements; DataTables is embedded, since a page on disk cannot load a module."""
     bundle = (files(itables) / "html/dt_bundle.js").read_bytes()
     return {
         "statements": stated,
@@ -103,7 +103,7 @@ def _agreement(stated: list[statements.Statement]) -> dict[str, Any]:
 
 
 def _environment() -> Environment:
-    """Templates that escape whatever they are given and stop at a name they are not."""
+    """Return a template environment that escapes all values and raises for an undefined name."""
     found = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""The page of one paper: its artefacts in the paper's order, its errata with their evidence, its methods."""
+"""Page of one paper: artefacts in the order of the paper, errata with evidence, methods."""
 
 import re
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ _TABLE = re.compile(r"^\|.*\n?", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Erratum:
-    """One erratum: what is wrong, what follows, the evidence that this run gives, and how to see it again."""
+    """Erratum: description, consequence, evidence from this run, and the command that reproduces it."""
 
     number: int
     text: Markup
@@ -32,17 +32,17 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Shown:
-    """One artefact on its page.
+    """Artefact on its page.
 
     Parameters
     ----------
     name, label, caption : as in paper.yaml.
-    figure, table : None where there is none, or it was not made.
+    figure, table : None if there is none, or if it was not made.
     statements : printed statements about it.
     errata : numbers of the errata that name it.
-    made : its provenance.
-    missing : command that makes what is not there; empty where nothing is missing.
-    grid : its statements laid out as the printed table, where their names form one.
+    made : provenance of the artefact.
+    missing : command that makes missing files; empty if nothing is missing.
+    grid : its statements arranged as in the printed table, if their names form one.
     """
 
     name: str
@@ -58,26 +58,27 @@ class Shown:
 
     @property
     def first(self) -> list[Statement]:
-        """Statements that are shown at once: all of a few, of many those that do not simply reproduce."""
+        """Return the statements shown first: all if there are few, otherwise those that are not reproduced."""
         few = len(self.statements) <= _FEW
         return [s for s in self.statements if few or s.verdict.name in LOOK]
 
     @property
     def rest(self) -> list[Statement]:
-        """The others."""
+        """Return the other statements."""
         return [s for s in self.statements if s not in self.first]
 
     @property
     def verdicts(self) -> list[tuple[Verdict, int]]:
-        """How often each verdict occurs."""
+        """Return the number of statements with each verdict."""
         return counts(statement.verdict.name for statement in self.statements)
 
 
 @dataclass(frozen=True)
 class PaperPage:
-    """What the page of a paper shows; `files` are (address, name) of its verdicts in full.
+    """Content of the page of a paper; `files` are (address, name) of the complete verdicts.
 
-    `score` is a sentence, `lines` one a printed artefact in print's order, `plot` z of every number.
+    `score` is a sentence, `lines` has one entry per printed artefact in the order of print, `plot` shows z of every
+    number.
     """
 
     paper: Paper
@@ -93,28 +94,28 @@ class PaperPage:
 
     @property
     def made(self) -> bool:
-        """Whether anything of the paper was made."""
+        """Return whether any result of the paper was made."""
         return bool(self.lines) or any(shown.table or shown.figure for shown in self.artefacts)
 
     @property
     def printed(self) -> list[Shown]:
-        """Artefacts about which the paper prints something, in print's order."""
+        """Return the artefacts with printed statements, in the order of print."""
         named = {line.address.partition("#")[2]: place for place, line in enumerate(self.lines)}
         return sorted((a for a in self.artefacts if a.name in named), key=lambda a: named[a.name])
 
     @property
     def extras(self) -> list[Shown]:
-        """The others: what goes beyond print, or leads to it."""
+        """Return the other artefacts: extensions of the paper and intermediate results."""
         return [a for a in self.artefacts if not a.statements]
 
     @property
     def address(self) -> str:
-        """File of the page."""
+        """Return the address of the page."""
         return f"paper-{self.paper.slug}.html"
 
 
 def page(run: Run, paper: Paper, statements: list[Statement], folder: Folder) -> PaperPage:
-    """The page of `paper`; `statements` are those of this paper."""
+    """Return the page of `paper`; `statements` are those of this paper."""
     groups = grouped(statements)
     known = [artefact.name for artefact in paper.artefacts]
     further = [name for name in groups if name not in known]
@@ -156,7 +157,7 @@ def _shown(
 ) -> Shown:
     figure, table, name, missing = None, None, artefact.name, []
     described = artefact.table or artefact.figure
-    assert described is not None  # `paper.read` refuses an artefact that is neither
+    assert described is not None  # `paper.read` rejects an artefact without table and figure
     if artefact.figure:
         path = f"figures/{paper.slug}/{name}.png"
         figure = folder.figure(path, alt=artefact.figure.alt, caption=artefact.figure.caption)
@@ -181,7 +182,7 @@ def _shown(
 
 
 def _errata(run: Run, paper: Paper, prose: Prose) -> tuple[list[Erratum], Markup]:
-    """What ``errata.md`` lists, with the evidence of the run beside it; and its remarks."""
+    """Return the errata in ``errata.md`` with evidence from the run, and the remarks."""
     found = run.read(f"results/{paper.slug}/errata.csv")
     evidence = {} if found is None else {int(row["number"]): row for row in found.to_dict("records")}
     path = paper.folder / "errata.md"

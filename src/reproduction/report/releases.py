@@ -1,4 +1,4 @@
-"""The page of one release, from its two public files; the confidential folder and all else is never opened."""
+"""Page of one release, from its two public files; no other file of the release is opened."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from .files import Folder, Run
 
 _WORDS = {
     "mechanism": "mechanism",
-    "law": "law of the noise",
+    "law": "noise distribution",
     "scale": "scale of the noise",
     "cost": "cost",
     "neighbours": "neighbours",
@@ -27,16 +27,16 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class ReleasePage:
-    """What the page of a release shows.
+    """Content of the page of a release.
 
     Parameters
     ----------
     name, generation : as configured.
-    record : (what, value), from record.json.
+    record : (description, value), from record.json.
     table : first rows of the public file.
-    used : (address, scenario) that are about it.
-    missing : command that makes it; empty where it was made.
-    fault : why it cannot be shown.
+    used : (address, name) of scenarios that analyse it.
+    missing : command that makes it; empty if it was made.
+    fault : reason why it cannot be shown.
     """
 
     name: str
@@ -49,17 +49,17 @@ class ReleasePage:
 
     @property
     def address(self) -> str:
-        """File of the page."""
+        """Return the address of the page."""
         return f"release-{self.name}.html"
 
     @property
     def cost(self) -> str:
-        """What it cost, in words."""
+        """Return the privacy cost of the release as text."""
         return dict(self.record).get("cost", "")
 
 
 def page(run: Run, name: str, settings: Mapping[str, Any], used: list[tuple[str, str]], folder: Folder) -> ReleasePage:
-    """The page of the generation that the configuration asks for."""
+    """Return the page of the configured generation of a release."""
     place = user_files.release_folder(name, settings)
     generation = int(settings.get("generation", 1))
     if not run.exists(f"{place}/{user_files.RECORD}"):
@@ -77,7 +77,7 @@ def page(run: Run, name: str, settings: Mapping[str, Any], used: list[tuple[str,
 
 
 def record_in_words(record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(what, value) of a record: what a reader asks first, then the rest in its own order."""
+    """Return (description, value) of the entries of a record: the most important first, then the rest in order."""
     first = [key for key in _WORDS if key in record]
     rest = [key for key in record if key not in _WORDS and key not in ("release", "generation")]
     return [(_WORDS.get(key, key.replace("_", " ")), _value(record[key])) for key in [*first, *rest]]

@@ -1,4 +1,4 @@
-"""The page of one scenario in the report: what it says, how far to trust it, its table and its figure."""
+"""Page of one scenario in the report: results, accuracy, table and figure."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,17 +11,17 @@ from .files import Figure, Folder, Run
 
 @dataclass(frozen=True)
 class ScenarioPage:
-    """What the page of a scenario shows.
+    """Content of the page of a scenario.
 
     Parameters
     ----------
     name, settings : of the scenario, as configured.
-    summary : in words; None where it was not made.
-    release : name of the release it is about, if it is.
-    figure : None where there is none.
-    files : (address, name) of its tables.
-    made : its provenance.
-    missing : command that makes it; empty where it was made.
+    summary : summary of the results; None if it was not made.
+    release : name of the release that it analyses, or empty.
+    figure : None if there is none.
+    files : (address, name) of the tables.
+    made : provenance of the scenario.
+    missing : command that makes it; empty if it was made.
     """
 
     name: str
@@ -35,12 +35,12 @@ class ScenarioPage:
 
     @property
     def address(self) -> str:
-        """File of the page."""
+        """Return the address of the page."""
         return f"scenario-{self.name}.html"
 
     @property
     def unusable(self) -> int:
-        """Numbers of chains that did not converge."""
+        """Return whether a chain did not converge."""
         if self.summary is None:
             return 0
         points = self.summary.facts.get("points", ())
@@ -49,7 +49,7 @@ class ScenarioPage:
 
 
 def page(run: Run, name: str, settings: dict[str, Any], folder: Folder) -> ScenarioPage:
-    """The page of the scenario `name`, made or not; raises `trust.Damaged` where a file is not what was made."""
+    """Return the page of the scenario `name`; raise `trust.Damaged` if a file does not match its provenance."""
     release = str(settings.get("release", ""))
     files = making.files(name, run.root)
     if not files.facts.is_file():

@@ -1,4 +1,4 @@
-"""What a referee asks first: how many statements reproduce, how each printed artefact stands, where each z lies."""
+"""Score of a paper: how many statements reproduce, by printed artefact, and z of each number."""
 
 import math
 from collections.abc import Sequence
@@ -10,26 +10,27 @@ from .statements import ALL, Statement, Verdict
 
 _GOOD = ("reproduced", "reproduced_by_slip")
 _DECIDED = (*_GOOD, "differs", "undecided")
-_WORST = ("differs", "undecided", "not_run", "reproduced_by_slip", "reproduced")  # what a whole artefact is called
-_LETTER = 7.0  # width of a letter, in units of the plot
-_NAMED = 3  # statements that are named as reasons
-_WIDTH, _HEIGHT, _EDGE, _MOST = 960, 180, 40, 5.0  # of the plot of z, in its own units; z beyond the most at the edge
+_WORST = ("differs", "undecided", "not_run", "reproduced_by_slip", "reproduced")  # names of whole artefacts
+_LETTER = 7.0  # width of a character, in units of the plot
+_NAMED = 3  # maximum number of statements that are named as reasons
+_WIDTH, _HEIGHT, _EDGE, _MOST = 960, 180, 40, 5.0  # size of the plot of z, in its units; larger z are at the edge
 
 
 @dataclass(frozen=True)
 class Line:
-    """One printed artefact: how many of its judged statements reproduce, its largest abs(z), and what does not.
+    """Printed artefact: number of checked statements that reproduce, largest abs(z), and statements that do not
+    reproduce.
 
     Parameters
     ----------
-    label, address : of the artefact.
-    verdict : the worst among its statements; None where none is judged.
-    good, judged : numbers of statements.
+    label, address : label and address of the artefact.
+    verdict : worst verdict of its statements; None if none was checked.
+    good, judged : numbers of reproduced and of checked statements.
     largest : largest abs(z) of a printed number, as text.
-    why : quantities that need a look, each with its verdict.
-    more : how many beyond these.
-    lacking : how many were not run.
-    unrun : why, the first of them; empty where it is not said.
+    why : quantities that do not reproduce, each with its verdict.
+    more : number of further such quantities.
+    lacking : number of statements that were not run.
+    unrun : the first reason for these; empty if none is given.
     """
 
     label: str
@@ -46,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Dot:
-    """A printed number in the plot of z, in the plot's units."""
+    """Printed number in the plot of z, in units of the plot."""
 
     x: float
     y: float
@@ -56,7 +57,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Plot:
-    """z of every printed number of a paper: dots, level lines (z, height), where an artefact begins (and its label)."""
+    """Plot of z of every printed number of a paper: dots, level lines (z, height), start and label of each artefact."""
 
     dots: list[Dot]
     levels: list[tuple[str, float]]
@@ -68,32 +69,38 @@ class Plot:
 
 
 def decided(statements: Sequence[Statement]) -> list[Statement]:
-    """Statements that count: numbers, claims, laws and curves with a verdict."""
+    """Return the statements that count: numbers, claims, laws and curves with a verdict."""
     return [s for s in statements if s.kind in JUDGED and s.verdict.name in _DECIDED]
 
 
 def sentence(statements: Sequence[Statement]) -> str:
-    """The score, e.g. ``3 statements judged: 1 reproduces, 1 only with a slip emulated, 1 differs.``, then what is not
-    judged: statements not run, and facts, which tables of verdicts count as reproduced."""
+    """Return the score, e.g. ``3 statements checked: 1 reproduces, 1 only with an error emulated, 1 differs.``,
+    followed by the numbers of statements not run and of facts, which tables of verdicts count as reproduced.
+    """
     found = decided(statements)
     said = []
-    words = (("reproduces", "reproduce"), ("only with a slip emulated",) * 2, ("differs", "differ"), ("undecided",) * 2)
+    words = (
+        ("reproduces", "reproduce"),
+        ("only with an error emulated",) * 2,
+        ("differs", "differ"),
+        ("undecided",) * 2,
+    )
     for name, (one, many) in zip(_DECIDED, words, strict=True):
         number = sum(s.verdict.name == name for s in found)
         if number:
             said.append(f"{number} {one if number == 1 else many}")
     lacking = sum(s.verdict.name == "not_run" for s in statements)
-    start = f"{len(found)} statement{'' if len(found) == 1 else 's'} judged"
+    start = f"{len(found)} statement{'' if len(found) == 1 else 's'} checked"
     apart = f" {lacking} more {'was' if lacking == 1 else 'were'} not run." if lacking else ""
     facts = sum(s.kind == "fact" and s.verdict.name in _GOOD for s in statements)
-    apart += f" Beside them {facts} fact{' holds' if facts == 1 else 's hold'} by definition or arithmetic." * (
+    apart += f" In addition, {facts} fact{' holds' if facts == 1 else 's hold'} by definition or arithmetic." * (
         facts > 0
     )
     return f"{start}: {', '.join(said)}.{apart}" if said else f"{start}.{apart}"
 
 
 def lines(statements: Sequence[Statement]) -> list[Line]:
-    """One line a printed artefact, in the order of print."""
+    """Return one line per printed artefact, in the order of print."""
     groups: dict[str, list[Statement]] = {}
     for statement in sorted(statements, key=lambda s: s.number):
         groups.setdefault(statement.artefact, []).append(statement)
@@ -121,7 +128,7 @@ def _line(rows: list[Statement]) -> Line:
 
 
 def plot(statements: Sequence[Statement]) -> Plot | None:
-    """z of every printed number that was judged, in the order of print; None where there is none."""
+    """Return the plot of z of every checked printed number, in the order of print; None if there is none."""
     rows = sorted((s for s in decided(statements) if s.kind in ("number", "curve")), key=lambda s: s.number)
     rows = [s for s in rows if not math.isnan(s.z)]
     if not rows:

@@ -1,7 +1,7 @@
-"""Printed statements beside ours, as rows of a page that link to their artefact and back.
+"""Printed statements compared with ours, as rows of a page with links to their artefacts and back.
 
-A verdict is shown as a sign, a word and its meaning; colour only repeats them. Tables are laid out as printed (`grid`):
-rows and columns are read from the names of the statements, and our number is below each printed number.
+A verdict is shown as a sign, a word and its meaning, so that colour is not needed. Tables are laid out as printed
+(`grid`): rows and columns are read from the names of the statements, and our number is below each printed number.
 """
 
 import math
@@ -17,22 +17,22 @@ from ..verdicts.agreement import VERDICTS
 from ..verdicts.table_tests import LARGEST_Z
 from . import texts
 
-_IN_WORDS = {"claim": "a claim", "law": "a law", "fact": "a fact"}  # what is printed where no number is
+_IN_WORDS = {"claim": "a claim", "law": "a law", "fact": "a fact"}  # shown if no number is printed
 _SIGNS = {"<=": "≤", ">=": "≥"}
 _WITH_Z = ("number", "curve", "derived", "input")
 
-_VARIANTS = {"corrected": "corrected method", "as_written": "as written", "published": "as their program"}
-_BY_VARIANT = ("number", "curve")  # kinds of statements that hold under one method and not under another
+_VARIANTS = {"corrected": "corrected method", "as_written": "as written", "published": "as in their program"}
+_BY_VARIANT = ("number", "curve")  # kinds of statements that hold under some methods and not under others
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One verdict.
+    """Verdict and its display.
 
     Parameters
     ----------
     name : as in the agreement table.
-    sign, word : what is shown.
+    sign, word : displayed sign and word.
     meaning : one sentence.
     """
 
@@ -43,47 +43,53 @@ class Verdict:
 
     @property
     def rank(self) -> int:
-        """Order by which a table is sorted: what needs a look comes first."""
+        """Return the order in which a table is sorted: statements that do not reproduce come first."""
         return _LOOK_FIRST.index(self.name)
 
 
 _SAID = {
-    "reproduced": ("✓", "reproduced", "the text, or the corrected method, gives what is printed"),
-    "reproduced_by_slip": ("≈", "reproduced by slip", "only an emulated slip of the paper's program gives it"),
-    "differs": ("✗", "differs", "ours is another number, or the claim fails; the note says why"),
-    "undecided": ("?", "undecided", "a claim whose margin is within two standard errors of none"),
+    "reproduced": ("✓", "reproduced", "the method in the text, or the corrected method, gives the printed value"),
+    "reproduced_by_slip": (
+        "≈",
+        "reproduced by slip",
+        "only a method that emulates an error of the paper's program gives the printed value",
+    ),
+    "differs": ("✗", "differs", "our value differs, or the claim fails; the note gives the reason"),
+    "undecided": ("?", "undecided", "a claim whose margin is within two standard errors of zero"),
     "not_stated": ("–", "not stated", "the paper shows the quantity and prints no number"),
-    "not_run": ("○", "not run", "this run did not compute it; the note says why"),
-    "machine_dependent": ("~", "machine dependent", "a time, which depends on the machine and never counts"),
+    "not_run": ("○", "not run", "not computed in this run; the note gives the reason"),
+    "machine_dependent": ("~", "machine dependent", "a time, which depends on the machine and does not count"),
     "input": ("=", "input", "chosen to match print; does not count"),
     "derived": ("→", "derived", "follows from other rows; does not count"),
 }
 _LOOK_FIRST = ("differs", "undecided", "not_run", "reproduced_by_slip", "reproduced", *VERDICTS[4:5], *VERDICTS[6:])
 
-LOOK = _LOOK_FIRST[:2]  # what a reader must see without asking
+LOOK = _LOOK_FIRST[:2]  # verdicts that are shown without opening details
 ALL = {name: Verdict(name, *_SAID[name]) for name in VERDICTS}
 
 
 def counts(names: Iterable[str]) -> list[tuple[Verdict, int]]:
-    """How often each verdict occurs, in the order of `VERDICTS`; those that do not occur are omitted."""
+    """Return the number of statements with each verdict, in the order of `VERDICTS`; verdicts without statements are
+    omitted.
+    """
     listed = list(names)
     return [(verdict, listed.count(name)) for name, verdict in ALL.items() if name in listed]
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One printed statement.
+    """Printed statement with our value.
 
     Parameters
     ----------
     paper, artefact, label, quantity, kind, place, note : as in the agreement table; `label` is the artefact's.
-    printed, ours : as shown; of a claim the two sides of its relation, of a law its p value.
-    off : how far off ours is: its distance from print with the standard error of that, or by how much a claim holds.
-    z : of that distance; NaN where there is none.
-    printed_exact, exact : as they sort.
-    verdict : with its sign.
-    variant : by which method, and the verdict of the others.
-    number : within its paper.
+    printed, ours : as shown; for a claim the two sides of its relation, for a law the p-value.
+    off : our value minus print with its standard error, or the margin of a claim.
+    z : z-score of that difference; NaN if there is none.
+    printed_exact, exact : values for sorting.
+    verdict : verdict with its sign.
+    variant : method that was used, and the verdicts of other methods.
+    number : number within the paper.
     """
 
     paper: str
@@ -105,27 +111,27 @@ class Statement:
 
     @property
     def z_text(self) -> str:
-        """z as shown: one decimal, nothing where it is no number."""
+        """Return z as text with one decimal; empty if it is not a number."""
         return f"{self.z:+.1f}".replace("-", "−") if math.isfinite(self.z) else ""
 
     @property
     def row(self) -> str:
-        """Name of its row in the agreement page."""
+        """Return the name of its row in the agreement page."""
         return f"{self.paper}-{self.number}"
 
     @property
     def address(self) -> str:
-        """Where its artefact is shown."""
+        """Return the address at which its artefact is shown."""
         return f"paper-{self.paper}.html#{self.artefact}"
 
 
 def listed(agreement: pd.DataFrame, labels: dict[tuple[str, str], str]) -> list[Statement]:
-    """All rows of an agreement table; `labels` is (paper, artefact) -> label."""
+    """Return all rows of an agreement table; `labels` is (paper, artefact) -> label."""
     return [_statement(row, labels) for row in agreement.to_dict("records")]
 
 
 def grouped(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
-    """By artefact, in the order of the table; within one, what needs a look comes first."""
+    """Return statements by artefact, in the order of the table; those that do not reproduce come first."""
     groups: dict[str, list[Statement]] = {}
     for statement in statements:
         groups.setdefault(statement.artefact, []).append(statement)
@@ -158,14 +164,16 @@ def _statement(row: dict[Any, Any], labels: dict[tuple[str, str], str]) -> State
 
 
 def _variants(row: dict[Any, Any], kind: str) -> str:
-    """By which method a statement holds, and what the others give."""
+    """Return the method by which a statement holds, and the verdicts of other methods."""
     others = [text.partition(": ") for text in texts.text(row["other_variants"]).split("; ") if text]
     own = _VARIANTS.get(str(row["variant"]), "") if kind in _BY_VARIANT or others else ""
     return "; ".join([own] * bool(own) + [f"{_VARIANTS[name]}: {ALL[verdict].word}" for name, _, verdict in others])
 
 
 def _ours(row: dict[Any, Any], kind: str) -> str:
-    """Ours: the sides of a claim's relation, a law's p value, a number with two decimals more than print."""
+    """Return our value as text: the sides of a claim's relation, a p-value, or a number with two decimals more than
+    print.
+    """
     value = float(row["ours"])
     if relation := texts.text(row["relation"]):
         sides = [float(row[side]) for side in ("left", "right")]
@@ -178,7 +186,7 @@ def _ours(row: dict[Any, Any], kind: str) -> str:
 
 
 def _off(row: dict[Any, Any], kind: str) -> str:
-    """How far ours is from what is printed, in words where it is a claim; the error is that of the distance."""
+    """Return the difference from print with its standard error, or the margin of a claim as text."""
     error = float(row["mc_se"])
     known = f" (s.e. {texts.number(error, 2)})" if error > 0 else ""
     if texts.text(row["relation"]):
@@ -190,32 +198,32 @@ def _off(row: dict[Any, Any], kind: str) -> str:
 
 
 def _margin(value: float) -> str:
-    """The margin of a claim in words."""
+    """Return the margin of a claim as text."""
     if value == 0:
         return "holds with equality"
     return f"{'holds' if value > 0 else 'fails'} by {texts.number(abs(value), 3)}"
 
 
 def _power(row: dict[Any, Any]) -> str:
-    """What a law's test sees, as words of its note."""
+    """Return the detection limit of a test as text of its note."""
     sees = texts.text(row["sees"])
-    return f"the test sees {sees}" if sees else ""
+    return f"the test detects {sees}" if sees else ""
 
 
 def _sortable(value: Any) -> str:
-    """A number as a script sorts it: all digits, infinities as the largest numbers there are."""
+    """Return a number as text for sorting by a script: all digits, infinities as the largest floating-point numbers."""
     return texts.number(min(max(float(value), -sys.float_info.max), sys.float_info.max), 17)
 
 
 _NAME = re.compile(r"^(?P<row>[^:]+?)(?:, (?P<group>[^,:()]+))?: (?P<column>[^:]+)$")
 _KINDS = ("number", "derived", "input", "fact", "curve")
-_FULL = 0.6  # of the cells must be there
+_FULL = 0.6  # required proportion of filled cells
 _FEWEST = 6
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One printed number, ours under it; `band` (0 to 3) colours it by abs(z), `z` says the same in figures."""
+    """Cell with a printed number and ours; `band` (0 to 3) is its colour by abs(z), `z` is the value as text."""
 
     printed: str
     ours: str
@@ -226,7 +234,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """A printed table: `groups` are (heading, columns under it); cells are None where nothing was printed."""
+    """Printed table: `groups` are (heading, number of columns); cells are None if nothing was printed."""
 
     groups: list[tuple[str, int]]
     columns: list[str]
@@ -234,7 +242,7 @@ class Grid:
 
 
 def grid(statements: Sequence[Statement]) -> Grid | None:
-    """The table of an artefact; None where the names of its statements form none."""
+    """Return the table of an artefact; None if the names of its statements do not form a table."""
     rows: dict[str, dict[tuple[str, str], Cell]] = {}
     heads: dict[tuple[str, str], None] = {}
     for statement in sorted(statements, key=lambda s: s.number):
@@ -258,7 +266,7 @@ def grid(statements: Sequence[Statement]) -> Grid | None:
 
 
 def _together(heads: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Columns of one group side by side, groups in the order in which they first come."""
+    """Return columns sorted by group, groups in the order of their first column."""
     groups = list(dict.fromkeys(group for group, _ in heads))
     return sorted(heads, key=lambda head: groups.index(head[0]))
 

@@ -1,8 +1,8 @@
-"""Markdown of a paper's folder as HTML: formulas become MathML, and the name of a table or figure a link to its place.
+"""Convert Markdown of a paper's folder to HTML, with formulas as MathML and names of tables or figures as links.
 
-Nothing is loaded and no script runs: MathML is typeset by the browser itself. Raw HTML in the text stays text.
+No resource is loaded and no script runs: the browser typesets MathML. Raw HTML in the text is escaped.
 
-Numbers and tables are shown with six digits; the CSV file has the rest (`shown`).
+Numbers and tables are shown with six digits; the CSV file has full precision (`shown`).
 """
 
 import math
@@ -22,7 +22,7 @@ _FILE = re.compile(r"^(?:(?:results|figures)/(\w+)/)?(\w+)\.(?:csv|png)$")
 
 
 def formula(latex: str, options: dict[str, Any]) -> str:
-    """A formula in LaTeX as a MathML element; one that cannot be read is shown as it is written."""
+    """Return a formula in LaTeX as a MathML element; an invalid formula is shown as written."""
     block = bool(options.get("display_mode"))
     try:
         found = str(latex2mathml.tex2mathml(latex, as_block=block))
@@ -33,7 +33,7 @@ def formula(latex: str, options: dict[str, Any]) -> str:
 
 
 class Prose:
-    """Turns Markdown into HTML for the page of one paper.
+    """Converter of Markdown to HTML for the page of one paper.
 
     Parameters
     ----------
@@ -50,16 +50,16 @@ class Prose:
         self._parser.add_render_rule("table_close", _table_close)
 
     def block(self, text: str) -> Markup:
-        """Paragraphs, lists, tables and formulas; its headings two levels down."""
+        """Return paragraphs, lists, tables and formulas as HTML, with headings two levels down."""
         lowered = re.sub(r"^(#+ )", r"##\1", text, flags=re.MULTILINE)
-        return Markup(self._parser.render(lowered))  # raw HTML is off, and every text is escaped
+        return Markup(self._parser.render(lowered))  # raw HTML is off, and all text is escaped
 
     def line(self, text: str) -> Markup:
-        """One line, without a paragraph of its own."""
+        """Return one line as HTML, without a paragraph element."""
         return Markup(self._parser.renderInline(text))
 
     def mentioned(self, text: str) -> list[str]:
-        """Artefacts of the paper whose files a text names, in the order of the text."""
+        """Return the artefacts whose files a text names, in the order of the text."""
         named = [self._place(code) for code in re.findall(r"`([^`]+)`", text)]
         return list(dict.fromkeys(name for name in named if name))
 
@@ -82,21 +82,21 @@ def _table_close(*_: Any) -> str:
     return "</table></div>"
 
 
-ROWS_WHOLE, ROWS_FIRST = 30, 10  # a table of more rows than the first is cut to the second
+ROWS_WHOLE, ROWS_FIRST = 30, 10  # a table with more rows than the first number is truncated to the second
 COLUMNS_SHOWN = 14
 
 
 @dataclass(frozen=True)
 class Table:
-    """The first rows of a table.
+    """First rows of a table.
 
     Parameters
     ----------
     columns : names.
-    rows : texts of the cells.
-    numeric : which columns hold numbers.
-    total : rows in the file.
-    file : href of the CSV file in the report, empty where it is too large to be copied.
+    rows : cells as strings.
+    numeric : which columns contain numbers.
+    total : number of rows in the file.
+    file : href of the CSV file in the report, empty if it is too large to be copied.
     path : its path in the run.
     """
 
@@ -109,12 +109,14 @@ class Table:
 
     @property
     def cut(self) -> bool:
-        """Whether rows are omitted."""
+        """Return whether rows are omitted."""
         return self.total > len(self.rows)
 
 
 def shown(table: pd.DataFrame, *, file: str = "", path: str = "", most: int = ROWS_WHOLE) -> Table:
-    """A table for a page: whole if it has at most `most` rows, else its first ones; empty columns are omitted."""
+    """Return a table for a page: complete if it has at most `most` rows, else its first rows; empty columns are
+    omitted.
+    """
     kept = table.dropna(axis=1, how="all").iloc[:, :COLUMNS_SHOWN]
     part = kept if len(kept) <= most else kept.head(ROWS_FIRST)
     rows = [[text(value) for value in row] for row in part.itertuples(index=False, name=None)]
@@ -123,7 +125,7 @@ def shown(table: pd.DataFrame, *, file: str = "", path: str = "", most: int = RO
 
 
 def text(value: Any) -> str:
-    """A cell: six significant digits of a number, nothing for what is missing."""
+    """Return a cell as text: a number with six significant digits, empty if missing."""
     if value is None or value is pd.NA:
         return ""
     if isinstance(value, numbers.Real) and not isinstance(value, (bool, numbers.Integral)):
@@ -132,7 +134,7 @@ def text(value: Any) -> str:
 
 
 def number(value: float, digits: int = 6) -> str:
-    """A number to `digits` significant digits; whole numbers below 10^9 in full, NaN as nothing."""
+    """Return a number with `digits` significant digits; integers below 10^9 in full, NaN as an empty string."""
     if math.isnan(value):
         return ""
     if value == int(value) if math.isfinite(value) else False:
@@ -141,14 +143,14 @@ def number(value: float, digits: int = 6) -> str:
 
 
 def printed(value: float, digits: float) -> str:
-    """A printed number with the decimals that are printed."""
+    """Return a printed number with the printed decimals."""
     if math.isnan(value) or math.isnan(digits):
         return number(value)
     return f"{value:.{max(0, int(digits))}f}"
 
 
 def beside(value: float, digits: float) -> str:
-    """Ours beside a printed number: two decimals more, no more than six digits where print has none."""
+    """Return our number with two decimals more than print, or at most six digits if print has none."""
     if not math.isfinite(value) or math.isnan(digits):
         return number(value)
     shown = f"{value:.{max(0, int(digits)) + 2}f}"
@@ -156,5 +158,5 @@ def beside(value: float, digits: float) -> str:
 
 
 def _trimmed(shown: str, value: float) -> str:
-    """Without the decimals of a whole number."""
+    """Return a number without the decimals of an integer."""
     return f"{value:.0f}" if value == int(value) else shown
