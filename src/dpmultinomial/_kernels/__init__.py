@@ -1,1 +1,3 @@
-"""Compiled draws that several packages share: the bit generator, geometric noise, the Dirichlet distribution."""
+"""Compiled samplers and functions shared by several packages: the bit generator, geometric noise, the Dirichlet
+distribution.
+"""

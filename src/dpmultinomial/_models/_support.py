@@ -123,8 +123,8 @@ class Levels:
 
     Parameters
     ----------
-    values : Number of categories.
-    public : Return category numbers (n,) of a column's values, -1 for other values.
+    values : the categories in order, all strings or all numbers.
+    public : whether they were known without the data.
     """
 
     values: tuple[Scalar, ...]
@@ -136,7 +136,7 @@ class Levels:
         return len(self.values)
 
     def codes(self, column: Column) -> NDArray[np.int32]:
-        """Category numbers (n,) of a column's values, -1 for other values."""
+        """Return category numbers (n,) of a column's values, -1 for other values."""
         text = all(isinstance(v, str) for v in self.values)
         if text != (column.kind == "text"):
             return np.full(len(column.values), -1, dtype=np.int32)

@@ -1,1 +1,1 @@
-"""What can be inferred from a protected release, one package a problem."""
+"""Posteriors given protected releases, one package per problem."""

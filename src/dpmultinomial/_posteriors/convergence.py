@@ -2,26 +2,26 @@
 Buerkner 2021)."""
 
 import numpy as np
-import scipy  # its statistics load when they are first used
+import scipy  # its statistics load on first use
 from numpy.typing import ArrayLike, NDArray
 from scipy.fft import next_fast_len
 from scipy.special import ndtri
 
 Array = NDArray[np.float64]
-LEAST_DRAWS = 8  # a chain; shorter halves say nothing
+LEAST_DRAWS = 8  # draws per chain; shorter halves are not informative
 
 
 def bulk_ess(draws: ArrayLike) -> float:
-    """Effective sample size of the centre: of the rank-normalised half chains.
+    """Return the bulk effective sample size, that of the rank-normalised half chains.
 
     Parameters
     ----------
-    draws : (chains, draws), at least 8 draws a chain, finite.
+    draws : (chains, draws), at least 8 draws per chain, finite.
 
     Returns
     -------
     float
-        NaN where all draws are equal.
+        NaN if all draws are equal.
 
     Raises
     ------
@@ -32,13 +32,14 @@ def bulk_ess(draws: ArrayLike) -> float:
 
 
 def mean_ess(draws: ArrayLike) -> float:
-    """Effective sample size for the mean: of the half chains as they are. Arguments, result and errors as
-    `bulk_ess`."""
+    """Return the effective sample size for the mean, from the half chains without ranks. Arguments, result and errors
+    as `bulk_ess`.
+    """
     return _ess(_halves(_chains(draws)))
 
 
 def rhat(draws: ArrayLike) -> float:
-    """The larger of the rank-normalised split R-hat of the draws and of their distances from the median.
+    """Return the larger of the rank-normalised split R-hat of the draws and of their distances from the median.
 
     Arguments, result and errors as `bulk_ess`.
     """
@@ -62,7 +63,7 @@ def _halves(chains: Array) -> Array:
 
 
 def _ranked(chains: Array) -> Array:
-    """Normal scores of the pooled ranks (Blom)."""
+    """Return normal scores of the pooled ranks (Blom)."""
     ranks = np.asarray(scipy.stats.rankdata(chains.ravel())).reshape(chains.shape)
     return np.asarray(ndtri((ranks - 0.375) / (chains.size + 0.25)))
 
@@ -82,7 +83,7 @@ def _autocovariance(chains: Array) -> Array:
 
 
 def _ess(chains: Array) -> float:
-    """Geyer's initial monotone sequence on the pooled autocorrelation."""
+    """Return the effective sample size by Geyer's initial monotone sequence on the pooled autocorrelation."""
     count, length = chains.shape
     covariance = _autocovariance(chains)
     within = covariance[:, 0].mean() * length / (length - 1)
@@ -99,5 +100,5 @@ def _ess(chains: Array) -> float:
 
 
 def _first(condition: NDArray[np.bool_]) -> int:
-    """Index of the first True; the length where there is none."""
+    """Return the index of the first True; the length if there is none."""
     return int(np.argmax(condition)) if condition.any() else len(condition)

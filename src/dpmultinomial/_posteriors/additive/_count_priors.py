@@ -1,9 +1,9 @@
 """Priors of true counts that factor into components and total: flat, flat on the total, Dirichlet-multinomial.
 
 A prior is prod_s w_s(N_s) times v(N_1 + .. + N_S). A flat prior on every component is not flat on their total: there
-are (T + S - 1 choose S - 1) vectors with total T, so with many small components it decides what the total is. The
-others are flat on the total and share it out by a Dirichlet-multinomial distribution; with concentration 1 all vectors
-of a total are equal.
+are (T + S - 1 choose S - 1) vectors with total T, so with many small components it largely determines the total. The
+others are flat on the total and divide it by a Dirichlet-multinomial distribution; with concentration 1 all vectors of
+a total are equal.
 """
 
 from dataclasses import dataclass
@@ -24,27 +24,27 @@ class CountsPrior:
 
     Parameters
     ----------
-    name : what results call it.
-    concentration : float64 (S,), of the Dirichlet-multinomial distribution given the total (the total itself is flat on
-        the integers >= 0); None: flat on every component.
+    name : name of the prior in results.
+    concentration : float64 (S,), parameters of the Dirichlet-multinomial distribution given the total (the total itself
+        is flat on the integers >= 0); None: flat on every component.
     """
 
     name: str
     concentration: Array | None = None
 
     def shapes(self, size: int) -> Array:
-        """Exponents a_s where w_s(N) grows like N^(a_s - 1), float64 (size,)."""
+        """Return the exponents a_s for which w_s(N) grows like N^(a_s - 1), float64 (size,)."""
         return np.ones(size) if self.concentration is None else self.concentration
 
     def log_component(self, counts: ArrayLike, shape: float) -> Array:
-        """log w(N) of a component with this concentration, for integers N >= 0, any array shape."""
+        """Return log w(N) of a component with this concentration, for integers N >= 0, any array shape."""
         values = np.asarray(counts, dtype=float)
         if self.concentration is None or shape == 1.0:
             return np.zeros(values.shape)
         return np.asarray(gammaln(values + shape) - gammaln(values + 1.0) - gammaln(shape))
 
     def log_total(self, totals: ArrayLike) -> Array:
-        """log v(T) for integers T >= 0, any array shape."""
+        """Return log v(T) for integers T >= 0, any array shape."""
         values = np.asarray(totals, dtype=float)
         if self.concentration is None:
             return np.zeros(values.shape)
@@ -56,12 +56,13 @@ FLAT = CountsPrior("flat")
 
 
 def dirichlet_multinomial(concentration: ArrayLike, size: int) -> CountsPrior:
-    """Flat on the total, Dirichlet-multinomial given it.
+    """Return the prior that is flat on the total and Dirichlet-multinomial given the total.
 
     Parameters
     ----------
-    concentration : > 0, one number for all components or one each; 1/2 is Jeffreys', small values expect zeros.
-    size : S.
+    concentration : concentrations > 0, one number for all components or one each; 1/2 is Jeffreys', small values favour
+        zeros.
+    size : number of components S.
 
     Returns
     -------
@@ -78,7 +79,7 @@ def dirichlet_multinomial(concentration: ArrayLike, size: int) -> CountsPrior:
 
 
 def of(prior: str | ArrayLike | CountsPrior, size: int) -> CountsPrior:
-    """The prior that an argument names.
+    """Return the prior described by an argument.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def of(prior: str | ArrayLike | CountsPrior, size: int) -> CountsPrior:
     Raises
     ------
     ValueError, TypeError
-        If it names none, or its concentrations do not fit.
+        If the argument describes no prior, or its concentrations do not fit.
     """
     if isinstance(prior, CountsPrior):
         if prior.concentration is not None and prior.concentration.shape != (size,):

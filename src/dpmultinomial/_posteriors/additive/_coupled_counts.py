@@ -2,11 +2,11 @@
 
 P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s); each term is one run of `_sum_chain`.
 
-The most probable vectors of a distribution on integers, by best-first search over single-unit moves.
+The most probable vectors of a distribution on integers are found by best-first search over single-unit moves.
 
-The likelihood of an additive release as a sum of products over the components.
+The likelihood of an additive release is written as a sum of products over the components.
 
-The methods of Wang (2020) in the documentation derive each.
+Each is derived in the methods of Wang (2020) in the documentation.
 
 Algorithms 1 (independent) and 2: 1/T^M = int u^(M-1) exp(-u T) du / Gamma(M) turns the multinomial likelihood with
 weights x_s/T into an integral of products, by the trapezoid rule in log u. Algorithm 3: the released vector is a mode
@@ -31,7 +31,7 @@ from ._noise import DIGITS, Noise
 def most_probable(
     log_probabilities: Callable[[NDArray[np.int64]], NDArray[np.float64]], start: NDArray[np.int64], k: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The k most probable vectors, most probable first; equal ones in increasing lexicographic order.
+    """Return the k most probable vectors, most probable first; equally probable ones in increasing lexicographic order.
 
     Climbs from `start` to a local maximum, then always expands the best vector seen: one unit more, one less, or one
     moved between two components. Complete for distributions without separate peaks (every superlevel set connected by
@@ -39,13 +39,13 @@ def most_probable(
 
     Parameters
     ----------
-    log_probabilities : int64 (n, S) -> float64 (n,), -inf for what cannot be.
-    start : int64 (S,).
+    log_probabilities : function int64 (n, S) -> float64 (n,), -inf for impossible vectors.
+    start : starting point, int64 (S,).
     k : number of vectors >= 0.
 
     Returns
     -------
-    vectors, log_probabilities : int64 (k, S), float64 (k,); fewer rows where fewer can be.
+    vectors, log_probabilities : int64 (k, S), float64 (k,); fewer rows if fewer vectors are possible.
     """
     moves = _moves(len(start))
     best, value = start, float(log_probabilities(start[None])[0])
@@ -73,27 +73,27 @@ def most_probable(
 
 
 def _moves(size: int) -> NDArray[np.int64]:
-    """+1, -1 and all exchanges of one unit."""
+    """Return the moves: +1, -1 and all exchanges of one unit."""
     unit = np.eye(size, dtype=np.int64)
     swaps = (unit[:, None] - unit[None]).reshape(-1, size)
     return np.concatenate([unit, -unit, swaps[np.any(swaps != 0, axis=1)]])
 
 
 Array = NDArray[np.float64]
-_NEGLIGIBLE = 36.0  # terms whose weight is below exp(-36) of the largest are neglected; log of the share
-_BLOCK, _NUMBERS = 64, 2_000_000  # terms, and numbers of their factors, that are bounded or solved at a time
+_NEGLIGIBLE = 36.0  # terms whose weight is below exp(-36) of the largest are neglected; log of the fraction
+_BLOCK, _NUMBERS = 64, 2_000_000  # terms, and entries of their factors, that are bounded or solved at a time
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a mixture.
+    """Terms of a mixture of products.
 
     Attributes
     ----------
     low : int64 (S,), smallest value of every component; a component takes low, low + 1, .., low + W - 1.
-    log_weights : float64 (T,).
-    factors : float64 (T, 1 or 3, S, W), as `_sum_chain.solve_each` takes them.
-    tilts : float64 (T,), theta that puts the free total near the released one; it cancels.
+    log_weights : float64 (T,), log weights of the terms.
+    factors : float64 (T, 1 or 3, S, W), in the form of `_sum_chain.solve_each`.
+    tilts : float64 (T,), theta for which the free total is near the released one; it cancels.
     """
 
     low: NDArray[np.int64]
@@ -107,7 +107,7 @@ class CoupledCounts:
 
     Parameters
     ----------
-    terms : Terms.
+    terms : terms of the mixture.
     total_low, total_factor : g at the totals total_low, total_low + 1, ..; 0 elsewhere.
     """
 
@@ -148,7 +148,7 @@ class CoupledCounts:
         return vectors, np.exp(logs)
 
     def log_probabilities(self, vectors: NDArray[np.int64]) -> Array:
-        """Log probability of every row."""
+        """Return the log probability of every row."""
         width = self._marginals.shape[1]
         place = vectors - self.low
         total = vectors.sum(axis=1) - self.total_low
@@ -164,12 +164,12 @@ class CoupledCounts:
 
     @cached_property
     def _kept_logs(self) -> list[tuple[float, Array]]:
-        """Log weight and log factors of the terms that matter."""
+        """Return log weight and log factors of the terms that matter."""
         with np.errstate(divide="ignore"):
             return [(float(self.terms.log_weights[i]), np.log(self.terms.factors[i])) for i in self._kept]
 
     def _solve(self) -> None:
-        """Run the terms, the promising ones first, until those left cannot matter."""
+        """Solve the terms, the ones with the largest bounds first, until the remaining ones are negligible."""
         bounds, block = self._bounds(), self._block(_BLOCK // 4)
         order, logs, best = np.argsort(-bounds, kind="stable"), np.full(len(bounds), -np.inf), -np.inf
         solved: dict[int, tuple[Array, Array]] = {}
@@ -195,11 +195,11 @@ class CoupledCounts:
         self._total: Array = sum(w * total for w, (_, total) in kept)
 
     def _block(self, most: int) -> int:
-        """How many terms are worked on at a time."""
+        """Return the number of terms that are processed at a time."""
         return max(1, min(most, _NUMBERS // int(self.terms.factors[0].size)))
 
     def _bounds(self) -> Array:
-        """At least the log weight of every term: its free sum times the largest total factor."""
+        """Return an upper bound on the log weight of every term: its free sum times the largest total factor."""
         terms, bounds = self.terms, np.empty(len(self.terms.log_weights))
         gap, block = self.total_low + np.arange(len(self.total_factor)) - self._centre, self._block(_BLOCK)
         for start in range(0, len(bounds), block):
@@ -213,16 +213,18 @@ class CoupledCounts:
 
     @property
     def _centre(self) -> float:
-        """The most likely total as far as g goes; tilts are taken around it."""
+        """Return the most likely total according to g; tilts are centred there."""
         return float(self.total_low + np.argmax(self.total_factor))
 
     @property
     def _first(self) -> int:
-        """The sum of the places that g begins at."""
+        """Return the sum of the components' values at which g begins."""
         return int(self.total_low - self.low.sum())
 
     def _tilted(self, some: NDArray[np.int64]) -> tuple[Array, Array, Array]:
-        """Tilted factors with largest entry 1 a component, the log of what that took away, and the tilted g."""
+        """Return the tilted factors with largest entry 1 per component, the log of the removed scale, and the
+        tilted g.
+        """
         theta, totals = self.terms.tilts[some, None], self.total_low + np.arange(len(self.total_factor))
         g = self.total_factor * np.exp(-theta * (totals - self._centre))
         factors = self.terms.factors[some]
@@ -234,7 +236,7 @@ class CoupledCounts:
 
 
 def _vector_weights(log_factors: Array, columns: NDArray[np.int64], place: NDArray[np.int64]) -> Array:
-    """Log of prod h(x) for every vector; with three factors, of the sum over the distinguished component."""
+    """Return the log of prod h(x) for every vector; with three factors, of the sum over the distinguished component."""
     logs = log_factors[:, columns, place]
     if len(log_factors) == 1:
         return np.asarray(logs[0].sum(axis=1))
@@ -245,19 +247,19 @@ def _vector_weights(log_factors: Array, columns: NDArray[np.int64], place: NDArr
 
 
 Whole = NDArray[np.int64]
-_TERM_NUMBERS = 1_000_000  # numbers of an array that is worked on at a time
+_TERM_NUMBERS = 1_000_000  # numbers of an array that are processed at a time
 
 
 def windows(
     released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Lowest and highest true count of every component: the paper's window, or all that matter.
+    """Return the lowest and highest true count of every component: the paper's window, or all that matter.
 
     Parameters
     ----------
     released : int64 (S,).
-    noise : Noise.
-    window : integer, or None for all that matter.
+    noise : noise of one count.
+    window : half-width of the window, an integer, or None for all that matter.
     drawn : whether weights are posterior draws (algorithms 1).
 
     Returns
@@ -277,7 +279,7 @@ def windows(
 
 
 def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool) -> Terms:
-    """Algorithms 2 and, with `drawn`, 1 (independent).
+    """Build the terms of algorithm 2 and, with `drawn`, of algorithm 1 (independent).
 
     Parameters
     ----------
@@ -314,7 +316,8 @@ def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *
 
 
 def _nodes(total: int, below: int, above: int) -> tuple[Array, Array]:
-    """Nodes u and log weights of the trapezoid rule for int u^(M-1) exp(-u T) du / Gamma(M), M-below <= T <= M+above.
+    """Return nodes u and log weights of the trapezoid rule for int u^(M-1) exp(-u T) du / Gamma(M), M-below <= T <=
+    M+above.
 
     The step makes the rule's error |Gamma(M + 2 pi i/h)|/Gamma(M) smaller than exp(-38). M = 0 needs no integral.
     """
@@ -330,12 +333,12 @@ def _nodes(total: int, below: int, above: int) -> tuple[Array, Array]:
 
 
 def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties: str) -> Terms:
-    """Algorithm 3 with ties ``"first"``, ``"last"`` or ``"random"``.
+    """Build the terms of algorithm 3 with ties ``"first"``, ``"last"`` or ``"random"``.
 
     Parameters
     ----------
     released, noise, window : as in `windows`.
-    ties : the rule.
+    ties : tie rule.
 
     Returns
     -------
@@ -358,7 +361,7 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
     found = [_boxes(released, x, levels[start : start + block], ties) for start in range(0, len(levels), block)]
     if total == 0:
         found = [(np.ones((1, 1, *x.shape)), np.zeros(1))]
-    elif released.max() - released.min() <= 1:  # all weights 0: equal shares, the remainder by rule
+    elif released.max() - released.min() <= 1:  # all weights 0: equal shares, the remainder by the tie rule
         chance = _log_remainder(released, ties)
         if chance > -np.inf:
             empty = np.broadcast_to((x == 0).astype(float), (1, 3, *x.shape))
@@ -370,9 +373,9 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
 
 
 def _levels(released: Whole, noise: Noise) -> Whole:
-    """Smallest served quotients that are possible at all: level M <= sum of weights <= level (M + S).
+    """Return the possible smallest served quotients: level M <= sum of weights <= level (M + S).
 
-    Numerators and denominators in lowest terms (L, 2), increasing.
+    The result holds numerators and denominators in lowest terms (L, 2), increasing.
     """
     total, size = int(released.sum()), len(released)
     if total == 0:
@@ -389,14 +392,18 @@ def _levels(released: Whole, noise: Noise) -> Whole:
 
 
 def _beyond(noise: Noise, size: int) -> tuple[int, int]:
-    """How far below and above the noisy total the sum of the weights max(n_s, 0) can lie (plain and clipped noise)."""
+    """Return how far below and above the noisy total the sum of the weights max(n_s, 0) can lie (plain and clipped
+    noise).
+    """
     positive = noise.p[noise.reach :].copy()
     positive[0] = noise.p[: noise.reach + 1].sum()
     return _far(noise.p, noise, size), _far(np.concatenate([np.zeros(noise.reach), positive]), noise, size)
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """A value that `size` variables of this distribution and the noise of the total hardly ever add up to."""
+    """Return a value that the sum of `size` variables of this distribution and the noise of the total exceeds with
+    negligible probability.
+    """
     out = noise.of_total.p
     for _ in range(size):
         out = np.convolve(out, law)
@@ -407,8 +414,8 @@ def _far(law: Array, noise: Noise, size: int) -> int:
 
 
 def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, Array]:
-    """Likelihood factors (stay0, move, stay1) of these levels (T, 3, S, W), with one entry per node for random ties,
-    and the nodes' log weights (T,).
+    """Return the likelihood factors (stay0, move, stay1) of these levels (T, 3, S, W), with one entry per node for
+    random ties, and the nodes' log weights (T,).
     """
     r, p, q = released[:, None], levels[:, 0, None, None], levels[:, 1, None, None]
     place, least, most = q * x, p * r, p * (r + 1)
@@ -421,13 +428,13 @@ def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, 
     rules = [_quadrature.legendre(claim // 2 + 1) for claim in claims.tolist()]
     nodes, weights = np.concatenate(rules, axis=1)
     row = np.repeat(np.arange(len(levels)), claims // 2 + 1)
-    t = ((nodes + 1) / 2)[:, None, None]  # chance of a place before the last served claim
+    t = ((nodes + 1) / 2)[:, None, None]  # probability of a place before the last served claim
     free = clear[row] + t * got[row] + (1 - t) * lost[row]
     return np.stack([free, got[row], free], axis=1), np.log(weights / 2)
 
 
 def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
-    """Log probability of this split of a remainder among equal claims."""
+    """Return the log probability of this split of a remainder among equal claims."""
     size, extra = len(released), int(released.sum()) % len(released)
     if ties == "random":
         return float(gammaln(extra + 1) + gammaln(size - extra + 1) - gammaln(size + 1))
@@ -437,8 +444,9 @@ def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
 
 
 def _tilts(factors: Array, low: Whole, noise: Noise, total_low: int, total_factor: Array) -> Array:
-    """The tilt of every term (T, S, W), from a grid, with the smallest bound on its weight; none beyond what doubles
-    can hold."""
+    """Return the tilt of every term (T, S, W), from a grid, with the smallest bound on its weight; none beyond the
+    range of doubles.
+    """
     terms, size, width = factors.shape
     totals = total_low + np.arange(len(total_factor))
     scale = float(totals @ total_factor / total_factor.sum()) + size
@@ -459,13 +467,13 @@ def _tilts(factors: Array, low: Whole, noise: Noise, total_low: int, total_facto
 
 
 def noisy(noisy_counts: NDArray[np.int64], noise: Noise, total_low: int, total_factor: Array) -> Terms:
-    """The noisy components themselves, without an additive release.
+    """Build the single term given the noisy components themselves, without an additive release.
 
     Parameters
     ----------
     noisy_counts : int64 (S,).
-    noise : Noise.
-    total_low : first total.
+    noise : noise of one count.
+    total_low : first value of the total.
     total_factor : float64 (G,), factor of the total.
 
     Returns

@@ -4,11 +4,12 @@ The released r is a mode of the noisy weights n exactly if the smallest quotient
 largest n_i/(r_i + 1) that was not. Given that level p/q, every n_s lies in an open interval, ]p r_s/q, p (r_s + 1)/q[,
 or at one of its ends: at the lower one it was served last (`got`), at the upper one it just missed (`lost`).
 
-How much each level of algorithm 3 can weigh, before any transform: exponential tilts bound a level's share.
+The possible weight of each level of algorithm 3 is bounded before any transform: exponential tilts bound a level's
+share.
 
 For every tilt theta, weight of a level <= mass(theta) max_T g(T) exp(-theta T) with mass(theta) the sum of the level's
 product over all true counts, times exp(theta sum N). The smallest over a grid of tilts bounds the level (Chernoff). The
-same sums, added over levels, bound what lies far out: how long a transform must be, and how wide a marginal.
+same sums, added over levels, bound the mass in the far tails: how long a transform must be, and how wide a marginal.
 """
 
 from collections.abc import Iterator
@@ -33,13 +34,14 @@ _NO_END = -geometric.LARGEST
 
 @dataclass(frozen=True)
 class Columns:
-    """Components with the same released count and prior, which have the same distribution, in one column.
+    """Columns of components: components with the same released count and prior have the same distribution and share a
+    column.
 
     Attributes
     ----------
     released : int64 (U,), r.
     shape : float64 (U,), concentration of the prior.
-    repeats : int64 (U,), components in it.
+    repeats : int64 (U,), number of components in each column.
     of : int64 (S,), column of every component.
     """
 
@@ -50,13 +52,13 @@ class Columns:
 
 
 def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
-    """Columns of the components; one each unless `together` (rules that look at the order need that).
+    """Group components into columns; one column per component unless `together` (for rules that depend on the order).
 
     Parameters
     ----------
     released : int64 (S,).
     shapes : float64 (S,), concentrations of the prior.
-    together : see above.
+    together : whether equal components share a column.
 
     Returns
     -------
@@ -73,13 +75,13 @@ def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
 
 @dataclass(frozen=True)
 class Levels:
-    """Intervals of every level (rows) and column.
+    """Noisy-count intervals of every level (rows) and column.
 
     Attributes
     ----------
     numerator, denominator : int64 (T,), p and q, in lowest terms, increasing p/q.
     lower, upper : int64 (T, U), first and last noisy count inside the open interval; empty where lower > upper.
-    got, lost : int64 (T, U), the noisy count at the interval's end, `NOTHING` where none is whole.
+    got, lost : int64 (T, U), the noisy count at the interval's end, `NOTHING` if it is not an integer.
     """
 
     numerator: Whole
@@ -93,7 +95,7 @@ class Levels:
         return len(self.numerator)
 
     def take(self, rows: NDArray[np.integer] | slice) -> "Levels":
-        """Some of the levels."""
+        """Return some of the levels."""
         return Levels(
             self.numerator[rows],
             self.denominator[rows],
@@ -104,7 +106,7 @@ class Levels:
         )
 
     def with_empty(self) -> "Levels":
-        """One more, last: all noisy counts 0 or less."""
+        """Return the levels with one more at the end: all noisy counts 0 or less."""
         nothing, size = np.array([0]), self.got.shape[1]
         none = np.full((1, size), NOTHING)
         return Levels(
@@ -118,16 +120,16 @@ class Levels:
 
     @property
     def claimed(self) -> NDArray[np.bool_]:
-        """Where a component sits at an end of its interval."""
+        """Return where a component is at an end of its interval."""
         return (self.got >= 0) | (self.lost >= 0)
 
 
 def levels(released: Whole, lowest: float, highest: float) -> Levels:
-    """Every level a/r_j in [lowest, highest], r_j > 0.
+    """Return every level a/r_j in [lowest, highest], r_j > 0.
 
     Parameters
     ----------
-    released : int64 (U,), a positive count among them; products with a numerator must stay below 2^63.
+    released : int64 (U,), with at least one positive count; products with a numerator must stay below 2^63.
     lowest, highest : range of the smallest served quotient, > 0.
 
     Returns
@@ -159,7 +161,7 @@ def _boxes(released: Whole, p: Whole, q: Whole) -> Levels:
 
 
 def nodes(claims: int) -> tuple[Array, Array]:
-    """Nodes and weights on [0, 1] for the chance of a place before the last served claim, ties at random.
+    """Return nodes and weights on [0, 1] for the probability of a place before the last served claim, ties at random.
 
     The integrand is a polynomial of degree claims - 1, so (claims + 1) // 2 Gauss-Legendre nodes are exact; it is a
     product of many similar factors, hence smooth, and 5 sqrt(claims) + 3 nodes do to rounding (tested).
@@ -171,11 +173,11 @@ def nodes(claims: int) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=1024)
 def rule(claims: int, ties: str) -> tuple[Array, Array, Array]:
-    """(early, late, weight) of the terms of a level (`_frequency_products`) under a tie rule.
+    """Return (early, late, weight) of the terms of a level (`_frequency_products`) under a tie rule.
 
-    Of equal claims, those served are a place before the one served last. ``"first"``: a lower index is before it, so
-    that components before it may hold an equal claim and those after it may have missed one; ``"last"`` the other way;
-    ``"random"``: every claim is before it with the same chance, which is integrated over.
+    Of equal claims, those served come before the one served last. ``"first"``: a lower index comes first, so components
+    before it may hold an equal claim and those after it may have missed one; ``"last"`` is the opposite; ``"random"``:
+    every claim comes before it with the same probability, which is integrated over.
     """
     if ties == "random":
         places, weights = nodes(claims)
@@ -185,23 +187,23 @@ def rule(claims: int, ties: str) -> tuple[Array, Array, Array]:
 
 
 _HALF = np.array([0.1, 0.2, 0.35, 0.5, 0.65, 0.75, 0.84, 0.92])
-TILTS = np.concatenate([-_HALF[::-1], [0.0], _HALF])  # times epsilon
-_NEAR = 60.0  # levels whose crude bound is exp(-60) of the best fine one keep the crude one
+TILTS = np.concatenate([-_HALF[::-1], [0.0], _HALF])  # multiples of epsilon
+_NEAR = 60.0  # levels whose crude bound is below exp(-60) of the best fine one keep the crude one
 _BATCHES = [0, *(1 << k for k in range(4, 41))]  # levels whose crude bound is mended together: few, then more
-_ROOM = 1 << 20  # numbers held at once for that
+_ROOM = 1 << 20  # numbers held at once for the refinement
 _STEEPEST = 600.0  # largest exponent of a tilt; a level that far from the released counts has better bounds
 
 
 @dataclass(frozen=True)
 class Masses:
-    """Sums over true counts, in logs, one row a tilt; true counts and totals are taken relative to the released ones.
+    """Logs of sums over true counts, one row per tilt; true counts and totals are relative to the released ones.
 
     Attributes
     ----------
     tilts : float64 (G,), theta.
-    levels : float64 (G, T), of every level.
+    levels : float64 (G, T), one column per level.
     edge : float64 (G,), max over T of log g(T) - theta (T - M).
-    totals : float64 (G,), the log of the sum over T instead.
+    totals : float64 (G,), log of the sum over T instead.
     """
 
     tilts: Array
@@ -210,27 +212,29 @@ class Masses:
     totals: Array
 
     def bounds(self) -> Array:
-        """Log of an upper bound on the weight of every level, float64 (T,)."""
+        """Return the log of an upper bound on the weight of every level, float64 (T,)."""
         return np.asarray((self.levels + self.edge[:, None]).min(axis=0))
 
     def free(self, kept: NDArray[np.integer]) -> Array:
-        """Phi(theta): log of the tilted sum over levels, all counts and all totals, unconstrained; float64 (G,)."""
+        """Return Phi(theta): log of the tilted sum over levels, all counts and all totals, unconstrained;
+        float64 (G,).
+        """
         return np.asarray(logsumexp(self.levels[:, kept], axis=1) + self.totals)
 
 
 def masses(
     columns: Columns, levels: Levels, noise: NoiseModel, prior: CountsPrior, log_totals: Array, ties: str
 ) -> Masses:
-    """Masses of every level.
+    """Compute the masses of every level.
 
     Parameters
     ----------
-    columns, levels, noise, prior, ties : the problem.
+    columns, levels, noise, prior, ties : parts of the problem.
     log_totals : float64 (2, n), totals minus M, and log g there.
 
     Returns
     -------
-    Masses. O(columns W + T) a tilt, W values a column.
+    Masses. O(columns W + T) per tilt, W values per column.
     """
     tilts = noise.epsilon * TILTS
     sums = -tilts[:, None] * log_totals[0] + log_totals[1]
@@ -247,7 +251,7 @@ def masses(
 
 
 class _Claims:
-    """Claimed components of all levels, gathered column by column and given out level by level."""
+    """Claimed components of all levels, collected column by column and returned level by level."""
 
     def __init__(self) -> None:
         self._level: list[Whole] = []
@@ -260,8 +264,9 @@ class _Claims:
         self._masses.append((clear, got, lost))
 
     def add_to(self, whole: Array, edge: Array, ties: str) -> None:
-        """Add the claimed components' log mass to `whole`, float64 (G, T): a crude bound, mended where it could
-        matter."""
+        """Add the log mass of the claimed components to `whole`, float64 (G, T): a crude bound, refined where it could
+        matter.
+        """
         level, repeats = np.concatenate(self._level), np.concatenate(self._repeats)
         order = np.argsort(level, kind="stable")
         level, repeats = level[order], repeats[order]
@@ -297,7 +302,7 @@ class _Claims:
 def _batched(
     levels: Whole, begin: Whole, end: Whole, claims: Whole, parts: tuple[Array, Array, Array, Whole], ties: str
 ) -> Iterator[tuple[int, Array]]:
-    """(level, `_claims`): those with as many claims by as many columns together."""
+    """Group levels (level, `_claims`) with the same number of claims and of columns."""
     alike: dict[tuple[int, int], list[int]] = {}
     for i in levels.tolist():
         alike.setdefault((int(end[i] - begin[i]), int(claims[i])), []).append(i)
@@ -314,12 +319,12 @@ def _batched(
 def column_masses(
     columns: Columns, levels: Levels, u: int, tilts: Array, noise: NoiseModel, prior: CountsPrior
 ) -> tuple[Array, Array, Array]:
-    """Log masses of one column at every level, each float64 (G, T).
+    """Compute the log masses of one column at every level, each float64 (G, T).
 
     Parameters
     ----------
-    columns, levels : of the release.
-    u : column.
+    columns, levels : columns and levels of the release.
+    u : index of the column.
     tilts : float64 (G,).
     noise : NoiseModel.
     prior : CountsPrior.
@@ -352,7 +357,7 @@ def column_masses(
 
 
 def _at_most_zero(noise: NoiseModel, prior: CountsPrior, shape: float, tilts: Array, r: int) -> Array:
-    """Mass of true counts whose noisy count is 0 or less."""
+    """Return the mass of true counts whose noisy count is 0 or less."""
     x = np.arange(noise.wide + 1)
     return np.asarray(
         np.exp(np.minimum(np.outer(tilts, x - r), _STEEPEST) + prior.log_component(x, shape)) @ noise.at_least(x)
@@ -360,7 +365,9 @@ def _at_most_zero(noise: NoiseModel, prior: CountsPrior, shape: float, tilts: Ar
 
 
 def _interval_sums(values: Array, start: Whole, end: Whole) -> Array:
-    """Sums of values[:, start:end] for many intervals (0 where end <= start), positive terms only: by powers of two."""
+    """Return the sums of values[:, start:end] for many intervals (0 if end <= start), with positive terms only, by
+    powers of two.
+    """
     out = np.zeros((len(values), len(start)))
     place, left, run = start.copy(), np.maximum(end - start, 0), 1
     while left.any():
@@ -373,8 +380,9 @@ def _interval_sums(values: Array, start: Whole, end: Whole) -> Array:
 
 
 def _claims(clear: Array, got: Array, lost: Array, repeats: Whole, claims: int, ties: str) -> Array:
-    """Log mass of the claimed components of some levels, (G, n), from (G, n, c) and (n, c): sum over nodes and the one
-    served last."""
+    """Return the log mass of the claimed components of some levels, (G, n), from (G, n, c) and (n, c): sum over nodes
+    and over the one served last.
+    """
     early, late, weight = rule(claims, ties)
     with np.errstate(divide="ignore", invalid="ignore"):
         before, after = (
@@ -387,7 +395,7 @@ def _claims(clear: Array, got: Array, lost: Array, repeats: Whole, claims: int, 
             each = (before * repeats[:, None]).sum(axis=3) + logsumexp(one, axis=3)
             return np.asarray(logsumexp(each + np.log(weight), axis=2))
     sure, moved = np.zeros(clear.shape[:2]), np.full(clear.shape[:2], -np.inf)
-    for j in range(clear.shape[2]):  # in the order of the components: nobody served last yet, or already
+    for j in range(clear.shape[2]):  # in the order of the components: no component served last yet, or already one
         moved = np.logaddexp(moved + after[:, :, 0, j], sure + got[:, :, j])
         sure = sure + before[:, :, 0, j]
     return moved

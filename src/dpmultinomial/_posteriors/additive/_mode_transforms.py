@@ -1,11 +1,12 @@
-"""Algorithm 3's posterior at any epsilon: a few thousand products of factors, coupled by transforms of one length.
+"""Posterior of algorithm 3 at any epsilon: a few thousand products of factors, coupled by transforms of one length.
 
 A factor is the distribution of an interval. One tilt serves all levels, so that it is transformed once for all levels
 that share it, and transformed back once with everything that multiplied it (`_frequency_products`). Length, widths and
-levels neglected follow from the bounds of `_mode_levels`, and each has a certificate: a bound on what it cut, relative
-to the posterior. The methods of Wang (2020) in the documentation derive it.
+levels neglected follow from the bounds of `_mode_levels`, and each has a certificate: a bound on the truncated mass,
+relative to the posterior. The methods of Wang (2020) in the documentation derive it.
 
-The terms of algorithm 3's posterior: levels transformed together, factors of one level for draws, closed forms.
+The terms of algorithm 3's posterior are levels that are transformed together; draws use the factors of one level,
+probabilities the closed forms.
 """
 
 from dataclasses import dataclass
@@ -31,20 +32,20 @@ _ROOM = 1 << 21  # numbers held at once
 
 @dataclass(frozen=True)
 class Frame:
-    """What all terms of one solution share.
+    """Data shared by all terms of one solution.
 
     Parameters
     ----------
     columns : Columns, the components.
-    levels : Levels, all of them.
-    noise : NoiseModel.
-    prior : CountsPrior.
+    levels : Levels, all levels of the problem.
+    noise : noise of one count.
+    prior : prior of the counts.
     ties : ``"random"``, ``"first"`` or ``"last"``.
     log_empty : log weight of the level without intervals.
     low : int64 (U,), first value of every column.
-    width : int64 (U,), values of every column.
-    rise : float64 (U, W), what multiplies an interval of every column.
-    length : of all transforms.
+    width : int64 (U,), number of values of every column.
+    rise : float64 (U, W), factor of the intervals of every column.
+    length : length of all transforms.
     tail : float64 (length,), factor of the total at its place in a transform.
     """
 
@@ -61,7 +62,9 @@ class Frame:
     tail: Array
 
     def boxes(self, lower: Whole, upper: Whole, kind: NDArray[np.integer], length: int) -> Array:
-        """Weights of true counts of column `kind` whose noisy count lies in each interval, float64 (rows, length)."""
+        """Return the weights of true counts of column `kind` whose noisy count lies in each interval, float64
+        (rows, length).
+        """
         return geometric.boxes(
             np.maximum(lower, -geometric.LARGEST),
             upper,
@@ -76,7 +79,7 @@ class Frame:
 
 
 class Chunk:
-    """Some levels in a row, as many as memory takes: every interval once, the rows that terms use, and their terms."""
+    """Consecutive levels, as many as memory allows: each interval once, the rows that terms use, and their terms."""
 
     def __init__(self, frame: Frame, rows: Whole) -> None:
         self.frame, levels = frame, frame.levels.take(rows)
@@ -104,7 +107,7 @@ class Chunk:
         self._plan(rows, claimed @ frame.columns.repeats)
 
     def _plan(self, rows: Whole, claims: Whole) -> None:
-        """One term a node of every level: index of the level, early, late, weight."""
+        """Plan one term per node of every level: index of the level, early, late, weight."""
         if self.plain:
             ones = np.ones(len(rows))
             self.terms = (rows, ones, ones, ones * np.exp(self.frame.log_empty))
@@ -117,7 +120,7 @@ class Chunk:
         self.terms = (rows[self.level], early, late, weight)
 
     def collect(self, marginals: list[Array]) -> tuple[Array, NDArray[np.complex128]]:
-        """Run the terms and add to the marginals; returns the terms' sums and the adjoint of the tail."""
+        """Compute the terms and add to the marginals; return the sums of the terms and the adjoint of the tail."""
         s = self.frame
         boxes = s.boxes(self.lower, self.upper, self.kind, s.length)
         spectra = scipy.fft.rfft(boxes, axis=1)
@@ -146,7 +149,7 @@ class ModeTerms:
 
     Parameters
     ----------
-    frame : Frame.
+    frame : data shared by the terms.
     terms : index of the level, early, late, weight; one entry a term.
     totals : int64 (L,).
     log_g : float64 (L,), log factor of every total.
@@ -157,7 +160,7 @@ class ModeTerms:
         self.frame, self.terms, self.totals, self.log_g, self.log_whole = frame, terms, totals, log_g, log_whole
 
     def chain(self, term: int) -> Chain:
-        """Factors of one level at one node."""
+        """Return the factors of one level at one node."""
         s = self.frame
         row, early, late = (part[term] for part in self.terms[:3])
         level, of = s.levels.take(np.array([row])), s.columns.of
@@ -173,7 +176,7 @@ class ModeTerms:
         return Chain(first[of], last[of], got[of], s.tail)
 
     def log_probabilities(self, vectors: Whole) -> Array:
-        """Log probability of every row: the levels' closed forms, no transform."""
+        """Return the log probability of every row from the levels' closed forms, without transforms."""
         place = vectors.sum(axis=1) - self.totals[0]
         inside = (vectors >= 0).all(axis=1) & (place >= 0) & (place < len(self.totals))
         out = np.full(len(vectors), -np.inf)
@@ -185,7 +188,7 @@ class ModeTerms:
         return out
 
     def _log_weights(self, vectors: Whole) -> Array:
-        """Log of the sum over all terms, float64 (n,)."""
+        """Return the log of the sum over all terms, float64 (n,)."""
         s, (rows, early, late, weight) = self.frame, self.terms
         levels, of = s.levels.take(rows), s.columns.of
         shapes = s.columns.shape[of]
@@ -205,7 +208,7 @@ class ModeTerms:
         return np.asarray(base + np.logaddexp.reduce(each, axis=0))
 
     def _box(self, lower: Whole, upper: Whole, x: Whole) -> Array:
-        """sum of exp(-epsilon |n - x|) over the interval within the noise's half-width, float64 (T, n)."""
+        """Return the sum of exp(-epsilon |n - x|) over the interval within the noise's half-width, float64 (T, n)."""
         noise = self.frame.noise
         e, reach = noise.epsilon, noise.reach
         first = np.maximum(lower[:, None] - x, -reach)
@@ -217,22 +220,22 @@ class ModeTerms:
         return np.where(first > last, 0.0, np.where((first < 0) & (last > 0), both, one_side))
 
 
-_KEPT = 36.0  # levels below exp(-36) of the largest, after their bounds' slack, are neglected
-_SLACK = 3.0  # of those bounds
-_RESERVE = 46.0  # exp(-46): what a transform may wrap around, before the weight of the right total
-_CHUNK = 1 << 19  # values transformed at once: they stay in the cache
+_KEPT = 36.0  # levels below exp(-36) of the largest, after the slack of their bounds, are neglected
+_SLACK = 3.0  # slack of those bounds
+_RESERVE = 46.0  # exp(-46): mass that a transform may wrap around, before the weight of the right total
+_CHUNK = 1 << 19  # values transformed at once: they fit into the cache
 _LARGEST = 10**9  # released total: products of two counts stay below 2^63
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One release by algorithm 3.
+    """One release by algorithm 3, with noise and prior.
 
     Parameters
     ----------
     released : int64 (S,), with a sum of at most 10^9.
-    noise : NoiseModel.
-    prior : CountsPrior.
+    noise : noise of one count.
+    prior : prior of the counts.
     ties : ``"random"``, ``"first"`` or ``"last"``.
     """
 
@@ -243,27 +246,27 @@ class Problem:
 
     @property
     def total(self) -> int:
-        """M, the released total."""
+        """Released total M."""
         return int(self.released.sum())
 
     @cached_property
     def columns(self) -> Columns:
-        """Components in columns; ties that look at the order keep every component apart."""
+        """Components grouped in columns; tie rules that depend on the order keep every component separate."""
         shapes = self.prior.shapes(len(self.released))
         return _mode_levels.columns(self.released, shapes, together=self.ties == "random")
 
     def totals(self, span: float) -> tuple[Whole, Array]:
-        """Totals within span/epsilon of the released one, and the log of their factor."""
+        """Return the totals within span/epsilon of the released one, and the log of their factor."""
         totals, logs = self.noise.totals(self.total, span)
         return totals, logs + self.prior.log_total(totals)
 
 
 def solve(problem: Problem) -> TransformedCounts:
-    """The distribution of the true counts.
+    """Compute the distribution of the true counts.
 
     Parameters
     ----------
-    problem : Problem.
+    problem : problem to solve.
 
     Returns
     -------
@@ -272,7 +275,7 @@ def solve(problem: Problem) -> TransformedCounts:
     Raises
     ------
     ValueError
-        If the release has probability 0, or is too large for whole-number arithmetic.
+        If the release has probability 0, or is too large for integer arithmetic.
     """
     if problem.total > _LARGEST:
         raise ValueError(f"released must add up to at most {_LARGEST}, got {problem.total}")
@@ -287,7 +290,7 @@ def solve(problem: Problem) -> TransformedCounts:
 
 
 class _Sweep:
-    """Levels, bounds and sizes of one solution, then the sweep over all levels."""
+    """Solver: levels, bounds and sizes of one solution, then the sweep over all levels."""
 
     def __init__(self, problem: Problem, slack: float, reserve: float) -> None:
         self.problem, self.slack = problem, slack
@@ -300,7 +303,7 @@ class _Sweep:
         self._scale()
 
     def _bound_levels(self) -> None:
-        """All levels that can matter: their range grows until the bounds at its ends are negligible."""
+        """Find all levels that can matter: their range grows until the bounds at its ends are negligible."""
         p = self.problem
         span, total, size = 60.0 + 3.0 * len(p.released), p.total, len(p.released)
         for _ in range(5):
@@ -327,7 +330,7 @@ class _Sweep:
             span *= 2.0
 
     def _choose_tilt(self, reserve: float) -> None:
-        """The tilt near the least Phi that needs the shortest transform; Phi bounds what wraps around."""
+        """Choose the tilt near the smallest Phi that needs the shortest transform; Phi bounds the wrapped mass."""
         self.free = self.masses.free(self.kept)
         tilts = self.masses.tilts
         lengths = np.array([self._length(k, reserve) for k in range(len(tilts))])
@@ -340,7 +343,9 @@ class _Sweep:
         self.length = int(lengths[self.place])
 
     def _length(self, k: int, reserve: float) -> float:
-        """Shortest L for which totals L, 2 L, .. off have at most exp(-reserve) of the free weight at tilt k."""
+        """Return the shortest L for which totals L, 2 L, .. off have at most exp(-reserve) of the free weight at tilt
+        k.
+        """
         gap = self.masses.tilts - self.masses.tilts[k]
         if k in (0, len(gap) - 1):
             return np.inf
@@ -349,7 +354,7 @@ class _Sweep:
         return float(max(need[up].min(), need[~up].min()))
 
     def _choose_windows(self) -> None:
-        """Values of every column: its intervals and, on either side, as far as the noise can matter."""
+        """Choose the values of every column: its intervals and, on either side, as far as the noise can matter."""
         levels, noise = self.levels.take(self.kept), self.problem.noise
         rise = self.free - self.free[self.place] + _RESERVE + 6.0
         tilts = self.masses.tilts
@@ -362,7 +367,7 @@ class _Sweep:
         self.width = last + self.beyond[1] - self.low + 1
 
     def _scale(self) -> None:
-        """What multiplies an interval of every column: tilt, prior, and a scale that keeps products near 1."""
+        """Return the factor of the intervals of every column: tilt, prior, and a scale that keeps products near 1."""
         noise, c, tilt = self.problem.noise, self.problem.columns, self.masses.tilts[self.place]
         self.tilt = float(tilt)
         self.length = int(scipy.fft.next_fast_len(max(self.length, int(self.width.max()), 32), real=True))
@@ -376,7 +381,7 @@ class _Sweep:
             self.rise[u, : self.width[u]] = noise.peak * np.exp(logs - self.scale[u])
 
     def law(self) -> TransformedCounts:
-        """Sweep over all levels that were kept."""
+        """Sweep over all levels that were kept, and return the distribution."""
         c = self.problem.columns
         log_tail = self.log_g - self.tilt * (self.totals - self.problem.total)
         self.log_top = float(log_tail.max())
@@ -418,7 +423,7 @@ class _Sweep:
         return Frame(p.columns, self.levels, p.noise, p.prior, p.ties, self.log_empty, **boxes)
 
     def _certificate(self, condition: float) -> Certificate:
-        """Neglected mass, from the bounds at every tilt of the grid."""
+        """Return the neglected mass, from the bounds at every tilt of the grid."""
         tilts, gap = self.masses.tilts, np.abs(self.masses.tilts - self.tilt)
         noise, free = self.problem.noise, self.free - self.log_whole
         up = tilts > self.tilt
@@ -439,7 +444,9 @@ class _Sweep:
         return Certificate(pruned, float(wrapped), float(cut), condition)
 
     def _chunks(self) -> list[Whole]:
-        """Levels in increasing order, as many together as fit into memory; the empty one is a term of its own kind."""
+        """Yield the levels in increasing order, as many together as fit into memory; the empty level is a separate kind
+        of term.
+        """
         rows = self.kept
         empty = rows[rows == len(self.levels) - 1] if self.has_empty else rows[:0]
         rows = rows[: len(rows) - len(empty)]
@@ -456,7 +463,9 @@ def _normalised(weights: Array) -> Array:
 
 
 def _log_remainder(released: Whole, ties: str) -> float:
-    """Log probability of this split of the total where all weights are 0: equal shares, the remainder by rule."""
+    """Return the log probability of this split of the total if all weights are 0: equal shares, the remainder by the
+    tie rule.
+    """
     size, extra = len(released), int(released.sum()) % len(released)
     if released.max() - released.min() > 1:
         return -np.inf

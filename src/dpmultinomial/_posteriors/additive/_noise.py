@@ -1,7 +1,7 @@
-"""The noise of one count in an additive release, untruncated or cut, and the factor of the total that follows from
+"""Noise of one count in an additive release, untruncated or truncated, and the factor of the total that follows from
 it.
 
-The noise of one count as operators on likelihoods over a grid of true counts.
+The noise also acts as operators on likelihoods over a grid of true counts.
 """
 
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ _UNDERFLOW = 690.0
 
 
 def support_for(epsilon: float, support: float | None) -> float:
-    """The support an argument means: None is ceil(50/epsilon), which costs 2e-22 in delta, and at epsilon 1 the
-    paper's 50.
+    """Return the support given by an argument: None is ceil(50/epsilon), which costs 2e-22 in delta, and at epsilon 1
+    the paper's 50.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ def support_for(epsilon: float, support: float | None) -> float:
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """P(D = d) = peak exp(-epsilon |d|) for |d| <= support (which may be infinite).
+    """Noise of one count: P(D = d) = peak exp(-epsilon |d|) for |d| <= support (which may be infinite).
 
     Parameters
     ----------
-    epsilon : > 0, of every count and of the total.
+    epsilon : privacy parameter of every count and of the total, > 0.
     support : integer >= 1, or ``math.inf``.
     """
 
@@ -62,40 +62,42 @@ class NoiseModel:
 
     @cached_property
     def peak(self) -> float:
-        """P(D = 0)."""
+        """Probability P(D = 0)."""
         a = np.exp(-self.epsilon)
         tail = 0.0 if self.support == inf else 2.0 * np.exp(-self.epsilon * (self.support + 1)) / (1.0 + a)
         return float(np.tanh(self.epsilon / 2) / (1.0 - tail))
 
     @cached_property
     def far(self) -> int:
-        """Noise beyond this is negligible against exp(-60), or impossible."""
+        """Distance beyond which the noise is negligible against exp(-60), or impossible."""
         return int(min(self.support, ceil(_DIGITS / self.epsilon)))
 
     @cached_property
     def wide(self) -> int:
-        """The same under a tilt of 0.92 epsilon."""
+        """Distance beyond which the noise is negligible under a tilt of 0.92 epsilon."""
         return int(min(self.support, ceil(_WIDE / self.epsilon)))
 
     @cached_property
     def reach(self) -> int:
-        """Half-width of the noise: what lies beyond underflows, or is impossible."""
+        """Half-width of the noise: beyond it the probability underflows, or is 0."""
         return int(min(self.support, ceil(_UNDERFLOW / self.epsilon)))
 
     def at_least(self, d: ArrayLike) -> Array:
-        """P(D >= d) for whole d >= 0."""
+        """Return P(D >= d) for integers d >= 0."""
         values = np.asarray(d, dtype=float)
         rest = -np.expm1(-self.epsilon * np.maximum(self.support - values + 1, 0.0))
         return np.asarray(self.peak * np.exp(-self.epsilon * values) * rest / -np.expm1(-self.epsilon))
 
     def above_zero(self, noisy: Whole) -> Array:
-        """P(noisy + D >= 0): what divides a posterior draw's distribution (equation 5); 1 where nothing is left."""
+        """Return P(noisy + D >= 0), the normaliser of a posterior draw's distribution (equation 5); 1 if
+        it underflows.
+        """
         below = self.at_least(-np.minimum(noisy, 0))
         chance = np.where(noisy > 0, 1.0 - self.at_least(np.maximum(noisy, 0) + 1), below)
         return np.where(chance > 0.0, chance, 1.0)
 
     def totals(self, released: int, span: float = _DIGITS) -> tuple[Whole, Array]:
-        """log P(released total | T) for T within span/epsilon (and the support): (T, logs).
+        """Return log P(released total | T) for T within span/epsilon (and the support): (T, logs).
 
         Noisy totals below 0 are released as 0.
         """
@@ -107,13 +109,13 @@ class NoiseModel:
         return totals, np.log(self.peak) - self.epsilon * np.abs(totals - released)
 
 
-DIGITS = 38.0  # exp(-38): mass neglected at every cut
-BANDED = 64  # half-width of the noise up to which sums over it are dense products, beyond recursions
+DIGITS = 38.0  # exp(-38): mass neglected at every truncation
+BANDED = 64  # half-width of the noise up to which sums over it are dense products, beyond it recursions
 _BLOCK = 256
 
 
 class Noise:
-    """The noise of one count and its likelihood operators on a grid of true counts; `largest` ends the flat prior.
+    """Noise of one count and its likelihood operators on a grid of true counts; `largest` ends the flat prior.
 
     Parameters
     ----------
@@ -131,13 +133,15 @@ class Noise:
         self.of_total = self if window is None else Noise(epsilon=epsilon, support=support, window=None)
 
     def capped(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Ranges of true counts cut at the largest that the prior allows."""
+        """Return ranges of true counts truncated at the largest that the prior allows."""
         if self.largest is None:
             return low, high
         return np.minimum(low, self.largest), np.minimum(high, self.largest)
 
     def spread(self, likelihood: Array) -> Array:
-        """Likelihood of noisy counts (.., W + 2 reach) -> of true counts (.., W): sum_n p(n - N) L(n), blockwise."""
+        """Convert a likelihood of noisy counts (.., W + 2 reach) to one of true counts (.., W): sum_n p(n - N) L(n),
+        blockwise.
+        """
         width = likelihood.shape[-1] - 2 * self.reach
         if self.reach > BANDED:
             flat = likelihood.reshape(-1, likelihood.shape[-1])
@@ -153,7 +157,7 @@ class Noise:
         return out
 
     def _band(self, block: int) -> Array:
-        """(block + 2 reach, block): the noise's distribution down from every diagonal; kept."""
+        """Return (block + 2 reach, block): the noise distribution along every diagonal; cached."""
         if block not in self._bands:
             band = np.zeros((block + 2 * self.reach, block))
             row, place = band.strides
@@ -162,7 +166,8 @@ class Noise:
         return self._bands[block]
 
     def drawn(self, likelihood: Array, first: int | NDArray[np.int64]) -> Array:
-        """Likelihood of posterior draws at first, first + 1, .. -> of noisy counts: equation (5), cut at 0.
+        """Convert a likelihood of posterior draws at first, first + 1, .. to one of noisy counts: equation (5), clipped
+        at 0.
 
         Entries below 0 must carry likelihood 0; `first` may differ by component (.., S, W). The first and last `reach`
         entries are lost.
@@ -173,9 +178,9 @@ class Noise:
         return self.spread(likelihood) / allowed
 
     def total_factor(self, released: int, *, drawn: bool) -> tuple[int, Array]:
-        """P(released total | true total) on the true totals where it is positive: (lowest, values).
+        """Return P(released total | true total) on the true totals for which it is positive: (lowest, values).
 
-        Windows are for components; the total keeps its whole noise.
+        Windows apply to components; the total keeps the full range of its noise.
         """
         if self.of_total is not self:
             return self.of_total.total_factor(released, drawn=drawn)

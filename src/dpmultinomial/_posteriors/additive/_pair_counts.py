@@ -3,11 +3,12 @@
 The paper's four-fold sum over (N_1, N_2, n_1, n_2) factorises into two matrix products, K_1 L K_2', times the factor of
 the total: equal to the loop to rounding and about ten thousand times faster.
 
-Two counts released by algorithm 1 (summed) of Wang (2020): the released total depends on the noisy counts' sum too.
+For two counts released by algorithm 1 (summed) of Wang (2020), the released total also depends on the sum of the noisy
+counts.
 
 P(N_1, N_2) is proportional to sum over n_1, n_2 of p(n_1 - N_1) p(n_2 - N_2) L(n_1, n_2) c(N_1 + N_2, n_1 + n_2), with
-L the likelihood of the noisy counts and c the probability of the released total. c ties the pairs together, so every
-sum n_1 + n_2 is taken by itself.
+L the likelihood of the noisy counts and c the probability of the released total. c couples the pairs, so every sum n_1
++ n_2 is treated separately.
 """
 
 import numpy as np
@@ -23,22 +24,22 @@ from ._noise import BANDED, Noise
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _NEGLIGIBLE = 1e-17
-_UNSEEN = 1e-20  # of the most that a sum of noisy counts adds to a total: sums that add less are neglected
-_SUMS = 256  # sums of noisy counts weighed at once
-_TINY = 1e-280  # denormal numbers are slow and say nothing
-_DENSE = 257  # noisy totals up to which the factor of the total is added up in the order of the dense products
+_UNSEEN = 1e-20  # relative to the largest contribution of a sum of noisy counts to a total: smaller ones are neglected
+_SUMS = 256  # sums of noisy counts weighted at once
+_TINY = 1e-280  # denormal numbers are slow and negligible
+_DENSE = 257  # noisy totals up to which the factor of the total is summed in the order of the dense products
 
 
 def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, support: int) -> Array:
-    """The distribution of both true counts, up to a constant.
+    """Compute the distribution of both true counts, up to a constant.
 
     Parameters
     ----------
-    released : the released total.
+    released : the released total, an integer.
     low : int64 (2,), the first true counts.
     likelihood : float64 (A + 2 reach, B + 2 reach) of noisy counts, from low - reach on.
-    noise : Noise.
-    support : of the noise.
+    noise : noise of one count.
+    support : support of the noise.
 
     Returns
     -------
@@ -46,21 +47,22 @@ def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, sup
 
     Notes
     -----
-    Of whole noise O(1) a pair and sum of noisy counts: about a nanosecond each; of cut noise two products per sum.
+    For untruncated noise O(1) per pair and sum of noisy counts, about a nanosecond each; for truncated noise two
+    products per sum.
     """
     sizes = np.array(likelihood.shape) - 2 * noise.reach
     totals = int(low.sum()) + np.arange(int(sizes.sum()) - 1)
-    cut = noise.reach >= support or noise.of_total is not noise  # cut noise is not a power beyond its reach
+    cut = noise.reach >= support or noise.of_total is not noise  # truncated noise is not a power beyond its half-width
     if cut:
         return _by_products(low, likelihood, noise, *_factor(released, totals, noise.of_total, support))
     likelihood = np.where(likelihood < _TINY, 0.0, likelihood)
-    shift = released - int(low.sum())  # of the first sum, released - 2 reach, from the least on the grid
+    shift = released - int(low.sum())  # offset of the first sum, released - 2 reach, from the smallest on the grid
     weights = _weights(released, totals, noise, support, _along_sums(likelihood, shift, 4 * noise.reach + 1))
     return _sum_chain.pairs(likelihood, weights, epsilon=noise.epsilon, reach=noise.reach, shift=shift)
 
 
 def _along_sums(likelihood: Array, first: int, size: int) -> Array:
-    """Likelihood added up over every n_1 + n_2, `size` of them from the place `first`."""
+    """Sum the likelihood over every n_1 + n_2, `size` of them from the place `first`."""
     sums = np.zeros(max(sum(likelihood.shape), first + size))
     for row, values in enumerate(likelihood):
         sums[row : row + len(values)] += values
@@ -68,9 +70,9 @@ def _along_sums(likelihood: Array, first: int, size: int) -> Array:
 
 
 def _weights(released: int, totals: Whole, noise: Noise, support: int, most: Array) -> Array:
-    """What `_sum_chain.pairs` takes: P(released total | T, V) exp(-epsilon |V - T|), (totals, sums).
+    """Return the weights for `_sum_chain.pairs`: P(released total | T, V) exp(-epsilon |V - T|), (totals, sums).
 
-    It is 0 where `most`, the likelihood on a sum, makes nothing of it.
+    The weight is 0 if the likelihood on a sum, at most `most`, makes it negligible.
     """
     chance, sums = _chance(released, noise, support)
     weights, best = np.empty((len(totals), len(sums))), np.zeros(len(totals))
@@ -91,7 +93,9 @@ def _weights(released: int, totals: Whole, noise: Noise, support: int, most: Arr
 
 
 def _by_products(low: Whole, likelihood: Array, noise: Noise, factor: Array, sums: Whole) -> Array:
-    """Two products with the band of the noise for every sum of noisy counts."""
+    """Return the likelihood of every pair of true counts, by two multiplications by the banded noise matrix for each
+    sum of noisy counts.
+    """
     n = [low[s] - noise.reach + np.arange(likelihood.shape[s]) for s in (0, 1)]
     sizes = np.array(likelihood.shape) - 2 * noise.reach
     whole = np.add.outer(n[0], n[1])
@@ -105,7 +109,7 @@ def _by_products(low: Whole, likelihood: Array, noise: Noise, factor: Array, sum
 
 
 def _chance(released: int, noise: Noise, support: int) -> tuple[Array, Whole]:
-    """P(released total | V, n) for every sum V of noisy counts that matters (rows) and every noisy total n."""
+    """Return P(released total | V, n) for every sum V of noisy counts that matters (rows) and every noisy total n."""
     logs, reach = additive_release.summed_noise(noise.epsilon, support, 2)
     sums = released + np.arange(-2 * noise.reach, 2 * noise.reach + 1)
     n = released + np.arange(-noise.reach, noise.reach + 1)
@@ -126,14 +130,16 @@ def _chance(released: int, noise: Noise, support: int) -> tuple[Array, Whole]:
 
 
 def _over_totals(summed: Array, own: Array) -> Array:
-    """sum over M of summed[sum, M] own[n, M]: float64 (sums, n)."""
+    """Return sum over M of summed[sum, M] own[n, M]: float64 (sums, n)."""
     if summed.shape[1] <= _DENSE:
         return np.asarray((own[None] * summed[:, None]).sum(axis=2))
     return np.asarray(summed @ own.T)
 
 
 def _factor(released: int, totals: Whole, noise: Noise, support: int) -> tuple[Array, Whole]:
-    """P(released total | true total, n_1 + n_2) for every true total (rows) and every sum that matters (columns)."""
+    """Return P(released total | true total, n_1 + n_2) for every true total (rows) and every sum that matters
+    (columns).
+    """
     chance, sums = _chance(released, noise, support)
     n = released + np.arange(-noise.reach, noise.reach + 1)
     close = np.abs(n - totals[:, None]) <= noise.reach
@@ -142,8 +148,8 @@ def _factor(released: int, totals: Whole, noise: Noise, support: int) -> tuple[A
 
 
 _LARGEST = 3000  # counts of a component in a table
-_ROWS = 256  # of the likelihood made at once where noise is wide
-_LARGEST_MODE = 4000  # the same for algorithm 3, which enumerates its table once: a gigabyte
+_ROWS = 256  # rows of the likelihood computed at once if noise is wide
+_LARGEST_MODE = 4000  # the same limit for algorithm 3, which enumerates its table once: a gigabyte
 
 
 class PairTable:
@@ -180,15 +186,15 @@ class PairTable:
 
 
 def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, support: int, ties: str) -> PairTable:
-    """The posterior table of algorithm ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"`` (any tie rule).
+    """Compute the posterior table of algorithm ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"`` (any tie rule).
 
     Parameters
     ----------
     released : int64 (2,).
-    noise : Noise.
+    noise : noise of one count.
     algorithm, ties : as in `additive_counts.posterior`.
-    window : integer or None.
-    support : of the noise.
+    window : half-width of the window, an integer, or None.
+    support : support of the noise.
 
     Returns
     -------
@@ -214,7 +220,9 @@ def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, 
 
 
 def _drawn_shares(released: Whole, wide: list[Whole], noise: Noise) -> Array:
-    """Likelihood of noisy counts whose shares are those of posterior draws; the outer half-width of `wide` is lost."""
+    """Return the likelihood of noisy counts whose shares are those of posterior draws; the outer half-width of `wide`
+    is lost.
+    """
     width = len(wide[1]) - 2 * noise.reach
     once = np.zeros((len(wide[0]), width))
     inside = wide[1] >= 0
@@ -228,17 +236,18 @@ def _drawn_shares(released: Whole, wide: list[Whole], noise: Noise) -> Array:
 
 
 def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None) -> tuple[int, int]:
-    """Counts of a component in the table of all pairs, and the most that is computed: a gigabyte, some seconds.
+    """Return the number of counts of a component in the table of all pairs, and the largest that is computed: a
+    gigabyte, some seconds.
 
     Parameters
     ----------
     released : int64 (2,).
-    noise : Noise.
+    noise : noise of one count.
     algorithm, window : as in `solve`.
 
     Returns
     -------
-    width, limit : the table is kept where the first is no more than the second.
+    width, limit : the table is used if the first is at most the second.
     """
     low, high = windows(released, noise, window, drawn=algorithm.startswith("1"))
     if algorithm == "3" and window is None:
@@ -247,7 +256,7 @@ def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None)
 
 
 def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
-    """P(released | weights max(n, 0)), up to a constant: binomial, equal shares where both are 0.
+    """Return P(released | weights max(n, 0)), up to a constant: binomial, equal shares if both are 0.
 
     Parameters
     ----------
@@ -269,13 +278,13 @@ def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
 
 
 def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Array:
-    """P(released is the reported mode | weights max(n, 0)): 0 or 1, or one half where a random tie decides.
+    """Return P(released is the reported mode | weights max(n, 0)): 0 or 1, or one half if a random tie decides.
 
     Parameters
     ----------
     released : int64 (2,).
     n1, n2 : int64 (A,), (B,), noisy counts.
-    ties : the rule.
+    ties : tie rule.
 
     Returns
     -------
@@ -291,7 +300,7 @@ def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Arra
 
 
 def _on_totals(first: int, values: Array, low: Whole, sizes: Whole) -> Array:
-    """A factor of the total, looked up for every pair."""
+    """Return a factor of the total, looked up for every pair."""
     place = np.add.outer(np.arange(sizes[0]), np.arange(sizes[1])) + low.sum() - first
     inside = (place >= 0) & (place < len(values))
     return np.where(inside, values[np.where(inside, place, 0)], 0.0)

@@ -1,11 +1,12 @@
-"""Posteriors by transforms of releases whose weights are shares: algorithms 1 (independent) and 2; and of noisy counts.
+"""Posteriors by transforms, for releases whose weights are shares (algorithms 1 (independent) and 2) and for noisy
+counts.
 
 1/T^M = int u^(M - 1) exp(-u T) du/Gamma(M) makes the multinomial likelihood of weights x_s a mixture of products over
 nodes u (trapezoid rule in log u); each product is one call of `product`.
 
-Tilts of products of independent counts coupled through their total, and the shortest transform a tilt allows.
+The tilt of a product of independent counts coupled through their total is chosen so that the transform is short.
 
-Products of independent counts coupled through their total, by one transform a product; mixtures of such products.
+A product is solved by one transform; a mixture is a weighted sum of products.
 
 Each product has its own tilt (Newton's method on the cumulants of sum N - T) and its own length, which follows from the
 exponential bound on what wraps around: totals L, 2 L, .. off.
@@ -30,24 +31,24 @@ from ._transformed_counts import Certificate, Chain, Solved, TransformedCounts
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_RESERVE = 44.0  # exp(-44): what may wrap around, relative to the free sum
+_RESERVE = 44.0  # exp(-44): mass that may wrap around, relative to the free sum
 _DOWNWARD = 8.0  # steepest tilt towards 0, where windows end and nothing can overflow
 _STEEPEST = 600.0  # largest exponent of a tilt inside a window
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What all products of a mixture share.
+    """Data shared by all products of a mixture.
 
     Attributes
     ----------
-    columns : Columns.
+    columns : columns of the components.
     low : int64 (U,), first true count of every column.
     totals : int64 (n,), increasing by 1.
     log_g : float64 (n,), log factor of the total, prior included.
     log_prior : float64 (U, W), log prior weight of every true count.
-    rate : epsilon, the steepest tilt at which sums over the whole line exist.
-    endless : whether the noise goes beyond the grids; if not, nothing is neglected.
+    rate : epsilon, the steepest tilt at which sums over all integers converge.
+    endless : whether the noise extends beyond the grids; if not, nothing is neglected.
     """
 
     columns: Columns
@@ -76,7 +77,7 @@ class Tilted:
         self.steepest = min(frame.rate, _STEEPEST / factors.shape[1])
 
     def cumulants(self, theta: float) -> tuple[float, float, float]:
-        """Log sum, mean and variance of sum N - T."""
+        """Return the log sum, mean and variance of sum N - T."""
         repeats = self.frame.columns.repeats
         s0, s1, s2 = (self.factors @ (self.powers * np.exp(theta * self.x)[:, None])).T
         mean = s1 / s0
@@ -88,21 +89,23 @@ class Tilted:
         return log_sum, float(mean @ repeats) - mean_g, float((s2 / s0 - mean**2) @ repeats) + variance_g
 
     def log_sum(self, theta: float) -> float:
-        """The first of the cumulants alone."""
+        """Return only the first of the cumulants."""
         tail = self.frame.log_g - theta * self.away
         of_total = float(np.log(np.exp(tail - tail.max()).sum()) + tail.max())
         sums = np.log(self.factors @ np.exp(theta * self.x))
         return float(sums @ self.frame.columns.repeats) + of_total + self.log_scale
 
     def weights(self, theta: float) -> tuple[Array, Array]:
-        """Tilted factors and tilted factor of the total, scaled to sum 1 each."""
+        """Return tilted factors and tilted factor of the total, each scaled to sum 1."""
         h = self.factors * np.exp(theta * self.x)
         tail = self.frame.log_g - theta * self.away
         g = np.exp(tail - tail.max())
         return h / h.sum(axis=1, keepdims=True), g / g.sum()
 
     def best(self) -> float:
-        """The tilt at which sum N - T has mean 0, to half a standard deviation; not steeper than the noise allows."""
+        """Return the tilt at which sum N - T has mean 0, to half a standard deviation; not steeper than the noise
+        allows.
+        """
         limit = 0.9 * self.steepest
         low, high, theta = -max(limit, _DOWNWARD), limit, 0.0
         for _ in range(40):
@@ -116,12 +119,13 @@ class Tilted:
 
 
 def length_of(tilted: Tilted, theta: float, log_sum: float, variance: float) -> tuple[int, list[tuple[float, float]]]:
-    """Length at which totals that wrap around have exp(-reserve) of the free sum, and the bounds it rests on.
+    """Return the length at which totals that wrap around have exp(-reserve) of the free sum, and the bounds on which it
+    is based.
 
     Parameters
     ----------
-    tilted : Tilted.
-    theta : the tilt.
+    tilted : tilted product.
+    theta : tilt.
     log_sum, variance : log of the free sum at that tilt, and its second cumulant.
 
     Returns
@@ -148,15 +152,15 @@ _HELD = 1 << 24  # numbers kept for log probabilities
 
 @dataclass(frozen=True)
 class Product:
-    """One product solved: log weight, marginals (U, W), distribution of the total, tilt, length, and what was cut.
+    """Solved product: log weight, marginals (U, W), distribution of the total, tilt, length, and the truncated mass.
 
     Parameters
     ----------
     log_weight : float.
     marginals : float64 (U, W).
     total : float64 (n,).
-    length : of the transform.
-    wrapped : mass that may have come round.
+    length : length of the transform.
+    wrapped : bound on the wrapped mass.
     condition : sum of absolute values over the sum.
     """
 
@@ -169,18 +173,18 @@ class Product:
 
 
 def product(frame: Frame, factors: Array, log_weight: float, least: float = -np.inf) -> Product | None:
-    """Solve one product.
+    """Solve one product by a transform.
 
     Parameters
     ----------
-    frame : what it shares with others.
+    frame : data shared with other products.
     factors : float64 (U, W), non-negative, each row positive somewhere: h(low + x), without the prior.
-    log_weight : of the product.
+    log_weight : log weight of the product.
     least : products whose bound is below this are not solved.
 
     Returns
     -------
-    Product, or None where it is below `least` or has no weight. O(U (W + L log L)).
+    Product, or None if it is below `least` or has no weight. O(U (W + L log L)).
     """
     factors = factors * np.exp(frame.log_prior)
     if not np.all(factors.sum(axis=1) > 0):
@@ -217,7 +221,7 @@ def product(frame: Frame, factors: Array, log_weight: float, least: float = -np.
 
 
 class _ProductTerms:
-    """Terms of a solved mixture in full."""
+    """Terms of a solved mixture with all their factors."""
 
     def __init__(self, frame: Frame, factors: Callable[[int], Array], keys: list[int], logs: Array, lengths: list[int]):
         self.frame, self.factors, self.keys, self.logs, self.lengths = frame, factors, keys, logs, lengths
@@ -225,7 +229,9 @@ class _ProductTerms:
         self._room = _HELD // max(frame.log_prior.size, 1)
 
     def _log_factors(self, key: int) -> Array:
-        """Kept, as far as memory allows: the search for the most probable vectors asks for them again and again."""
+        """Return log factors, cached as far as memory allows: the search for the most probable vectors uses them
+        repeatedly.
+        """
         found = self._held.get(key)
         if found is None:
             with np.errstate(divide="ignore"):
@@ -235,7 +241,7 @@ class _ProductTerms:
         return found
 
     def chain(self, term: int) -> Chain:
-        """Factors of one product, tilted as it was solved."""
+        """Return the factors of one product, tilted as it was solved."""
         frame = self.frame
         tilted = Tilted(frame, self.factors(self.keys[term]) * np.exp(frame.log_prior))
         h, g = tilted.weights(tilted.best())
@@ -246,7 +252,7 @@ class _ProductTerms:
         return Chain(h, h, None, tail)
 
     def log_probabilities(self, vectors: Whole) -> Array:
-        """Log probability of every row."""
+        """Return the log probability of every row."""
         frame, of = self.frame, self.frame.columns.of
         place, total = vectors - frame.low[of], vectors.sum(axis=1) - frame.totals[0]
         width = frame.log_prior.shape[1]
@@ -260,7 +266,9 @@ class _ProductTerms:
 
 
 def _edges(frame: Frame, parts: list[Product], weights: Array) -> float:
-    """What lies beyond the windows, from the probabilities at their ends and the slowest decay of the noise there."""
+    """Bound the mass beyond the windows, from the probabilities at their ends and the slowest decay of the
+    noise there.
+    """
     if not frame.endless:
         return 0.0
     ends = sum(w * (part.marginals[:, -1] + np.where(frame.low > 0, part.marginals[:, 0], 0.0))
@@ -277,14 +285,14 @@ def mixture(
     orders: Iterable[Iterable[int]],
     scales: Callable[[int], float] = lambda _: 0.0,
 ) -> TransformedCounts:
-    """Distribution of a mixture of products.
+    """Compute the distribution of a mixture of products.
 
     Parameters
     ----------
-    frame : what the products share.
+    frame : data shared by the products.
     factors : index -> float64 (U, W), the factors of a product without the prior.
-    log_weights : float64 (T,), of the products.
-    orders : runs of indices; a run ends at the first product that is negligible beside the best one so far.
+    log_weights : float64 (T,), log weights of the products.
+    orders : runs of indices; a run ends at the first product that is negligible compared with the best one so far.
     scales : index -> log of the constant that `factors` omits from a product.
 
     Returns
@@ -294,7 +302,7 @@ def mixture(
     Raises
     ------
     ValueError
-        If nothing has weight.
+        If all products have weight 0.
     """
     solved: dict[int, Product] = {}
     best = -np.inf
@@ -342,9 +350,9 @@ class Problem:
 
     Parameters
     ----------
-    released : int64 (S,).
-    noise : NoiseModel.
-    prior : CountsPrior.
+    released : int64 (S,), released components.
+    noise : noise of one count.
+    prior : prior of the counts.
     drawn : whether weights and total are posterior draws given the noisy counts (equations 4 and 5).
     """
 
@@ -355,36 +363,36 @@ class Problem:
 
     @property
     def total(self) -> int:
-        """M, the released total."""
+        """Released total M."""
         return int(self.released.sum())
 
     @cached_property
     def columns(self) -> Columns:
-        """Components with the same released count and prior together."""
+        """Components with the same released count and prior grouped in columns."""
         return _mode_levels.columns(self.released, self.prior.shapes(len(self.released)), together=True)
 
     @cached_property
     def doses(self) -> int:
-        """How often noise is added to a count."""
+        """Number of times that noise is added to a count."""
         return 2 if self.drawn else 1
 
     @cached_property
     def span(self) -> int:
-        """How far the total, or the sum of the weights, can lie from the released total."""
+        """Distance from the released total within which the total, or the sum of the weights, can lie."""
         one = ceil((60.0 + 3.0 * len(self.released)) / self.noise.epsilon)
         return self.doses * int(min(self.noise.support * len(self.released), one))
 
 
 def solve(problem: Problem) -> TransformedCounts:
-    """The distribution of the true counts.
+    """Compute the distribution of the true counts.
 
     Parameters
     ----------
-    problem : Problem.
+    problem : problem to solve.
 
     Returns
     -------
-    TransformedCounts. O(nodes U (W + L log L)), a few tens to some hundreds of nodes.
+    TransformedCounts. O(nodes U (W + L log L)), with tens to hundreds of nodes.
 
     Raises
     ------
@@ -409,13 +417,13 @@ def solve(problem: Problem) -> TransformedCounts:
 
 
 def solve_noisy(noisy: Whole, total: int, noise: NoiseModel, prior: CountsPrior) -> TransformedCounts:
-    """The distribution given the noisy components and the noisy total themselves: one product.
+    """Compute the distribution given the noisy components and the noisy total themselves: one product.
 
     Parameters
     ----------
     noisy : int64 (S,), negative ones included.
     total : noisy total.
-    noise, prior : of every count.
+    noise, prior : noise and prior of every count.
 
     Returns
     -------
@@ -448,8 +456,8 @@ def _frame(
 
 
 def _windows(problem: Problem) -> tuple[Whole, int]:
-    """First true count of every column and the number of them: the distribution of the multinomial's own weights, and
-    the noise.
+    """Return the first true count of every column and the number of them: the distribution of the multinomial's own
+    weights, and the noise.
     """
     total, c = problem.total, problem.columns
     whole = float(problem.prior.shapes(len(problem.released)).sum())
@@ -466,7 +474,7 @@ def _windows(problem: Problem) -> tuple[Whole, int]:
 
 
 def _totals(problem: Problem) -> tuple[Whole, Array]:
-    """Totals and the log of P(released total | T), up to a constant."""
+    """Return totals and the log of P(released total | T), up to a constant."""
     noise, total = problem.noise, problem.total
     reach = int(min(noise.support, problem.span // problem.doses))
     totals = np.arange(max(total - problem.doses * reach, 0), total + problem.doses * reach + 1)
@@ -483,7 +491,7 @@ def _totals(problem: Problem) -> tuple[Whole, Array]:
 
 
 def _nodes(total: int, span: int) -> tuple[Array, Array]:
-    """Nodes u and log weights for int u^(M - 1) exp(-u T) du/Gamma(M), T within `span` of M.
+    """Return nodes u and log weights for int u^(M - 1) exp(-u T) du/Gamma(M), T within `span` of M.
 
     The step makes the rule's error |Gamma(M + 2 pi i/h)|/Gamma(M) smaller than exp(-38).
     """
@@ -497,7 +505,7 @@ def _nodes(total: int, span: int) -> tuple[Array, Array]:
 
 
 class _Likelihood:
-    """Factors of every node; the last index stands for all weights 0."""
+    """Likelihood factors of every node; the last index is the case that all weights are 0."""
 
     def __init__(self, problem: Problem, low: Whole, width: int, nodes: Array) -> None:
         self.problem, self.nodes, self.reach = problem, nodes, problem.noise.far
@@ -511,7 +519,9 @@ class _Likelihood:
         self._last: tuple[int, Array, Array] | None = None
 
     def _log_likelihood(self, key: int) -> tuple[Array, Array]:
-        """Of one node, and its largest in every column; the last one that was asked for is kept."""
+        """Return the log likelihood of one node, and its largest value in every column; the last requested one is
+        cached.
+        """
         if self._last is None or self._last[0] != key:
             if key < len(self.nodes):
                 logs = np.asarray(self.logs - self.nodes[key] * self.weight)
@@ -521,11 +531,11 @@ class _Likelihood:
         return self._last[1:]
 
     def scales(self, key: int) -> float:
-        """Log of the constant that `factors` omits from a product."""
+        """Return the log of the constant that `factors` omits from a product."""
         return float(self._log_likelihood(key)[1][:, 0] @ self.repeats)
 
     def factors(self, key: int) -> Array:
-        """Likelihood of the true counts, each column's weights scaled to largest 1."""
+        """Return the likelihood of the true counts, each column's weights scaled to largest 1."""
         logs, largest = self._log_likelihood(key)
         likelihood = np.exp(logs - largest)
         if not self.problem.drawn:
@@ -533,7 +543,7 @@ class _Likelihood:
         return self._smooth(self._smooth(np.where(self.x < 0, 0.0, likelihood)) / self.above_zero)
 
     def _smooth(self, likelihood: Array) -> Array:
-        """Likelihood of noisy counts -> of the true counts."""
+        """Convert a likelihood of noisy counts to one of the true counts."""
         noise = self.problem.noise
-        likelihood = np.where(likelihood < _TINY, 0.0, likelihood)  # denormal numbers are slow and say nothing
+        likelihood = np.where(likelihood < _TINY, 0.0, likelihood)  # denormal numbers are slow and negligible
         return noise.peak * geometric.smooth(likelihood, epsilon=noise.epsilon, reach=self.reach)

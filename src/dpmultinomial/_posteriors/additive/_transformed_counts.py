@@ -1,5 +1,5 @@
-"""The distribution of coupled counts as transforms find it: marginals, total, draws, the most probable vectors, and
-what was cut.
+"""Distribution of coupled counts computed by transforms: marginals, total, draws, the most probable vectors, and the
+truncated mass.
 
 P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s), or to the same with one distinguished component
 (`_frequency_products`). Marginals have absolute accuracy (about 1e-16 of the largest probability), not relative.
@@ -17,22 +17,22 @@ from ._coupled_counts import most_probable
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_TOLERANCE = 1e-11  # what may be neglected, or lost to rounding, of a distribution that is called exact
+_TOLERANCE = 1e-11  # largest neglected mass, or rounding error, of a distribution that is called exact
 _ROUNDING = 4e-17  # observed: rounding of the marginals is below this times the condition
 _DRAWS = 1 << 22  # weights held at once while drawing
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Bounds on the neglected mass, as shares of the posterior: neglected terms come to a quarter of `pruned`,
-    `wrapped` and `cut` are bounds of Chernoff's kind that are not reached.
+    """Bounds on the neglected mass, as fractions of the posterior: neglected terms sum to a quarter of `pruned`, and
+    `wrapped` and `cut` are Chernoff bounds that are not attained.
 
     Attributes
     ----------
-    pruned : terms neglected.
-    wrapped : totals beyond the transform's length.
-    cut : counts and totals beyond their grids.
-    condition : sum of absolute values over the sum, of the transforms; rounding is about 1e-16 times it.
+    pruned : mass of neglected terms.
+    wrapped : mass of totals beyond the transform's length.
+    cut : mass of counts and totals beyond their grids.
+    condition : sum of absolute values over the sum, for the transforms; rounding is about 1e-16 times it.
     """
 
     pruned: float = 0.0
@@ -42,11 +42,11 @@ class Certificate:
 
     @property
     def error(self) -> float:
-        """Bound on the probability of any neglected event, and on rounding."""
+        """Bound on the error of any probability, including rounding."""
         return self.pruned + self.wrapped + self.cut + _ROUNDING * self.condition
 
     def accuracy(self) -> Accuracy:
-        """``exact`` where exact up to rounding, else ``approximate`` with the bound."""
+        """Accuracy: ``exact`` if exact up to rounding, else ``approximate`` with the bound."""
         if self.error < _TOLERANCE:
             return EXACT
         return Accuracy(
@@ -56,11 +56,11 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Chain:
-    """One term in full: factors of the components on low_s, low_s + 1, .., and the factor of the total.
+    """One term with all factors: those of the components on low_s, low_s + 1, .., and the factor of the total.
 
     Attributes
     ----------
-    early, late, gain : float64 (S, W); `gain` is None where no component is distinguished.
+    early, late, gain : float64 (S, W); `gain` is None if no component is distinguished.
     tail : float64 (L,), factor of the total at minus its distance from sum(low), modulo L.
     """
 
@@ -71,7 +71,7 @@ class Chain:
 
 
 class TermSource(Protocol):
-    """The terms of a distribution, made when they are asked for."""
+    """Terms of a distribution, created on demand."""
 
     def chain(self, term: int) -> Chain: ...
 
@@ -80,14 +80,14 @@ class TermSource(Protocol):
 
 @dataclass(frozen=True)
 class Solved:
-    """What the transforms of a mixture gave.
+    """Result of the transforms of a mixture.
 
     Attributes
     ----------
     of : int64 (S,), column of every component.
     low : int64 (U,), first value of every column.
     marginals : one array per column, adding up to 1.
-    totals, total : distribution of the total.
+    totals, total : values and probabilities of the total.
     weights : float64 (T,), probability of every term.
     """
 
@@ -101,12 +101,12 @@ class Solved:
 
 
 class TransformedCounts:
-    """Distribution of counts found by transforms.
+    """Distribution of counts computed by transforms.
 
     Parameters
     ----------
     solved : marginals and total.
-    terms : where draws and probabilities of vectors come from.
+    terms : source of draws and of probabilities of vectors.
     """
 
     def __init__(self, solved: Solved, terms: TermSource) -> None:
@@ -114,30 +114,30 @@ class TransformedCounts:
         self.components, self.certificate = len(solved.of), solved.certificate
 
     def marginal(self, component: int) -> tuple[Whole, Array]:
-        """Distribution of one component: (values, probabilities)."""
+        """Return the distribution of one component: (values, probabilities)."""
         column = int(self.solved.of[component])
         return _trimmed(self.solved.low[column], self.solved.marginals[column])
 
     def total(self) -> tuple[Whole, Array]:
-        """Distribution of the total: (values, probabilities)."""
+        """Return the distribution of the total: (values, probabilities)."""
         return _trimmed(self.solved.totals[0], self.solved.total)
 
     def accuracy(self) -> Accuracy:
-        """State of the distribution."""
+        """Accuracy of the distribution."""
         return self.certificate.accuracy()
 
     def log_probabilities(self, vectors: Whole) -> Array:
-        """Log probability of every row, float64 (n,)."""
+        """Return the log probability of every row, float64 (n,)."""
         return self._terms.log_probabilities(vectors)
 
     def top(self, k: int) -> tuple[Whole, Array]:
-        """The k most probable vectors and their probabilities."""
+        """Return the k most probable vectors and their probabilities."""
         start = np.array([np.rint(v @ p) for v, p in map(self.marginal, range(self.components))], dtype=np.int64)
         vectors, logs = most_probable(self.log_probabilities, start, k)
         return vectors, np.exp(logs)
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Whole:
-        """Independent draws, int64 (size, S): a term, then component by component given what is left of the total."""
+        """Draw independent vectors, int64 (size, S): a term, then component by component given the remaining total."""
         out = np.empty((size, self.components), dtype=np.int64)
         term = rng.choice(len(self.solved.weights), size=size, p=self.solved.weights)
         low = self.solved.low[self.solved.of]
@@ -158,8 +158,9 @@ def _trimmed(first: np.int64, law: Array) -> tuple[Whole, Array]:
 
 
 def _afterwards(chain: Chain) -> list[Array]:
-    """For every component the weights of what follows, (1 or 2, L) at minus the sum so far: nothing served last yet, or
-    already."""
+    """Return for every component the weights of the later ones, (1 or 2, L) at minus the sum so far: no component
+    served last yet, or already one.
+    """
     length = len(chain.tail)
     late = scipy.fft.rfft(chain.tail)
     early = late if chain.gain is None else np.zeros_like(late)
@@ -176,7 +177,7 @@ def _afterwards(chain: Chain) -> list[Array]:
 
 
 def _draw(chain: Chain, after: list[Array], uniforms: Array) -> Whole:
-    """One draw a row of `uniforms`, relative to low."""
+    """Draw one vector per row of `uniforms`, relative to low."""
     size, width, length = len(uniforms), chain.early.shape[1], len(chain.tail)
     out, sums, state = (
         np.empty(uniforms.shape, dtype=np.int64),

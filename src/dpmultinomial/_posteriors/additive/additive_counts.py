@@ -1,11 +1,13 @@
-"""What an additive release of counts (Wang, 2020) says about the true counts: exact posteriors for any number of them.
+"""Exact posteriors of true counts given an additive release of counts (Wang, 2020), for any number of components.
 
 The paper sums by brute force for two components and leaves more than two to future work. Here the true counts have a
 flat prior on the integers >= 0, as there, and the posterior is exact: no MCMC, no sampling.
 
-The posterior of true counts given an additive release: moments, marginals, intervals, draws, the prior's part.
+The posterior of true counts given an additive release has moments, marginals, intervals, draws, and a check of the
+prior's influence.
 
-Posteriors of many additive releases at once: one row per count and table, a bad table says why in its own row.
+Posteriors of many additive releases are computed together: one row per count and table; an invalid table states the
+reason in its row.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -32,7 +34,7 @@ Whole = NDArray[np.int64]
 
 
 class CountsLaw(Protocol):
-    """Distribution of the true counts."""
+    """Interface of the distribution of the true counts."""
 
     @property
     def components(self) -> int: ...
@@ -51,10 +53,10 @@ class AdditivePosterior:
 
     Parameters
     ----------
-    law : what the release implies, available as ``.law``.
+    law : distribution implied by the release, available as ``.law``.
     prior : name of the prior.
-    left_out : called once for the state of the distribution.
-    again : prior -> the posterior under it, for `prior_influence`; None where there is no other.
+    left_out : function called once for the accuracy of the distribution.
+    again : function prior -> the posterior under it, for `prior_influence`; None if there is no other.
     """
 
     def __init__(
@@ -78,15 +80,15 @@ class AdditivePosterior:
 
     @cached_property
     def accuracy(self) -> Accuracy:
-        """``exact``, or ``approximate`` with the mass that windows or grids neglect."""
+        """Accuracy: ``exact``, or ``approximate`` with the mass that windows or grids neglect."""
         return self._left_out()
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """One row a component (``0``, ``1``, ..) and one for the total, columns `accuracy.SUMMARY`.
+        """Return one row per component (``0``, ``1``, ..) and one for the total, columns `accuracy.SUMMARY`.
 
         Parameters
         ----------
-        level : of the central intervals, in (0, 1).
+        level : level of the central intervals, in (0, 1).
 
         Returns
         -------
@@ -106,22 +108,23 @@ class AdditivePosterior:
         return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.accuracy)
 
     def prior_influence(self, level: float = LEVEL) -> pd.DataFrame:
-        """How much the prior decides: the posterior total under each of three priors.
+        """Compare the posterior total under each of three priors, to show the influence of the prior.
 
         Parameters
         ----------
-        level : of the central intervals, in (0, 1).
+        level : level of the central intervals, in (0, 1).
 
         Returns
         -------
         DataFrame with columns prior, mean, sd, lower, upper, level, status; the rows are flat on every count, flat on
-            the total with equal chances for all its splits, and flat on the total with Jeffreys' Dirichlet-multinomial
-            (1/2).
+            the total with equal probabilities for all its splits, and flat on the total with Jeffreys'
+            Dirichlet-multinomial (1/2).
 
         Raises
         ------
         ValueError
-            If the distribution was computed within a window or below a largest count, where there is one prior only.
+            If the distribution was computed within a window or below a largest count, for which there is only one
+            prior.
         """
         if self._again is None:
             raise ValueError("prior_influence needs a posterior without window and largest")
@@ -137,32 +140,34 @@ class AdditivePosterior:
         return table[["prior", *table.columns.drop("prior")]]
 
     def mean(self) -> Array:
-        """Expected true counts, float64 (S,)."""
+        """Return the expected true counts, float64 (S,)."""
         return np.array([v @ p for v, p in self._marginals()])
 
     def variance(self) -> Array:
-        """Variances of the true counts, float64 (S,)."""
+        """Return the variances of the true counts, float64 (S,)."""
         return np.array([(v - v @ p) ** 2 @ p for v, p in self._marginals()])
 
     def marginal(self, i: int) -> tuple[NDArray[np.int64], Array]:
-        """Distribution of one component: (values, probabilities)."""
+        """Return the distribution of one component: (values, probabilities)."""
         return self.law.marginal(_checks.whole("i", i, most=self.law.components - 1))
 
     def total(self) -> tuple[NDArray[np.int64], Array]:
-        """Distribution of the total: (values, probabilities)."""
+        """Return the distribution of the total: (values, probabilities)."""
         return self.law.total()
 
     def interval(self, i: int, *, level: float = 0.9) -> tuple[int, int]:
-        """Central interval of one component: the smallest values at or above probability (1 -+ level)/2."""
+        """Return the central interval of one component: the smallest values at or above probability (1 -+ level)/2."""
         _checks.fraction("level", level)
         return _central(*self.marginal(i), level)
 
     def top(self, k: int) -> tuple[NDArray[np.int64], Array]:
-        """The k most probable vectors of true counts, int64 (k, S), and their probabilities, most probable first."""
+        """Return the k most probable vectors of true counts, int64 (k, S), and their probabilities, most probable
+        first.
+        """
         return self.law.top(_checks.whole("k", k))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Independent draws of the true counts, int64 (size, S)."""
+        """Draw independent vectors of true counts, int64 (size, S)."""
         return self.law.draw(_checks.whole("size", size), rng=_checks.generator(rng))
 
     def _marginals(self) -> list[tuple[NDArray[np.int64], Array]]:
@@ -178,7 +183,7 @@ def _central(values: Whole, p: Array, level: float) -> tuple[int, int]:
 __all__ = ["AdditivePosterior", "multinomial_mode", "posterior", "posterior_of_noisy", "release", "release_all"]
 
 METHODS = ("auto", "chain", "transforms")
-_GROWTH = 8.0  # log of how much a flat prior may favour totals at the end of the chain's grid
+_GROWTH = 8.0  # log of the factor by which a flat prior may favour totals at the end of the chain's grid
 _SHORT, _FEW, _SMALL = 50, 50, 1000  # half-width of the noise, components and counts up to which the chain is used
 
 
@@ -194,22 +199,22 @@ def posterior(
     prior: str | ArrayLike | CountsPrior = "flat",
     method: str = "auto",
 ) -> AdditivePosterior:
-    """Posterior of the true counts given one release.
+    """Compute the posterior of the true counts given one release.
 
     Parameters
     ----------
     released : integers >= 0 (S,), the released components; the released total is their sum.
-    epsilon : > 0, as the release was made.
+    epsilon : privacy parameter of the release, > 0.
     algorithm : ``"1-independent"``, ``"2"``, ``"3"``; for S = 2 also ``"1-summed"``.
     window : true counts within +-window of the released ones and noise within +-window, as in section 3.2 (30 there).
-        This cuts the posteriors, see ``.accuracy``; None keeps everything that matters (to 1e-14).
+        This truncates the posteriors, see ``.accuracy``; None keeps everything that matters (to 1e-14).
     support : the noise stays within +-support; None: as `release`, ceil(50/epsilon); ``math.inf``: untruncated.
-    ties : how algorithm 3 settled ties: ``"random"``, ``"first"``, ``"last"``; for S = 2 also ``"ieee"``.
+    ties : tie rule of algorithm 3: ``"random"``, ``"first"``, ``"last"``; for S = 2 also ``"ieee"``.
     largest : the prior is flat on 0..largest; None: on all integers >= 0.
     prior : ``"flat"``, ``"flat total"``, or the concentration of a Dirichlet-multinomial distribution under a flat
         total (`_count_priors.of`); others than flat need neither window nor largest.
     method : ``"chain"`` (sums of products, relative accuracy in every tail), ``"transforms"`` (any epsilon, absolute
-        accuracy), or ``"auto"``: the chain where it is quick.
+        accuracy), or ``"auto"``: the chain if it is fast.
 
     Returns
     -------
@@ -262,8 +267,8 @@ def posterior(
 
 
 def _chain_is_quick(counts: Whole, total: int, noise: NoiseModel) -> bool:
-    """Return whether the chain is small, and its cut of the noise at 38/epsilon too far out for a flat prior's growth
-    to matter.
+    """Return whether the chain is small, and truncating the noise at 38/epsilon is negligible for any growth of a flat
+    prior.
     """
     far = min(noise.support, 38 / noise.epsilon)
     size = len(counts)
@@ -272,14 +277,14 @@ def _chain_is_quick(counts: Whole, total: int, noise: NoiseModel) -> bool:
 
 
 def _transformed(counts: Whole, noise: NoiseModel, prior: CountsPrior, algorithm: str, ties: str) -> TransformedCounts:
-    """By transforms; a released total of 0 says nothing but that the noisy total was 0 or less."""
+    """Compute the distribution by transforms; a released total of 0 only means that the noisy total was 0 or less."""
     if algorithm == "3" and counts.any():
         return _mode_transforms.solve(_mode_transforms.Problem(counts, noise, prior, ties))
     return _share_transforms.solve(_share_transforms.Problem(counts, noise, prior, algorithm == "1-independent"))
 
 
 def _window_accuracy(counts: Whole, noise: NoiseModel, algorithm: str, ties: str, window: int) -> Accuracy:
-    """The mass that a window neglects, measured against the distribution without one."""
+    """Return the accuracy with a window: the neglected mass, from the distribution without a window."""
     if algorithm == "1-summed" or ties == "ieee":
         return Accuracy("approximate", float("nan"), f"true counts and noise are cut at +-{window}")
     law = _transformed(counts, noise, _count_priors.FLAT, algorithm, ties)
@@ -294,7 +299,7 @@ def _window_accuracy(counts: Whole, noise: NoiseModel, algorithm: str, ties: str
 def _summed(
     counts: Whole, noise: NoiseModel, algorithm: str, window: int | None, largest: int | None, ties: str
 ) -> CountsLaw:
-    """By sums of products: a table for two components, else a chain."""
+    """Compute the distribution by sums of products: a table for two components, else a chain."""
     support = ceil(50 / noise.epsilon) if noise.support == inf else int(noise.support)
     model = Noise(epsilon=noise.epsilon, support=support, window=window, largest=largest)
     only_pairs = algorithm == "1-summed" or (algorithm == "3" and ties == "ieee")
@@ -320,7 +325,7 @@ def _summed(
 
 
 def chain(released: NDArray[np.int64], noise: Noise, *, algorithm: str, window: int | None, ties: str) -> CoupledCounts:
-    """The distribution for any S >= 1, two included, with the noise given as operators.
+    """Compute the distribution for any S >= 1, including two, with the noise given as operators.
 
     Parameters
     ----------
@@ -351,7 +356,7 @@ def posterior_of_noisy(
     largest: int | None = None,
     prior: str | ArrayLike | CountsPrior = "flat",
 ) -> AdditivePosterior:
-    """Posterior of the true counts given the noisy components and the noisy total themselves.
+    """Compute the posterior of the true counts given the noisy components and the noisy total themselves.
 
     Parameters
     ----------
@@ -370,8 +375,9 @@ def posterior_of_noisy(
 
     Notes
     -----
-    This is what an agency gives away by releasing `release` in place of the noisy counts it is computed from; releasing
-    them costs the same privacy. The additive constraint is in the distribution: N_1 + .. + N_S explains both.
+    This measures the information that an agency loses by publishing `release` in place of the noisy counts from which
+    it is computed; publishing those has the same privacy cost. The additive constraint is part of the distribution: N_1
+    + .. + N_S explains both.
     """
     values = _checks.reals("noisy_counts", noisy_counts)
     total = float(_checks.reals("noisy_total", [noisy_total])[0])
@@ -411,13 +417,13 @@ REFUSED = "refused"
 
 @dataclass(frozen=True)
 class Release:
-    """One table of a batch.
+    """One table of a batch of releases.
 
     Parameters
     ----------
     released : integers >= 0 (S,).
     epsilon : > 0.
-    algorithm : as in `additive_counts.posterior`.
+    algorithm : algorithm, see `additive_counts.posterior`.
     """
 
     released: ArrayLike
@@ -433,24 +439,25 @@ def posteriors(
     ties: str = "random",
     prior: Any = "flat",
 ) -> pd.DataFrame:
-    """Mean, sd and central interval of every true count of many releases.
+    """Compute mean, sd and central interval of every true count of many releases.
 
     Parameters
     ----------
     releases : table's name -> Release, or pairs of them.
-    level : of the intervals, in (0, 1).
+    level : level of the intervals, in (0, 1).
     support, ties, prior : as in `additive_counts.posterior`, the same for all tables.
 
     Returns
     -------
     DataFrame with columns `COLUMNS`: a row a component (category ``0``, ``1``, ..) and one for the total of every
         table, in the order given. A table that is rejected has one row: category empty, numbers NaN, status
-        ``refused``, and the reason. Each table is computed by itself, so results do not depend on how a batch is split.
+        ``refused``, and the reason. Each table is computed separately, so results do not depend on how a batch is
+        split.
 
     Raises
     ------
     ValueError, TypeError
-        If `level` is not in (0, 1); everything else is told in the rows.
+        If `level` is not in (0, 1); every other error is stated in the rows.
     """
     level = _checks.inside("level", level)
     pairs = releases.items() if isinstance(releases, Mapping) else releases

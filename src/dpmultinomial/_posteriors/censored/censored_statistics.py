@@ -2,25 +2,26 @@
 
 Model: x_1 .. x_n ~ N(mu, sigma2); s = mean and sum of squares of the records inside [lower, upper] and the two counts
 outside (`_mechanisms.sufficient_statistics`), z = s + Laplace noise, one scale per statistic. The distribution is that
-of the exact chain over records; no record is kept (`_statistics_sampler`).
+of the exact chain over records; no record is simulated (`_statistics_sampler`).
 
-Mean and covariance of the censored statistics under theta, for many theta at once; records on [-1, 1].
+Mean and covariance of the censored statistics are computed for many theta at once; records are scaled to [-1, 1].
 
-For starts, pilots, prior predictions and the normal approximation of the baseline; the sampler's distribution does not
-rest on them.
+They are used for starting points, pilots, prior predictions and the normal approximation of the baseline; the sampler's
+distribution does not depend on them.
 
-Starts and proposals for `kernels.censored_statistics`: tempered importance sampling, then pilot runs that adapt.
+Starting points and proposals come from tempered importance sampling, then adaptive pilot runs.
 
-Nothing here enters the sampler's distribution: proposals are frozen before the first kept draw.
+Neither affects the sampler's distribution: proposals are frozen before the first kept draw.
 
-How exact the saddlepoint distribution of (mean, sum of squares) is: inversion of the characteristic function at
-posterior draws.
+The accuracy of the saddlepoint distribution of (mean, sum of squares) is checked by inversion of the characteristic
+function at posterior draws.
 
-h_c knows no theta. So the exact posterior is the sampled one times R = h/h_saddle, a function of (c, m, q) alone, and
-the total variation distance between them is at most (e^D - 1)/2, D the range of log R over the posterior's support.
+h_c does not depend on theta. So the exact posterior is the sampled one times R = h/h_saddle, a function of (c, m, q)
+only, and the total variation distance between them is at most (e^D - 1)/2, D the range of log R over the posterior's
+support.
 
-Return whether a prior and a release agree: the release under the prior predictive distribution, the posterior under the
-prior.
+A prior and a release are compared in two ways: the release under the prior predictive distribution, the posterior under
+the prior.
 """
 
 from collections.abc import Callable, Mapping
@@ -61,8 +62,9 @@ class Inside(NamedTuple):
 
 
 def inside_moments(mu: Array, sigma2: Array) -> Inside:
-    """Moments of a record inside, by quadrature where the density is within exp(-40) of its largest value; mu,
-    sigma2 (k,)."""
+    """Compute the moments of a record inside, by quadrature where the density is within exp(-40) of its largest value;
+    mu, sigma2 (k,).
+    """
     sigma = np.sqrt(sigma2)
     top = np.clip(mu, -1, 1)
     gap = np.abs(mu - top)
@@ -78,13 +80,15 @@ def inside_moments(mu: Array, sigma2: Array) -> Inside:
 
 
 def statistics(mu: Array, sigma2: Array, n: int, *, sums: bool = False) -> tuple[Array, Array]:
-    """Mean (k, 4) and covariance (k, 4, 4) of (mean, sse, low, high), to first order in 1/n; of the sums exactly.
+    """Compute mean (k, 4) and covariance (k, 4, 4) of (mean, sse, low, high), to first order in 1/n; exactly for the
+    sums.
 
     Parameters
     ----------
     mu, sigma2 : float64 (k,), on the scale of the limits.
-    n : records.
-    sums : sums of u and u^2 of the records inside in place of mean and sum of squares about it.
+    n : number of records.
+    sums : whether the statistics are the sums of u and u^2 of the records inside, in place of mean and sum of squares
+        about it.
 
     Returns
     -------
@@ -118,7 +122,7 @@ def statistics(mu: Array, sigma2: Array, n: int, *, sums: bool = False) -> tuple
 
 
 PARTICLES = 600
-ROUNDS, STEPS = 8, 4000  # of the pilot, steps in all chains together; the last two rounds are twice as long
+ROUNDS, STEPS = 8, 4000  # rounds of the pilot, steps in all chains together; the last two rounds are twice as long
 
 
 @dataclass(frozen=True)
@@ -128,8 +132,8 @@ class Release:
     Parameters
     ----------
     z, scale, grid : float64 (4,).
-    n : records.
-    prior : Prior.
+    n : number of records.
+    prior : prior of mu and sigma2.
     origin : place of the grid of the sums.
     sums : whether sums were released.
     """
@@ -145,8 +149,9 @@ class Release:
     def run(
         self, state: "State", by: "Proposal", draws: int, thin: int, rng: np.random.Generator
     ) -> tuple[Array, NDArray[np.int64], int]:
-        """`draws` rows of the chain from `state`, which moves on; tried and accepted moves; how often no tilt was
-        found."""
+        """Advance the chain from `state` and return `draws` rows, tried and accepted moves, and the number of failed
+        tilts.
+        """
         found, uniforms, moves, unsolved = _statistics_sampler.chain(
             self.z, self.n, self.scale, self.grid, tuple(self.prior), state.y, state.uniforms,
             walk=by.walk, centre=by.centre, spread=by.spread, draws=draws, thin=thin, rng=rng,
@@ -159,7 +164,7 @@ class Release:
 
 @dataclass
 class State:
-    """Where a chain stands."""
+    """Current state of a chain."""
 
     y: Array
     uniforms: Array
@@ -167,14 +172,14 @@ class State:
 
 @dataclass
 class Proposal:
-    """Random walk, and mean and lower triangle of theta's t distribution.
+    """Random-walk proposal, and mean and lower triangle of theta's t distribution.
 
     Parameters
     ----------
     walk : float64 (6, 6).
     centre : float64 (2,).
     spread : float64 (2, 2).
-    log_size : log scale of the walk.
+    log_size : log scale of the random walk.
     """
 
     walk: Array
@@ -184,8 +189,8 @@ class Proposal:
 
 
 def approximate(release: Release, theta: Array) -> Array:
-    """Log posterior of (mu, log sigma2) with normal distributions for statistics and noise: float64 (k,) from
-    (k, 2).
+    """Return the log posterior of (mu, log sigma2) with normal distributions for statistics and noise: float64 (k,)
+    from (k, 2).
     """
     sigma2 = np.exp(np.clip(theta[:, 1], -60, 60))
     mean, covariance = statistics(theta[:, 0], sigma2, release.n, sums=release.sums)
@@ -200,10 +205,11 @@ def approximate(release: Release, theta: Array) -> Array:
 
 
 def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """Mean and covariance of (mu, log sigma2) under `approximate`, and weighted-resampled particles (PARTICLES, 2).
+    """Return mean and covariance of (mu, log sigma2) under `approximate`, and weighted-resampled particles
+    (PARTICLES, 2).
 
-    Importance sampling from the prior, then from t_4 distributions; the posterior's power grows as fast as an eighth of
-    the particles stay effective.
+    Importance sampling is done from the prior, then from t_4 distributions; the posterior's power grows as fast as an
+    eighth of the particles stay effective.
     """
     found = release.prior.sample(PARTICLES, rng=rng)
     theta = np.column_stack([found[:, 0], np.log(found[:, 1])])
@@ -224,7 +230,7 @@ def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, A
 
 
 def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
-    """The largest power at which an eighth of the particles count, and their weights."""
+    """Return the largest power at which the effective sample size is an eighth of the particles, and their weights."""
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = high if low == 0.0 and high == 1.0 else 0.5 * (low + high)
@@ -245,12 +251,12 @@ def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
 
 
 def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[list[State], Proposal]:
-    """States of `chains` chains after the pilot, and the proposal to freeze.
+    """Return the states of `chains` chains after the pilot, and the proposal to freeze.
 
     Parameters
     ----------
-    release : Release.
-    chains : how many, >= 1.
+    release : release on the scale of the limits.
+    chains : number of chains, >= 1.
     rng : numpy Generator.
 
     Returns
@@ -274,7 +280,7 @@ def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[li
 
 
 def _adapt(by: Proposal, kept: list[Array], moves: NDArray[np.int64], full: Array) -> Array:
-    """Proposal from the second half of the pilot; returns the walk's covariance."""
+    """Build a proposal from the second half of the pilot; return the walk's covariance."""
     rate = moves[1, 1] / max(moves[1, 0], 1)
     by.log_size += float(np.clip(2 * (rate - 0.23), -1.5, 0.7))
     recent = np.concatenate(kept[len(kept) // 2 :])
@@ -291,7 +297,9 @@ def _adapt(by: Proposal, kept: list[Array], moves: NDArray[np.int64], full: Arra
 
 
 def _feasible(release: Release, by: Proposal, particles: Array, rng: np.random.Generator) -> State:
-    """A possible start: a particle with its statistics in their middle, then more and more at random."""
+    """Find a feasible starting point: a particle with its statistics at their means, then increasingly
+    random values.
+    """
     for k in range(400):
         y = np.concatenate([particles[rng.integers(len(particles))], 0.01 * k * rng.standard_normal(4)])
         y[:2] += 0.01 * k * np.asarray(by.spread @ rng.standard_normal(2))
@@ -305,11 +313,12 @@ def _feasible(release: Release, by: Proposal, particles: Array, rng: np.random.G
 
 
 ERROR_NODES, ERROR_WEIGHTS = np.polynomial.legendre.leggauss(128)
-STEP = 0.4  # of the trapezoid in orthonormal coordinates: aliasing below exp(-(2 pi/0.4)^2/2)
+STEP = 0.4  # step of the trapezoid rule in orthonormal coordinates: aliasing below exp(-(2 pi/0.4)^2/2)
 
 
 def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
-    """log h_c - log h_saddle at (m, q), each float64 (k,): two-dimensional inversion, error about 1e-8 or 1e-12 c.
+    """Compute log h_c - log h_saddle at (m, q), each float64 (k,): two-dimensional inversion, error about 1e-8 or 1e-12
+    c.
 
     Parameters
     ----------
@@ -333,16 +342,16 @@ def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
 
 
 def total_variation(mean: Array, sse: Array, counts: NDArray[np.int64], *, checks: int = 24) -> tuple[float, int]:
-    """(e^D - 1)/2 over those of the given draws where R is checked, and how many those are.
+    """Return (e^D - 1)/2 over the given draws at which R is checked, and their number.
 
-    A third of `checks` are the draws with the least and the largest second-order term over c, where R is worst, the
-    rest evenly spaced. Draws of fewer than 64 records are exact (log R = 0) and count as such.
+    A third of `checks` are the draws with the least and the largest second-order term over c, where R is farthest from
+    1, the others are evenly spaced. Draws of fewer than 64 records are exact (log R = 0) and count as such.
 
     Parameters
     ----------
     mean, sse : float64 (k,), draws.
     counts : int64 (k,).
-    checks : how many to check, >= 3.
+    checks : number of draws to check, >= 3.
 
     Returns
     -------
@@ -374,7 +383,7 @@ def _one(tilt: list[float], second: float, m: float, c: int) -> float:
 
 
 def _orthonormal(e1: float, e2: float, m: float) -> tuple[Array, Array, Array]:
-    """d and d^2 made orthonormal under the tilted distribution, at the nodes, and the nodes' probabilities."""
+    """Return d and d^2 made orthonormal under the tilted distribution, at the nodes, and the nodes' probabilities."""
     low, high = -1 - m, 1 - m
     if e2 < 0:
         peak = -0.5 * e1 / e2
@@ -393,19 +402,19 @@ def _orthonormal(e1: float, e2: float, m: float) -> tuple[Array, Array, Array]:
 
 
 SIZE = 4000
-SUSPECT = 0.001  # least two-sided probability, four statistics together, below which prior and release disagree
+SUSPECT = 0.001  # smallest two-sided probability, four statistics together, below which prior and release disagree
 
 
 @dataclass(frozen=True)
 class Conflict:
-    """How well prior and release agree.
+    """Agreement of prior and release.
 
     Parameters
     ----------
     predictive : two-sided prior predictive probabilities of the released mean, sse, low, high: 2 min(P(Z <= z), P(Z >=
         z)), at most 1, from 4,000 predicted releases; at least 1/2,000.
     parameters : two-sided prior probabilities of the posterior medians of mu and sigma2, in closed form: they show a
-        conflict that only the four numbers together betray.
+        conflict that appears only in the four numbers jointly.
     """
 
     predictive: tuple[float, float, float, float]
@@ -413,12 +422,12 @@ class Conflict:
 
     @property
     def least(self) -> float:
-        """The least of the six, times six (Bonferroni), at most 1."""
+        """Smallest of the six probabilities, times six (Bonferroni), at most 1."""
         return min(1.0, 6 * min(self.predictive + self.parameters))
 
     @property
     def found(self) -> bool:
-        """Return whether prior and release disagree: one of the six is below 0.001."""
+        """Whether prior and release disagree: one of the six is below 0.001."""
         return min(self.predictive + self.parameters) < SUSPECT
 
     def __str__(self) -> str:
@@ -437,12 +446,12 @@ class Conflict:
 
 
 def compare(release: Release, medians: tuple[float, float], *, rng: np.random.Generator) -> Conflict:
-    """Both comparisons; `medians` of mu and sigma2 on the scale of the limits.
+    """Return both comparisons; `medians` of mu and sigma2 on the scale of the limits.
 
     Parameters
     ----------
-    release : Release.
-    medians : posterior medians.
+    release : release on the scale of the limits.
+    medians : posterior medians of mu and sigma2.
     rng : numpy Generator.
 
     Returns
@@ -456,10 +465,10 @@ def compare(release: Release, medians: tuple[float, float], *, rng: np.random.Ge
 
 
 def predictive(release: Release, *, rng: np.random.Generator) -> tuple[float, float, float, float]:
-    """Two-sided probabilities of the four released numbers among 4,000 that the prior predicts.
+    """Return two-sided probabilities of the four released numbers among 4,000 that the prior predicts.
 
     Counts are multinomial; mean and sum of squares have a normal and a gamma distribution with their moments under
-    theta: approximate for a few records, good enough to see a conflict. Laplace noise is added.
+    theta: approximate for a few records, accurate enough to detect a conflict. Laplace noise is added.
     """
     theta = release.prior.sample(SIZE, rng=rng)
     law = inside_moments(theta[:, 0], theta[:, 1])
@@ -491,16 +500,16 @@ LARGEST_LAW_ERROR = 0.005  # total variation; beyond it a converged chain is cal
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CensoredPosterior:
-    """Draws of (mu, sigma2) and of the true statistics given a release, with all that says how far to trust them.
+    """Draws of (mu, sigma2) and of the true statistics given a release, with convergence and accuracy diagnostics.
 
     Parameters
     ----------
     draws : float64 (chains, draws, 2), mu and sigma2.
     statistics : float64 (chains, draws, 4), s_mean, s_sse, s_low, s_high.
-    prior : the prior used, in the data's unit.
-    conflict : how prior and release agree.
-    check_law : gives (`law_error`, `checks`); called when one of them is first asked for.
-    unsolved : proposals rejected because their density could not be computed; 0 in all settings tested.
+    prior : prior used, in the data's unit.
+    conflict : agreement of prior and release.
+    check_law : function that returns (`law_error`, `checks`); called when one of them is first needed.
+    unsolved : number of proposals rejected because their density could not be computed; 0 in all settings tested.
     """
 
     draws: Array
@@ -512,14 +521,14 @@ class CensoredPosterior:
 
     @property
     def law_error(self) -> float:
-        """Bound on the total variation between the sampled distribution and the model's posterior; 0 where every draw
+        """Bound on the total variation between the sampled distribution and the model's posterior; 0 if every draw
         leaves fewer than 64 records inside.
         """
         return self._law_check[0]
 
     @property
     def checks(self) -> int:
-        """Draws at which the saddlepoint was compared with the exact density for `law_error`."""
+        """Number of draws at which the saddlepoint was compared with the exact density for `law_error`."""
         return self._law_check[1]
 
     @cached_property
@@ -538,7 +547,9 @@ class CensoredPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """``converged``, ``not converged``, or ``approximate`` where the distribution's own error exceeds 0.005."""
+        """Accuracy: ``converged``, ``not converged``, or ``approximate`` if the distribution's own error
+        exceeds 0.005.
+        """
         found = of_chains(self.ess, self.rhat)
         word, reason = found.status, f"{found.reason}; total variation of the law at most {self.law_error:.1g}"
         if word == "converged" and (self.law_error > LARGEST_LAW_ERROR or self.unsolved):
@@ -548,12 +559,12 @@ class CensoredPosterior:
         return Accuracy(word, self.law_error, f"{reason}; {self.conflict}")
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """`size` of the draws of (mu, sigma2), with replacement: float64 (size, 2)."""
+        """Draw `size` of the draws of (mu, sigma2), with replacement: float64 (size, 2)."""
         pooled = self.draws.reshape(-1, 2)
         return pooled[_checks.generator(rng).integers(len(pooled), size=_checks.whole("size", size))]
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Mean, sd and central interval of mu, sigma2 and the four statistics.
+        """Return mean, sd and central interval of mu, sigma2 and the four statistics.
 
         Parameters
         ----------
@@ -561,7 +572,7 @@ class CensoredPosterior:
 
         Returns
         -------
-        DataFrame: quantity, mean, sd, lower, upper, level, status, ess, rhat (NaN where a statistic never moves),
+        DataFrame: quantity, mean, sd, lower, upper, level, status, ess, rhat (NaN if a statistic never moves),
             prior_probability (`Conflict.least`), conflict (`Conflict.found`).
         """
         tail = (1 - _checks.inside("level", level)) / 2
@@ -609,15 +620,15 @@ def sample(
     lower, upper : public censoring limits a < b.
     scale : Laplace scale of the noise, one number or one per statistic, in the statistics' units.
     rng : numpy Generator.
-    prior : in the data's unit; None takes `Prior.from_limits`, which every result states.
+    prior : prior in the data's unit; None takes `Prior.from_limits`, which every result states.
     grid : step g >= 0 of the public grid of the noise, one number or one per statistic. 0: continuous Laplace noise. g
         > 0: z is s rounded to a multiple of g plus g times a two-sided geometric number with ratio exp(-g/scale); its
         weights are used as they are. (Continuous weights would be wrong by a factor within exp(+-g/(2 scale)): 5e-4 at
         g = scale/1000.)
-    sums : `release` holds the noisy sums of x - middle and (x - middle)^2 in place of mean and sum of squares
-        (`CensoredStatistics.sums_of`): far better for mu when n is large.
-    draws, chains, thin : draws kept a chain, chains, steps a draw. The default gives 4,000 or more effective draws in
-        most settings, in 0.2 s, whatever n.
+    sums : whether `release` contains the noisy sums of x - middle and (x - middle)^2 in place of mean and sum of
+        squares (`CensoredStatistics.sums_of`): much more accurate for mu when n is large.
+    draws, chains, thin : draws kept per chain, number of chains, steps per draw. The default gives 4,000 or more
+        effective draws in most settings, in 0.2 s for any n.
 
     Returns
     -------
@@ -654,14 +665,14 @@ def sample(
 def standardised(
     z: Array, scale: Array, grid: Array, limits: CensoredStatistics, n: int, prior: Prior, sums: bool
 ) -> Release:
-    """The release in units of half the width, measured from the middle of the limits.
+    """Return the release in units of half the width, measured from the middle of the limits.
 
     Parameters
     ----------
     z, scale, grid : float64 (4,).
-    limits : CensoredStatistics.
-    n : records.
-    prior : Prior.
+    limits : mechanism with the limits.
+    n : number of records.
+    prior : prior in the data's unit.
     sums : whether sums were released.
 
     Returns
@@ -683,7 +694,7 @@ def _grids(grid: ArrayLike) -> Array:
 
 
 def _in_unit(found: Array, limits: CensoredStatistics) -> tuple[Array, Array]:
-    """Draws of theta and of the statistics in the data's unit."""
+    """Convert draws of theta and of the statistics to the data's unit."""
     half, middle = limits.width / 2, (limits.lower + limits.upper) / 2
     theta = np.stack([middle + half * found[:, :, 0], half**2 * np.exp(found[:, :, 1])], axis=2)
     statistics = found[:, :, 6:] * np.array([half, half**2, 1.0, 1.0]) + np.array([middle, 0.0, 0.0, 0.0])

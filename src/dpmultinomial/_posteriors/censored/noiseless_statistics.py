@@ -1,5 +1,5 @@
-"""Posterior of (mu, sigma2) from censored statistics without noise, and the naive analysis that takes a release for
-them.
+"""Posterior of (mu, sigma2) from censored statistics without noise, and the naive analysis that treats a noisy release
+as exact.
 
 The likelihood sigma^-c exp(-(q + c (m - mu)^2)/(2 sigma2)) P_low^l P_high^h is log-concave enough to have one mode: the
 posterior is summed on a grid that covers all but exp(-30) of its height. Cost independent of n.
@@ -23,7 +23,7 @@ from ..._mechanisms.sufficient_statistics import CensoredStatistics
 from .normal_model import Prior, released
 
 Array = NDArray[np.float64]
-POINTS = 401  # of the grid, each way
+POINTS = 401  # points of the grid in each direction
 DEPTH = 30.0
 FAN = np.concatenate([-np.geomspace(1e-6, 60, 160), [0.0], np.geomspace(1e-6, 60, 160)])
 REACHES = tuple(accumulate(repeat(1.3, 106), mul, initial=1e-6))  # the last is the first of 1e6 or more
@@ -31,14 +31,14 @@ REACHES = tuple(accumulate(repeat(1.3, 106), mul, initial=1e-6))  # the last is 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GridPosterior:
-    """A distribution of (mu, sigma2) on a grid of (mu, log sigma2).
+    """Posterior distribution of (mu, sigma2) on a grid of (mu, log sigma2).
 
     Parameters
     ----------
     mu, log_sigma2 : float64 (k,), equally spaced, in the data's unit.
     mass : float64 (k, k), rows mu, sums to 1.
-    prior : the prior used.
-    noise_ignored : whether the statistics were noisy ones taken for exact.
+    prior : prior used.
+    noise_ignored : whether noisy statistics were treated as exact.
     """
 
     mu: Array
@@ -49,7 +49,9 @@ class GridPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """``exact`` for statistics without noise; ``approximate``, with unknown error, where noise was ignored."""
+        """Accuracy: ``exact`` for statistics without noise; ``approximate``, with unknown error, if noise
+        was ignored.
+        """
         if self.noise_ignored:
             return Accuracy(
                 "approximate", float("nan"), "the release's noise is ignored: intervals are too narrow and misplaced"
@@ -57,17 +59,19 @@ class GridPosterior:
         return Accuracy("exact", 0.0, f"sums on a grid of {POINTS} x {POINTS}")
 
     def mean(self) -> Array:
-        """Means of mu and sigma2: float64 (2,)."""
+        """Return the means of mu and sigma2: float64 (2,)."""
         return np.array([self.mass.sum(axis=1) @ self.mu, self.mass.sum(axis=0) @ np.exp(self.log_sigma2)])
 
     def sd(self) -> Array:
-        """Standard deviations of mu and sigma2: float64 (2,)."""
+        """Return the standard deviations of mu and sigma2: float64 (2,)."""
         square = [self.mass.sum(axis=1) @ (self.mu - self.mean()[0]) ** 2]
         square += [self.mass.sum(axis=0) @ (np.exp(self.log_sigma2) - self.mean()[1]) ** 2]
         return np.sqrt(square)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Quantiles of mu and sigma2 at levels in [0, 1], linear within the grid's cells: float64 (levels, 2)."""
+        """Return quantiles of mu and sigma2 at levels in [0, 1], linear within the grid's cells: float64
+        (levels, 2).
+        """
         levels = np.atleast_1d(_checks.fraction("q", q))
         columns = []
         for x, mass in ((self.mu, self.mass.sum(axis=1)), (self.log_sigma2, self.mass.sum(axis=0))):
@@ -76,7 +80,7 @@ class GridPosterior:
         return np.column_stack([columns[0], np.exp(columns[1])])
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """quantity (mu, sigma2), mean, sd, lower, upper, level, status; `level` strictly between 0 and 1."""
+        """Return quantity (mu, sigma2), mean, sd, lower, upper, level, status; `level` strictly between 0 and 1."""
         tail = (1 - _checks.inside("level", level)) / 2
         lower, upper = self.quantile([tail, 1 - tail])
         return summary_frame(
@@ -98,12 +102,12 @@ class GridPosterior:
 def posterior(
     statistics: ArrayLike | Mapping[str, float], *, n: int, lower: float, upper: float, prior: Prior | None = None
 ) -> GridPosterior:
-    """The posterior given (mean, sse, low, high) of n records without noise.
+    """Compute the posterior given (mean, sse, low, high) of n records without noise.
 
     Parameters
     ----------
-    statistics : (mean, sse, low, high): counts whole, low + high <= n, sse >= 0.
-    n : records, >= 1.
+    statistics : (mean, sse, low, high): integer counts, low + high <= n, sse >= 0.
+    n : number of records, >= 1.
     lower, upper : limits a < b.
     prior : None takes `Prior.from_limits`.
 
@@ -130,10 +134,10 @@ def posterior(
 def naive(
     release: ArrayLike | Mapping[str, float], *, n: int, lower: float, upper: float, prior: Prior | None = None
 ) -> GridPosterior:
-    """The analysis that ignores the noise: z taken for s, moved only as far as the formulas need.
+    """Compute the posterior that ignores the noise: z is used as s, changed only as far as the formulas need.
 
-    Counts are rounded and cut to [0, n] (low first, then high to what is left), the sum of squares to >= 0; the mean
-    stays as it is. Parameters, result and errors as `posterior`; the result's status says what was ignored.
+    Counts are rounded and clipped to [0, n] (low first, then high to the remainder), the sum of squares to >= 0; the
+    mean stays as it is. Parameters, result and errors as `posterior`; the result's status says what was ignored.
 
     Parameters
     ----------
@@ -179,7 +183,7 @@ def _on_grid(
 
 
 def _cover(log_density: Callable[[Array, Array], Array], mode: Array, top: float, axis: int) -> Array:
-    """Grid of coordinate `axis` that covers its profile down to exp(-DEPTH); the profile has one mode."""
+    """Return a grid of coordinate `axis` that covers its profile down to exp(-DEPTH); the profile has one mode."""
 
     def falls(reach: float) -> bool:
         return _profile(log_density, mode, mode[axis] + sign * reach, axis) < top - DEPTH
@@ -192,7 +196,9 @@ def _cover(log_density: Callable[[Array, Array], Array], mode: Array, top: float
 
 
 def _profile(log_density: Callable[[Array, Array], Array], mode: Array, place: float, axis: int) -> float:
-    """Largest log density with coordinate `axis` at `place`, over a fan of values of the other."""
+    """Return the profile log density: the maximum over a grid of values of the other coordinate, with coordinate `axis`
+    fixed at `place`.
+    """
     fan = mode[1 - axis] + FAN
     with np.errstate(over="ignore", invalid="ignore"):
         values = (

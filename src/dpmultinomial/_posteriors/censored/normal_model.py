@@ -1,6 +1,6 @@
-"""The conjugate prior of a normal sample, by default from the public limits of the data.
+"""Conjugate prior of a normal sample, by default derived from the public limits of the data.
 
-The four released numbers, as a sequence or by name.
+`released` reads the four released numbers, as a sequence or by name.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,13 +13,13 @@ from scipy.special import gammaincinv
 from ... import _checks
 from ..._mechanisms.sufficient_statistics import STATISTICS
 
-SHAPE = 1.0  # of sigma2's inverse gamma distribution where the prior comes from the limits
+SHAPE = 1.0  # shape of sigma2's inverse gamma distribution if the prior comes from the limits
 SHARE = 0.01  # its rate, in squared widths of [lower, upper]
 
 
 @dataclass(frozen=True)
 class Prior:
-    """mu ~ N(mu0, var0), sigma2 ~ inverse gamma(shape0, rate0), in the data's unit.
+    """Prior mu ~ N(mu0, var0), sigma2 ~ inverse gamma(shape0, rate0), in the data's unit.
 
     Parameters
     ----------
@@ -44,10 +44,10 @@ class Prior:
 
     @classmethod
     def from_limits(cls, lower: float, upper: float) -> "Prior":
-        """The default: mu ~ N(middle, (width/2)^2), sigma2 ~ IG(1, width^2/100), width = upper - lower.
+        """Return the default prior: mu ~ N(middle, (width/2)^2), sigma2 ~ IG(1, width^2/100), width = upper - lower.
 
-        sigma lies between width/21 and width with probability 0.98, its median is 0.12 widths: limits chosen with
-        some sense.
+        sigma lies between width/21 and width with probability 0.98, its median is 0.12 widths: suitable for sensibly
+        chosen limits.
 
         Parameters
         ----------
@@ -63,19 +63,19 @@ class Prior:
         return cls(0.5 * (float(lower) + float(upper)), (0.5 * width) ** 2, SHAPE, SHARE * width**2)
 
     def standardised(self, lower: float, upper: float) -> "Prior":
-        """The same distribution for u = (x - middle)/(width/2), on which the limits are -1 and 1."""
+        """Return the same distribution for u = (x - middle)/(width/2), for which the limits are -1 and 1."""
         half = 0.5 * (upper - lower)
         mu0 = (self.mu0 - 0.5 * (lower + upper)) / half
         return Prior(mu0, self.var0 / half**2, self.shape0, self.rate0 / half**2)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Independent draws of (mu, sigma2): float64 (size, 2)."""
+        """Draw independent values of (mu, sigma2): float64 (size, 2)."""
         count = _checks.whole("size", size)
         mu = self.mu0 + self.var0**0.5 * _checks.generator(rng).standard_normal(count)
         return np.column_stack([mu, self.rate0 / rng.standard_gamma(self.shape0, count)])
 
     def log_density(self, mu: NDArray[np.float64], log_sigma2: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Log density of (mu, log sigma2), up to a constant."""
+        """Return the log density of (mu, log sigma2), up to a constant."""
         square = (mu - self.mu0) ** 2 / (2 * self.var0)
         return np.asarray(-square - self.shape0 * log_sigma2 - self.rate0 * np.exp(-log_sigma2))
 
@@ -94,7 +94,7 @@ Array = NDArray[np.float64]
 
 
 def released(release: ArrayLike | Mapping[str, float]) -> Array:
-    """The four released numbers in the order of `STATISTICS`: float64 (4,).
+    """Return the four released numbers in the order of `STATISTICS`: float64 (4,).
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def released(release: ArrayLike | Mapping[str, float]) -> Array:
     Raises
     ------
     ValueError, TypeError
-        If they are not four finite numbers, or the keys are others.
+        If they are not four finite numbers, or the keys differ.
     """
     if isinstance(release, Mapping):
         if set(release) != set(STATISTICS):

@@ -1,1 +1,3 @@
-"""Noisy counts with an exact total: shares in the file and rates of the multinomial that it is a sample of."""
+"""Noisy counts with an exact total: shares in the file and rates of the multinomial distribution from which it is
+sampled.
+"""

@@ -2,23 +2,23 @@
 density.
 
 The density on the scale z = log(x/(1 - x)) comes from `beta_mixtures.Density`, a sum of positive terms; `PanelDensity`
-interpolates its logarithm. Mean and variance do not use the interpolation (`share_moments`); what the interpolation
-makes of them, of the integral 1 and of points between its nodes is the error that is stated with every result.
+interpolates its logarithm. Mean and variance do not use the interpolation (`share_moments`); the error stated with
+every result compares the interpolation with them, with the integral 1 and with points between its nodes.
 
-Sequences of positive weights over a window of integers, and their convolutions with small relative error.
+Convolutions of positive weights over windows of integers are computed with small relative error.
 
 A Fourier transform leaves every entry of a convolution with the absolute error of the largest. Where the tails matter
 too, the factors are tilted by exp(theta s) first, which moves the largest entry to where digits are wanted, and the
 tilt is taken back afterwards: a few tilts cover all entries down to `SMALLEST` of the largest.
 
-Mean and variance of a share among some categories, from convolutions: O(M log M) time and O(M) memory.
+Mean and variance of a share among some categories come from convolutions: O(M log M) time and O(M) memory.
 
 With s the count inside, t the sum of the others in `given` and n = s + t, the share is Beta(alpha + s, beta + t), so
 its first two moments given n are polynomials of degree two in s and t over the known number N = alpha + beta + n.
 Summed over s they are convolutions of the weights times powers of s and of t. They are taken of deviations from a
 first guess c of the mean, X = (1 - c)(alpha + s) - c (beta + t) = N (share - c), so that nothing cancels.
 
-Weights of the counts of a share among some categories when independent counts have a fixed sum.
+The weights of the counts of a share are those of independent counts with a fixed sum.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 
 import numpy as np
-import scipy  # its signal processing loads when it is first used
+import scipy  # its signal processing loads on first use
 from numpy.typing import ArrayLike, NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.optimize import brentq
@@ -38,9 +38,9 @@ from . import beta_mixtures
 from .panel_density import PanelDensity, share_at
 from .tailed_law import TailedLaw, nearer_tail
 
-SMALLEST = 1e-250  # of the largest weight; smaller ones at the ends of a window are cut
-_RELIABLE = 1e-4  # of the largest entry: down to here one transform has twelve digits
-_DIRECT = 200_000_000  # products up to which the sum itself is faster than the thought
+SMALLEST = 1e-250  # relative to the largest weight; smaller ones at the ends of a window are truncated
+_RELIABLE = 1e-4  # relative to the largest entry: down to here one transform has twelve digits
+_DIRECT = 200_000_000  # products up to which the direct sum is faster
 _MOST_TILTS = 200
 
 
@@ -59,27 +59,27 @@ class Window:
 
     @property
     def last(self) -> int:
-        """The last integer."""
+        """Last integer of the window."""
         return self.first + len(self.weights) - 1
 
     def values(self) -> NDArray[np.int64]:
-        """first..last."""
+        """Integers first..last."""
         return np.arange(self.first, self.last + 1)
 
     def reflected(self, total: int) -> "Window":
-        """The same weights as a distribution of total - s."""
+        """Return the same weights as a distribution of total - s."""
         return Window(total - self.last, np.ascontiguousarray(self.weights[::-1]))
 
 
 def window(weights: NDArray[np.float64], *, first: int = 0, smallest: float = SMALLEST) -> Window:
-    """The part of `weights` (non-negative, positive somewhere) above `smallest` of the largest, scaled to largest
-    entry 1.
+    """Return the part of `weights` (non-negative, positive somewhere) above `smallest` of the largest, scaled to
+    largest entry 1.
 
     Parameters
     ----------
     weights : float64 (n,).
     first : place of its first entry.
-    smallest : share of the largest, in (0, 1).
+    smallest : fraction of the largest, in (0, 1).
 
     Returns
     -------
@@ -94,12 +94,12 @@ def window(weights: NDArray[np.float64], *, first: int = 0, smallest: float = SM
 
 
 def convolve(a: Window, b: Window, *, largest: int, tails: bool = True) -> Window:
-    """Weights of the sum of two independent counts, cut at `largest`.
+    """Compute the weights of the sum of two independent counts, truncated at `largest`.
 
     Parameters
     ----------
-    a, b : the factors.
-    largest : the largest sum that is wanted, at least ``a.first + b.first``.
+    a, b : windows of the two counts.
+    largest : largest sum needed, at least ``a.first + b.first``.
     tails : whether every entry keeps its relative accuracy (1e-11, down to `SMALLEST`); else entries have the absolute
         accuracy of the largest, 1e-15, at a fifth of the time.
 
@@ -117,7 +117,7 @@ def convolve(a: Window, b: Window, *, largest: int, tails: bool = True) -> Windo
 
 
 def _by_tilts(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Convolution by tilted transforms, working outwards from the largest entry in both directions."""
+    """Compute a convolution by tilted transforms, working outwards from the largest entry in both directions."""
     n = len(a) + len(b) - 1
     logs = np.full(n, -np.inf)
     left, right = _cover(a, b, 0.0, logs, 0, n)
@@ -157,8 +157,8 @@ def _cover(
     return first, last
 
 
-_BLOCKS = 4096  # counts are put together to so many blocks for a first guess of the mean
-_SHORT = 4  # counts in a block below which the guess is not worth it
+_BLOCKS = 4096  # number of blocks of counts for a first guess of the mean
+_SHORT = 4  # counts in a block below which the guess is not worthwhile
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class ShareMoments:
 
     Parameters
     ----------
-    mean, variance : of the share.
+    mean, variance : mean and variance of the share.
     """
 
     mean: float
@@ -175,7 +175,7 @@ class ShareMoments:
 
 
 def share_moments(mine: Window, theirs: Window, of_total: Window, *, alpha: float, beta: float) -> ShareMoments:
-    """Mean and variance of Beta(alpha + s, beta + t) under weights mine[s] theirs[t] of_total[s + t].
+    """Compute mean and variance of Beta(alpha + s, beta + t) under weights mine[s] theirs[t] of_total[s + t].
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def share_moments(mine: Window, theirs: Window, of_total: Window, *, alpha: floa
 
 
 def _blocks(part: Window, step: int) -> Window:
-    """Weights of s // step, in blocks of `step` counts."""
+    """Return the weights of s // step, in blocks of `step` counts."""
     first = part.first % step
     padded = np.zeros(-(-(first + len(part.weights)) // step) * step)
     padded[first : first + len(part.weights)] = part.weights
@@ -213,7 +213,7 @@ def _blocks(part: Window, step: int) -> Window:
 
 
 def log_weight(mine: Window, theirs: Window, of_total: Window) -> float:
-    """log of the sum of mine[s] theirs[t] of_total[s + t]: one convolution.
+    """Return the log of the sum of mine[s] theirs[t] of_total[s + t]: one convolution.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def log_weight(mine: Window, theirs: Window, of_total: Window) -> float:
 
 
 def _common(mine: Window, theirs: Window, of_total: Window) -> tuple[int, int]:
-    """The first and the last sum of two counts that has weight."""
+    """Return the first and the last sum of two counts that has weight."""
     low = max(of_total.first, mine.first + theirs.first)
     high = min(of_total.last, mine.last + theirs.last)
     if low > high:
@@ -282,7 +282,9 @@ def _combined(
     weights: NDArray[np.float64],
     n: NDArray[np.float64],
 ) -> ShareMoments:
-    """Moments from the sums over s for every n: mean of the components, their spread, and the spread inside them."""
+    """Return moments from the sums over s for every n: mean of the components, their spread, and the spread inside
+    them.
+    """
     whole = float(weights @ zero)
     if not whole > 0:
         raise ValueError("no pair of counts has positive weight")
@@ -298,13 +300,13 @@ Triple = tuple[Window, Window, Window]
 
 @dataclass(frozen=True)
 class ShareWeights:
-    """Factors of the counts inside, of the others in the group, and of those outside it.
+    """Factors of the count inside a share, of the others in the group, and of those outside it.
 
     Parameters
     ----------
     mine : weights of the count s inside.
     others, outside : weights of each other count, `others` not empty.
-    total : the sum of all counts.
+    total : sum of all counts.
     """
 
     mine: Window
@@ -314,12 +316,12 @@ class ShareWeights:
 
     @cached_property
     def precise(self) -> Triple:
-        """Weights of s, of the others' sum t and of s + t, all with small relative error down their tails."""
+        """Return the weights of s, of the others' sum t and of s + t, all with small relative error in the tails."""
         return self._combined(tails=True)
 
     @cached_property
     def bulk(self) -> Triple:
-        """The same with small absolute error, for moments; a fraction of the time where convolutions are long."""
+        """Return the same weights with small absolute error, for moments; much faster if convolutions are long."""
         return self._combined(tails=False)
 
     def _combined(self, *, tails: bool) -> Triple:
@@ -358,8 +360,8 @@ class ShareLaw(TailedLaw):
 
     Notes
     -----
-    The same methods as `BetaMixture`. O(M) memory whatever the noise; at totals of 1,000,000 mean and variance take a
-    few tenths of a second, and the density, with all that follows from it, one to three seconds, once.
+    The same methods as `BetaMixture`. O(M) memory for any noise; at totals of 1,000,000 mean and variance take a few
+    tenths of a second, and the density, with all that follows from it, one to three seconds, once.
     """
 
     def __init__(self, weights: ShareWeights, *, alpha: float, beta: float) -> None:
@@ -368,21 +370,21 @@ class ShareLaw(TailedLaw):
         self._tolerance = _FINE if weights.total <= _LARGE else _COARSE
 
     def __getstate__(self) -> dict[str, object]:
-        """Without the kernel's own arrays: a copy prepares them again."""
+        """Return the state without the kernel's arrays: a copy computes them again."""
         return {name: value for name, value in self.__dict__.items() if name not in ("_kernel", "_density")}
 
     def mean(self) -> float:
-        """Expected value; no interpolation."""
+        """Return the expected value; no interpolation."""
         return self._moments.mean
 
     def variance(self) -> float:
-        """Variance; no interpolation."""
+        """Return the variance; no interpolation."""
         return self._moments.variance
 
     @cached_property
     def error(self) -> float:
-        """What the interpolation is known to be wrong by: the relative error of the density, and so of any probability
-        and of the nearer tail's at a quantile, for tails down to 1e-15.
+        """Certified error of the interpolation: the relative error of the density, and so of any probability and of the
+        nearer tail's at a quantile, for tails down to 1e-15.
 
         The largest of |integral - 1|, the error of the mean in standard deviations, the relative error of the variance,
         and the relative error of the density at three places between the nodes of every panel.
@@ -398,12 +400,12 @@ class ShareLaw(TailedLaw):
 
     @property
     def accuracy(self) -> Accuracy:
-        """``approximate`` with the certificate `error`; mean and variance do not depend on it."""
+        """Accuracy: ``approximate`` with the certificate `error`; mean and variance do not depend on it."""
         reason = "relative error of density and probabilities: integral, mean, variance, points between the nodes"
         return Accuracy("approximate", self.error, reason)
 
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Density at x in [0, 1]; +inf at an end where alpha + s < 1 (beta + t < 1) has weight."""
+        """Return the density at x in [0, 1]; +inf at an end where alpha + s < 1 (beta + t < 1) has weight."""
         points = _checks.fraction("x", x)
         out = np.exp(self._log_pdf(logit(np.clip(points.ravel(), _LEAST_X, _MOST_X)))).reshape(points.shape)
         for end, power in zip((0.0, 1.0), self._powers, strict=True):
@@ -412,7 +414,7 @@ class ShareLaw(TailedLaw):
         return out
 
     def mode(self) -> float | None:
-        """Place of the highest density; where that is infinite at an end, the best interior one or None."""
+        """Return the place of the highest density; if that is infinite at an end, the best interior one or None."""
         z = np.unique(np.concatenate([np.linspace(p.low, p.high, 41) for p in self._density.panels]))
         z = z[np.abs(z) < 36]
         if not len(z):
@@ -433,13 +435,15 @@ class ShareLaw(TailedLaw):
 
     @cached_property
     def _powers(self) -> tuple[float, float]:
-        """Smallest parameters of a component: the density behaves like x^(power - 1) at the ends."""
+        """Return the smallest parameters of a component: the density behaves like x^(power - 1) at the ends."""
         mine, theirs, _ = self._weights.precise
         return self.alpha + mine.first, self.beta + theirs.first
 
     @cached_property
     def _log_weight(self) -> float:
-        """log of the sum of the precise weights; they are scaled differently from the bulk where they were cut."""
+        """Return the log of the sum of the precise weights; they are scaled differently from the bulk where they were
+        truncated.
+        """
         return log_weight(*self._weights.precise)
 
     @cached_property
@@ -468,14 +472,14 @@ class ShareLaw(TailedLaw):
         )
 
     def _log_density(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """log density of log(x/(1 - x)), from the kernel."""
+        """Return the log density of log(x/(1 - x)), from the kernel."""
         return self._kernel.at(z) - self._log_weight
 
     def _log_pdf(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._density.log_density(z) + np.logaddexp(0.0, z) + np.logaddexp(0.0, -z)
 
     def _summit(self, low: float, middle: float, high: float) -> float:
-        """Where the slope of log density changes sign, in [low, high]; `middle` where it does not."""
+        """Return the point in [low, high] at which the slope of log density changes sign; `middle` if there is none."""
         step = 1e-4 * (high - low)
 
         def slope(z: float) -> float:

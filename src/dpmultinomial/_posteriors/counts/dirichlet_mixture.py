@@ -9,7 +9,8 @@ The distribution of the counts S is any object with ``total``, ``categories`` an
 ``marginal(category)``    float64 (total + 1,): distribution of one count;
 ``draw(size, rng=)``      int64 (size, k).
 
-Finite mixtures of Beta distributions: density, distribution function, quantiles, moments and mode without simulation.
+Finite mixtures of Beta distributions have density, distribution function, quantiles, moments and mode without
+simulation.
 """
 
 from abc import ABC, abstractmethod
@@ -31,9 +32,9 @@ from .panel_density import share_at
 from .tailed_law import TailedLaw
 
 ERROR = 1e-11  # relative error of the probability of the nearer tail at every quantile: a statement, read by nothing
-_ACCEPTED = 9.5e-12  # what a quantile in the centre may be off by before its tail is solved in logs
+_ACCEPTED = 9.5e-12  # tolerance of a quantile in the centre before its tail is solved in logs
 CDF_ERROR = 1e-13  # relative error of `cdf` and `sf`
-_NEGLIGIBLE = 1e-17  # total weight of the components that is neglected in the centre
+_NEGLIGIBLE = 1e-17  # total weight of the components that are neglected in the centre
 _TAIL = 1e-6  # probabilities of a tail below this are sums over all components
 _FAINT, _FAINTER = 1e-32, 1e-12  # weight that tails down to 1e-20 may neglect; the same over the tail, further out
 _FARTHEST = 745.0  # largest |log(x/(1 - x))|: beyond it x is 0 or 1 in float64
@@ -52,11 +53,11 @@ class BetaMixture(TailedLaw):
     ----------
     a, b : float64 (n,), positive.
     weights : float64 (n,), non-negative; scaled to 1. Components whose weights add up to less than 1e-17 are neglected
-        of everything but tails.
+        except in tails.
     tails : from a weight to (a, b, weights) of the same mixture, with all components but those of less than this
         weight together; None: all are given.
-    least : levels nearer to 0 or 1 are rejected, because the weights themselves are not known to such digits.
-    accuracy : state of the weights.
+    least : smallest level, and distance from 1; nearer ones are rejected, because the weights are not accurate enough.
+    accuracy : accuracy of the weights.
     """
 
     accuracy: Accuracy = EXACT
@@ -80,24 +81,26 @@ class BetaMixture(TailedLaw):
         self.a, self.b, self.weights = (part[kept] for part in self._all)
 
     def mean(self) -> float:
-        """Expected value."""
+        """Return the expected value."""
         return float(self.weights @ (self.a / (self.a + self.b)))
 
     def variance(self) -> float:
-        """Variance: expected variance of the components plus the variance of their means (no cancellation)."""
+        """Return the variance: expected variance of the components plus the variance of their means
+        (no cancellation).
+        """
         n = self.a + self.b
         means = self.a / n
         centre = self.weights @ means
         return float(self.weights @ (means * (self.b / n) / (n + 1) + (means - centre) ** 2))
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Density at x in [0, 1]; +inf at an end where a component with a < 1 (b < 1) has weight."""
+        """Return the density at x in [0, 1]; +inf at an end where a component with a < 1 (b < 1) has weight."""
         return self._sum(x, lambda v: np.exp(self._norm + xlogy(self.a - 1, v) + xlog1py(self.b - 1, -v)))
 
     def mode(self) -> float | None:
-        """Place of the highest density.
+        """Return the place of the highest density.
 
-        Where the density is infinite at an end (a or b < 1), the best interior maximum, or None if there is none.
+        If the density is infinite at an end (a or b < 1), this is the best interior maximum, or None if there is none.
         """
         width = np.sqrt(self.variance())
         grid = np.concatenate([np.linspace(0, 1, 513)[1:-1], self.mean() + width * np.linspace(-8, 8, 257)])
@@ -111,13 +114,13 @@ class BetaMixture(TailedLaw):
         return float(max(found, key=lambda x: float(self.pdf(x)))) if found else None
 
     def _slope(self, x: float) -> float:
-        """Derivative of the density, up to a positive factor."""
+        """Return the derivative of the density, up to a positive factor."""
         logs = self._norm + (self.a - 1) * np.log(x) + (self.b - 1) * np.log1p(-x)
         return float(np.exp(logs - logs.max()) @ ((self.a - 1) * (1 - x) - (self.b - 1) * x))
 
     @cached_property
     def _norm(self) -> Array:
-        """log of every component's weight over its beta function."""
+        """Return the log of every component's weight over its beta function."""
         return np.asarray(np.log(self.weights) - betaln(self.a, self.b))
 
     def _quantile(self, level: float) -> float:
@@ -132,7 +135,9 @@ class BetaMixture(TailedLaw):
         return self._tail_root(tail, upper)
 
     def _tail_root(self, wanted: float, upper: bool) -> float:
-        """Quantile by Newton's method on the scales of log(x/(1 - x)) and of the log probability, in a bracket."""
+        """Compute a quantile by Newton's method on the scales of log(x/(1 - x)) and of the log probability, in a
+        bracket.
+        """
         a, b, weights = self._components(wanted)
         norm, sign = np.log(weights) - betaln(a, b), -1.0 if upper else 1.0
         ends, z = [-_FARTHEST, _FARTHEST], float(logit(np.clip(self.mean(), 1e-300, 1 - 1e-16)))
@@ -148,7 +153,7 @@ class BetaMixture(TailedLaw):
         return float(upper) if abs(z) >= _FARTHEST - 1e-9 and (z > 0) == upper else share_at(z)
 
     def _components(self, probability: float) -> Components:
-        """All components that matter to a tail of this probability."""
+        """Return all components that matter to a tail of this probability."""
         parts = self._deep if probability > _FAINT / _FAINTER else self._listed(probability * _FAINTER)
         order = np.argsort(parts[2], kind="stable")
         kept = order[np.cumsum(parts[2][order]) > 0.01 * _ACCEPTED * probability]
@@ -176,13 +181,13 @@ class BetaMixture(TailedLaw):
         return out
 
     def _central(self, x: ArrayLike, *, upper: bool) -> Array:
-        """The probability without the faintest components."""
+        """Return the probability without the components of least weight."""
         if upper:
             return self._sum(x, lambda v: self.weights * betainc(self.b, self.a, 1 - v))
         return self._sum(x, lambda v: self.weights * betainc(self.a, self.b, v))
 
     def _below(self, x: float) -> float:
-        """`_central` below a single point."""
+        """Return `_central` below a single point."""
         return float((self.weights * betainc(self.a, self.b, x)).sum())
 
     def __repr__(self) -> str:
@@ -197,7 +202,7 @@ class BetaMixture(TailedLaw):
 
 
 def _tail(parts: Components, z: float, upper: bool) -> float:
-    """P(X <= x) or P(X > x) at z = log(x/(1 - x)), a sum of positive terms."""
+    """Return P(X <= x) or P(X > x) at z = log(x/(1 - x)), a sum of positive terms."""
     a, b, weights = parts
     return float(weights @ (betainc(b, a, expit(-z)) if upper else betainc(a, b, expit(z))))
 
@@ -206,7 +211,7 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
 class CountsLaw(Protocol):
-    """Distribution of counts with a fixed total."""
+    """Interface of the distribution of counts with a fixed total."""
 
     total: int
     categories: int
@@ -224,20 +229,20 @@ class CountsLaw(Protocol):
 
 
 class PairedLaw(ABC):
-    """A distribution whose pairs of counts are short lists: shares need no other road."""
+    """Distribution whose pairs of counts are short lists: shares need no other method."""
 
     least = 0.0
 
     @abstractmethod
     def pair(self, inside: int, others: Sequence[int]) -> Pairs:
-        """Values of one count, of the sum over `others`, and their weights."""
+        """Return the values of one count, of the sum over `others`, and their weights."""
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """None: a share is a mixture over `pair`."""
+        """Return None: a share is a mixture over `pair`."""
         return None
 
     def tails(self, inside: int, others: Sequence[int], negligible: float) -> Pairs:
-        """`pair`: nothing of it is neglected."""
+        """Return `pair`, of which nothing is neglected."""
         return self.pair(inside, others)
 
 
@@ -255,15 +260,17 @@ class ExplicitLaw(PairedLaw):
         self.categories, self.total = counts.shape[1], int(counts[0].sum())
 
     def marginal(self, category: int) -> NDArray[np.float64]:
-        """Distribution of one count, float64 (total + 1,)."""
+        """Return the distribution of one count, float64 (total + 1,)."""
         return np.asarray(np.bincount(self.rows[:, category], self.weights, self.total + 1), dtype=np.float64)
 
     def pair(self, inside: int, others: Sequence[int]) -> Pairs:
-        """Values s of one count, t of the sum over `others`, and their weights, one entry per row of the list."""
+        """Return values s of one count, t of the sum over `others`, and their weights, one entry per row of
+        the list.
+        """
         return self.rows[:, inside], self.rows[:, others].sum(axis=1), self.weights
 
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Independent draws of the counts, int64 (size, k)."""
+        """Draw independent counts, int64 (size, k)."""
         cumulative = np.cumsum(self.weights)
         return np.asarray(self.rows[np.searchsorted(cumulative[:-1], rng.random(size) * cumulative[-1], side="right")])
 
@@ -275,14 +282,14 @@ class DirichletMixture:
     ----------
     alpha : float64 (k,), positive.
     counts : distribution of S (see the module's first lines), available as ``.counts``.
-    accuracy : state of the distribution of the counts, which a share takes over unless it has an error of its own
+    accuracy : accuracy of the distribution of the counts; a share has the same unless it has a separate error
         (``.beta(category, given).accuracy``).
 
     Notes
     -----
     In every method ``given=(i, j, ..)`` conditions on those categories: with ``category=0, given=(0, 1)`` the quantity
     is p_0/(p_0 + p_1). Each is a finite mixture of Beta distributions (``.beta(category, given)``), so no value is
-    simulated. A list of its components is used where it is short, else `ShareLaw`, which states its error.
+    simulated. A list of its components is used if it is short, else `ShareLaw`, which states its error.
     """
 
     def __init__(self, alpha: NDArray[np.float64], counts: CountsLaw, accuracy: Accuracy = EXACT) -> None:
@@ -290,38 +297,38 @@ class DirichletMixture:
         self._betas: dict[tuple[int, tuple[int, ...] | None], BetaMixture | ShareLaw] = {}
 
     def mean(self, *, category: int | None = None, given: Sequence[int] | None = None) -> NDArray[np.float64] | float:
-        """Expected shares, float64 (k,), or one for each of `given`; with `category` one number."""
+        """Return the expected shares, float64 (k,), or one for each of `given`; with `category` one number."""
         return self._each(category, given, lambda law: law.mean())
 
     def variance(
         self, *, category: int | None = None, given: Sequence[int] | None = None
     ) -> NDArray[np.float64] | float:
-        """Variances of the shares, float64 (k,), or one for each of `given`; with `category` one number."""
+        """Return the variances of the shares, float64 (k,), or one for each of `given`; with `category` one number."""
         return self._each(category, given, lambda law: law.variance())
 
     def pdf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """Density of a share at x in [0, 1]."""
+        """Return the density of a share at x in [0, 1]."""
         return self.beta(category, given).pdf(x)
 
     def cdf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """P(share <= x)."""
+        """Return P(share <= x)."""
         return self.beta(category, given).cdf(x)
 
     def sf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """P(share > x)."""
+        """Return P(share > x)."""
         return self.beta(category, given).sf(x)
 
     def logcdf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """log P(share <= x)."""
+        """Return log P(share <= x)."""
         return self.beta(category, given).logcdf(x)
 
     def logsf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """log P(share > x)."""
+        """Return log P(share > x)."""
         return self.beta(category, given).logsf(x)
 
     def quantile(self, q: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """Smallest x with P(share <= x) >= q; the relative error of the nearer tail's probability there is 1e-11 where
-        the components are listed (`BetaMixture`), else the share's own `error` (`ShareLaw`).
+        """Return the smallest x with P(share <= x) >= q; the relative error of the nearer tail's probability there is
+        1e-11 if the components are listed (`BetaMixture`), else the share's own `error` (`ShareLaw`).
 
         Parameters
         ----------
@@ -331,27 +338,27 @@ class DirichletMixture:
         Raises
         ------
         ValueError
-            If a level is outside [0, 1] or asks for more digits than the counts' distribution has (its ``least``).
+            If a level is outside [0, 1] or needs more digits than the counts' distribution has (its ``least``).
         """
         return self.beta(category, given).quantile(q)
 
     def mode(self, *, category: int, given: Sequence[int] | None = None) -> float | None:
-        """Place of the highest density of a share (`BetaMixture.mode`)."""
+        """Return the place of the highest density of a share (`BetaMixture.mode`)."""
         return self.beta(category, given).mode()
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Independent draws of p, float64 (size, k)."""
+        """Draw independent values of p, float64 (size, k)."""
         counts = self.counts.draw(_checks.whole("size", size), rng=_checks.generator(rng))
         if self.counts.total == 0:
             return rng.dirichlet(self.alpha, size)
         return dirichlet.draw(self.alpha, counts, rng=rng)
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
-        """Mean, sd and central interval of every share, one row per category (`_accuracy.summary_frame`).
+        """Return mean, sd and central interval of every share, one row per category (`_accuracy.summary_frame`).
 
         Parameters
         ----------
-        level : of the interval, in (0, 1).
+        level : level of the interval, in (0, 1).
         given : as in the other methods.
         """
         group = list(range(self.counts.categories) if given is None else given)
@@ -374,7 +381,7 @@ class DirichletMixture:
         return f"{type(self).__name__}({self.counts.categories} shares, total {self.counts.total}; means {means}{more})"
 
     def beta(self, category: int, given: Sequence[int] | None = None) -> BetaMixture | ShareLaw:
-        """Distribution of one share.
+        """Return the distribution of one share.
 
         Parameters
         ----------
@@ -399,7 +406,7 @@ class DirichletMixture:
     def share_of_counts(
         self, *, category: int, given: tuple[int, ...]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Distribution of the realised share S_c/sum of S over `given`: (values increasing, probabilities).
+        """Return the distribution of the realised share S_c/sum of S over `given`: (values increasing, probabilities).
 
         The counts, not p, are the confidential facts; 0/0 (no count in `given` at all) is reported as NaN, last.
         """

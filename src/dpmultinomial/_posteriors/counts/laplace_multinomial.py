@@ -24,7 +24,7 @@ KERNELS = ("convolution", "table")
 
 
 def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: ArrayLike) -> DirichletMixture:
-    """The posterior of p, exactly.
+    """Compute the exact posterior of p.
 
     Parameters
     ----------
@@ -59,11 +59,11 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
 def conditional(
     noisy_counts: ArrayLike, *, probabilities: ArrayLike, total: int, scale: ArrayLike, alpha: ArrayLike
 ) -> DirichletMixture:
-    """Distribution of Dirichlet(alpha + S) with S drawn given one fixed p: equation (1) of the paper, then one
-    Dirichlet step.
+    """Return the distribution of Dirichlet(alpha + S) with S drawn given one fixed p: equation (1) of the paper, then
+    one Dirichlet step.
 
-    This is what both printed listings return after their random initial p: the assignment of the new p inside the
-    loop's function never reaches the next iteration.
+    This distribution is what both printed listings sample after their random initial p: the assignment of the new p
+    inside the loop's function never reaches the next iteration.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def gibbs(
     initial: ArrayLike | None = None,
     frozen: bool = False,
 ) -> NDArray[np.float64]:
-    """Dependent draws of p by Gibbs sampling (sections 5.1 and 6, with p carried from one iteration to the next).
+    """Draw dependent values of p by Gibbs sampling (sections 5.1 and 6, with p carried from one iteration to the next).
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def gibbs(
     draws, burn_in : integers; the paper keeps 4,000 after 1,000.
     rng : numpy Generator.
     kernel : ``"convolution"`` (O(k M^2) an iteration) or ``"table"`` (the paper's: a weight for every composition).
-    initial : first p; None draws it from the prior, as section 6.4 does.
+    initial : first p; None draws it from the prior, as in section 6.4.
     frozen : True keeps the first p for all iterations, as both printed listings do. The draws are then independent
         draws of `conditional`, not of the posterior.
 
@@ -146,8 +146,9 @@ def _probabilities(name: str, values: ArrayLike, size: int) -> NDArray[np.float6
 
 
 def _log_noise(noisy: NDArray[np.float64], s: NDArray[np.int64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log Laplace density of every noisy count at every true count, up to a constant: float64 (k, len(s)).
+    """Return the log Laplace density of every noisy count at every true count, up to a constant: float64 (k, len(s)).
 
-    Beyond 0..M the distance to every s grows by the same amount, so the noisy count may as well lie at the end.
+    Beyond 0..M the distance to every s grows by the same amount, so the noisy count can be moved to the end of the
+    range.
     """
     return np.asarray(-np.abs(np.clip(noisy, s[0], s[-1])[:, None] - s) / scale[:, None])

@@ -2,7 +2,7 @@
 
 The same distribution as `laplace_multinomial.exact`, by `_noisy_tables`, with a certificate for every table. A table
 whose certificate fails is computed by `exact`; a table that breaks a rule gets the reason and stops nothing. Each
-result depends on its own table alone, to the last bit, whatever else is in the batch.
+result depends only on its table, to the last bit, whatever else is in the batch.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from ..._accuracy import EXACT, LEVEL, SUMMARY, Accuracy
 from ..._results.distributions import Discrete
 from . import _noisy_tables, laplace_multinomial
 
-LARGEST_ERROR = 1e-9  # of the certificate; beyond it `laplace_multinomial.exact` takes over
+LARGEST_ERROR = 1e-9  # of the certificate; beyond it `laplace_multinomial.exact` is used
 LARGEST_TOTAL = 1_000_000
 Array = NDArray[np.float64]
 
@@ -29,11 +29,11 @@ class Batch:
     Parameters
     ----------
     starts : int64 (tables + 1,); table t holds the entries starts[t]..starts[t + 1] - 1 of the other arrays.
-    mean, sd, lower, upper : float64 (entries,), of the rates; NaN in tables with a reason, or where not wanted.
+    mean, sd, lower, upper : float64 (entries,), of the rates; NaN in tables with a reason, or if not requested.
     counts : float64 (entries, 4), the same four numbers of the true counts; NaN in tables with a reason.
-    error : float64 (tables,), bound of the relative error; 0 where `exact` was used, NaN in tables with a reason.
-    reasons : one text per table, empty where the table is good.
-    level : of the intervals.
+    error : float64 (tables,), bound of the relative error; 0 if `exact` was used, NaN in tables with a reason.
+    reasons : one string per table, empty if the table is valid.
+    level : level of the intervals.
     """
 
     starts: NDArray[np.int64]
@@ -48,11 +48,11 @@ class Batch:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Exact: closed forms with a bound of the rounding below `LARGEST_ERROR` for every table."""
+        """Accuracy: exact, by closed forms with a bound of the rounding below `LARGEST_ERROR` for every table."""
         return EXACT
 
     def summary(self) -> pd.DataFrame:
-        """One row a share: table, quantity, mean, sd, lower, upper, level, status, error, reason."""
+        """Return one row per share: table, quantity, mean, sd, lower, upper, level, status, error, reason."""
         sizes = np.diff(self.starts)
         table = np.repeat(np.arange(len(sizes)), sizes)
         reason = np.repeat(np.array(self.reasons, dtype=object), sizes)
@@ -88,17 +88,17 @@ def exact(
     level: float = LEVEL,
     rates: bool = True,
 ) -> Batch:
-    """Posteriors of many tables with Laplace or two-sided geometric noise.
+    """Compute the posteriors of many tables with Laplace or two-sided geometric noise.
 
     Parameters
     ----------
     noisy_counts : float (tables, k); or a list of tables of any lengths >= 2; or, with `starts`, all entries in one
         row.
-    totals : integers (tables,), the public totals, 0..1,000,000; one number stands for all.
+    totals : integers (tables,), the public totals, 0..1,000,000; one number applies to all.
     scales, alphas : > 0, noise scale and Dirichlet prior: one number, one per table, or one per entry.
-    starts : int64 (tables + 1,), where tables start in a flat `noisy_counts`; the last is its length.
-    level : of the central intervals, in (0, 1).
-    rates : whether rates are wanted too; counts alone take half the time.
+    starts : int64 (tables + 1,), first positions of the tables in a flat `noisy_counts`; the last is its length.
+    level : level of the central intervals, in (0, 1).
+    rates : whether rates are computed too; counts alone take half the time.
 
     Returns
     -------
@@ -108,11 +108,11 @@ def exact(
     Raises
     ------
     ValueError, TypeError
-        If the arrays do not fit together. What is wrong inside one table is in ``.reasons``.
+        If the shapes of the arrays are inconsistent. Errors inside one table are stated in ``.reasons``.
 
     Notes
     -----
-    About 50 microseconds for a table of six categories at scale 2, whatever its total; 100 bytes an entry.
+    About 50 microseconds for a table of six categories at scale 2 with any total; 100 bytes per entry.
     """
     noisy, bounds = _flat(noisy_counts, starts)
     sizes = np.diff(bounds)
@@ -134,7 +134,7 @@ def exact(
 
 
 def _one(noisy: Array, total: int, scales: Array, alphas: Array, level: float, rates: bool) -> Array:
-    """One table by `laplace_multinomial.exact`."""
+    """Compute one table by `laplace_multinomial.exact`."""
     law = laplace_multinomial.exact(noisy, total=total, scale=scales, alpha=alphas)
     found = np.full((len(noisy), 8), np.nan)
     if rates:
@@ -165,7 +165,7 @@ def _flat(noisy_counts: ArrayLike | Sequence[ArrayLike], starts: ArrayLike | Non
 
 
 def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
-    """One value an entry, from one for all, one per table or one per entry."""
+    """Return one value per entry, from one for all, one per table or one per entry."""
     array = _checks.floats(name, values)
     if array.ndim == 0:
         return np.full(int(sizes.sum()), float(array))
@@ -177,7 +177,7 @@ def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
 
 
 def _reasons(noisy: Array, bounds: NDArray[np.int64], sums: Array, scales: Array, alphas: Array) -> list[str]:
-    """Why a table cannot be used; empty where it can."""
+    """Return why a table cannot be used; empty if it can."""
     if not len(sums):
         return []
     with np.errstate(invalid="ignore"):

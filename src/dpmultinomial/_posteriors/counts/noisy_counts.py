@@ -5,7 +5,7 @@ Laplace noise (methods of Balmat et al., 2018, in the documentation) only S is u
 factors are independent given their sum, a_i(s) = Gamma(s + alpha_i)/s! P(noisy_i | s): the posterior is a mixture of
 Dirichlet distributions and nothing is simulated.
 
-Distribution of independent counts conditioned on their sum, which never lists the compositions.
+The distribution of independent counts conditioned on their sum is computed without listing the compositions.
 """
 
 from collections.abc import Sequence
@@ -21,15 +21,15 @@ from ._share_law import ShareLaw, ShareWeights, Window, convolve, window
 from .dirichlet_mixture import DirichletMixture
 
 DIRECT_TOTAL = 10_000  # up to here convolutions are summed term by term, beyond by Fourier transforms of windows
-LISTED_PAIRS = 250_000  # up to here the pairs of counts of a share are listed
-LISTED_COUNTS = 20_000  # the same where the counts of the group add up to the total
+LISTED_PAIRS = 250_000  # pairs of counts of a share up to which they are listed
+LISTED_COUNTS = 20_000  # the same if the counts of the group add up to the total
 _NEGLIGIBLE = 1e-25  # counts with less probability than this are neglected in pairs
 
 Array = NDArray[np.float64]
 
 
 class FixedSumLaw:
-    """Independent counts conditioned on their sum (`_fixed_sum`).
+    """Distribution of independent counts conditioned on their sum (`_fixed_sum`).
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class FixedSumLaw:
     O(k total^2) time up to a total of `DIRECT_TOTAL`, O(k total log total) beyond; O(k total) memory.
     """
 
-    least = 0.0  # every count keeps full relative accuracy however improbable it is
+    least = 0.0  # every count has full relative accuracy even if it is improbable
 
     def __init__(self, log_factors: Array) -> None:
         self.categories, self.total = len(log_factors), log_factors.shape[1] - 1
@@ -59,22 +59,22 @@ class FixedSumLaw:
 
     @cached_property
     def windows(self) -> list[Window]:
-        """The part of every factor that is not negligible."""
+        """Return the part of every factor that is not negligible."""
         return [window(row) for row in self.factors]
 
     def marginal(self, category: int) -> Array:
-        """Distribution of one count, float64 (total + 1,)."""
+        """Return the distribution of one count, float64 (total + 1,)."""
         others = [i for i in range(self.categories) if i != category]
         return self._law(self.factors[category], self._sum_of(others))
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-        """Values s of one count, t of the sum over `others`, and their weights, one entry a pair."""
+        """Return values s of one count, t of the sum over `others`, and their weights, one entry per pair."""
         return self._pairs(inside, others, self._sum_of(others), _NEGLIGIBLE)
 
     def tails(
         self, inside: int, others: Sequence[int], negligible: float
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-        """As `pair`, with all pairs but those that have less probability than `negligible` together."""
+        """Return `pair` with all pairs except those with less probability than `negligible` in total."""
         theirs = self._sum_of(others)
         if not self._direct:  # a convolution by transforms has the absolute accuracy of its largest entry
             parts = [self.windows[i] for i in others]
@@ -101,8 +101,8 @@ class FixedSumLaw:
         return s, t, weights
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """Distribution of the share of `inside` among itself and `others`; None where a list of pairs is
-        short enough.
+        """Return the distribution of the share of `inside` among itself and `others`; None if a list of pairs is short
+        enough.
         """
         outside = [i for i in range(self.categories) if i != inside and i not in others]
         if self._listed(inside, others, outside):
@@ -110,14 +110,14 @@ class FixedSumLaw:
         return self.interpolated(inside, others, alpha=alpha, beta=beta)
 
     def interpolated(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw:
-        """As `share`, whatever the number of pairs: its tails keep their relative accuracy."""
+        """Return `share` for any number of pairs: its tails keep their relative accuracy."""
         outside = [i for i in range(self.categories) if i != inside and i not in others]
         w = self.windows
         weights = ShareWeights(w[inside], [w[i] for i in others], [w[i] for i in outside], self.total)
         return ShareLaw(weights, alpha=alpha, beta=beta)
 
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Independent draws of the counts, int64 (size, k)."""
+        """Draw independent counts, int64 (size, k)."""
         drawn: NDArray[np.int64] = _fixed_sum.draw(self._drawing_tables, size, rng=rng)
         return drawn
 
@@ -143,7 +143,7 @@ class FixedSumLaw:
         return int(s.sum()) * int(t.sum()) <= LISTED_PAIRS
 
     def _convolve(self, a: Array, b: Array) -> Array:
-        """Weights of a sum, cut at the total."""
+        """Return the weights of a sum, truncated at the total."""
         if self._direct:
             return np.asarray(_fixed_sum.convolved(a, b))
         found = convolve(window(a), window(b), largest=self.total, tails=False)
@@ -157,7 +157,7 @@ class FixedSumLaw:
         return np.asarray(weights / weights.sum())
 
     def _sum_of(self, categories: Sequence[int]) -> Array:
-        """Weights of S summed over `categories` (increasing); leading and trailing runs are looked up."""
+        """Return the weights of S summed over `categories` (increasing); leading and trailing runs are looked up."""
         if not self._direct:
             return reduce(self._convolve, [self.factors[i] for i in categories])
         lead = next((n for n, i in enumerate(categories) if i != n), len(categories))
@@ -172,24 +172,28 @@ class FixedSumLaw:
 
 
 class NoiseLaw(Protocol):
-    """How a released count follows from the true one: `_mechanisms` has Laplace, DiscreteLaplace, DiscreteGaussian."""
+    """Interface of a distribution of released counts given true ones: `_mechanisms` has Laplace, DiscreteLaplace,
+    DiscreteGaussian.
+    """
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """log probability (density) of the release given each count, up to a constant that depends on `noisy` alone."""
+        """Return the log probability (density) of the release given each count, up to a constant that depends only on
+        `noisy`.
+        """
         ...
 
 
 def exact(
     noisy_counts: ArrayLike, *, total: int, noise: NoiseLaw | Sequence[NoiseLaw], alpha: ArrayLike
 ) -> DirichletMixture:
-    """The posterior of p, exactly.
+    """Compute the exact posterior of p.
 
     Parameters
     ----------
     noisy_counts : (k,), k >= 2; any finite numbers, also negative or above the total; integers for discrete
         distributions.
     total : integer >= 0, the public number of records M.
-    noise : the distribution of the noise, or one for each category.
+    noise : distribution of the noise, or one per category.
     alpha : Dirichlet prior, > 0; one number or one per category.
 
     Returns
@@ -200,8 +204,7 @@ def exact(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, a discrete distribution is given a fraction, or the release has probability 0
-        under it.
+        If an argument breaks its rule, a discrete distribution is given a fraction, or the release has probability 0.
 
     Notes
     -----
@@ -218,7 +221,7 @@ def exact(
 
 
 def posterior(log_noise: NDArray[np.float64], alpha: NDArray[np.float64]) -> DirichletMixture:
-    """The posterior given log weights of the releases.
+    """Compute the posterior given log weights of the releases.
 
     Parameters
     ----------
@@ -233,7 +236,7 @@ def posterior(log_noise: NDArray[np.float64], alpha: NDArray[np.float64]) -> Dir
 
 
 def _log_weights(law: NoiseLaw, value: float, s: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Weights over 0..total, largest 0: a release far outside has no digits left unless the largest is taken off."""
+    """Return log weights over 0..total, largest 0: without this scaling an extreme release has no digits left."""
     logs = np.asarray(law.log_weights(value, s), dtype=float)
     if logs.shape != s.shape or np.isnan(logs).any() or not logs.max() > -np.inf:
         raise ValueError(f"the released count {value} has no weight at any count 0..{s[-1]} under {law!r}")

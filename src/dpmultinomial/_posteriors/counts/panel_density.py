@@ -1,12 +1,12 @@
-"""A density on the real line known through its logarithm: interpolated panel by panel, integrated from both ends.
+"""Density on the real line given by its logarithm: interpolated panel by panel, integrated from both ends.
 
 The logarithm of a density is smooth where the density itself spans hundreds of orders of magnitude. It is interpolated
 by Chebyshev polynomials on panels laid outwards from the centre; a panel is accepted once its last coefficients vanish.
 The panels cover what carries probability and are added on demand where a question reaches further out; both tails keep
-their relative accuracy, since each is summed from its own end. Every answer depends on the distribution and the
-question alone, whatever was asked before.
+their relative accuracy, since each is summed from its own end. Every answer depends only on the distribution and the
+question, not on earlier questions.
 
-One panel of an interpolated log density, and Gauss's rule on it.
+`Panel` is one panel of an interpolated log density, with Gauss's rule on it.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ PLACES, WEIGHTS = np.polynomial.legendre.leggauss(28)
 
 @dataclass(frozen=True)
 class Panel:
-    """log density on [low, high] as a Chebyshev series.
+    """One panel: log density on [low, high] as a Chebyshev series.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ class Panel:
     series: Array
 
     def log_density(self, z: Array) -> Array:
-        """The interpolation at z."""
+        """Return the interpolated log density at z."""
         return np.asarray(chebyshev.chebval((2 * z - self.low - self.high) / (self.high - self.low), self.series))
 
     def log_integral(self, low: float, high: float) -> float:
-        """log of the integral over [low, high], by Gauss's rule."""
+        """Return the log of the integral over [low, high], by Gauss's rule."""
         half = (high - low) / 2
         if not half > 0:
             return -np.inf
@@ -50,26 +50,26 @@ class Panel:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """The log density at both ends."""
+        """Return the log density at both ends."""
         low, high = self.log_density(np.array([self.low, self.high])).tolist()
         return low, high
 
     @cached_property
     def log_mass(self) -> float:
-        """log of the integral over the whole panel."""
+        """Return the log of the integral over the whole panel."""
         return self.log_integral(self.low, self.high)
 
     def slope(self, z: float) -> float:
-        """Derivative of the log density."""
+        """Return the derivative of the log density."""
         place = (2 * z - self.low - self.high) / (self.high - self.low)
         return float(chebyshev.chebval(place, chebyshev.chebder(self.series)) * 2 / (self.high - self.low))
 
 
-NODES = 14  # evaluations of the density a panel
+NODES = 14  # evaluations of the density per panel
 _CORE, _DEEP = 28.0, 80.0  # fall of log density that is covered at once, and at most for a density or probability
 _BEYOND = 23.0  # log of how much less than a tail may lie beyond its last panel, where the density is extrapolated
 _ROUNDING = 5e-12  # relative error of a tail, or of the tail at a quantile, from rounding
-_CHANGE = 12.0  # of log density over one panel
+_CHANGE = 12.0  # change of log density over one panel
 _TESTED = np.array([0.113, 0.377, 0.69])  # places in a panel, off its nodes, at which the interpolation is tested
 _CHEBYSHEV = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
 _TO_SERIES = np.linalg.inv(chebyshev.chebvander(_CHEBYSHEV, NODES - 1))
@@ -80,11 +80,11 @@ class PanelDensity:
 
     Parameters
     ----------
-    log_density : z (m,) -> log density (m,), with one peak or a few, falling at least linearly on both sides.
+    log_density : function z (m,) -> log density (m,), with one or a few peaks, falling at least linearly on both sides.
     centre, width : a typical value and a typical spread.
     deepest : largest |z| at which `log_density` may be called.
-    covered : (low, high), covered whatever the density there: where peaks may lie beyond deep valleys.
-    tolerance : of the last coefficients of a panel.
+    covered : (low, high), range covered for any density there: peaks may lie beyond deep valleys.
+    tolerance : tolerance of the last coefficients of a panel.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class PanelDensity:
         covered: tuple[float, float] = (np.inf, -np.inf),
     ) -> None:
         self._log_density, self._deepest, self._tolerance = log_density, deepest, tolerance
-        self._laid: dict[int, list[Panel]] = {-1: [], 1: []}  # outwards from the start
+        self._laid: dict[int, list[Panel]] = {-1: [], 1: []}  # outwards from the starting point
         self._start = float(np.clip(centre, -deepest / 2, deepest / 2))
         self._width = width
         self._core: dict[int, int] = {}
@@ -111,23 +111,26 @@ class PanelDensity:
 
     @property
     def panels(self) -> list[Panel]:
-        """Those that carry the probability, from left to right."""
+        """Return the panels that carry the probability, from left to right."""
         return self._between(self._core[-1], self._core[1])
 
     def panels_down_to(self, log_level: float) -> list[Panel]:
-        """Those that decide where either tail has at least this log probability, from left to right."""
+        """Return the panels that decide where either tail has at least this log probability, from left to right."""
         return self._between(*(self._reaching(side, log_level) for side in (-1, 1)))
 
     def error(self, log_level: float) -> float:
-        """Relative error of the density at three places off the nodes of every panel that decides where either tail has
-        at least this log probability, and what rounding adds to a tail."""
+        """Return the relative error of the density at three places off the nodes of every panel that decides where
+        either tail has at least this log probability, plus the rounding error of a tail.
+        """
         panels = self.panels_down_to(log_level)
         z = np.array([p.low + (p.high - p.low) * _TESTED for p in panels])
         found = np.array([p.log_density(part) for p, part in zip(panels, z, strict=True)])
         return float(np.abs(np.expm1(found.ravel() - self._log_density(z.ravel()))).max()) + _ROUNDING
 
     def log_density(self, z: Array) -> Array:
-        """log density at z, by interpolation; extrapolated linearly where it is `_DEEP` below its largest value."""
+        """Return the log density at z, by interpolation; extrapolated linearly where it is `_DEEP` below its largest
+        value.
+        """
         ends = [self._as_far_as(-1, float(z.min())), self._as_far_as(1, float(z.max()))] if z.size else [1, 1]
         panels = self._between(*ends)
         edges = np.array([p.high for p in panels[:-1]])
@@ -143,7 +146,7 @@ class PanelDensity:
         return out
 
     def log_tail(self, z: float, *, upper: bool) -> float:
-        """log P(Z <= z), or log P(Z > z); extrapolated where the density is `_DEEP` below its largest value."""
+        """Return log P(Z <= z), or log P(Z > z); extrapolated where the density is `_DEEP` below its largest value."""
         side = 1 if upper else -1
         number = self._as_far_as(side, z)
         further = side * (z - self._edge(side, number)[0])
@@ -156,7 +159,7 @@ class PanelDensity:
         return float(logsumexp([self._beyond(side, number), *parts]))
 
     def quantile(self, log_level: float, *, upper: bool) -> float:
-        """z with log P(Z <= z), or log P(Z > z), equal to `log_level`."""
+        """Return the z with log P(Z <= z), or log P(Z > z), equal to `log_level`."""
         side = 1 if upper else -1
         number = self._reaching(side, log_level)
         total = self._beyond(side, number)
@@ -172,17 +175,17 @@ class PanelDensity:
         return self._edge(-side, self._core[-side])[0]
 
     def log_mass(self) -> float:
-        """log of the whole integral, 0 up to the error of the interpolation where the density is normalised."""
+        """Return the log of the whole integral, 0 up to the error of the interpolation if the density is normalised."""
         ends = [self._beyond(side, self._core[side]) for side in (-1, 1)]
         return float(logsumexp([ends[0], *(p.log_mass for p in self.panels), ends[1]]))
 
     def moments(self, function: Callable[[Array], Array]) -> Array:
-        """Integrals of function(z), which returns rows of values, against the density."""
+        """Return the integrals of function(z), which returns rows of values, against the density."""
         z, mass = self.rule()
         return np.asarray(function(z) @ mass)
 
     def rule(self) -> tuple[Array, Array]:
-        """Places and masses of Gauss's rule in the panels that carry the probability."""
+        """Return places and masses of Gauss's rule in the panels that carry the probability."""
         panels = self.panels
         z = np.concatenate([p.low + (p.high - p.low) / 2 * (1 + PLACES) for p in panels])
         half = np.repeat([(p.high - p.low) / 2 for p in panels], len(PLACES))
@@ -201,29 +204,29 @@ class PanelDensity:
 
     @staticmethod
     def _part(panel: Panel, z: float, upper: bool) -> float:
-        """log of the integral over what lies beyond z in a panel."""
+        """Return the log of the integral over the part of a panel beyond z."""
         low, high = (max(z, panel.low), panel.high) if upper else (panel.low, min(z, panel.high))
         if not low < high:
             return -np.inf
         return panel.log_mass if low == panel.low and high == panel.high else panel.log_integral(low, high)
 
     def _between(self, left: int, right: int) -> list[Panel]:
-        """So many panels on either side of the start."""
+        """Return the panels for a number of panels on either side of the centre."""
         return self._laid[-1][:left][::-1] + self._laid[1][:right]
 
     def _with(self, side: int, number: int) -> tuple[int, int]:
-        """Numbers of panels, left and right: `number` on this side, the core on the other."""
+        """Return the numbers of panels, left and right: `number` on this side, the core on the other."""
         return (number, self._core[1]) if side < 0 else (self._core[-1], number)
 
     def _exists(self, side: int, number: int) -> bool:
-        """Return whether a side has so many panels, once those that are missing are laid."""
+        """Return whether a side has this number of panels, after missing ones are added."""
         while len(self._laid[side]) < number:
             if not self._add(side):
                 return False
         return True
 
     def _as_far_as(self, side: int, z: float) -> int:
-        """Panels up to z, or to where the density is negligible."""
+        """Return the number of panels up to z, or to where the density is negligible."""
         number = self._core[side]
         while (
             side * (z - self._edge(side, number)[0]) > 0
@@ -234,7 +237,7 @@ class PanelDensity:
         return number
 
     def _reaching(self, side: int, log_level: float) -> int:
-        """Panels beyond which a tail of this log probability has nothing that it would miss."""
+        """Return the number of panels beyond which the mass is negligible for a tail of this log probability."""
         number = self._core[side]
         while self._beyond(side, number) > log_level - _BEYOND and self._exists(side, number + 1):
             number += 1
@@ -249,7 +252,7 @@ class PanelDensity:
         return max((end for side in (-1, 1) for panel in self._laid[side] for end in panel.ends), default=-np.inf)
 
     def _edge(self, side: int, number: int) -> tuple[float, float]:
-        """Outer end of the last of so many panels and the log density there."""
+        """Return the outer end of the last of a number of panels and the log density there."""
         if not number:
             return self._start, np.inf
         panel = self._laid[side][number - 1]
@@ -260,12 +263,14 @@ class PanelDensity:
         return panel.slope(panel.low if side < 0 else panel.high)
 
     def _beyond(self, side: int, number: int) -> float:
-        """log of the mass outside so many panels: an exponential distribution with the slope at the edge."""
+        """Return the log of the mass outside a number of panels: an exponential distribution with the slope at the
+        edge.
+        """
         slope = -side * self._slope(side, number)
         return self._edge(side, number)[1] - np.log(slope) if slope > 0 else np.inf
 
     def _add(self, side: int) -> bool:
-        """One more panel on a side; False where none is possible."""
+        """Add one more panel on a side; return False if none is possible."""
         edge = self._edge(side, len(self._laid[side]))[0]
         room = self._deepest - side * edge
         if not room > 1e-9 * self._deepest:
@@ -283,7 +288,9 @@ class PanelDensity:
         return True
 
     def _guess(self, side: int) -> float:
-        """Width of the next panel: not much wider than its neighbour, log density changing by at most `_CHANGE`."""
+        """Return a width for the next panel: not much wider than its neighbour, log density changing by at most
+        `_CHANGE`.
+        """
         neighbours = self._laid[side] or self._laid[-side][:1]
         if not neighbours:
             return 1.5 * self._width
@@ -297,5 +304,5 @@ class PanelDensity:
 
 
 def share_at(log_odds: float) -> float:
-    """The float64 next to x = 1/(1 + exp(-log_odds)); `expit` can be two away from it near 1."""
+    """Return the float64 next to x = 1/(1 + exp(-log_odds)); `expit` can be two floats away from it near 1."""
     return float(1 - expit(-log_odds)) if log_odds > 0 else float(expit(log_odds))

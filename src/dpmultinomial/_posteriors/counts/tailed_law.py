@@ -1,4 +1,4 @@
-"""What every distribution of a real number with accurate tails shares: both tails, their logarithms, quantiles, a
+"""Common methods of distributions of a real number with accurate tails: both tails, their logarithms, quantiles, a
 summary.
 """
 
@@ -16,12 +16,12 @@ Array = NDArray[np.float64]
 
 
 class TailedLaw(ABC):
-    """A distribution whose subclass knows both tails and the quantile of one level; its docstring says how accurately.
+    """Distribution whose subclass computes both tails and the quantile of one level; its docstring states the accuracy.
 
     Attributes
     ----------
     quantity : name of the row of a summary.
-    least : levels nearer to 0 or 1 are rejected.
+    least : smallest level, and distance from 1; nearer ones are rejected.
     ends : whether levels 0 and 1 have quantiles.
     """
 
@@ -35,38 +35,38 @@ class TailedLaw(ABC):
     @property
     @abstractmethod
     def accuracy(self) -> Accuracy:
-        """State of accuracy of what the distribution tells."""
+        """Accuracy status of the values computed from this distribution."""
 
     @abstractmethod
     def mean(self) -> float:
-        """Expected value."""
+        """Return the expected value."""
 
     @abstractmethod
     def variance(self) -> float:
-        """Variance."""
+        """Return the variance."""
 
     def sd(self) -> float:
-        """Standard deviation."""
+        """Return the standard deviation."""
         return float(np.sqrt(self.variance()))
 
     def cdf(self, x: ArrayLike) -> Array:
-        """P(X <= x), with small relative error also where it is tiny."""
+        """Return P(X <= x), with small relative error even if it is tiny."""
         return self._probability(x, upper=False)
 
     def sf(self, x: ArrayLike) -> Array:
-        """P(X > x), with small relative error also where it is tiny."""
+        """Return P(X > x), with small relative error even if it is tiny."""
         return self._probability(x, upper=True)
 
     def logcdf(self, x: ArrayLike) -> Array:
-        """log P(X <= x)."""
+        """Return log P(X <= x)."""
         return self._log_probability(x, upper=False)
 
     def logsf(self, x: ArrayLike) -> Array:
-        """log P(X > x)."""
+        """Return log P(X > x)."""
         return self._log_probability(x, upper=True)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Smallest x with P(X <= x) >= q; accurate in the probability of the nearer tail.
+        """Return the smallest x with P(X <= x) >= q; accurate in the probability of the nearer tail.
 
         Raises
         ------
@@ -81,7 +81,7 @@ class TailedLaw(ABC):
         return np.array(found, dtype=np.float64).reshape(levels.shape)
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Mean, sd and central interval in one row (`_accuracy.summary_frame`).
+        """Return mean, sd and central interval in one row (`_accuracy.summary_frame`).
 
         Parameters
         ----------
@@ -100,20 +100,22 @@ class TailedLaw(ABC):
 
     @abstractmethod
     def _probability(self, x: ArrayLike, *, upper: bool) -> Array:
-        """P(X > x) or P(X <= x)."""
+        """Return P(X > x) or P(X <= x)."""
 
     def _log_probability(self, x: ArrayLike, *, upper: bool) -> Array:
-        """From whichever of the probability and what is left to 1 has the more digits."""
+        """Return the log probability from the more accurate of the probability and its complement."""
         tail, rest = self._probability(x, upper=upper), self._probability(x, upper=not upper)
         with np.errstate(divide="ignore"):
             return np.asarray(np.where(tail < 0.5, np.log(tail), np.log1p(-rest)))
 
     @abstractmethod
     def _quantile(self, level: float) -> float:
-        """Quantile of one level."""
+        """Return the quantile of one level."""
 
 
 def nearer_tail(level: float) -> tuple[float, bool]:
-    """log probability of the nearer tail of a level strictly between 0 and 1, and whether it is the upper one."""
+    """Return the log probability of the nearer tail of a level strictly between 0 and 1, and whether it is the upper
+    one.
+    """
     upper = level > 0.5
     return float(np.log1p(-level) if upper else np.log(level)), upper

@@ -1,7 +1,7 @@
-"""Many noisy counts at once, arrays in and arrays out: the distributions of `counts.posterior` in numbers.
+"""Vectorised `counts.posterior`: posterior summaries for many noisy counts, arrays in and arrays out.
 
-A row's answer depends on its own values and on the priors alone. Priors are fitted once, on all rows (`priors_of`);
-then any part of the rows gives the same bits as all of them together.
+The answer for a row depends only on its values and on the priors. Priors are fitted once, on all rows (`priors_of`);
+then any subset of the rows gives the same bits as all of them together.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,8 +35,8 @@ class Batch:
     released : float64 (n,).
     own : distributions under the prior.
     flat : distributions under a flat prior.
-    level : of the intervals.
-    choice : of the priors.
+    level : level of the intervals.
+    choice : choice of the priors.
     """
 
     released: Array
@@ -47,7 +47,7 @@ class Batch:
 
     @property
     def reasons(self) -> NDArray[np.object_]:
-        """Why a row has no answer; empty where it has one."""
+        """Reasons why a row has no answer; empty if it has one."""
         return self.own.reasons
 
     @property
@@ -57,11 +57,11 @@ class Batch:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Exact: what every window neglects is below 1e-12."""
+        """Accuracy: exact, because the mass that every window neglects is below 1e-12."""
         return EXACT
 
     def facts(self) -> dict[str, object]:
-        """What was assumed and what it did, JSON-able."""
+        """Return the assumptions and their effects, as values for JSON."""
         bad = self.reasons != ""
         return {
             "prior": self.choice.facts(),
@@ -71,7 +71,7 @@ class Batch:
         }
 
     def summary(self) -> pd.DataFrame:
-        """One row per count: `COLUMNS`; ``status`` is ``refused`` where there is a reason."""
+        """Return one row per count: `COLUMNS`; ``status`` is ``refused`` if there is a reason."""
         status = np.where(self.reasons == "", EXACT.status, "refused")
         found = self.own
         columns = (self.released, found.mean, found.sd, found.lower, found.upper, self.level, status, found.error)
@@ -93,7 +93,7 @@ def priors_of(
     upper: ArrayLike = np.inf,
     groups: Sequence[object] | NDArray[Any] | None = None,
 ) -> dict[str, CountPrior]:
-    """The prior of every group, to be given to `exact` with any part of the rows.
+    """Return the prior of every group, which can be passed to `exact` with any subset of the rows.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def priors_of(
     Returns
     -------
     dict
-        Group -> prior; the one group of all is ``""``.
+        Group -> prior; without groups there is one, ``""``.
     """
     choice = choose(cells_of(released, noise, lower=lower, upper=upper), prior, groups)
     return dict(zip(choice.groups, choice.priors, strict=True))
@@ -118,14 +118,14 @@ def exact(
     groups: Sequence[object] | NDArray[Any] | None = None,
     level: float = LEVEL,
 ) -> Batch:
-    """Posteriors of many independent counts.
+    """Compute the posteriors of many independent counts.
 
     Parameters
     ----------
-    released, noise, lower, upper, groups : as of `counts.posterior`; a scale that is not a number > 0 spoils its row
-        alone.
-    prior : as of `counts.posterior`, or what `priors_of` gave.
-    level : of the central intervals, in (0, 1).
+    released, noise, lower, upper, groups : as in `counts.posterior`; a scale that is not a number > 0 invalidates only
+        its own row.
+    prior : as in `counts.posterior`, or the result of `priors_of`.
+    level : level of the central intervals, in (0, 1).
 
     Returns
     -------
@@ -134,11 +134,11 @@ def exact(
     Raises
     ------
     ValueError, TypeError
-        If the arrays do not fit together. What is wrong in one row is in ``.reasons``.
+        If the shapes of the arrays are inconsistent. Errors in one row are stated in ``.reasons``.
 
     Notes
     -----
-    5 to 30 microseconds a count at noise of 10, in proportion to the noise; about 200 bytes a count.
+    5 to 30 microseconds per count at noise of 10, in proportion to the noise; about 200 bytes per count.
     """
     level = _checks.inside("level", level)
     cells = cells_of(released, noise, lower=lower, upper=upper)
@@ -149,7 +149,7 @@ def exact(
 
 
 def _given(prior: Any, groups: Sequence[object] | NDArray[Any] | None, n: int) -> Choice | None:
-    """The choice that `priors_of` made, for the rows at hand."""
+    """Return the choice that `priors_of` made, for the given rows."""
     if not isinstance(prior, Mapping) or "law" in prior or not all(hasattr(p, "log_weights") for p in prior.values()):
         return None
     labels = np.zeros(n, dtype="U1") if groups is None else np.array([str(group) for group in groups])

@@ -1,5 +1,5 @@
-"""Noisy counts as inference takes them: released values, their distribution, public bounds, what was measured; what is
-wrong.
+"""Noisy counts as the input of inference: released values, their distribution, public bounds, which were measured, and
+errors.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from ..._mechanisms.noise_law import Index, NoiseLaw
 from ..._mechanisms.rows import LawByRow
 
 Array = NDArray[np.float64]
-LARGEST = 2.0**52  # of a released value or a bound
+LARGEST = 2.0**52  # largest released value or bound
 _SCALES = ("scale", "sd", "sigma", "variance")
 
 
@@ -24,11 +24,11 @@ class Cells:
 
     Parameters
     ----------
-    released : float64 (n,), NaN where nothing was measured or a value was withheld.
-    noise : their distribution; one for all, or with parameters by row.
-    lower, upper : float64 (n,), whole or infinite: public bounds of the counts.
-    measured : (n,), whether a row says anything of its count.
-    reasons : one text per row: what is wrong with it, empty where nothing is.
+    released : float64 (n,), NaN if nothing was measured or a value was withheld.
+    noise : noise distribution; one for all, or with parameters by row.
+    lower, upper : float64 (n,), integers or infinite: public bounds of the counts.
+    measured : (n,), whether a row carries information on its count.
+    reasons : one string per row: its error, empty if there is none.
     """
 
     released: Array
@@ -43,20 +43,20 @@ class Cells:
 
     @property
     def good(self) -> NDArray[np.bool_]:
-        """Rows with nothing wrong."""
+        """Rows without errors."""
         return np.asarray(self.reasons == "", dtype=bool)
 
     def take(self, rows: Index) -> "Cells":
-        """These rows."""
+        """Return these rows."""
         ends = self.lower[rows], self.upper[rows]
         return Cells(self.released[rows], self.noise.take(rows), *ends, self.measured[rows], self.reasons[rows])
 
     def because(self, bad: NDArray[np.bool_], text: str) -> "Cells":
-        """The same, with a reason in the rows that are `bad` and have none."""
+        """Return the same cells, with a reason in the rows that are `bad` and have none."""
         return replace(self, reasons=np.where(bad & (self.reasons == ""), text, self.reasons))
 
     def keys(self) -> NDArray[np.float64]:
-        """Numbers by which rows can be told apart: equal rows have equal distributions. float64 (n, columns)."""
+        """Return numbers that identify rows: equal rows have equal distributions. float64 (n, columns)."""
         law = _parameter(self.noise, len(self))
         return np.column_stack([self.released, self.lower, self.upper, self.measured.astype(float), law])
 
@@ -68,14 +68,15 @@ def cells_of(
     lower: ArrayLike = 0,
     upper: ArrayLike = np.inf,
 ) -> Cells:
-    """Noisy counts with all that can be wrong in single rows found.
+    """Build noisy counts and record every error of single rows.
 
     Parameters
     ----------
-    released : numbers (n,), None or NaN where nothing was measured.
+    released : numbers (n,), None or NaN if nothing was measured.
     noise : a distribution, one per row, or the words of a configuration (`law_words.law_of`), whose scale, sd, sigma or
-        variance may have an entry per row; an entry that is not a number > 0 spoils its own row alone.
-    lower, upper : bounds of the counts, one number or one per row; 0 and infinity by default, ``-inf`` for none.
+        variance may have an entry per row; an entry that is not a number > 0 invalidates only its own row.
+    lower, upper : bounds of the counts, one number or one per row; 0 and infinity by default, ``-inf`` for no lower
+        bound.
 
     Returns
     -------
@@ -84,7 +85,7 @@ def cells_of(
     Raises
     ------
     ValueError, TypeError
-        If arrays do not fit together, or a rule is broken that is not a row's own.
+        If the shapes of arrays are inconsistent, or an error is not confined to single rows.
     """
     values = _column("released", released)
     n = len(values)
@@ -117,7 +118,7 @@ def _broadcast(name: str, values: ArrayLike, n: int) -> Array:
 
 
 def refuse(cells: Cells, names: Sequence[str]) -> None:
-    """Raise for the first row that is wrong, by its name."""
+    """Raise an error for the first invalid row, with its name."""
     bad = np.flatnonzero(~cells.good)
     if len(bad):
         i = int(bad[0])
@@ -136,7 +137,7 @@ def _column(name: str, values: ArrayLike) -> Array:
 
 
 def _mended(words: Mapping[str, Any], n: int) -> tuple[dict[str, Any], NDArray[np.bool_]]:
-    """The words with 1 in the place of scales that are no numbers > 0, and where those are."""
+    """Return the settings with 1 in the place of scales that are not numbers > 0, and their positions."""
     found, spoilt = dict(words), np.zeros(n, dtype=bool)
     for key in _SCALES:
         if np.ndim(words.get(key, 0)) > 0:
@@ -149,7 +150,7 @@ def _mended(words: Mapping[str, Any], n: int) -> tuple[dict[str, Any], NDArray[n
 
 
 def _withholds(law: Any) -> Any:
-    """Return whether an absent value says something of its count, () or (n,)."""
+    """Return whether an absent value carries information on its count, () or (n,)."""
     if isinstance(law, LawByRow):
         return np.array([_withholds(own) for own in law.laws], dtype=bool)[law.which]
     return getattr(law, "least", None) is not None
