@@ -36,8 +36,8 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
     Returns
     -------
     DirichletMixture
-        Means and variances to 1e-10; at a quantile the nearer tail has a relative error of 1e-11 where
-        counts are listed, else that which the share states (`BetaMixture`, `ShareLaw`).
+        Means and variances to 1e-10; at a quantile the nearer tail has a relative error of 1e-11 if counts are listed,
+        else the one that the share states (`BetaMixture`, `ShareLaw`).
 
     Raises
     ------

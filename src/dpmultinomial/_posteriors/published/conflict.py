@@ -1,4 +1,4 @@
-"""Return whether what was assumed and what was released fit: how far out each released value lies before it is seen."""
+"""Check whether prior and release are compatible: how improbable each released value is before it is seen."""
 
 from dataclasses import replace
 
@@ -14,23 +14,23 @@ from .priors import CountPrior
 
 Array = NDArray[np.float64]
 _LOG_MASS = 40.0
-SMALL = 0.05  # smallest probability, times the number of counts, from which on a conflict is said
+SMALL = 0.05  # largest probability, times the number of counts, at which a conflict is reported
 
 
 def tails(cells: Cells, prior: CountPrior) -> Array:
-    """Probability of a released value at least as far out as the one that was seen, on its side.
+    """Return the probability of a released value at least as extreme as the observed one, on its side.
 
     Parameters
     ----------
     cells : noisy counts.
-    prior : of every count.
+    prior : prior of every count.
 
     Returns
     -------
     float64 (n,)
-        min(P(value <= seen), P(value >= seen)), before the release: under the prior where it is proper; else the
-        largest that any count within the bounds gives. Intervals stand for values that were rounded, clipped or
-        withheld. NaN where the distribution has no tails (a table), nothing was measured, or a row is wrong.
+        min(P(value <= seen), P(value >= seen)), before the release: under the prior if it is proper; else the largest
+        over all counts within the bounds. Values that were rounded, clipped or withheld count as intervals. NaN if the
+        distribution has no tails (a table), nothing was measured, or a row is invalid.
     """
     out = np.full(len(cells), np.nan)
     if isinstance(cells.noise, LawByRow):
@@ -61,18 +61,18 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
 
 
 def has_tails(law: NoiseLaw) -> bool:
-    """Return whether a distribution of noise has tails that can be asked for: all but tables."""
+    """Return whether a distribution of noise has computable tails: all but tables."""
     return hasattr(law.noise if isinstance(law, Coarsened) else law, "log_within")
 
 
 def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Array) -> float:
-    """Probability of one released value at least as far out as the one that was seen, given a distribution of its
+    """Return the probability of one released value at least as extreme as the observed one, given a distribution of its
     count.
 
     Parameters
     ----------
-    released : the value, NaN where it was withheld.
-    law : of its noise; one that `has_tails`.
+    released : the value, NaN if it was withheld.
+    law : noise distribution; one that `has_tails`.
     counts, probabilities : float64 (n,), distribution of the count.
 
     Returns
@@ -85,12 +85,12 @@ def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Arr
 
 
 def at_counts(released: Array, law: NoiseLaw, counts: Array) -> Array:
-    """Probability of each released value at least as far out as the one that was seen, if the counts were these.
+    """Return the probability of each released value at least as extreme as the observed one, if these were the counts.
 
     Parameters
     ----------
-    released : float64 (n,), NaN where a value was withheld.
-    law : of the noise; one that `has_tails`.
+    released : float64 (n,), NaN if a value was withheld.
+    law : noise distribution; one that `has_tails`.
     counts : float64 (n,).
 
     Returns
@@ -102,12 +102,14 @@ def at_counts(released: Array, law: NoiseLaw, counts: Array) -> Array:
 
 
 def _added(law: NoiseLaw) -> AddedNoise:
-    """The noise of a distribution that may be coarsened; `has_tails` has asked for added noise."""
+    """Return the noise of a distribution that may be coarsened; `has_tails` has checked for added noise."""
     return law.noise if isinstance(law, Coarsened) else law  # type: ignore[return-value]
 
 
 def _tail(cells: Cells, counts: Array, side: str) -> Array:
-    """P(value <= seen | count), or >= seen: the interval that the released value stands for is seen; 1 at no count."""
+    """Return P(value <= seen | count), or >= seen, with the interval that the released value represents; 1 if there is
+    no count.
+    """
     values, finite = cells.released, np.where(np.isfinite(counts), counts, 0.0)
     column = values.reshape(-1, *[1] * (counts.ndim - 1))
     law = cells.noise
@@ -122,7 +124,7 @@ def _tail(cells: Cells, counts: Array, side: str) -> Array:
 
 
 def _tails_along(cells: Cells, counts: Array, side: str) -> Array:
-    """`_tail` on rows of consecutive counts: of whole noise by its sums, from the smallest tail on."""
+    """Compute `_tail` on rows of consecutive counts: for integer noise by its sums, from the smallest tail on."""
     law = cells.noise
     if not law.discrete or len(cells) == 0:
         return _tail(cells, counts, side)
@@ -140,18 +142,18 @@ def _tails_along(cells: Cells, counts: Array, side: str) -> Array:
 
 
 def facts(tail: Array, names: list[str] | tuple[str, ...]) -> dict[str, object]:
-    """What is said of a conflict.
+    """Return the reported facts about a conflict.
 
     Parameters
     ----------
-    tail : from `tails`.
-    names : of the counts.
+    tail : result of `tails`.
+    names : names of the counts.
 
     Returns
     -------
     dict
-        ``tested``, ``smallest`` and its ``name``, and whether there is a conflict: ``found`` where the smallest times
-        the number tested is below `SMALL`, with ``names`` of up to ten counts for which that holds.
+        ``tested``, ``smallest`` and its ``name``, and whether there is a conflict: ``found`` if the smallest times the
+        number tested is below `SMALL`, with ``names`` of up to ten counts for which that holds.
     """
     tested = np.flatnonzero(~np.isnan(tail))
     if not len(tested):

@@ -1,6 +1,7 @@
-"""Counts without a total: each has its own distribution given its noisy value, and all are independent.
+"""Posteriors of counts without a total: each has a separate distribution given its noisy value, and all are
+independent.
 
-What a prior decided: every count under its prior beside the same count under a flat one.
+The effect of the prior is shown by comparing every count under its prior with the same count under a flat one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,14 +26,14 @@ from .prior_choice import Choice, choose
 from .priors import CountPrior, Flat
 
 Array = NDArray[np.float64]
-APART = 0.5  # of the wider sd: means under the prior and under a flat one that differ by more are both shown
+APART = 0.5  # relative to the wider sd: means under the prior and under a flat one that differ by more are both shown
 _NUMBERS = ("mean", "sd", "lower", "upper")
 _SHOWN = ["quantity", "mean", "sd", "flat_mean", "flat_sd"]
 _FIRST = 10
 
 
 class Numbers(Protocol):
-    """Distributions of counts in numbers, float64 (n,) each."""
+    """Posterior summaries of counts, float64 (n,) each."""
 
     @property
     def mean(self) -> Array: ...
@@ -48,19 +49,19 @@ class Numbers(Protocol):
 
 
 def differs_from_flat(own: Numbers, flat: Numbers) -> NDArray[np.bool_]:
-    """Where the means differ by more than `APART` of the wider sd; not where one of them is NaN."""
+    """Return where the means differ by more than `APART` of the wider sd; False if one of them is NaN."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.abs(own.mean - flat.mean) > APART * np.fmax(own.sd, flat.sd))
 
 
 def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: Numbers, tails: Array) -> pd.DataFrame:
-    """Both, count by count.
+    """Return the summaries under both priors, count by count.
 
     Parameters
     ----------
-    names, released : of the counts.
-    own, flat : their distributions in numbers, under the prior and under a flat one.
-    tails : how far out each released value lay a priori (`conflict.tails`).
+    names, released : names and released values of the counts.
+    own, flat : posterior summaries under the prior and under a flat one.
+    tails : prior probability of each released value (`conflict.tails`).
 
     Returns
     -------
@@ -74,12 +75,14 @@ def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: N
 
 
 def facts(found: pd.DataFrame) -> dict[str, object]:
-    """How many counts the prior decided, of how many, and the first of them, JSON-able."""
+    """Return the number of counts that the prior decided, the number of all, and the first of them, as values
+    for JSON.
+    """
     decided = found.loc[found["apart"]]
     return {"apart": len(decided), "of": len(found), "first": decided[_SHOWN].head(_FIRST).to_dict("records")}
 
 
-_TOGETHER, _KEPT = 256, 64  # counts whose distributions are computed in one call; such calls that are kept
+_TOGETHER, _KEPT = 256, 64  # counts whose distributions are computed in one call; number of such calls that are cached
 
 
 def posterior(
@@ -93,28 +96,28 @@ def posterior(
     groups: Sequence[object] | None = None,
     facts: Mapping[str, object] | None = None,
 ) -> Posterior:
-    """The posterior of independent counts given noisy ones.
+    """Compute the posterior of independent counts given noisy ones.
 
     Parameters
     ----------
-    released : noisy counts (n,), or names to them; None or NaN where nothing was measured or a value was withheld.
-    noise : their distribution; one per count; or the words of a configuration.
-    names : of the counts, where `released` has none; by default ``"1"``, ``"2"``, ..
-    prior : of each count (`choice.choose`); by default fitted where there are enough counts, else 1/(1+n).
-    lower, upper : public bounds of the counts, one number or one per count; ``-inf`` where a count may be negative.
+    released : noisy counts (n,), or names to them; None or NaN if nothing was measured or a value was withheld.
+    noise : noise distribution; one per count; or its description as a mapping.
+    names : names of the counts, if `released` has none; by default ``"1"``, ``"2"``, ..
+    prior : prior of each count (`prior_choice.choose`); by default fitted if there are enough counts, else 1/(1+n).
+    lower, upper : public bounds of the counts, one number or one per count; ``-inf`` if a count may be negative.
     groups : one name per count, within which priors are fitted.
-    facts : what is to be said besides, JSON-able.
+    facts : further facts for the result, as values for JSON.
 
     Returns
     -------
     Posterior
         ``.counts``, exact: windows neglect less than 1e-12. Facts: distribution, prior and who chose it, conflict, and
-        where a flat prior would say something else; ``.source`` is a `PublishedCounts`.
+        where a flat prior gives a different answer; ``.source`` is a `PublishedCounts`.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule or a count cannot be what its noisy value says; the count is named.
+        If an argument breaks its rule or a noisy value is impossible for its count; the message names the count.
     """
     values, labels = named(released, names)
     cells = cells_of(values, noise, lower=lower, upper=upper)
@@ -132,13 +135,13 @@ def posterior(
 
 
 class PublishedCounts:
-    """Noisy counts with a prior each: their distributions, and what the prior did.
+    """Noisy counts with a prior each: their distributions, and the effect of the prior.
 
     Parameters
     ----------
-    cells : noisy counts, none of them wrong.
-    choice : of the priors.
-    names : of the counts.
+    cells : noisy counts, all valid.
+    choice : choice of the priors.
+    names : names of the counts.
     """
 
     def __init__(self, cells: Cells, choice: Choice, names: tuple[str, ...]) -> None:
@@ -151,11 +154,11 @@ class PublishedCounts:
 
     @property
     def checked(self) -> Cells:
-        """The counts, with a reason where prior and release have nothing in common."""
+        """Return the counts, with a reason if prior and release are incompatible."""
         return replace(self.cells, reasons=self._numbers.reasons)
 
     def quantities(self) -> Quantities:
-        """Distributions of the counts, by name."""
+        """Return the distributions of the counts, by name."""
         joint = Independent(self.law)
         every = range(len(self.names))
         return Quantities(
@@ -167,17 +170,17 @@ class PublishedCounts:
         )
 
     def law(self, i: int) -> Discrete:
-        """Distribution of count `i`."""
+        """Return the distribution of count `i`."""
         first, weights = self._near(i // _TOGETHER)[i % _TOGETHER]
         values = np.arange(first, first + len(weights))
         return Discrete(values, weights, name=self.names[i], type="count", accuracy=EXACT)
 
     def numbers(self, level: float = LEVEL) -> windows.Answers:
-        """Means, sds and central intervals of all counts.
+        """Return means, sds and central intervals of all counts.
 
         Parameters
         ----------
-        level : of the intervals, in (0, 1).
+        level : level of the intervals, in (0, 1).
 
         Returns
         -------
@@ -186,23 +189,23 @@ class PublishedCounts:
         return self._numbers if level == LEVEL else self._answers(self.choice.priors, _checks.inside("level", level))
 
     def beside(self, level: float = LEVEL) -> pd.DataFrame:
-        """Every count under its prior and under a flat one.
+        """Compare every count under its prior with the same count under a flat one.
 
         Parameters
         ----------
-        level : of the intervals, in (0, 1).
+        level : level of the intervals, in (0, 1).
 
         Returns
         -------
         DataFrame
-            As of `flat_comparison`.
+            Columns of `flat_comparison`.
         """
         own = self.numbers(level)
         flat = self._answers((Flat(),) * len(self.choice.priors), level)
         return flat_comparison(self.names, self.cells.released, own, flat, self._tails)
 
     def facts(self) -> dict[str, object]:
-        """What was assumed and what it did, JSON-able."""
+        """Return the assumptions and their effects, as values for JSON."""
         return {
             "noise": self.cells.noise.words(),
             "prior": self.choice.facts(),
@@ -223,7 +226,7 @@ class PublishedCounts:
         return out
 
     def _windows(self, part: int) -> list[tuple[int, Array]]:
-        """First count and weights of neighbouring counts: each the same, whatever else is computed with it."""
+        """Return first count and weights of neighbouring counts; each is the same whatever else is computed with it."""
         rows = np.arange(part * _TOGETHER, min((part + 1) * _TOGETHER, len(self.names)))
         found: dict[int, tuple[int, Array]] = {}
         for i in np.unique(self.choice.which[rows]):
@@ -231,7 +234,7 @@ class PublishedCounts:
 
             def keep(block: windows.Block, logs: Array, own: NDArray[np.int64] = own) -> None:
                 for row, low, width, line in zip(block.rows, block.low, block.width, logs, strict=True):
-                    found[int(own[row])] = int(low), line[:width].copy()  # a wider window takes its place
+                    found[int(own[row])] = int(low), line[:width].copy()  # replaced by a wider window
 
             windows.settle(self.cells.take(own), self.choice.priors[i], LEVEL, keep)
         return [(low, np.exp(logs - logs.max())) for low, logs in (found[int(row)] for row in rows)]
@@ -243,14 +246,14 @@ class PublishedCounts:
 def answers_by_group(
     cells: Cells, priors: Sequence[CountPrior], which: NDArray[np.int64], level: float
 ) -> windows.Answers:
-    """Distributions of counts in numbers, each under the prior of its group.
+    """Compute posterior summaries of counts, each under the prior of its group.
 
     Parameters
     ----------
     cells : noisy counts.
     priors : one per group.
     which : int64 (n,), the group of every row.
-    level : of the intervals, in (0, 1).
+    level : level of the intervals, in (0, 1).
 
     Returns
     -------
@@ -268,12 +271,12 @@ def answers_by_group(
 
 
 def named(released: Any, names: Sequence[str] | None) -> tuple[Any, tuple[str, ...]]:
-    """Released counts and their names, from a mapping or both apart.
+    """Return released counts and their names, from a mapping or from separate arguments.
 
     Parameters
     ----------
     released : names to noisy counts, or noisy counts (n,).
-    names : where `released` has none; None numbers them from 1.
+    names : names if `released` has none; None numbers them from 1.
 
     Returns
     -------
@@ -282,7 +285,7 @@ def named(released: Any, names: Sequence[str] | None) -> tuple[Any, tuple[str, .
     Raises
     ------
     ValueError
-        If names repeat or do not fit.
+        If names repeat or their number is wrong.
     """
     if isinstance(released, Mapping):
         if names is not None:

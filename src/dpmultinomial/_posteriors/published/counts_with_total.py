@@ -1,23 +1,24 @@
-"""Posteriors of counts with a total: counts and shares of the file, and rates where the file is a sample of them.
+"""Posteriors of counts with a total: counts and shares of the file, and rates if the file is a sample from them.
 
-Windows of the counts below one total, tilted together, and a bound of what they neglect.
+Windows of the counts below one total are tilted together, with a bound on the neglected mass.
 
-Counts with a total that is public, or measured with noise of its own: exact by convolutions of windows.
+The total is public, or measured with independent noise; the posterior is exact, by convolutions of windows.
 
 Given the released values the counts are independent up to a weight on their sum: a_i(n) is prior times likelihood of
 count i, g(N) the likelihood of the total. All are carried tilted, a_i(n) exp(theta n) and g(N) exp(-theta N), with the
-one theta at which the free sum has the mean that the total asks for; the tilts cancel, and windows lie where the
-posterior is, however far the counts and their total are apart. What windows neglect is bounded: likelihoods are
-log-concave, so that a tail falls at least as a geometric one; the bound is the free mass neglected times the largest
-weight of the total over the evidence.
+theta at which the free sum has the mean that the total implies; the tilts cancel, and windows lie where the posterior
+is, however far the counts and their total are apart. What windows neglect is bounded: likelihoods are log-concave, so
+that a tail falls at least as a geometric one; the bound is the free mass neglected times the largest weight of the
+total over the evidence.
 
-What was assumed of counts with a total and what it did: beside flat priors, and whether counts and total fit.
+The assumptions about counts with a total and their effects are reported: a comparison with flat priors, and whether
+counts and total are compatible.
 
-Distribution of a rate given a count and the sum of all others: a mixture of Beta distributions, one for each pair of
+The distribution of a rate given a count and the sum of all others is a mixture of Beta distributions, one per pair of
 both.
 
-Along a run of pairs (s, t), (s, t + 1), .. distribution functions differ by single terms,
-I_x(a, b + 1) = I_x(a, b) + x^a (1 - x)^b/(b B(a, b)), so that a run needs one incomplete beta function and else powers.
+Along a run of pairs (s, t), (s, t + 1), .. distribution functions differ by single terms, I_x(a, b + 1) = I_x(a, b) +
+x^a (1 - x)^b/(b B(a, b)), so a run needs one incomplete beta function and otherwise only powers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -49,24 +50,24 @@ from .prior_choice import choose
 from .priors import CountPrior, Flat, Splits
 
 Array = NDArray[np.float64]
-_ENTRIES = 50_000_000  # of all windows together
-_NEAR = 0.1  # sds of the free sum to which its mean is brought to that of the total
+_ENTRIES = 50_000_000  # entries of all windows together
+_NEAR = 0.1  # sds of the free sum within which its mean is matched to that of the total
 
 
 class TooWide(ValueError):
-    """The windows of the counts have too many values to add up."""
+    """Raised if the windows of the counts have too many values to add up."""
 
 
 @dataclass(frozen=True)
 class Leaves:
-    """One row per count.
+    """Windows of counts, one row per count.
 
     Parameters
     ----------
     low, width : float64 (k,), first count and number of counts of a window.
     counts : float64 (k, widest).
     logs : float64 (k, widest), log of prior times likelihood; -inf beyond a window.
-    left, right : float64 (k, 2), log of a bound of the first two weights beyond either end, nearest first; -inf where a
+    left, right : float64 (k, 2), log of a bound of the first two weights beyond either end, nearest first; -inf if a
         bound of the count ends the window.
     growth : float64 (k,), largest factor by which the prior's weights rise beyond the right end, from one to the next.
     """
@@ -81,13 +82,13 @@ class Leaves:
 
     @classmethod
     def of(cls, cells: Cells, priors: Sequence[CountPrior], log_mass: float) -> "Leaves | None":
-        """Windows of these counts; None where one of them is empty.
+        """Return the windows of these counts; None if one of them is empty.
 
         Parameters
         ----------
         cells : noisy counts with finite bounds.
         priors : one per count.
-        log_mass : as of `windows.spans`.
+        log_mass : log mass of a window, as in `windows.spans`.
 
         Returns
         -------
@@ -96,7 +97,7 @@ class Leaves:
         Raises
         ------
         TooWide
-            If a window has no end, or all are too wide together.
+            If a window is infinite, or all are too wide together.
         """
         k = len(cells)
         low, high, lower, upper = np.empty(k), np.empty(k), cells.lower.copy(), cells.upper.copy()
@@ -133,12 +134,12 @@ class Leaves:
         return cls(low, high - low + 1, counts, likelihood, beyond[:, :2], beyond[:, 2:], growth)
 
     def tilt(self, sums: Array, root: Array) -> float:
-        """The tilt under which the free sum and the total have the same mean, nearly.
+        """Return the tilt under which the free sum and the total have approximately the same mean.
 
         Parameters
         ----------
         sums : float64 (n,), possible totals.
-        root : float64 (n,), log of the weight of each.
+        root : float64 (n,), log weight of each possible total.
 
         Returns
         -------
@@ -165,7 +166,7 @@ class Leaves:
         return theta
 
     def tilted(self, theta: float) -> list[Window]:
-        """The windows under a tilt."""
+        """Return the windows under a tilt."""
         logs = self.logs + theta * (self.counts - self.counts[:, :1])
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         return [
@@ -173,7 +174,7 @@ class Leaves:
         ]
 
     def neglected(self, theta: float) -> float:
-        """Bound of the free probability outside the windows under a tilt: geometric tails."""
+        """Return a bound on the free probability outside the windows under a tilt: geometric tails."""
         logs = self.logs + theta * (self.counts - self.counts[:, :1])
         whole = np.logaddexp.reduce(logs, axis=1)
         last = self.width - 1
@@ -202,14 +203,14 @@ _LOG_MASS = (45.0, 180.0, 720.0, 2880.0, 11_520.0, 46_080.0, 184_320.0, 737_280.
 
 @dataclass(frozen=True)
 class Total:
-    """What is known of the sum of the counts.
+    """Public information about the sum of the counts.
 
     Parameters
     ----------
-    released : its released value.
-    noise : the distribution of that.
-    concentration : sum of the alphas of `Splits`, whose factor N! Gamma(A)/Gamma(N + A) the sum then has; None where
-        counts have priors of their own.
+    released : released value of the sum.
+    noise : its noise distribution.
+    concentration : sum of the alphas of `Splits`, whose factor N! Gamma(A)/Gamma(N + A) the sum then has; None if
+        counts have separate priors.
     """
 
     released: float
@@ -217,11 +218,11 @@ class Total:
     concentration: float | None
 
     def log_weights(self, totals: Array) -> Array:
-        """log of the weight of each possible sum."""
+        """Return the log of the weight of each possible sum."""
         return np.asarray(self.noise.log_likelihood(self.released, totals) + self.log_prior(totals))
 
     def log_prior(self, totals: Array) -> Array:
-        """log of the factor of each possible sum that is not a likelihood."""
+        """Return the log of the factor of each possible sum that is not a likelihood."""
         if self.concentration is None:
             return np.zeros(totals.shape)
         n, shape = np.maximum(totals, 0.0), self.concentration
@@ -229,12 +230,12 @@ class Total:
 
 
 def total_of(total: Any, concentration: float | None) -> Total:
-    """What a user says of a total: an integer (exact), or ``{released: number, noise: words or a law}``.
+    """Parse the total given by a user: an integer (exact), or ``{released: number, noise: words or a law}``.
 
     Parameters
     ----------
-    total : as above.
-    concentration : as of `Total`.
+    total : total in either form.
+    concentration : concentration of `Total`.
 
     Returns
     -------
@@ -243,7 +244,7 @@ def total_of(total: Any, concentration: float | None) -> Total:
     Raises
     ------
     ValueError, TypeError
-        If it is neither, or its distribution never releases the value.
+        If it has neither form, or its released value is impossible under its distribution.
     """
     if not isinstance(total, Mapping):
         return Total(float(_checks.whole("total", total)), Exact(), concentration)
@@ -258,14 +259,14 @@ def total_of(total: Any, concentration: float | None) -> Total:
 
 @dataclass(frozen=True)
 class Solved:
-    """Counts tied by their total.
+    """Solution for counts coupled by their total.
 
     Parameters
     ----------
-    together : their joint distribution.
+    together : joint distribution of the counts.
     error : bound of the posterior probability that was neglected.
-    theta : the tilt.
-    log_mass : with which windows were made.
+    theta : tilt.
+    log_mass : log mass with which windows were made.
     """
 
     together: Coupled
@@ -275,13 +276,13 @@ class Solved:
 
 
 def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
-    """The joint distribution of counts and their total.
+    """Compute the joint distribution of counts and their total.
 
     Parameters
     ----------
-    cells : noisy counts, none of them wrong; lower bounds are finite.
+    cells : noisy counts, all valid; lower bounds are finite.
     priors : one per count.
-    total : what is known of the sum.
+    total : public information about the sum.
 
     Returns
     -------
@@ -290,7 +291,7 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
     Raises
     ------
     ValueError
-        If counts and total have next to nothing in common, or windows would be too wide.
+        If counts and total are incompatible, or windows would be too wide.
 
     Notes
     -----
@@ -307,16 +308,16 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
 
 
 def foreseen(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Window | None:
-    """Distribution of the sum by the counts alone, before anything is released of it.
+    """Return the distribution of the sum given only the counts, before its own release.
 
     Parameters
     ----------
-    cells, priors, total : as of `solve`.
+    cells, priors, total : arguments of `solve`.
 
     Returns
     -------
     Window or None
-        None where the counts alone do not say it: something was not measured, under priors that have no end.
+        None if the counts do not determine it: something was not measured, under improper priors.
     """
     try:
         leaves = Leaves.of(cells, priors, _LOG_MASS[0])
@@ -361,13 +362,15 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
 
 
 def _root_tail(logs: Array, open_end: bool) -> float:
-    """Largest weight of the total beyond its window, where that is not a bound: the first, if they fall."""
+    """Return the largest weight of the total beyond its window, if the window does not end at a bound: the first, if
+    they fall.
+    """
     if not open_end or logs[0] == -np.inf:
         return 0.0
     return float(np.exp(logs[0])) if logs[1] <= logs[0] else np.inf
 
 
-TOTAL = "total"  # as which the total stands among the names of what was tested
+TOTAL = "total"  # name of the total among the names of tested values
 
 
 class _Numbers(NamedTuple):
@@ -378,20 +381,20 @@ class _Numbers(NamedTuple):
 
 
 class TiedCounts:
-    """Counts tied by their total, and what they were found from.
+    """Counts coupled by their total, with the data and priors from which they were computed.
 
     Parameters
     ----------
-    cells : noisy counts, none of them wrong.
+    cells : noisy counts, all valid.
     priors : one per count.
-    total : what is known of the sum.
-    names : of the counts.
-    alpha : concentrations of the rates, float64 (n,); None where counts have priors of their own.
+    total : public information about the sum.
+    names : names of the counts.
+    alpha : concentrations of the rates, float64 (n,); None if counts have separate priors.
 
     Raises
     ------
     ValueError
-        If counts and total have next to nothing in common.
+        If counts and total are incompatible.
     """
 
     def __init__(
@@ -407,16 +410,16 @@ class TiedCounts:
         self.together = self.solved.together
 
     def beside(self, level: float = LEVEL) -> pd.DataFrame:
-        """Every count under its prior and under flat ones, with the same total.
+        """Compare every count under its prior with the same count under flat priors, with the same total.
 
         Parameters
         ----------
-        level : of the intervals, in (0, 1).
+        level : level of the intervals, in (0, 1).
 
         Returns
         -------
         DataFrame
-            As of `counts.flat_comparison`.
+            Columns of `counts.flat_comparison`.
 
         Raises
         ------
@@ -429,7 +432,9 @@ class TiedCounts:
         return counts.flat_comparison(self.names, self.cells.released, *both, self.tails[:-1])
 
     def facts(self) -> dict[str, object]:
-        """What was found, JSON-able: conflict of counts and total, and where flat priors say otherwise."""
+        """Return the findings as values for JSON: conflict of counts and total, and where flat priors give different
+        answers.
+        """
         try:
             decided = counts.facts(self.beside())
         except ValueError as error:
@@ -445,7 +450,9 @@ class TiedCounts:
 
     @cached_property
     def tails(self) -> Array:
-        """How far out each released count lay a priori (`conflict.tails`), and the total by the counts alone."""
+        """Return the prior probability of each released count (`conflict.tails`), and of the total given only the
+        counts.
+        """
         out = np.full(len(self.names) + 1, np.nan)
         for prior in {id(prior): prior for prior in self.priors}.values():
             rows = np.flatnonzero([other is prior for other in self.priors])
@@ -458,7 +465,7 @@ class TiedCounts:
 
 
 def _numbers(law: Coupled, level: float) -> _Numbers:
-    """Every count in numbers."""
+    """Return posterior summaries of every count."""
     laws = [law.sum_of([i]) for i in range(law.size)]
     widths = np.array([len(own.weights) for own in laws])
     logs = np.full((law.size, int(widths.max())), -np.inf)
@@ -469,17 +476,17 @@ def _numbers(law: Coupled, level: float) -> _Numbers:
     return _Numbers(first + mean, sd, first + lower, first + upper)
 
 
-_NEGLIGIBLE = 1e-17  # of the largest weight of a pair; pairs below are dropped
+_NEGLIGIBLE = 1e-17  # relative to the largest weight of a pair; pairs below are dropped
 _FURTHEST = 740.0  # log odds: a rate of 1e-321
 
 
 class RateLaw:
-    """Mixture of Beta(alpha + s, beta + t) over pairs (s, t).
+    """Distribution of a rate: mixture of Beta(alpha + s, beta + t) over pairs (s, t).
 
     Parameters
     ----------
-    alpha, beta : > 0, concentrations of the rate and of all others together.
-    s, t : float64 (n,), whole, the count and the sum of all others; t rises by 1 along a run of equal s.
+    alpha, beta : concentrations > 0 of the rate and of all others together.
+    s, t : float64 (n,), integers, the count and the sum of all others; t increases by 1 along a run of equal s.
     weights : float64 (n,), non-negative; scaled to 1.
     """
 
@@ -495,11 +502,11 @@ class RateLaw:
         self._steps = self.a[going], self.b[going], np.log(later[going] / self.b[going]) - self._log_beta[going]
 
     def mean(self) -> float:
-        """Expected rate."""
+        """Return the expected rate."""
         return self._moments[0]
 
     def variance(self) -> float:
-        """Variance of the rate."""
+        """Return the variance of the rate."""
         return self._moments[1]
 
     @cached_property
@@ -511,7 +518,7 @@ class RateLaw:
         return mean, float(self.weights @ (inner + (means - mean) ** 2))
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Density at x in [0, 1]."""
+        """Return the density at x in [0, 1]."""
         at = np.asarray(x, dtype=np.float64)
         flat = np.atleast_1d(at).ravel()
         out = np.zeros(flat.shape)
@@ -520,17 +527,17 @@ class RateLaw:
         return out.reshape(at.shape)
 
     def cdf(self, x: ArrayLike) -> Array:
-        """P(rate <= x), to twelve digits."""
+        """Return P(rate <= x), accurate to 12 significant digits."""
         at = np.asarray(x, dtype=np.float64)
         return np.array([self._below(float(one)) for one in at.ravel()]).reshape(at.shape)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """x with P(rate <= x) = q, to twelve digits of x."""
+        """Return the x with P(rate <= x) = q, accurate to 12 significant digits."""
         levels = _checks.fraction("q", q)
         return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """Independent draws, (size,)."""
+        """Draw independent rates, (size,)."""
         pairs = rng.choice(len(self.weights), size=size, p=self.weights)
         return np.asarray(rng.beta(self.a[pairs], self.b[pairs]))
 
@@ -543,7 +550,7 @@ class RateLaw:
         return min(float(sums @ betainc(first, second, x) + steps), 1.0)
 
     def _at(self, level: float) -> float:
-        """One quantile, by its log odds."""
+        """Return one quantile, by its log odds."""
         if not 0 < level < 1:
             return level
         mean = min(max(self.mean(), 1e-300), 1 - 1e-16)
@@ -563,7 +570,7 @@ class RateLaw:
 
 
 def _later(weights: Array) -> Array:
-    """Sum of all later weights, at each: from the end, so that small ones keep full relative accuracy."""
+    """Return the sum of all later weights, at each: from the end, so small ones keep full relative accuracy."""
     return np.asarray(np.append(np.cumsum(weights[:0:-1])[::-1], 0.0))
 
 
@@ -582,16 +589,16 @@ def posterior(
     groups: Sequence[object] | None = None,
     facts: Mapping[str, object] | None = None,
 ) -> Posterior:
-    """The posterior of counts whose total is public or has a noisy value of its own.
+    """Compute the posterior of counts whose total is public or has its own noisy value.
 
     Parameters
     ----------
-    released, noise, names, lower, upper, groups : as of `counts.posterior`; lower bounds are finite.
+    released, noise, names, lower, upper, groups : arguments of `counts.posterior`; lower bounds are finite.
     total : an integer, or ``{released: number, noise: law}``.
     prior : None for shares of any size (``{law: multinomial, alpha: 1}``): the file is a sample of rates with a
         Dirichlet(alpha) prior, alpha one number or one per count, and every total is as likely as any other. Else
         independent priors of the counts, which imply one of the total (`choice.choose`).
-    facts : what is to be said besides, JSON-able.
+    facts : further facts for the result, as values for JSON.
 
     Returns
     -------
@@ -601,7 +608,7 @@ def posterior(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, or counts and total have next to nothing in common.
+        If an argument breaks its rule, or counts and total are incompatible.
     """
     values, labels = named(released, names)
     cells = cells_of(values, noise, lower=lower, upper=upper)
@@ -628,7 +635,7 @@ def posterior(
 
 
 class _Parts:
-    """Counts, shares and rates, drawn together."""
+    """Counts, shares and rates, drawn jointly."""
 
     def __init__(self, law: Coupled, names: tuple[str, ...], alpha: Array | None) -> None:
         self.law, self.names, self.alpha = law, names, alpha
@@ -639,13 +646,13 @@ class _Parts:
         return found | ({"rates": self.rates()} if self.alpha is not None else {})
 
     def shares(self, group: Group = None) -> Quantities:
-        """Shares of the file, among all or some; 0/0 is excluded from the distribution of a share."""
+        """Return the shares of the file, among all or some; 0/0 is excluded from the distribution of a share."""
         whole = self.law.root.first if len(self.law.root.weights) == 1 else 0  # a public total
         together = self.law.scaled(1 / whole) if whole > 0 and group is None else None
         return self._group("shares", lambda i: self._share(i, group), together, group, self.shares)
 
     def rates(self, group: Group = None) -> Quantities:
-        """Rates underlying the file, among all or some."""
+        """Return the rates underlying the file, among all or some."""
         return self._group("rates", lambda i: self._rate(i, group), None, group, self.rates)
 
     def _group(
@@ -669,7 +676,7 @@ class _Parts:
         return Quantities(tuple(self.names[i] for i in group), lambda i: law(group[i]), joint=part)
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Counts, shares and rates, row by row together."""
+        """Draw counts, shares and rates jointly: equal rows belong to one draw."""
         counts = self.law.draw(range(len(self.names)), size, rng=rng)
         whole = counts.sum(axis=1, keepdims=True)
         found: dict[str, NDArray[Any]] = {"counts": counts, "shares": counts / np.maximum(whole, 1)}
@@ -700,7 +707,9 @@ class _Parts:
         return self.names[i] if group is None else f"{self.names[i]} among {', '.join(self.names[j] for j in group)}"
 
     def _parts(self, i: int, group: Group = None) -> tuple[Array, Array, Array]:
-        """One count s, the sum t of all others (of a group), and the weight of each pair that is possible, s by s."""
+        """Return values of one count s and of the total t of the others (in its group), and the weight of every
+        possible pair, ordered by s.
+        """
         if group is not None:
             pair = self.law.pair_of([i], [j for j in group if j != i])
             matrix = pair.matrix()
@@ -718,7 +727,7 @@ class _Parts:
 
 
 def _concentrations(prior: Any, size: int) -> Array | None:
-    """Dirichlet concentrations of the multinomial prior; None where counts have priors of their own."""
+    """Return the Dirichlet concentrations of the multinomial prior; None if counts have separate priors."""
     if prior is None:
         return np.ones(size)
     if isinstance(prior, Mapping) and prior.get("law") == "multinomial":

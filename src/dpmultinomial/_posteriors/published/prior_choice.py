@@ -1,18 +1,18 @@
-"""Which prior each count has: as asked for, or by default, group by group; what was chosen is said.
+"""Choice of the prior of each count: as requested, or by default, group by group; the choice is reported.
 
-The grid of a fitted prior: cells that are narrow where counts are many, and grow with the count.
+The grid of a fitted prior has narrow cells where there are many counts, and cells that grow with the count.
 
-The largest penalised evidence of a histogram, and how smooth it should be.
+The fit maximises the penalised evidence of a histogram; its smoothness is chosen too.
 
 Log densities f of the cells maximise sum_i c_i log sum_b E_ib m_b(f) - f' P f/2, where E_ib is the mean likelihood of
 row i on cell b, m_b the cell's mass and P a penalty of second differences. With the expected number of counts in a cell
 held fixed, this is one step of EM; its information n (diag m - m m') + P is used where the exact one is not positive
-definite, so that every step climbs. The penalty is chosen by the evidence of Laplace's approximation, and so is whether
-the cell of 0 may stand off from its neighbours.
+definite, so that every step increases the evidence. The penalty is chosen by the evidence of Laplace's approximation,
+and so is whether the cell of 0 may differ from its neighbours.
 
-A prior of counts fitted to many of them: the histogram under which their noisy values are most probable.
+A fitted prior is the histogram under which the noisy values of many counts are most probable.
 
-The density is constant on the cells of a grid, and its logs are smooth where few counts say otherwise.
+The density is constant on the cells of a grid, and its logs are smooth unless many counts indicate otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,25 +28,26 @@ from .priors import CountPrior, Flat, Reciprocal, prior_of
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_GROWTH = 0.25  # of the count: widest cell
-_NOISE = 0.2  # of the noise's sd: no cell need be narrower
-_SHARE = 1 / 150  # of the counts: what a cell should hold
+_GROWTH = 0.25  # relative to the count: widest cell
+_NOISE = 0.2  # relative to the noise's sd: no cell need be narrower
+_SHARE = 1 / 150  # fraction of the counts that a cell should hold
 _RIDGE = 1e-6
 
 
 def edges_of(centre: Array, sd: Array, last: float) -> Whole:
-    """Edges of the cells, 0 first: cell b holds the counts edges[b]..edges[b + 1] - 1; 0 has a cell of its own.
+    """Return the edges of the cells, 0 first: cell b holds the counts edges[b]..edges[b + 1] - 1; 0 has a separate
+    cell.
 
     Parameters
     ----------
     centre : float64 (n,), rough values of the counts.
-    sd : float64 (n,), of their noise.
-    last : largest count that the prior must know.
+    sd : float64 (n,), standard deviations of their noise.
+    last : largest count that the prior must cover.
 
     Returns
     -------
     int64 (cells + 1,)
-        Rising.
+        Increasing edges.
     """
     places, width = np.sort(centre), _NOISE * np.quantile(sd, 0.25)
     hold = max(int(np.ceil(_SHARE * len(places))), 1)
@@ -61,18 +62,18 @@ def edges_of(centre: Array, sd: Array, last: float) -> Whole:
 
 
 def penalty(cells: int, smoothness: float, zero: float) -> Array:
-    """The quadratic form that keeps log densities smooth: `smoothness` times their squared second differences.
+    """Return the quadratic form that keeps log densities smooth: `smoothness` times their squared second differences.
 
     Parameters
     ----------
     cells : number of cells, at least 5.
-    smoothness : > 0.
-    zero : in the place of `smoothness` in the difference that holds the cell of 0.
+    smoothness : weight of the penalty, > 0.
+    zero : replaces `smoothness` in the difference at the cell of 0.
 
     Returns
     -------
     float64 (cells, cells)
-        Positive definite; a geometric run of densities costs next to nothing.
+        Positive definite; a geometric run of densities has almost no penalty.
     """
     second = np.diff(np.eye(cells), n=2, axis=0)
     weights = np.full(len(second), smoothness)
@@ -81,22 +82,22 @@ def penalty(cells: int, smoothness: float, zero: float) -> Array:
 
 
 _SMOOTH = 10.0 ** np.arange(5, -2, -1)
-_USUAL, _SPREAD = 1.5, 1.0  # normal prior of log10 of the smoothness: few counts cannot ask for a rough prior
-_FREE = 0.1  # smoothness at 0 where that may stand off: a factor of exp(3) is one sd
+_USUAL, _SPREAD = 1.5, 1.0  # normal prior of log10 of the smoothness: few counts cannot lead to a rough prior
+_FREE = 0.1  # smoothness at 0 if it may differ: a factor of exp(3) is one sd
 _ROUNDS = 60
 _STEP = 3.0  # largest change of a log density
-_GAIN = 1e-4  # of the log evidence, below which a maximum is reached
-_ROWS = 10_000  # at a time
+_GAIN = 1e-4  # gain in log evidence below which a maximum is reached
+_ROWS = 10_000  # rows at a time
 
 
 def largest(likelihood: Array, times: Array, width: Array) -> tuple[Array, float]:
-    """Masses of the cells, and the smoothness under which they were found.
+    """Return the masses of the cells with the largest penalised evidence, and the smoothness.
 
     Parameters
     ----------
     likelihood : float64 (rows, cells), mean likelihood of every row on every cell, up to a factor per row.
-    times : float64 (rows,), how often each row occurs.
-    width : float64 (cells,), counts in a cell.
+    times : float64 (rows,), multiplicity of each row.
+    width : float64 (cells,), number of counts in each cell.
 
     Returns
     -------
@@ -120,7 +121,7 @@ def largest(likelihood: Array, times: Array, width: Array) -> tuple[Array, float
 
 
 class _Problem:
-    """Evidence of log densities: its value, slope and information."""
+    """Evidence of log densities: value, slope and information."""
 
     def __init__(self, likelihood: Array, times: Array, width: Array) -> None:
         self.likelihood, self.times, self.width, self.n = likelihood, times, width, float(times.sum())
@@ -135,7 +136,7 @@ class _Problem:
             return float(self.times @ np.log(each) - f @ weights @ f / 2)
 
     def climb(self, f: Array, weights: Array) -> tuple[Array, float]:
-        """Log densities of the largest penalised evidence, and the log evidence of the penalty."""
+        """Return the log densities of the largest penalised evidence, and the log evidence of the penalty."""
         value = self.value(f, weights)
         for _ in range(_ROUNDS):
             slope, complete, observed = self._local(f, weights)
@@ -158,7 +159,7 @@ class _Problem:
     def _step(
         self, f: Array, value: float, slope: Array, information: Array, weights: Array
     ) -> tuple[Array, float] | None:
-        """A step uphill, or None."""
+        """Return a step that increases the evidence, or None."""
         root = _root(information)
         if root is None:
             return None
@@ -174,7 +175,7 @@ class _Problem:
         return None
 
     def _local(self, f: Array, weights: Array) -> tuple[Array, Array, Array]:
-        """Slope, and the information of EM (complete) and of the evidence (observed)."""
+        """Return the slope, and the information of EM (complete) and of the evidence (observed)."""
         m = self.masses(f)
         expected, cross = np.zeros(len(m)), np.zeros((len(m), len(m)))
         for start in range(0, len(self.times), _ROWS):
@@ -198,19 +199,19 @@ def _root(information: Array) -> Array | None:
 
 
 FEWEST = 30
-MOST_ROWS = 20_000  # different rows that are fitted on; of more, every so many
-_LOG_MASS = 25.0  # likelihoods beyond have less than 1e-11 of a row's
+MOST_ROWS = 20_000  # largest number of distinct rows for a fit; of more, every k-th is used
+_LOG_MASS = 25.0  # likelihoods further below have less than 1e-11 of a row's mass
 _COUNTS = Reciprocal()  # counts from 0 on
 
 
 class Fitted:
-    """A histogram of counts as a prior.
+    """Prior that is a fitted histogram of counts.
 
     Parameters
     ----------
     edges : int64 (cells + 1,), increasing from 0: cell b holds edges[b]..edges[b + 1] - 1.
     masses : float64 (cells,), probability of each cell; scaled to 1.
-    fitted_on : how many counts it was fitted on.
+    fitted_on : number of counts used in the fit.
     smoothness : weight of the penalty.
     """
 
@@ -228,28 +229,28 @@ class Fitted:
         self.first, self.last = 0.0, float(self.edges[-1] - 1)
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """log P(n); -inf below 0 and above the last cell."""
+        """Return log P(n); -inf below 0 and above the last cell."""
         n = np.asarray(counts, dtype=np.float64)
         cell = np.searchsorted(self.edges, n, side="right") - 1
         inside = (cell >= 0) & (cell < len(self.logs))
         return np.where(inside, self.logs[np.where(inside, cell, 0)], -np.inf)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """The first and the last count of the grid."""
+        """Return the first and the last count of the grid."""
         return self.first, self.last
 
     def below(self, counts: ArrayLike) -> Array:
-        """P(count < n), by broadcasting."""
+        """Return P(count < n), by broadcasting."""
         n = np.clip(np.asarray(counts, dtype=np.float64), 0, self.edges[-1])
         sums = np.concatenate([[0.0], np.cumsum(self.masses)])
         return np.asarray(np.interp(n, self.edges, sums))
 
     def mean(self) -> float:
-        """Expected count."""
+        """Return the expected count."""
         return float(self.masses @ (self.edges[:-1] + self.edges[1:] - 1) / 2)
 
     def words(self) -> dict[str, object]:
-        """What it was fitted on, and what came out."""
+        """Return the data of the fit, and its result."""
         return {
             "law": "fitted",
             "fitted_on": self.fitted_on,
@@ -265,7 +266,7 @@ def fit(cells: Cells) -> Fitted:
 
     Parameters
     ----------
-    cells : noisy counts; rows that are wrong or not measured are passed over.
+    cells : noisy counts; rows that are invalid or not measured are skipped.
 
     Returns
     -------
@@ -294,7 +295,7 @@ def fit(cells: Cells) -> Fitted:
 
 
 def _different(cells: Cells, rows: Whole) -> tuple[Whole, Whole]:
-    """Rows that differ, and how often each occurs; of too many, every so many."""
+    """Return the distinct rows, and the multiplicity of each; if there are too many, every k-th."""
     keys = cells.keys()
     step = 1
     while True:
@@ -306,7 +307,7 @@ def _different(cells: Cells, rows: Whole) -> tuple[Whole, Whole]:
 
 
 def _mean_likelihood(cells: Cells, rows: Whole, low: Array, high: Array, edges: Whole) -> Array:
-    """E_ib up to a factor per row: float64 (rows, cells)."""
+    """Return E_ib up to a factor per row: float64 (rows, cells)."""
     place = np.empty(len(cells), dtype=np.int64)
     place[rows] = np.arange(len(rows))
     out = np.zeros((len(rows), len(edges) - 1))
@@ -321,14 +322,14 @@ def _mean_likelihood(cells: Cells, rows: Whole, low: Array, high: Array, edges: 
 
 @dataclass(frozen=True)
 class Choice:
-    """A prior for every row.
+    """Choice of a prior for every row.
 
     Parameters
     ----------
     priors : one per group.
     which : int64 (n,), position of each row's prior.
-    groups : name of each group; ``""`` where there is but one.
-    asked : whether the user chose.
+    groups : name of each group; ``""`` if there is only one.
+    asked : whether the user chose the prior.
     """
 
     priors: tuple[CountPrior, ...]
@@ -337,7 +338,7 @@ class Choice:
     asked: bool
 
     def facts(self) -> dict[str, object]:
-        """What was assumed, JSON-able: the prior, or one per group, and who chose it."""
+        """Return the assumptions as values for JSON: the prior, or one per group, and who chose it."""
         sizes = np.bincount(self.which, minlength=len(self.priors))
         listed = [{**prior.words(), "rows": int(n)} for prior, n in zip(self.priors, sizes, strict=True)]
         chosen = "as asked for" if self.asked else f"by default: fitted from {FEWEST} counts on, else 1/(1+n)"
@@ -347,14 +348,15 @@ class Choice:
 
 
 def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | None) -> Choice:
-    """The prior of every row.
+    """Choose the prior of every row.
 
     Parameters
     ----------
     cells : noisy counts.
-    prior : None for the default: fitted in groups of `fitted.FEWEST` measured counts and more, else 1/(1+n), flat where
-        counts have no lower bound; ``"fitted"``; what `priors.prior_of` takes; or a mapping of groups to any of these.
-    groups : one name per row, within which priors are fitted; None for one group of all.
+    prior : None for the default: fitted in groups of at least `fitted.FEWEST` measured counts, else 1/(1+n), flat if
+        counts have no lower bound; ``"fitted"``; an argument of `priors.prior_of`; or a mapping of groups to any of
+        these.
+    groups : one name per row, within which priors are fitted; None for a single group.
 
     Returns
     -------
@@ -363,7 +365,7 @@ def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | N
     Raises
     ------
     ValueError, TypeError
-        If a prior cannot be made, e.g. fitted on too few counts; the group is named.
+        If a prior cannot be made, e.g. fitted on too few counts; the message names the group.
     """
     names, which = _grouped(groups, len(cells))
     by_group = isinstance(prior, Mapping) and "law" not in prior

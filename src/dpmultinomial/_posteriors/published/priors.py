@@ -1,4 +1,4 @@
-"""Priors of a count: what is assumed of it before its noisy value is seen."""
+"""Priors of a count: assumptions about the count before its noisy value is seen."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -16,11 +16,11 @@ _LOG_ZERO = -np.inf
 
 
 class CountPrior(Protocol):
-    """Weights of the counts 0, 1, 2, ..
+    """Interface of a prior: weights of the counts 0, 1, 2, ..
 
     ``proper``        whether the weights add up to 1; else they have no finite sum
     ``peak``          log of the largest weight
-    ``first, last``   smallest and largest count that is possible
+    ``first, last``   smallest and largest possible count
     """
 
     proper: bool
@@ -38,56 +38,58 @@ class CountPrior(Protocol):
 
 
 class Flat:
-    """The same weight for every count: improper; many flat counts together are a statement about their sum."""
+    """Flat prior, the same weight for every count: improper; many flat counts together imply an assumption about their
+    sum.
+    """
 
     proper, peak, first, last = False, 0.0, -np.inf, np.inf
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """0 at every integer, also below 0."""
+        """Return 0 at every integer, also below 0."""
         return np.zeros(np.shape(counts))
 
     def below(self, counts: ArrayLike) -> Array:
-        """NaN: an improper prior has no probabilities."""
+        """Return NaN: an improper prior has no probabilities."""
         return np.full(np.shape(counts), np.nan)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """No finite part of it holds next to all of its weight."""
+        """Return infinite ends: no finite range holds almost all of an improper prior's weight."""
         return -np.inf, np.inf
 
     def words(self) -> dict[str, object]:
-        """The prior in the words of a configuration."""
+        """Return the prior as configuration keys and values."""
         return {"law": "flat"}
 
 
 class Reciprocal:
-    """Weight 1/(1 + n): improper, nearly flat in the logarithm of a count, 0 included."""
+    """Prior with weight 1/(1 + n): improper, nearly flat in the logarithm of a count, 0 included."""
 
     proper, peak, first, last = False, 0.0, 0.0, np.inf
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """-log(1 + n), -inf below 0."""
+        """Return -log(1 + n), -inf below 0."""
         n = np.asarray(counts, dtype=np.float64)
         return np.where(n >= 0, -np.log1p(np.maximum(n, 0.0)), _LOG_ZERO)
 
     def below(self, counts: ArrayLike) -> Array:
-        """NaN: an improper prior has no probabilities."""
+        """Return NaN: an improper prior has no probabilities."""
         return np.full(np.shape(counts), np.nan)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """No finite part of it holds next to all of its weight."""
+        """Return infinite ends: no finite range holds almost all of an improper prior's weight."""
         return -np.inf, np.inf
 
     def words(self) -> dict[str, object]:
-        """The prior in the words of a configuration."""
+        """Return the prior as configuration keys and values."""
         return {"law": "1/(1+n)"}
 
 
 class Geometric:
-    """P(n) = (1 - a) a^n with a = mean/(1 + mean).
+    """Geometric prior P(n) = (1 - a) a^n with a = mean/(1 + mean).
 
     Parameters
     ----------
-    mean : > 0.
+    mean : mean of the count, > 0.
     """
 
     proper, first, last = True, 0.0, np.inf
@@ -97,31 +99,32 @@ class Geometric:
         self.peak = -float(np.log1p(self.mean))
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """log P(n), -inf below 0."""
+        """Return log P(n), -inf below 0."""
         n = np.asarray(counts, dtype=np.float64)
         return np.where(n >= 0, self.peak - n * np.log1p(1 / self.mean), _LOG_ZERO)
 
     def below(self, counts: ArrayLike) -> Array:
-        """P(count < n), by broadcasting."""
+        """Return P(count < n), by broadcasting."""
         n = np.ceil(np.maximum(np.asarray(counts, dtype=np.float64), 0.0))
         return np.asarray(-np.expm1(-n * np.log1p(1 / self.mean)))
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """Counts (first, last) that hold all but exp(-log_mass) of it."""
+        """Return the counts (first, last) that hold all but exp(-log_mass) of the prior."""
         return 0.0, float(np.ceil(log_mass / np.log1p(1 / self.mean)))
 
     def words(self) -> dict[str, object]:
-        """The prior in the words of a configuration."""
+        """Return the prior as configuration keys and values."""
         return {"law": "geometric", "mean": self.mean}
 
 
 class NegativeBinomial:
-    """The count is Poisson with a Gamma mean: variance mean + mean^2/shape; the geometric distribution at shape 1.
+    """Negative binomial prior: the count is Poisson with a Gamma mean, variance mean + mean^2/shape; geometric at shape
+    1.
 
     Parameters
     ----------
-    mean : > 0.
-    shape : > 0; small where counts are many zeros and a long tail.
+    mean : mean of the count, > 0.
+    shape : shape of the Gamma distribution, > 0; small if there are many zeros and a long tail.
     """
 
     proper, first, last = True, 0.0, np.inf
@@ -132,40 +135,40 @@ class NegativeBinomial:
         self.peak = float(self.log_weights(np.array([top, top + 1])).max())
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """log P(n), -inf below 0."""
+        """Return log P(n), -inf below 0."""
         n = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
         rising = gammaln(n + self.shape) - gammaln(n + 1) - gammaln(self.shape)
         logs = rising - n * np.log1p(self.shape / self.mean) - self.shape * np.log1p(self.mean / self.shape)
         return np.where(np.asarray(counts) >= 0, logs, _LOG_ZERO)
 
     def below(self, counts: ArrayLike) -> Array:
-        """P(count < n), by broadcasting."""
+        """Return P(count < n), by broadcasting."""
         n = np.ceil(np.maximum(np.asarray(counts, dtype=np.float64), 0.0))
         return np.where(n > 0, betainc(self.shape, np.maximum(n, 1.0), self.shape / (self.shape + self.mean)), 0.0)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """Counts (first, last) that hold all but exp(-log_mass) of it."""
+        """Return the counts (first, last) that hold all but exp(-log_mass) of the prior."""
         last = np.ceil(self.mean + self.shape + 1.0)
         while True:
             fall = (
                 (last + self.shape) / (last + 1) * self.mean / (self.mean + self.shape)
-            )  # of the next weight, or less
+            )  # ratio of the next weight, or less
             if fall < 1 and self.log_weights(last) - np.log1p(-fall) <= -log_mass:
                 return 0.0, float(last)
             last = np.ceil(1.2 * last)
 
     def words(self) -> dict[str, object]:
-        """The prior in the words of a configuration."""
+        """Return the prior as configuration keys and values."""
         return {"law": "negative_binomial", "mean": self.mean, "shape": self.shape}
 
 
 class Listed:
-    """Listed counts with their probabilities; no other count is possible.
+    """Prior on listed counts with their probabilities; no other count is possible.
 
     Parameters
     ----------
-    counts : integers >= 0, each once.
-    probabilities : >= 0, of a positive sum; scaled to 1.
+    counts : integers >= 0, all distinct.
+    probabilities : numbers >= 0 with a positive sum; scaled to 1.
     """
 
     proper = True
@@ -185,32 +188,32 @@ class Listed:
         self.first, self.last = float(possible[0]), float(possible[-1])
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """log P(n), -inf where n is not listed."""
+        """Return log P(n), -inf if n is not listed."""
         n = np.asarray(counts, dtype=np.float64)
         place = np.minimum(np.searchsorted(self.counts, n), len(self.counts) - 1)
         return np.where(self.counts[place] == n, self.logs[place], _LOG_ZERO)
 
     def below(self, counts: ArrayLike) -> Array:
-        """P(count < n), by broadcasting."""
+        """Return P(count < n), by broadcasting."""
         sums = np.concatenate([[0.0], np.cumsum(np.exp(self.logs))])
         return np.asarray(sums[np.searchsorted(self.counts, np.asarray(counts, dtype=np.float64))])
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """The smallest and the largest listed count."""
+        """Return the smallest and the largest listed count."""
         return self.first, self.last
 
     def words(self) -> dict[str, object]:
-        """The prior in the words of a configuration, without its list."""
+        """Return the prior as configuration keys and values, without its list."""
         return {"law": "table", "counts": len(self.counts)}
 
 
 class Splits:
-    """Weights Gamma(n + alpha)/(n! Gamma(alpha)): with their sum's factor the Dirichlet-multinomial distribution of
-    shares.
+    """Weights Gamma(n + alpha)/(n! Gamma(alpha)): multiplied by the factor of the sum, the Dirichlet-multinomial
+    distribution of shares.
 
     Parameters
     ----------
-    alpha : > 0, the concentration of one category.
+    alpha : concentration of one category, > 0.
     """
 
     proper, first, last = False, 0.0, np.inf
@@ -220,26 +223,26 @@ class Splits:
         self.peak = 0.0 if self.alpha <= 1 else np.inf
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """log of the weight, -inf below 0."""
+        """Return the log of the weight, -inf below 0."""
         n = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
         logs = gammaln(n + self.alpha) - gammaln(n + 1) - gammaln(self.alpha)
         return np.where(np.asarray(counts) >= 0, logs, -np.inf)
 
     def below(self, counts: ArrayLike) -> Array:
-        """NaN: improper."""
+        """Return NaN: the prior is improper."""
         return np.full(np.shape(counts), np.nan)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """No finite part of it holds next to all of its weight."""
+        """Return infinite ends: no finite range holds almost all of an improper prior's weight."""
         return -np.inf, np.inf
 
     def words(self) -> dict[str, object]:
-        """The prior in the words of a configuration."""
+        """Return the prior as configuration keys and values."""
         return {"law": "multinomial", "alpha": self.alpha}
 
 
 def prior_of(words: Any) -> CountPrior:
-    """A prior from a word, a mapping or a prior; ``"fitted"`` is made by `fitted.fit` instead.
+    """Build a prior from a string, a mapping or a prior; ``"fitted"`` is handled by `prior_choice.fit` instead.
 
     Parameters
     ----------
@@ -253,7 +256,7 @@ def prior_of(words: Any) -> CountPrior:
     Raises
     ------
     ValueError, TypeError
-        If a word is unknown or missing.
+        If a key is unknown or missing.
     """
     if hasattr(words, "log_weights"):
         prior: CountPrior = words

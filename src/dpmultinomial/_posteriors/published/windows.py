@@ -24,7 +24,7 @@ Whole = NDArray[np.int64]
 NEGLECTED = 1e-12  # bound of the posterior probability outside a window
 WIDEST = 20_000_000  # counts in a window
 _LOG_MASS = (40.0, 160.0, 640.0, 2560.0, 10_240.0, 40_960.0, 163_840.0)  # tried in turn; 40 is 18 sds of normal noise
-_ENTRIES = 1_000_000  # of a block
+_ENTRIES = 1_000_000  # entries of a block
 _NO_END = "its window has no end: an improper prior needs a measurement, and a lower bound where values are clipped"
 _NOTHING = "the released value is impossible under the prior, the bounds and the noise"
 
@@ -91,12 +91,12 @@ def around(low: Array, high: Array, half: ArrayLike, lower: ArrayLike, upper: Ar
 
 
 def blocks(cells: Cells, rows: Whole, low: Array, high: Array) -> Iterator[Block]:
-    """Windows of these rows, in blocks of at most `_ENTRIES` counts (or one row).
+    """Yield the windows of these rows, in blocks of at most `_ENTRIES` counts (or one row).
 
     Parameters
     ----------
     cells : all of them.
-    rows : positions of those that are wanted.
+    rows : positions of the requested rows.
     low, high : float64 (rows,), ends of their windows, finite.
 
     Yields
@@ -123,14 +123,14 @@ def blocks(cells: Cells, rows: Whole, low: Array, high: Array) -> Iterator[Block
 
 @dataclass(frozen=True)
 class Answers:
-    """Distributions of counts in numbers, one per row; NaN where a row has a reason.
+    """Posterior summaries of counts, one per row; NaN if a row has a reason.
 
     Parameters
     ----------
     mean, sd, lower, upper : float64 (n,).
     log_evidence : float64 (n,), log of the prior probability of the release (up to a constant if it is improper).
     error : float64 (n,), bound of the posterior probability that was neglected.
-    reasons : one text per row, empty where nothing is wrong.
+    reasons : one string per row, empty if the row is valid.
     """
 
     mean: Array
@@ -143,13 +143,13 @@ class Answers:
 
 
 def answers(cells: Cells, prior: CountPrior, level: float) -> Answers:
-    """Mean, sd and central interval of every count, each by itself.
+    """Compute mean, sd and central interval of every count, each separately.
 
     Parameters
     ----------
-    cells : noisy counts; wrong rows are passed over.
-    prior : of every count.
-    level : of the intervals, in (0, 1).
+    cells : noisy counts; invalid rows are skipped.
+    prior : prior of every count.
+    level : level of the intervals, in (0, 1).
 
     Returns
     -------
@@ -165,13 +165,13 @@ def answers(cells: Cells, prior: CountPrior, level: float) -> Answers:
 
 @dataclass(frozen=True)
 class Settled:
-    """Windows that neglect little enough.
+    """Windows whose neglected mass is small enough.
 
     Parameters
     ----------
-    numbers : float64 (n, 5), log evidence, mean, sd, lower, upper; NaN where a row has a reason.
-    error : float64 (n,), bound of what a window neglects.
-    reasons : one text per row.
+    numbers : float64 (n, 5), log evidence, mean, sd, lower, upper; NaN if a row has a reason.
+    error : float64 (n,), bound of the mass neglected by a window.
+    reasons : one string per row.
     """
 
     numbers: Array
@@ -179,7 +179,7 @@ class Settled:
     reasons: NDArray[np.object_]
 
     def answers(self) -> Answers:
-        """The same, column by column."""
+        """Return the same results, column by column."""
         evidence, mean, sd, lower, upper = np.ascontiguousarray(self.numbers.T)
         return Answers(mean, sd, lower, upper, evidence, self.error, self.reasons)
 
@@ -187,12 +187,12 @@ class Settled:
 def settle(
     cells: Cells, prior: CountPrior, level: float, keep: Callable[[Block, Array], None] | None = None
 ) -> Settled:
-    """Windows of all rows, wider where the bound asks for it.
+    """Choose windows for all rows, wider ones if the bound is too large.
 
     Parameters
     ----------
-    cells, prior, level : as of `answers`.
-    keep : is given each block and its log weights; a row may come again, with a wider window.
+    cells, prior, level : arguments of `answers`.
+    keep : function called with each block and its log weights; a row may be repeated, with a wider window.
 
     Returns
     -------
@@ -224,20 +224,20 @@ def settle(
 
 
 def neglected(cells: Cells, prior: CountPrior, block: Block, log_evidence: Array, log_mass: float) -> Array:
-    """Bound of the posterior probability outside each window of a block.
+    """Return a bound of the posterior probability outside each window of a block.
 
     Parameters
     ----------
-    cells : the rows of the block.
-    prior : of the counts.
-    block : the windows.
+    cells : rows of the block.
+    prior : prior of the counts.
+    block : windows of the block.
     log_evidence : log of the sum over each window.
-    log_mass : with which the windows were made.
+    log_mass : log mass with which the windows were made.
 
     Returns
     -------
     float64 (rows,)
-        0 where bounds, and not the noise, end the window; inf where nothing in it has a weight.
+        0 if bounds, and not the noise, end the window; inf if all its weights are 0.
     """
     lower, upper = np.maximum(cells.lower, prior.first), np.minimum(cells.upper, prior.last)
     whole = (block.low <= lower) & (block.low + block.width - 1 >= upper)
@@ -251,7 +251,7 @@ def neglected(cells: Cells, prior: CountPrior, block: Block, log_evidence: Array
 
 
 def prior_weights(prior: CountPrior, block: Block) -> Array:
-    """log weights of the prior at all counts of a block, looked up where the block spans few."""
+    """Return the log weights of the prior at all counts of a block, looked up if the block spans few."""
     first = int(block.low.min())
     size = int((block.low + block.counts.shape[1]).max()) - first
     if size > block.counts.size:

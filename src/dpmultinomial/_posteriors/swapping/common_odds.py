@@ -1,11 +1,12 @@
-"""One odds ratio common to the originals of swapped 2 x 2 tables of several strata.
+"""Posterior of an odds ratio common to the originals of swapped 2 x 2 tables of several strata.
 
 Given its margins, which a swap keeps, the original count x of a stratum with odds ratio psi follows Fisher's noncentral
 hypergeometric distribution, h(x) psi^x over its sum. Since the swap is reversible with respect to h,
 
 P(s | psi, margins) = sum_x P(x | s) psi^(x - s) / sum_x h(x)/h(s) psi^(x - s),
 
-P(x | s) the distribution of one more swap of the published table. Strata multiply; their margins need no prior.
+where P(x | s) is the distribution of one more swap of the published table. The likelihoods of strata are multiplied;
+their margins need no prior.
 """
 
 from collections.abc import Callable
@@ -24,12 +25,12 @@ from ..counts.panel_density import PanelDensity
 from ..counts.tailed_law import TailedLaw, nearer_tail
 
 Array = NDArray[np.float64]
-TOLERANCE = 1e-11  # of the interpolation of the log density
-_NODES = 801  # of `CommonOdds.grid`
-_REACH = 1e-17  # probability beyond either end of it
-_FARTHEST = 700.0  # log odds ratios that are looked at
+TOLERANCE = 1e-11  # tolerance of the interpolation of the log density
+_NODES = 801  # points of `CommonOdds.grid`
+_REACH = 1e-17  # probability beyond either end of the grid
+_FARTHEST = 700.0  # largest log odds ratio that is considered
 _LEAST_LEVEL = float(np.log(1e-15))  # tails down to this are covered by `CommonOdds.error`
-_MOST_TABLES = 200_000  # in a class
+_MOST_TABLES = 200_000  # largest class, in tables
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,10 +41,10 @@ class CommonOdds(TailedLaw):
     Parameters
     ----------
     law : PanelDensity
-        Of the log odds ratio, up to a factor.
+        Density of the log odds ratio, up to a factor.
     mode : float
     strata : int
-        Strata that say something: all margins positive.
+        Informative strata: all margins positive.
     """
 
     quantity = "common log odds ratio"
@@ -62,12 +63,13 @@ class CommonOdds(TailedLaw):
     @cached_property
     def error(self) -> float:
         """Relative error of any probability, and of the nearer tail's at a quantile, down to 1e-15: that of the density
-        at three places off the nodes of every panel, twice, since the whole is off as well as the part."""
+        at three places off the nodes of every panel, twice, since both the whole and the part have this error.
+        """
         return 2 * self.law.error(_LEAST_LEVEL + self._log_mass)
 
     @property
     def accuracy(self) -> Accuracy:
-        """``approximate`` with `error`."""
+        """Accuracy: ``approximate`` with `error`."""
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated density's")
 
     @cached_property
@@ -78,7 +80,7 @@ class CommonOdds(TailedLaw):
 
     @cached_property
     def density(self) -> Array:
-        """The density at `grid`."""
+        """Density at `grid`."""
         return np.exp(self.law.log_density(self.grid) - self._log_mass)
 
     def mean(self) -> float:
@@ -113,7 +115,7 @@ class CommonOdds(TailedLaw):
 def common_odds_ratio(
     swapped: ArrayLike, *, rate: float, prior_sd: float = 5.0, tolerance: float = TOLERANCE
 ) -> CommonOdds:
-    """Posterior of the log odds ratio that all strata share, from their swapped 2 x 2 tables.
+    """Compute the posterior of the log odds ratio that all strata share, from their swapped 2 x 2 tables.
 
     Parameters
     ----------
@@ -124,7 +126,7 @@ def common_odds_ratio(
     prior_sd : float
         The log odds ratio is normal with mean 0 and this standard deviation a priori.
     tolerance : float
-        Of the interpolation of the log density, in (0, 1); the result states what came of it.
+        Tolerance of the interpolation of the log density, in (0, 1); the result states the error reached.
 
     Returns
     -------
@@ -137,7 +139,7 @@ def common_odds_ratio(
 
     Notes
     -----
-    The log density is interpolated in panels, about 200 evaluations; 10 ms a stratum of 100 tables.
+    The log density is interpolated in panels, about 200 evaluations; 10 ms per stratum of 100 tables.
     """
     array = np.asarray(swapped)
     stack = array[None] if array.ndim == 2 else array
@@ -161,7 +163,7 @@ def common_odds_ratio(
 
 
 def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None:
-    """x - s of the class, log P(x | s) and log h(x)/h(s); None if a margin is 0."""
+    """Return x - s of the class, log P(x | s) and log h(x)/h(s); None if a margin is 0."""
     counts = _checks.table("swapped", table)
     x, _ = two_by_two.orient(counts)
     _checks.whole("tables in a class of swapped", len(x), most=_MOST_TABLES)
@@ -172,7 +174,7 @@ def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None
 
 
 def _mode(log_density: Callable[[Array], Array], far: float) -> tuple[float, float]:
-    """Place of the largest density within +-far, and the width of the distribution there."""
+    """Return the place of the largest density within +-far, and the width of the distribution there."""
     coarse = np.linspace(-far, far, 241)
     best = int(np.argmax(log_density(coarse)))
     low, high = coarse[max(best - 1, 0)], coarse[min(best + 1, len(coarse) - 1)]

@@ -1,4 +1,4 @@
-"""The log odds ratio under mixtures of Dirichlet distributions on 2 x 2 tables: moments, density and quantiles without
+"""Log odds ratio under mixtures of Dirichlet distributions on 2 x 2 tables: moments, density and quantiles without
 simulation.
 
 With theta ~ Dirichlet(a) the log odds ratio is log G1 - log G2 - log G3 + log G4 of independent gamma variables, so
@@ -6,9 +6,9 @@ its characteristic function is a product of gamma functions that falls like exp(
 midpoint rule loses only the tail beyond half a period (Abate and Whitt 1992), here below 1e-14. Tails below 1e-4 are
 inverted along other lines, where they keep their relative accuracy.
 
-Moment generating functions of mixtures of log odds ratios, from those of a few components.
+Moment generating functions of mixtures of log odds ratios follow from those of a few components.
 
-Far tails of the log odds ratio with small relative error: the characteristic function inverted along other lines.
+Far tails of the log odds ratio have small relative error: the characteristic function is inverted along other lines.
 
 P(X > x) = 1/(2 pi i) times the integral of E exp(s X) exp(-s x)/s over a line Re s = c > 0. With c near the saddle
 point nothing cancels, so the midpoint rule keeps full relative accuracy however small the tail (for c = 0, `log_odds`,
@@ -36,15 +36,16 @@ from ._odds_sums import waves
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
-_CHAIN = 32  # components that follow from one another before the next is computed afresh: rounding errors do not add up
-_ENTRIES = 500_000  # components times places that are taken together
-_LARGE = 30.0  # arguments of gamma functions from which their ratio is Stirling's
+_CHAIN = 32  # components computed from one another before the next is computed afresh: rounding errors do not add up
+_ENTRIES = 500_000  # components times places that are processed together
+_LARGE = 30.0  # arguments of gamma functions above which their ratio uses Stirling's series
 
 
 def transform(a: Array, weights: Array, t: Array, *, tilt: float = 0.0, place: float = 0.0) -> Complex:
-    """sum_j w_j E exp((tilt + i t)(X_j - place)), X_j the log odds ratio under Dirichlet(a_j).
+    """Compute sum_j w_j E exp((tilt + i t)(X_j - place)), X_j the log odds ratio under Dirichlet(a_j).
 
-    Where a table follows from the last by one unit, its part does by Gamma(z + 1) = z Gamma(z) (`_odds_sums.mixture`).
+    If a table differs from the previous one by one unit, its term follows by Gamma(z + 1) = z Gamma(z)
+    (`_odds_sums.mixture`).
 
     Parameters
     ----------
@@ -71,12 +72,12 @@ def transform(a: Array, weights: Array, t: Array, *, tilt: float = 0.0, place: f
 
 
 def log_parts(a: Array, s: Complex) -> Complex:
-    """log E exp(s X) of every component.
+    """Return log E exp(s X) of every component.
 
     Parameters
     ----------
     a : float64 (m, 4), positive.
-    s : complex128 (n,) or, for each component its own, (m, n); all with the same real part.
+    s : complex128 (n,) or, with separate values for each component, (m, n); all with the same real part.
 
     Returns
     -------
@@ -89,7 +90,7 @@ def log_parts(a: Array, s: Complex) -> Complex:
 
 
 def _log_gamma_ratios(a: Array, s: Complex) -> Complex:
-    """log Gamma(a + s) - log Gamma(a), without the cancellation of large logarithms.
+    """Return log Gamma(a + s) - log Gamma(a), without the cancellation of large logarithms.
 
     Parameters
     ----------
@@ -112,24 +113,24 @@ def _log_gamma_ratios(a: Array, s: Complex) -> Complex:
 
 
 def _remainder(z: NDArray[np.inexact[Any]]) -> NDArray[Any]:
-    """What Stirling's series adds to (z - 1/2) log z - z."""
+    """Return the correction of Stirling's series to (z - 1/2) log z - z."""
     r = 1 / z**2
     return np.asarray((1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680 - r / 1188)))) / z)
 
 
 _FIRST, _STEP = 6.0, 8.0  # depths of the lines, in logs of the bound exp(K(c) - c K'(c)) on the tail
-_DIGITS = 34.0  # exp(-34) = 2e-15: what comes round from other periods, lies beyond the last node, or is neglected
-_LEAST, _MOST = -60.0, 30.0  # tilts are looked for between these log odds of their limit
-_MARGIN = 18.0  # how far below the bound of a line a tail may lie that is read off it
+_DIGITS = 34.0  # exp(-34) = 2e-15: mass that is wrapped from other periods, lies beyond the last node, or is neglected
+_LEAST, _MOST = -60.0, 30.0  # range of tilts, as log odds of their limit
+_MARGIN = 18.0  # how far below the bound of a line a tail may lie that is computed from it
 
 
 @dataclass(frozen=True)
 class Line:
-    """The transform along Re s = tilt: midpoints t and E exp((tilt + i t)(X - place)) there.
+    """The transform along the line Re s = tilt: midpoints t and E exp((tilt + i t)(X - place)) there.
 
     Parameters
     ----------
-    tilt, place : >= 0, and the mean under that tilt.
+    tilt, place : tilt >= 0, and the mean under that tilt.
     t, values : (n,), midpoints of equal steps from 0.
     whole : probability of all components together.
     """
@@ -141,7 +142,7 @@ class Line:
     whole: float
 
     def tail(self, x: float) -> tuple[float, float]:
-        """P(X > x) and the density at x."""
+        """Return P(X > x) and the density at x."""
         away, step = x - self.place, 2 * self.t[0]
         if self.tilt == 0 and -away > np.pi / step:
             return self.whole, 0.0
@@ -152,7 +153,7 @@ class Line:
 
 
 class UpperTail:
-    """P(X > x) for a mixture of log odds ratios of Dirichlet distributions.
+    """Upper tail P(X > x) for a mixture of log odds ratios of Dirichlet distributions.
 
     Parameters
     ----------
@@ -165,11 +166,11 @@ class UpperTail:
         self._groups = [_Group(a[octave == k], weights[octave == k]) for k in np.unique(octave)]
 
     def probability(self, x: float) -> float:
-        """P(X > x)."""
+        """Return P(X > x)."""
         return self._tail(x)[0]
 
     def quantile(self, wanted: float) -> float:
-        """x with P(X > x) = wanted, by Newton's method on the log probability, in a bracket."""
+        """Return the x with P(X > x) = wanted, by Newton's method on the log probability, in a bracket."""
         x = max(group.place(wanted) for group in self._groups if group.whole > wanted)
         low, high = -np.inf, np.inf
         for _ in range(200):
@@ -184,7 +185,7 @@ class UpperTail:
         return float(x)
 
     def _tail(self, x: float) -> tuple[float, float]:
-        """P(X > x) and the density at x, from the groups that matter."""
+        """Return P(X > x) and the density at x, from the groups that matter."""
         tail = density = 0.0
         bounds = [group.log_bound(x) for group in self._groups]
         for k in np.argsort(bounds)[::-1].tolist():
@@ -196,25 +197,25 @@ class UpperTail:
 
 
 class _Group:
-    """Components whose tails fall alike."""
+    """Group of components whose tails fall at similar rates."""
 
     def __init__(self, a: Array, weights: Array) -> None:
         self.whole = float(weights.sum())
         self._a, self._logs, self._gammas = a, np.log(weights), gammaln(a)
-        self._limits = float(a[:, [0, 3]].min()), float(a[:, 1:3].min())  # of tilts down and up
+        self._limits = float(a[:, [0, 3]].min()), float(a[:, 1:3].min())  # limits of tilts down and up
         self._mean = self._first_two(0.0)[1]
         self._lines: dict[int, Line] = {}
-        self._ends: dict[float, tuple[float, float]] = {}  # cumulants where every search for a tilt begins
+        self._ends: dict[float, tuple[float, float]] = {}  # cumulants at the start of every search for a tilt
 
     def log_bound(self, x: float) -> float:
-        """log of Chernoff's bound on `tail`."""
+        """Return the log of Chernoff's bound on `tail`."""
         if x <= self._mean:
             return float(np.log(self.whole))
         c = self._tilt(lambda c, log_mass, mean: mean - x)
         return min(self._first_two(c)[0] - c * x, float(np.log(self.whole)))
 
     def tail(self, x: float, log_bound: float) -> tuple[float, float]:
-        """P(X > x) and the density at x, both times the group's probability."""
+        """Return P(X > x) and the density at x, both times the group's probability."""
         depth = (np.log(self.whole) - log_bound - _FIRST) / _STEP
         line = 0 if depth < 0 else 1 + round(depth)
         if line not in self._lines:
@@ -222,16 +223,16 @@ class _Group:
         return self._lines[line].tail(x)
 
     def place(self, wanted: float) -> float:
-        """About where P(X > x) is `wanted`."""
+        """Return an approximate x with P(X > x) equal to `wanted`."""
         return self._at(max(0, round((np.log(self.whole / wanted) - _FIRST) / _STEP)))[1]
 
     def _cumulants(self, c: float) -> tuple[float, float, float]:
-        """log E exp(c X) and its first two derivatives."""
+        """Return log E exp(c X) and its first two derivatives."""
         whole, mean, share, means = self._first_two(c)
         return whole, mean, float(share @ (zeta(2, self._a + c * SIGNS).sum(axis=1) + (means - mean) ** 2))
 
     def _first_two(self, c: float) -> tuple[float, float, Array, Array]:
-        """log E exp(c X), its first derivative, and every component's share in it and mean."""
+        """Return log E exp(c X), its first derivative, and every component's share in it and mean."""
         a = self._a + c * SIGNS
         logs = self._log_shares(a)
         top = logs.max()
@@ -242,17 +243,17 @@ class _Group:
         return float(np.log(total) + top), float(share @ means), share, means
 
     def _log_shares(self, tilted: Array) -> Array:
-        """log of every component's part of E exp(c X), from its shapes tilted by c."""
+        """Return the log of every component's part of E exp(c X), from its shapes tilted by c."""
         return np.asarray(self._logs + (gammaln(tilted) - self._gammas).sum(axis=1))
 
     def _at(self, line: int) -> tuple[float, float]:
-        """Tilt and place of a line; that of no tilt is the first."""
+        """Return tilt and place of a line; the first has no tilt."""
         depth = _FIRST + _STEP * (line - 1) - np.log(self.whole)
         c = self._tilt(lambda c, log_mass, mean: c * mean - log_mass - depth) if line else 0.0
         return c, self._first_two(c)[1]
 
     def _tilt(self, excess: Callable[[float, float, float], float]) -> float:
-        """The tilt at which a function of itself and of the first two cumulants, which rises, is 0."""
+        """Return the tilt at which an increasing function of it and of the first two cumulants is 0."""
 
         def at(log_odds: float) -> float:
             tilt = self._at_odds(log_odds)
@@ -266,7 +267,7 @@ class _Group:
         return self._at_odds(_MOST if at(_MOST) < 0 else _LEAST)
 
     def _at_odds(self, log_odds: float) -> float:
-        """The tilt at a place between none and the limit."""
+        """Return the tilt at a fraction (given as log odds) of the limit."""
         return float(self._limits[1] / (1 + np.exp(-log_odds)))
 
     def _line(self, c: float, place: float) -> Line:
@@ -280,16 +281,18 @@ class _Group:
         return Line(c, place, t, values, self.whole)
 
     def _period(self, c: float, place: float) -> float:
-        """Period at which what comes round is negligible beside the tail, from Chernoff bounds on either side."""
+        """Return a period for which the wrapped mass is negligible compared with the tail, from Chernoff bounds on
+        either side.
+        """
         log_mass = self._first_two(c)[0]
-        if c == 0:  # read from half a period below its place up to the next line
+        if c == 0:  # used from half a period below its place up to the next line
             ends = [self._reach(c, place, log_mass - _FIRST - 2, side) for side in (-1, 1)]
             return 2 * max(*ends, self._at(1)[1] - place)
         log_tail = log_mass - c * place - _MARGIN
         return max((_DIGITS - log_tail) / c, self._reach(c, place, log_tail, 1))
 
     def _reach(self, c: float, place: float, log_tail: float, side: int) -> float:
-        """How far from a line's place the tail beyond is negligible."""
+        """Return the distance from a line's place beyond which the tail is negligible."""
         room = self._limits[0] if side < 0 else self._limits[1] - c
         widths = np.minimum(np.array([1, 2, 4, 8]) / self._cumulants(c)[2] ** 0.5, 0.9 * room)
         gaps = np.append(np.array([0.25, 0.5, 0.75, 0.9]) * room, widths)
@@ -298,7 +301,7 @@ class _Group:
         return float(min((np.array(logs) + _DIGITS) / gaps))
 
     def _transform(self, c: float, place: float, t: Array) -> NDArray[np.complex128]:
-        """E exp((c + i t)(X - place)), without the components that say nothing at this tilt."""
+        """Return E exp((c + i t)(X - place)), without the components that are negligible at this tilt."""
         shares = self._log_shares(self._a + c * SIGNS)
         kept = shares > shares.max() - _DIGITS - np.log(len(shares))
         return transform(self._a[kept], np.exp(self._logs[kept]), t, tilt=c, place=place)
@@ -306,7 +309,7 @@ class _Group:
 
 ERROR = 1e-11  # relative error of the probability of the nearer tail, at levels from 1e-15 to 1 - 1e-15
 _NEGLIGIBLE = 1e-17
-_FAR = 1e-4  # tails below this have a road of their own
+_FAR = 1e-4  # tails below this use a separate method
 _TAIL = 36.0  # e^-36 = 2e-16
 _DEPTH = 33.0  # e^-33 = 5e-15
 
@@ -315,7 +318,7 @@ class LogOddsMixture(TailedLaw):
     """Distribution of log(theta_1 theta_4/(theta_2 theta_3)), theta ~ Dirichlet(a_j) with probability w_j.
 
     Probabilities have the relative error `ERROR` where they are from 1e-15 to 1/2, the nearer tail's at quantiles of
-    levels from 1e-15 to 1 - 1e-15; other quantiles are right to 1e-11.
+    levels from 1e-15 to 1 - 1e-15; other quantiles are accurate to 1e-11.
 
     Parameters
     ----------
@@ -353,35 +356,36 @@ class LogOddsMixture(TailedLaw):
         )
 
     def mean(self) -> float:
-        """Expected value."""
+        """Return the expected value."""
         return float(self.weights @ self._means)
 
     def variance(self) -> float:
-        """Variance: within the components plus between them."""
+        """Return the variance: within the components plus between them."""
         within = polygamma(1, self.a).sum(axis=1)
         return float(self.weights @ (within + (self._means - self.mean()) ** 2))
 
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Density of the log odds ratio."""
+        """Return the density of the log odds ratio."""
         density = self._invert(x, self._values).real * (self._step / np.pi)
         return np.where(self._beyond(x) == 0, density, 0.0)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Independent draws, (size,): of a component, and of four gamma variables, the last in logs, where small
-        parameters cannot underflow (Gamma(a) = Gamma(a + 1) U^(1/a))."""
+        """Draw independent values, (size,): a component, and four gamma variables, the last in logs, so that small
+        parameters cannot underflow (Gamma(a) = Gamma(a + 1) U^(1/a)).
+        """
         a = self.a[rng.choice(len(self.weights), size=_checks.whole("size", size), p=self.weights)]
         logs = np.log(rng.standard_gamma(a + 1)) + np.log1p(-rng.random(a.shape)) / a
         return np.asarray(logs @ SIGNS)
 
     def mean_odds(self) -> float:
-        """Expected odds ratio; infinite as soon as a component has a_2 <= 1 or a_3 <= 1."""
+        """Return the expected odds ratio; infinite if any component has a_2 <= 1 or a_3 <= 1."""
         b = self.a
         if np.any(b[:, 1:3] <= 1):
             return np.inf
         return float(self.weights @ (b[:, 0] * b[:, 3] / ((b[:, 1] - 1) * (b[:, 2] - 1))))
 
     def _transform(self) -> tuple[NDArray[np.float64], NDArray[np.complex128]]:
-        """Midpoints t and the characteristic function of X - mean there, up to where it is negligible."""
+        """Return midpoints t and the characteristic function of X - mean there, up to where it is negligible."""
         self._centre = self.mean()
         reach = np.abs(self._means - self._centre).max()
         widths = np.sqrt(polygamma(1, self.a).sum(axis=1))
@@ -391,12 +395,14 @@ class LogOddsMixture(TailedLaw):
         return t, transform(self.a, self.weights, t, place=self._centre)
 
     def _invert(self, x: ArrayLike, values: NDArray[np.complex128]) -> NDArray[np.complex128]:
-        """Sums of values exp(-i t (x - mean)) over the midpoints t."""
+        """Return the sums of values exp(-i t (x - mean)) over the midpoints t."""
         points = np.asarray(x, dtype=float)
         return waves(points.ravel() - self._centre, self._step, values).reshape(points.shape)
 
     def _beyond(self, x: ArrayLike) -> NDArray[np.int8]:
-        """-1 or 1 where x lies below or above the period of the inversion, beyond which less than 1e-15 lies."""
+        """Return -1 or 1 if x lies below or above the period of the inversion, beyond which the mass is less than
+        1e-15.
+        """
         away = np.asarray(x, dtype=float) - self._centre
         return np.asarray(np.sign(away) * (np.abs(away) > np.pi / self._step), dtype=np.int8)
 
@@ -409,7 +415,7 @@ class LogOddsMixture(TailedLaw):
         return out
 
     def _central(self, x: ArrayLike, *, upper: bool) -> NDArray[np.float64]:
-        """The probability to an absolute error of 1e-14."""
+        """Return the probability to an absolute error of 1e-14."""
         part = self._invert(x, self._values / self._t).imag * (self._step / np.pi)
         inside = np.clip(0.5 + part if upper else 0.5 - part, 0.0, 1.0)
         return np.asarray(
@@ -422,17 +428,17 @@ class LogOddsMixture(TailedLaw):
 
     @cached_property
     def _lower(self) -> UpperTail:
-        """The upper tail of minus the log odds ratio: the columns trade places."""
+        """Return the upper tail of the negated log odds ratio: the columns are exchanged."""
         parameters, shares = self._all
         return UpperTail(np.ascontiguousarray(parameters[:, [1, 0, 3, 2]]), shares)
 
     def central_interval(self, level: float) -> tuple[float, float]:
-        """Both quantiles of `interval` at once, by Newton's steps from a normal distribution: a tenth of the time, to
-        1e-10.
+        """Return both quantiles of `interval` at once, by Newton's steps from a normal distribution: a tenth of the
+        time, to 1e-10.
 
         Parameters
         ----------
-        level : in (0, 1); where less than 1e-4 lies beyond an end, `quantile` is asked.
+        level : level in (0, 1); if less than 1e-4 lies beyond an end, `quantile` is used.
 
         Returns
         -------
@@ -472,7 +478,7 @@ class LogOddsMixture(TailedLaw):
 
 
 def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
-    """P(log odds ratio <= x) under each of several Dirichlet distributions: `LogOddsMixture.cdf` of one at a time, all
+    """Return P(log odds ratio <= x) under each of several Dirichlet distributions: `LogOddsMixture.cdf` for each, all
     at once.
 
     Parameters
@@ -493,7 +499,7 @@ def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
 
     Notes
     -----
-    About 20 microseconds a distribution with entries from 10 on.
+    About 20 microseconds per distribution with entries from 10 on.
     """
     parameters, at = _checks.shaped("a", a, None, 4), _checks.number("x", x)
     if not np.all((parameters > 0) & np.isfinite(parameters)):
@@ -515,17 +521,17 @@ def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
 
 
 def _steps(least: ArrayLike, widest: ArrayLike, reach: float) -> NDArray[np.float64]:
-    """Step of the midpoint rule, from the least parameter, the largest standard deviation of a component and how far
-    their means are from the common one. Tails of a component fall like exp(-a |x|) or, for large a, like a normal
-    distribution's.
+    """Return the step of the midpoint rule, from the smallest parameter, the largest standard deviation of a component
+    and the largest distance of their means from the common one. Tails of a component fall like exp(-a |x|) or, for
+    large a, like a normal distribution's.
     """
     small, wide = np.asarray(least, dtype=float), np.asarray(widest, dtype=float)
     return np.asarray(np.pi / (reach + np.where(small > 30, 14 * wide, _TAIL / small + 12 * wide)))
 
 
 def _ends(a: NDArray[np.float64], widths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """t from which E exp(i t X) of a component is below 1e-14: by the slope of a normal distribution's, but where one
-    small parameter among large ones makes it fall like exp(-pi t/2). By Stirling's formula
+    """Return the t from which E exp(i t X) of a component is below 1e-14: by the slope of a normal distribution's,
+    except that one small parameter among large ones makes it fall like exp(-pi t/2). By Stirling's formula
     log(Gamma(a)/abs(Gamma(a + i t))) > t arctan(t/a) - a/2 log(1 + (t/a)^2).
     """
     ends = np.maximum(8.7 / widths, 10.0)

@@ -1,4 +1,6 @@
-"""Many small swapped tables at once: one row of summary a cell, whatever the order or the pieces they come in."""
+"""Posteriors of many small swapped tables at once: one summary row per cell, independent of the order and grouping of
+the tables.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -34,34 +36,34 @@ def summaries(
     stream_of: Callable[[str], np.random.Generator] | None = None,
     odds: bool = False,
 ) -> pd.DataFrame:
-    """Posterior mean, standard deviation and interval of every cell of many swapped tables.
+    """Compute posterior mean, standard deviation and interval of every cell of many swapped tables.
 
     Parameters
     ----------
     data : DataFrame
-        Columns table, row, column, count, and rate if `rate` is None (one value per table). One line a cell; cells that
-        are missing are 0. Each table is one stratum of its own. Labels are compared as text.
+        Columns table, row, column, count, and rate if `rate` is None (one value per table). One line per cell; missing
+        cells are 0. Each table is a separate stratum. Labels are compared as strings.
     rate : float, optional
         Swap rate of all tables, in (0, 1).
     rows, columns : sequences of labels, optional
         The categories of every table, also of one that lacks all cells of a category; a table with another category is
-        not used. Without them a table has the categories that it names itself.
+        not used. Without them a table has the categories of its own lines.
     alpha : float
         Dirichlet prior of every cell, > 0.
     level : float
         Mass of the intervals, in (0, 1).
     stream_of : function from a table's name to its Generator, optional
-        For tables that need chains, e.g. ``functools.partial(seeding.stream, seed, "batch")``. Without it they are left
-        undone, with the reason.
-    odds : whether each 2 x 2 table has a line more, of its log odds ratio: `ODDS` as its row, no column.
+        For tables that need chains, e.g. ``functools.partial(seeding.stream, seed, "batch")``. Without it they are
+        skipped, with the reason.
+    odds : whether each 2 x 2 table has one more line, for its log odds ratio: `ODDS` as its row, no column.
 
     Returns
     -------
     DataFrame
         Columns table, row, column, mean, sd, lower, upper, status, shape (such as ``2 x 3``): tables by first
-        appearance, cells row by row in the order of their names, or of `rows` and `columns`. A table that
-        cannot be used has one line, row and column empty, numbers missing, and the reason in `status`. A table's
-        lines depend on nothing but its own lines in `data` and its name.
+        appearance, cells row by row in the order of their names, or of `rows` and `columns`. A table that cannot be
+        used has one line, row and column empty, numbers missing, and the reason in `status`. The result for a table
+        depends only on its lines in `data` and its name.
 
     Raises
     ------
@@ -70,7 +72,7 @@ def summaries(
 
     Notes
     -----
-    A millisecond a 2 x 2 table of up to 200 records, ten of up to 2,000; equal tables are computed once.
+    A millisecond per 2 x 2 table of up to 200 records, ten of up to 2,000; equal tables are computed once.
     """
     wanted = [*COLUMNS, *(() if rate is not None else ("rate",))]
     if missing := [c for c in wanted if c not in data.columns]:
@@ -116,7 +118,7 @@ def _lines(
 
 
 def _split(data: pd.DataFrame, rated: bool) -> Iterator[tuple[object, Cells]]:
-    """The cells of one table after another, by first appearance; plain arrays, as a frame per table is slow."""
+    """Yield the cells of one table after another, by first appearance; plain arrays, as a frame per table is slow."""
     owner, names = pd.factorize(data["table"], use_na_sentinel=False)
     order = np.argsort(owner, kind="stable")
     columns: Cells = {name: data[name].to_numpy(dtype=object)[order] for name in ("row", "column")}
@@ -131,7 +133,7 @@ def _split(data: pd.DataFrame, rated: bool) -> Iterator[tuple[object, Cells]]:
 def _table(
     cells: Cells, rows: Sequence[object] | None, columns: Sequence[object] | None
 ) -> tuple[NDArray[np.int64], list[str], list[str]]:
-    """The table of one group of lines, and the names of its rows and columns."""
+    """Return the table of one group of lines, and the names of its rows and columns."""
     if cells["missing"].any():
         raise ValueError("table, row and column must not be missing")
     pairs = list(zip(map(str, cells["row"]), map(str, cells["column"]), strict=True))
@@ -156,7 +158,7 @@ def _table(
 
 
 def _side(which: int, pairs: list[tuple[str, str]], given: Sequence[object] | None) -> list[str]:
-    """Names of the rows (0) or columns (1): those given, or those of the cells."""
+    """Return names of the rows (0) or columns (1): the given ones, or those of the cells."""
     own = {pair[which] for pair in pairs}
     if given is None:
         return sorted(own)
@@ -182,7 +184,9 @@ def _numbers(
     name: str,
     odds: bool,
 ) -> tuple[NDArray[np.float64], str, bool]:
-    """(cells and odds, 4) mean, sd, lower, upper; the status; whether it holds for equal tables of another name."""
+    """Return mean, sd, lower, upper, (cells and odds, 4); the status; whether it also applies to equal tables with
+    another name.
+    """
     prior = _checks.positives("alpha", alpha, table.size)
     if table.shape == (2, 2):
         firsts, weights = _two_by_two(table, prior, rate)
@@ -207,7 +211,7 @@ def _numbers(
 def _two_by_two(
     table: NDArray[np.int64], prior: NDArray[np.float64], rate: float
 ) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
-    """Least count of every cell, and the weights of that count and those above."""
+    """Return the smallest count of every cell, and the weights of that count and those above."""
     ratios = two_by_two.log_prior_ratios(table, prior)
     row = two_by_two.row(table, rate=rate, log_prior=ratios, window=_WINDOW)
     logs = row.log_backward + ratios
@@ -220,7 +224,9 @@ def _two_by_two(
 
 
 def _odds(least: NDArray[np.float64], weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-    """Mean, sd, lower and upper of the log odds ratio; `least` are the smallest parameters of every cell, (4,)."""
+    """Return mean, sd, lower and upper of the log odds ratio; `least` are the smallest parameters of every
+    cell, (4,).
+    """
     up = np.arange(len(weights))
     law = LogOddsMixture(least + np.stack([up, up[::-1], up[::-1], up], axis=1), weights)
     return np.array([law.mean(), law.variance() ** 0.5, *law.central_interval(level)])

@@ -5,7 +5,7 @@ the posterior is conjugate, and X has the margins of S, so theta | S is a finite
 weights P(S | X) times the Dirichlet-multinomial distribution of X. `abc` is the rejection sampler of Pan, Li and Li
 (2023): accepting exact equality of a discrete table, it draws from that same distribution.
 
-Posterior samplers given swapped tables: rejection as on the slides, importance sampling, a permutation chain.
+Posterior samplers given swapped tables are rejection as on the slides, importance sampling, and a permutation chain.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def _monte_carlo(effective: float) -> Accuracy:
 
 
 def _summary(draws: NDArray[np.float64], weights: NDArray[np.float64], level: float, status: Accuracy) -> pd.DataFrame:
-    """Weighted moments and quantiles of each cell."""
+    """Return weighted moments and quantiles of each cell."""
     if not len(draws):
         raise ValueError("draws must not be empty: nothing was accepted")
     tails = [(1 - _checks.inside("level", level)) / 2, (1 + level) / 2]
@@ -54,7 +54,7 @@ def _summary(draws: NDArray[np.float64], weights: NDArray[np.float64], level: fl
 
 @dataclass(frozen=True)
 class Accepted:
-    """Draws of a sampler.
+    """Accepted draws of a sampler.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Accepted:
         return f"{type(self).__name__}({len(self.draws)} draws of {self.draws.shape[1]} cells, {self.accuracy})"
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Mean, standard deviation and interval of every cell, ``theta1``, ``theta2``, .. row by row.
+        """Return mean, standard deviation and interval of every cell, ``theta1``, ``theta2``, .. row by row.
 
         Parameters
         ----------
@@ -102,7 +102,8 @@ def abc(
     alpha: ArrayLike = 1.0,
     method: str = "record",
 ) -> NDArray[np.float64]:
-    """Accepted draws of the slides' rejection sampler, float64 (accepted, cells); see `abc_run` for the arguments.
+    """Return the accepted draws of the slides' rejection sampler, float64 (accepted, cells); see `abc_run` for the
+    arguments.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def abc_run(
     alpha: ArrayLike = 1.0,
     method: str = "record",
 ) -> Accepted:
-    """Rejection sampler at record level: theta, records, a swap, kept if the swapped table is `swapped`.
+    """Run the rejection sampler at record level: theta, records, a swap, kept if the swapped table is `swapped`.
 
     Parameters
     ----------
@@ -133,8 +134,8 @@ def abc_run(
         Proposals; the slides run 5,000,000 (under 3 s for ten records).
     rng : Generator
     method : str
-        ``"record"`` swaps every proposal as the slides do; ``"margins_first"`` only those with the right margins, which
-        has the same distribution, since a swap keeps the margins, and takes a third of the time.
+        ``"record"`` swaps every proposal as the slides do; ``"margins_first"`` swaps only those with the right margins,
+        which has the same distribution, since a swap keeps the margins, and takes a third of the time.
 
     Returns
     -------
@@ -180,22 +181,22 @@ class Weighted:
 
     @property
     def accuracy(self) -> Accuracy:
-        """``approximate``: the error is one over the root of the effective sample size."""
+        """Accuracy: ``approximate``; the error is one over the root of the effective sample size."""
         return _monte_carlo(self.efficiency * len(self.weights))
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Weighted mean, standard deviation and interval of every cell; as `Accepted.summary`."""
+        """Return weighted mean, standard deviation and interval of every cell; as `Accepted.summary`."""
         return _summary(self.draws, self.weights, level, self.accuracy)
 
 
 def reverse_swap(
     swapped: ArrayLike, *, rate: float, size: int, rng: np.random.Generator, alpha: ArrayLike = 1.0
 ) -> Weighted:
-    """Importance sampling without rejections: swap the swapped table once more, weight by the product of Gamma(alpha
-    + X).
+    """Draw by importance sampling without rejections: swap the swapped table once more, weight by the product of
+    Gamma(alpha + X).
 
     The swap is reversible with respect to the hypergeometric distribution, so P(S | X) times the prior of X over
-    P(X | S) is that product up to a constant. Good while few records are swapped; look at `.efficiency`.
+    P(X | S) is that product up to a constant. It is efficient while few records are swapped; check `.efficiency`.
 
     Parameters
     ----------
@@ -233,22 +234,23 @@ def mcmc(
     alpha: ArrayLike = 1.0,
     thin: int = 1,
 ) -> Accepted:
-    """Dependent draws by Metropolis moves on the permutation of the swap: any table, any number of strata.
+    """Draw dependent values by Metropolis moves on the permutation of the swap: any table, any number of strata.
 
     Parameters
     ----------
     swapped : integers >= 0, (rows, columns), or (strata, rows, columns) swapped within strata.
     rate : swap rate, in (0, 1).
     alpha : Dirichlet prior over all cells; one number or one per cell.
-    draws, burn_in : kept draws and sweeps thrown away; a sweep proposes one transposition per record.
-    thin : sweeps a kept draw. At small rates and large totals draws are strongly dependent.
+    draws, burn_in : number of draws kept and of sweeps discarded; a sweep proposes one transposition per record.
+    thin : sweeps per kept draw. At small rates and large totals draws are strongly dependent.
 
     rng : Generator
 
     Returns
     -------
     Accepted
-        ``not converged``: one chain is not judged. `unswapped.infer` runs several that are.
+        Accuracy ``not converged``: convergence of a single chain is not judged. `unswapped.infer` runs several chains
+        and judges them.
 
     Raises
     ------
@@ -271,12 +273,12 @@ __all__ = [
     "mcmc", "naive", "reverse_swap", "two_by_two_posterior",
 ]  # fmt: skip
 
-_DEPTH = 96  # bits below the largest weight that still count
+_DEPTH = 96  # bits below the largest weight that are kept
 _WINDOW = 75.0  # the same in logs for large tables: e^-75 = 3e-33
 
 
 class SwappedTablePosterior(DirichletMixture):
-    """`DirichletMixture` over the cells, row by row, with what the swap adds.
+    """Posterior of a swapped table: a `DirichletMixture` over the cells, row by row, with the quantities of the swap.
 
     Parameters
     ----------
@@ -287,7 +289,7 @@ class SwappedTablePosterior(DirichletMixture):
     log_weights : float64 (m,)
         log P(swapped table | original) P(original).
     accuracy : Accuracy
-        How the weights were found.
+        Accuracy of the weights.
 
     Attributes
     ----------
@@ -317,7 +319,7 @@ class SwappedTablePosterior(DirichletMixture):
         )
 
     def log_odds(self) -> LogOddsMixture:
-        """Distribution of the log odds ratio log(theta_00 theta_11/(theta_01 theta_10)); 2 x 2 tables only.
+        """Return the distribution of the log odds ratio log(theta_00 theta_11/(theta_01 theta_10)); 2 x 2 tables only.
 
         Returns
         -------
@@ -333,7 +335,8 @@ class SwappedTablePosterior(DirichletMixture):
         return LogOddsMixture(self.alpha + self.tables.reshape(-1, 4), self.weights)
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
-        """Mean, standard deviation and central interval of every cell, and of the log odds ratio of a 2 x 2 table.
+        """Return mean, standard deviation and central interval of every cell, and of the log odds ratio of a 2 x 2
+        table.
 
         Parameters
         ----------
@@ -364,7 +367,7 @@ class SwappedTablePosterior(DirichletMixture):
 def exact(
     swapped: ArrayLike, *, rate: float, alpha: ArrayLike = 1.0, most_work: float = exact_swapping.MOST_WORK
 ) -> SwappedTablePosterior:
-    """The posterior, exactly.
+    """Compute the exact posterior of a swapped table.
 
     Parameters
     ----------
@@ -397,7 +400,7 @@ def exact(
     prior = _checks.positives("alpha", alpha, counts.size)
     if counts.shape == (2, 2) and counts.sum() > exact_swapping.SPECTRAL_UP_TO:
         return two_by_two_posterior(counts, rate, prior)
-    if counts.shape == (2, 2):  # what the prior can lift must still have its digits
+    if counts.shape == (2, 2):  # tables that the prior can raise must still be accurate
         possible = np.array(list(exact_swapping.same_margins(counts)))
         depth = _DEPTH + int(np.ptp(log_dirichlet_multinomial(possible, prior)) / np.log(2))
         tables, _, backward = exact_swapping.class_law(counts, rate=rate, depth=depth)
@@ -411,7 +414,7 @@ def exact(
 def listed(
     counts: NDArray[np.int64], rate: float, prior: NDArray[np.float64], most_work: float
 ) -> SwappedTablePosterior | str:
-    """`exact` of a checked table beyond 2 x 2, or the reason why its class is out of reach.
+    """Compute `exact` for a checked table larger than 2 x 2, or return the reason why its class cannot be listed.
 
     Parameters
     ----------
@@ -435,13 +438,13 @@ def listed(
 def _of_class(
     tables: NDArray[np.int64], backward: NDArray[np.float64], prior: NDArray[np.float64]
 ) -> SwappedTablePosterior:
-    """log P(swapped | original) + log P(original) of every original of a class."""
+    """Return log P(swapped | original) + log P(original) of every original of a class."""
     log_prior = log_dirichlet_multinomial(tables.reshape(len(tables), -1), prior)
     return SwappedTablePosterior(prior, tables, backward + log_prior)
 
 
 def two_by_two_posterior(counts: NDArray[np.int64], rate: float, prior: NDArray[np.float64]) -> SwappedTablePosterior:
-    """`exact` of a 2 x 2 table by sums of positive terms, at any size.
+    """Compute `exact` for a 2 x 2 table by sums of positive terms, at any size.
 
     Parameters
     ----------
@@ -464,7 +467,7 @@ def two_by_two_posterior(counts: NDArray[np.int64], rate: float, prior: NDArray[
 
 
 def naive(swapped: ArrayLike, *, alpha: ArrayLike = 1.0) -> SwappedTablePosterior:
-    """The posterior that takes the swapped table for the original: one component, Dirichlet(alpha + swapped).
+    """Return the posterior that treats the swapped table as the original: one component, Dirichlet(alpha + swapped).
 
     Parameters
     ----------
@@ -487,7 +490,7 @@ def naive(swapped: ArrayLike, *, alpha: ArrayLike = 1.0) -> SwappedTablePosterio
 
 
 def log_dirichlet_multinomial(counts: NDArray[np.int64], alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log probability of each row of counts under the Dirichlet-multinomial distribution.
+    """Return the log probability of each row of counts under the Dirichlet-multinomial distribution.
 
     Parameters
     ----------

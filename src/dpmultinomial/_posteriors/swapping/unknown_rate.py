@@ -1,10 +1,11 @@
 """Posterior of the originals of swapped tables when the swap rate is unknown.
 
-Distribution of a rate in (0, 1) with a Beta prior, from an interpolation of its log likelihood that states its error.
+The distribution of a rate in (0, 1) with a Beta prior comes from an interpolation of its log likelihood that states its
+error.
 
-A likelihood of a swap rate costs milliseconds to seconds a point and is smooth: its logarithm is interpolated by
-Chebyshev polynomials in arcsin(sqrt(rate)), in panels that are halved where they do not fit and matter. Prior,
-normalisation and inversion are cheap and done on that.
+A likelihood of a swap rate costs milliseconds to seconds per point and is smooth: its logarithm is interpolated by
+Chebyshev polynomials in arcsin(sqrt(rate)), in panels that are halved if they are inaccurate and matter. Prior,
+normalisation and inversion are cheap and use the interpolation.
 """
 
 from collections.abc import Callable
@@ -25,14 +26,14 @@ from ..counts.tailed_law import TailedLaw, nearer_tail
 from .unswapped import MixedLaw, StrataLaw, Stratum, UnswappedPosterior, stacked, summed
 
 Array = NDArray[np.float64]
-NODES = 24  # of a panel
-TOLERANCE = 1e-9  # of its last coefficients
+NODES = 24  # nodes of a panel
+TOLERANCE = 1e-9  # tolerance of its last coefficients
 _DEEPEST, _MOST_HALVINGS = 700.0, 14
-_IRRELEVANT, _ROUGH = 60.0, 1.0  # panels whose log density is so far below the largest fit to this
+_IRRELEVANT, _ROUGH = 60.0, 1.0  # panels whose log density is this far below the largest are fitted to this tolerance
 _LEAST_LEVEL = float(np.log(1e-15))  # tails down to this are covered by `RateLaw.error`
 _TESTED = np.array([0.119, 0.382, 0.71])  # places in a panel, off its nodes, at which the likelihood is tested
-_STEPS = 20_000  # of the logit, for draws
-_END = 1e-12  # rates nearer to 0 or 1 are not asked for
+_STEPS = 20_000  # steps of the logit, for draws
+_END = 1e-12  # rates nearer to 0 or 1 are not evaluated
 _COVERED = (float(logit(_END)), float(logit(1 - _END)))  # a peak may lie there however deep a valley before it
 
 LogLikelihood = Callable[[float], float]
@@ -44,9 +45,9 @@ class RateLaw(TailedLaw):
 
     Parameters
     ----------
-    log_likelihood : rate in (0, 1) -> log likelihood, up to a constant.
-    a, b : > 0, of the Beta prior.
-    nodes, tolerance : of the interpolation of the log likelihood.
+    log_likelihood : function rate in (0, 1) -> log likelihood, up to a constant.
+    a, b : parameters of the Beta prior, > 0.
+    nodes, tolerance : nodes and tolerance of the interpolation of the log likelihood.
     """
 
     quantity = "rate"
@@ -67,22 +68,22 @@ class RateLaw(TailedLaw):
         self._log_mass = self._density.log_mass()
 
     def mean(self) -> float:
-        """Expected rate."""
+        """Return the expected rate."""
         return self._moments[0]
 
     def variance(self) -> float:
-        """Variance of the rate."""
+        """Return the variance of the rate."""
         return self._moments[1]
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Density of the rate strictly between 0 and 1."""
+        """Return the density of the rate strictly between 0 and 1."""
         points = np.asarray([_checks.inside("x", value) for value in np.ravel(x).tolist()])
         z = logit(points)
         found = np.exp(self._log_density(z) - self._log_mass) / (points * (1 - points))
         return np.asarray(found.reshape(np.shape(x)))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Independent draws from 20,000 steps of equal length in the logit of the rate, uniform within a step.
+        """Draw independent values from 20,000 steps of equal length in the logit of the rate, uniform within a step.
 
         Parameters
         ----------
@@ -101,8 +102,9 @@ class RateLaw(TailedLaw):
 
     @cached_property
     def error(self) -> float:
-        """Relative error of any probability, from the density's at three places off the nodes of every panel, of the
-        likelihood and of what is made of it; twice, since the whole is off as well as the part."""
+        """Relative error of any probability, from the error of the density at three places off the nodes of every
+        panel; twice, since both the whole and the part have this error.
+        """
         top = max(panel[3] for panel in self._panels)
         apart = [0.0]
         for low, high, series, largest in self._panels:
@@ -114,19 +116,20 @@ class RateLaw(TailedLaw):
 
     @property
     def accuracy(self) -> Accuracy:
-        """``approximate`` with `error`."""
+        """Accuracy: ``approximate`` with `error`."""
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated likelihood")
 
     def nodes(self, size: int) -> tuple[Array, Array]:
-        """Gauss's rule for this distribution: averages of polynomials of degree 2 size - 1 in the rate are exact.
+        """Return Gauss's rule for this distribution: averages of polynomials of degree 2 size - 1 in the rate are
+        exact.
 
         Parameters
         ----------
-        size : nodes, >= 1.
+        size : number of nodes, >= 1.
 
         Returns
         -------
-        rates, weights : float64 (m,), m <= size; rates kept 1e-12 off 0 and 1.
+        rates, weights : float64 (m,), m <= size; rates at least 1e-12 from 0 and 1.
         """
         x, mass = self._discrete
         diagonal, beside = np.zeros(size), np.zeros(size)
@@ -134,7 +137,7 @@ class RateLaw(TailedLaw):
         for k in range(size):
             ahead = x * basis[k]
             diagonal[k] = basis[k] @ ahead
-            for row in basis:  # twice: rounding takes the first orthogonality away
+            for row in basis:  # twice: rounding spoils the orthogonality of the first pass
                 ahead = ahead - (row @ ahead) * row
             for row in basis:
                 ahead = ahead - (row @ ahead) * row
@@ -148,7 +151,7 @@ class RateLaw(TailedLaw):
 
     @cached_property
     def _discrete(self) -> tuple[Array, Array]:
-        """Rates and masses that integrate smooth functions: those of the panels, and both ends."""
+        """Return rates and masses that integrate smooth functions: those of the panels, and both ends."""
         z, mass = self._density.rule()
         edges = [self._density.panels[0].low, self._density.panels[-1].high]
         ends = [self._density.log_tail(edge, upper=upper) for edge, upper in zip(edges, (False, True), strict=True)]
@@ -162,8 +165,8 @@ class RateLaw(TailedLaw):
         return mean, float(mass @ (x - mean) ** 2)
 
     def _fitted(self, tolerance: float) -> list[tuple[float, float, Array, float]]:
-        """Panels of theta = arcsin(sqrt(rate)), increasing: ends, series, and the largest log density on the scale of
-        z.
+        """Return panels of theta = arcsin(sqrt(rate)), increasing: ends, series, and the largest log density on the
+        scale of z.
         """
         waiting, done, top = [(0.0, np.pi / 2, 0)], [], -np.inf
         while waiting:
@@ -183,7 +186,7 @@ class RateLaw(TailedLaw):
         return sorted(done, key=lambda panel: panel[0])
 
     def _log_density(self, z: Array) -> Array:
-        """log of prior times likelihood for the logit of the rate, up to a constant."""
+        """Return the log of prior times likelihood for the logit of the rate, up to a constant."""
         theta = np.arctan(np.exp(0.5 * np.clip(z, -1400, 1400)))
         edges = np.array([panel[1] for panel in self._panels[:-1]])
         place, out = np.searchsorted(edges, theta), np.empty(z.shape)
@@ -212,8 +215,8 @@ class RateLaw(TailedLaw):
 
 
 Counts = NDArray[np.int64]
-_NODES = (12, 24, 48)  # rates over which the cells are averaged
-_ENOUGH = 1e-8  # error of every cell at which no more are taken
+_NODES = (12, 24, 48)  # numbers of rates over which the cells are averaged
+_ENOUGH = 1e-8  # error of every cell at which no more rates are used
 
 
 @dataclass(frozen=True)
@@ -223,14 +226,14 @@ class UnknownRate:
     Parameters
     ----------
     rate : RateLaw
-        Of the rate.
+        Distribution of the rate.
     cells : UnswappedPosterior
-        Averaged over `rates`.
+        Posterior of the cells, averaged over `rates`.
     rates, weights : float64 (nodes,)
         Gauss's rule for the rate's posterior.
     cell_errors : float64 (cells,)
-        Of every cell: how far the probability below any count, or the mean in standard deviations, was off with half
-        as many rates.
+        Error of every cell: the change of the probability below any count, or of the mean in standard deviations, with
+        half as many rates.
     """
 
     rate: RateLaw
@@ -241,7 +244,7 @@ class UnknownRate:
 
     @property
     def accuracy(self) -> Accuracy:
-        """``approximate``, with the largest error of a row."""
+        """Accuracy: ``approximate``, with the largest error of a row."""
         error = max(self.rate.error, float(self.cell_errors.max()))
         return Accuracy("approximate", error, "error of probabilities: interpolated likelihood, average over the rate")
 
@@ -257,12 +260,12 @@ class UnknownRate:
         return self.rate.sd()
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """The rate and all cells, each with its own error; columns `accuracy.SUMMARY`."""
+        """Return a summary of the rate and all cells, each with its error; columns `accuracy.SUMMARY`."""
         return pd.concat([self.rate.summary(level), self.cells.summary(level)], ignore_index=True)
 
 
 def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), alpha: ArrayLike = 1.0) -> UnknownRate:
-    """Swap rate and cells when the rate is unknown with a Beta prior; one rate for all strata.
+    """Infer swap rate and cells when the rate is unknown with a Beta prior; one rate for all strata.
 
     Parameters
     ----------
@@ -284,9 +287,9 @@ def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), a
 
     Notes
     -----
-    The likelihood is interpolated (`RateLaw`): 100 to 500 evaluations, of equal strata once. Cells are averaged over
-    24 or 48 rates, Gauss's rule for the rate's own posterior. One table says little about its own rate: look at the
-    prior beside the posterior.
+    The likelihood is interpolated (`RateLaw`): 100 to 500 evaluations, of equal strata once. Cells are averaged over 24
+    or 48 rates, Gauss's rule for the rate's own posterior. One table carries little information about its rate: compare
+    the posterior with the prior.
     """
     counts, own = stacked(swapped, alpha)
     a, b = _checks.positives("prior", prior, 2)
@@ -305,7 +308,7 @@ def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), a
 
 
 def _averaged(strata: "_Strata", law: RateLaw, alpha: Array) -> tuple[Array, Array, MixedLaw, Array]:
-    """Rates, weights, the originals averaged over them, and the error of every cell."""
+    """Return rates, weights, the originals averaged over them, and the error of every cell."""
     coarse = strata.averaged(*law.nodes(_NODES[0]))
     for size in _NODES[1:]:
         rates, weights = law.nodes(size)
@@ -319,7 +322,7 @@ def _averaged(strata: "_Strata", law: RateLaw, alpha: Array) -> tuple[Array, Arr
 
 
 class _Strata:
-    """The strata as functions of the rate, equal ones computed once."""
+    """Strata as functions of the rate; equal strata are computed once."""
 
     def __init__(self, counts: Counts, prior: Array) -> None:
         keys = [(table.tobytes(), own.tobytes()) for table, own in zip(counts, prior, strict=True)]
@@ -328,11 +331,11 @@ class _Strata:
         self._keys, self._counts, self._prior = keys, counts, prior
 
     def log_likelihood(self, rate: float) -> float:
-        """log of the marginal probability of all published tables."""
+        """Return the log of the marginal probability of all published tables."""
         return sum(self._times[key] * self._of(key, rate).log_acceptance for key in self._first)
 
     def averaged(self, rates: Array, weights: Array) -> MixedLaw:
-        """Distribution of the originals, averaged over rates."""
+        """Return the distribution of the originals, averaged over rates."""
         laws = []
         for rate in rates.tolist():
             parts = {key: self._of(key, rate).law for key in self._first}
@@ -348,7 +351,7 @@ class _Strata:
 
 
 def _apart(fine: Array, coarse: Array, alpha: float, whole: float) -> float:
-    """How far two distributions of a cell's count are apart: mean of its share in standard deviations, or any
+    """Return the distance of two distributions of a cell's count: mean of its share in standard deviations, or any
     probability.
     """
     count = np.arange(len(fine))

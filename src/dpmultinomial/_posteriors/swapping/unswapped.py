@@ -37,7 +37,7 @@ from . import swapped_table, unswapping
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 MOST_RECORDS = 1500  # transforms of n x n/2 entries, one per column
-_STEEPEST = 200.0  # log tilts are looked for up to this
+_STEEPEST = 200.0  # largest log tilt of the search
 
 
 class TwoRowLaw(PairedLaw):
@@ -46,7 +46,7 @@ class TwoRowLaw(PairedLaw):
     Parameters
     ----------
     table : int64 (2, c) or (c, 2)
-        The swapped table, checked; both sides of two positive margins or more, up to 1,500 records.
+        The swapped table, checked; both sides with at least two positive margins, up to 1,500 records.
     alpha : float64 (2 c,)
         Dirichlet prior of the cells, row by row.
     rate : float
@@ -59,11 +59,11 @@ class TwoRowLaw(PairedLaw):
 
     Notes
     -----
-    Probabilities to 1e-13 absolutely, however small they are: tails below 1e-11 are rejected. c transforms of n x n/2
-    entries: 0.3 s at n = 500, a few seconds at 1,500.
+    Probabilities are accurate to 1e-13 absolutely, also small ones: tails below 1e-11 are rejected. c transforms of n x
+    n/2 entries: 0.3 s at n = 500, a few seconds at 1,500.
     """
 
-    least = 1e-11  # of the probability of a tail: two digits
+    least = 1e-11  # smallest probability of a tail: two digits
 
     def __init__(self, table: Counts, alpha: Array, *, rate: float) -> None:
         self.shape = table.shape
@@ -92,7 +92,7 @@ class TwoRowLaw(PairedLaw):
         )  # fmt: skip
 
     def marginal(self, category: int) -> Array:
-        """Distribution of one cell, float64 (total + 1,)."""
+        """Return the distribution of one cell, float64 (total + 1,)."""
         row, j = self._place(category)
         column = int(self.columns[j])
         x = np.arange(column + 1)
@@ -109,8 +109,8 @@ class TwoRowLaw(PairedLaw):
         return out
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
-        """Joint distribution of a cell and a sum of cells, where one is a fixed number less the other: all other cells,
-        the rest of its row, or the rest of its column. ValueError for other sums: take draws.
+        """Return the joint distribution of a cell and a sum of cells, if one is a fixed number minus the other: all
+        other cells, the rest of its row, or the rest of its column. ValueError for other sums: use draws.
         """
         row, j = self._place(inside)
         cells = np.arange(self.categories).reshape(self.shape)
@@ -126,7 +126,7 @@ class TwoRowLaw(PairedLaw):
         return s, size - s, self.marginal(inside)[: size + 1]
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
-        """Independent originals, int64 (size, cells)."""
+        """Draw independent originals, int64 (size, cells)."""
         # joint distributions of the sums of x and u over the columns after each one
         after = [self._inverse(self._products(j)) for j in range(1, len(self.columns))]
         last = np.zeros((1, 1))
@@ -147,7 +147,7 @@ class TwoRowLaw(PairedLaw):
         return np.ascontiguousarray((rows.transpose(0, 2, 1) if self._turned else rows).reshape(size, -1))
 
     def _place(self, category: int) -> tuple[int, int]:
-        """Row (0 or 1) and column of a cell in the 2 x c view."""
+        """Return row (0 or 1) and column of a cell in the 2 x c view."""
         first, second = divmod(int(category), self.shape[1])
         return (second, first) if self._turned else (first, second)
 
@@ -170,7 +170,7 @@ class TwoRowLaw(PairedLaw):
         self._offset = float(logs.max()) + sum(norms) - kappa * self._r
 
     def _means(self, kappa: float, rho: float) -> tuple[float, float]:
-        """Means of sum x and sum u under a tilt."""
+        """Return the means of sum x and sum u under a tilt."""
         x_mean = u_mean = 0.0
         for logs in self._logs:
             x, u = np.arange(len(logs)), np.arange(logs.shape[1])
@@ -203,11 +203,11 @@ class TwoRowLaw(PairedLaw):
         return np.maximum(irfft2(transform, self._size), 0.0)
 
     def _without(self, j: int) -> Array:
-        """Joint distribution of the sums of x and u over the other columns."""
+        """Return the joint distribution of the sums of x and u over the other columns."""
         return self._inverse(self._products(0, skipped=j))
 
     def _law_of_crossings(self) -> Array:
-        """Unscaled distribution of sum u given sum x = r."""
+        """Return the unscaled distribution of sum u given sum x = r."""
         line = self._inverse(self._products(0))[self._r, : len(self._weights)]
         return np.asarray(line * self._weights[: len(line)])
 
@@ -218,7 +218,7 @@ def _log_choose(n: int) -> Array:
 
 
 def _column(size: int, seen: int, mine: float, rest: float) -> Array:
-    """log of a column's term for x (rows) and u (columns), prior included; -inf where it is 0."""
+    """Return the log of a column's term for x (rows) and u (columns), prior included; -inf where it is 0."""
     x, u = np.arange(size + 1)[:, None], np.arange(size + 1)[None, :]
     v = u + seen - x  # records of the other row that cross
     good = (u <= x) & (v >= 0) & (v <= size - x)
@@ -230,7 +230,7 @@ def _column(size: int, seen: int, mine: float, rest: float) -> Array:
 
 
 def _pick(pairs: Array, rest: Array, a: int, t: int, size: int, rng: np.random.Generator) -> Counts:
-    """Draws of (x, u) of one column, when a and t are left for it and the later ones; int64 (size, 2)."""
+    """Draw (x, u) of one column, when a and t remain for it and the later ones; int64 (size, 2)."""
     x_low, u_low = max(0, a - rest.shape[0] + 1), max(0, t - rest.shape[1] + 1)
     x_top, u_top = min(pairs.shape[0] - 1, a), min(pairs.shape[1] - 1, t)
     x, u = np.arange(x_low, x_top + 1), np.arange(u_low, u_top + 1)
@@ -241,24 +241,25 @@ def _pick(pairs: Array, rest: Array, a: int, t: int, size: int, rng: np.random.G
 
 
 CHAINS = 4
-DRAWS = 500  # kept a chain
-MOST_MOVES = 60_000_000  # of all chains together: a few seconds
-_FIRST_MOVES = 5_000  # a chain
+DRAWS = 500  # draws kept per chain
+MOST_MOVES = 60_000_000  # moves of all chains together: a few seconds
+_FIRST_MOVES = 5_000  # moves per chain
 
 
 @dataclass(frozen=True)
 class Chains:
-    """What the chains of one stratum found.
+    """Result of the chains of one stratum.
 
     Parameters
     ----------
     originals : int64 (chains, draws, cells)
     moved : int64 (chains, draws)
-        Records that the swap moved.
+        Number of records that the swap moved.
     ess, rhat : float64 (quantities,)
-        Of every cell that varies, `moved`, the log prior of the original and, in 2 x 2 tables, nothing else.
+        Diagnostics of every cell that varies, `moved`, the log prior of the original and, in 2 x 2 tables, nothing
+        else.
     moves : int
-        Proposals of all chains, warm-up included.
+        Number of proposals of all chains, warm-up included.
     accuracy : Accuracy
     """
 
@@ -273,7 +274,7 @@ class Chains:
 def sample(
     table: Counts, alpha: Array, *, rate: float, rng: np.random.Generator, most_moves: int = MOST_MOVES
 ) -> Chains:
-    """Four chains from different starts, run again with twice the moves until they pass.
+    """Run four chains from different starting points, again with twice the moves until they pass.
 
     Parameters
     ----------
@@ -294,8 +295,9 @@ def sample(
 
     Notes
     -----
-    The starts are the identity and swaps of the table at the rate, at two or three times it, and at 0.9. Each run goes
-    on where the last one ended and forgets its draws. Relaxation takes about n times the moved records in proposals.
+    The starting points are the identity and swaps of the table at the rate, at two or three times it, and at 0.9. Each
+    run continues where the last one ended and discards its draws. Relaxation takes about n times the moved records in
+    proposals.
     """
     n = int(table.sum())
     if n < 2:
@@ -320,7 +322,7 @@ def sample(
 
 
 def _diagnostics(originals: Counts, moved: Counts, alpha: Array) -> tuple[Array, Array]:
-    """Bulk ESS and R-hat of everything that varies."""
+    """Return bulk ESS and R-hat of everything that varies."""
     log_prior = np.round((gammaln(originals + alpha) - gammaln(originals + 1.0)).sum(axis=2), 9)
     quantities = [*np.moveaxis(originals, 2, 0).astype(float), moved.astype(float), log_prior]
     varying = [q for q in quantities if np.ptp(q) > 0]
@@ -330,11 +332,11 @@ def _diagnostics(originals: Counts, moved: Counts, alpha: Array) -> tuple[Array,
 
 
 class StrataLaw(PairedLaw):
-    """Independent counts of several strata, one after the other, as a `dirichlet_mixture.CountsLaw`.
+    """Independent counts of several strata, concatenated, as a `dirichlet_mixture.CountsLaw`.
 
     Parameters
     ----------
-    laws : one `CountsLaw` a stratum.
+    laws : one `CountsLaw` per stratum.
     """
 
     def __init__(self, laws: Sequence[CountsLaw]) -> None:
@@ -344,19 +346,19 @@ class StrataLaw(PairedLaw):
         self._starts = np.cumsum([0, *(law.categories for law in laws)])
 
     def marginal(self, category: int) -> Array:
-        """Distribution of one count, float64 (total + 1,)."""
+        """Return the distribution of one count, float64 (total + 1,)."""
         stratum = self._stratum(category)
         law = self.laws[stratum].marginal(category - int(self._starts[stratum]))
         return np.concatenate([law, np.zeros(self.total + 1 - len(law))])
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
-        """Joint distribution of one count and the sum over `others`; whole strata apart from the own one add their
-        totals.
+        """Return the joint distribution of one count and the sum over `others`; other strata that are complete add
+        their totals.
 
         Raises
         ------
         ValueError
-            If `others` names a part of another stratum.
+            If `others` contains a part of another stratum.
         """
         stratum = self._stratum(inside)
         start = int(self._starts[stratum])
@@ -378,7 +380,7 @@ class StrataLaw(PairedLaw):
         return s, t + beside, weights
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
-        """Independent draws, int64 (size, categories)."""
+        """Draw independent counts, int64 (size, categories)."""
         return np.concatenate([law.draw(size, rng=rng) for law in self.laws], axis=1)
 
     def _stratum(self, category: int) -> int:
@@ -386,7 +388,7 @@ class StrataLaw(PairedLaw):
 
 
 class MixedLaw(PairedLaw):
-    """Counts whose distribution depends on a hidden choice, as a `dirichlet_mixture.CountsLaw`.
+    """Counts whose distribution depends on a latent choice, as a `dirichlet_mixture.CountsLaw`.
 
     Parameters
     ----------
@@ -400,12 +402,12 @@ class MixedLaw(PairedLaw):
         self.least = max(law.least for law in laws)
 
     def marginal(self, category: int) -> Array:
-        """Distribution of one count, float64 (total + 1,)."""
+        """Return the distribution of one count, float64 (total + 1,)."""
         parts = [w * law.marginal(category) for w, law in zip(self.weights, self.laws, strict=True) if w > 0]
         return np.asarray(np.sum(parts, axis=0))
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
-        """Joint distribution of one count and the sum over `others`."""
+        """Return the joint distribution of one count and the sum over `others`."""
         laws = [law.pair(inside, others) for law in self.laws]
         weights = [w * p / p.sum() for w, (_, _, p) in zip(self.weights, laws, strict=True)]
         s, t, p = (np.concatenate(part) for part in ([s for s, _, _ in laws], [t for _, t, _ in laws], weights))
@@ -414,7 +416,7 @@ class MixedLaw(PairedLaw):
         return pairs[:, 0], pairs[:, 1], np.bincount(index.ravel(), p).astype(np.float64)
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
-        """Independent draws, int64 (size, categories)."""
+        """Draw independent counts, int64 (size, categories)."""
         chosen = rng.choice(len(self.laws), size, p=self.weights)
         out = np.empty((size, self.categories), dtype=np.int64)
         for k, law in enumerate(self.laws):
@@ -431,17 +433,17 @@ _MOST_COLUMNS = 64
 
 
 class OutOfReach(ValueError):
-    """A stratum cannot be summed exactly; the message says why."""
+    """Raised if a stratum cannot be summed exactly; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Stratum:
-    """How one stratum was treated.
+    """Solution of one stratum, and its method.
 
     Parameters
     ----------
     law : CountsLaw
-        Of its original.
+        Distribution of its original.
     how : ``listed``, ``two rows`` or ``chain``.
     accuracy : Accuracy
     log_acceptance : log of the marginal probability of the swapped table; NaN from chains.
@@ -454,7 +456,8 @@ class Stratum:
 
 
 class UnswappedPosterior(DirichletMixture):
-    """`DirichletMixture` over the cells of all strata, stratum by stratum and row by row.
+    """Posterior of unswapped tables: a `DirichletMixture` over the cells of all strata, stratum by stratum and row by
+    row.
 
     Parameters
     ----------
@@ -462,9 +465,9 @@ class UnswappedPosterior(DirichletMixture):
     counts : CountsLaw
         Distribution of the originals.
     shape : (strata, rows, columns)
-    how : what was done in each stratum, ``listed``, ``two rows`` or ``chain``.
+    how : method for each stratum, ``listed``, ``two rows`` or ``chain``.
     states : Accuracy
-        Of every stratum, or of every cell; the worst of them is the posterior's.
+        Accuracy of every stratum, or of every cell; the posterior's is the worst of them.
     """
 
     def __init__(
@@ -488,7 +491,7 @@ class UnswappedPosterior(DirichletMixture):
         )
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
-        """Mean, standard deviation and central interval of the share of every cell among all records.
+        """Return mean, standard deviation and central interval of the share of every cell among all records.
 
         Parameters
         ----------
@@ -500,8 +503,8 @@ class UnswappedPosterior(DirichletMixture):
         Returns
         -------
         DataFrame
-            Columns `accuracy.SUMMARY`, `status` and `error` of every cell's own stratum; quantities ``theta(row,
-            column)``, with the stratum first if there are several.
+            Columns `accuracy.SUMMARY`, with `status` and `error` of each cell's stratum; quantities
+            ``theta(row, column)``, preceded by the stratum if there are several.
         """
         if given is not None:
             return super().summary(level, given=given)
@@ -523,7 +526,7 @@ def infer(
     method: str = "auto",
     most_moves: int = MOST_MOVES,
 ) -> UnswappedPosterior:
-    """Posterior of the cell probabilities given swapped tables of any size.
+    """Infer the cell probabilities given swapped tables of any size.
 
     Parameters
     ----------
@@ -532,19 +535,19 @@ def infer(
     rate : float
         Swap rate, in (0, 1).
     rng : Generator
-        Used by chains only.
+        Used only by chains.
     alpha : float or (cells,)
         Dirichlet prior over the cells of all strata, > 0.
     method : str
-        ``"exact"`` rejects what cannot be summed, ``"chain"`` sums nothing, ``"auto"`` sums 2 x 2 tables, 2 x c tables
-        up to 1,500 records and small classes, and runs chains on the rest.
+        ``"exact"`` rejects tables that cannot be summed, ``"chain"`` always uses chains, ``"auto"`` sums 2 x 2 tables,
+        2 x c tables up to 1,500 records and small classes, and runs chains on the rest.
     most_moves : int
         Limit of the chains of a stratum (`sample`).
 
     Returns
     -------
     UnswappedPosterior
-        ``exact``, ``converged`` or ``not converged``.
+        Accuracy ``exact``, ``converged`` or ``not converged``.
 
     Raises
     ------
@@ -564,7 +567,7 @@ def infer(
 
 
 def stacked(swapped: ArrayLike, alpha: ArrayLike) -> tuple[Counts, Array]:
-    """Checked tables (strata, rows, columns) and priors (strata, cells), from the arguments of `infer`."""
+    """Return checked tables (strata, rows, columns) and priors (strata, cells), from the arguments of `infer`."""
     array = np.asarray(swapped)
     stack = array[None] if array.ndim == 2 else array
     if stack.ndim != 3 or not len(stack):
@@ -574,7 +577,7 @@ def stacked(swapped: ArrayLike, alpha: ArrayLike) -> tuple[Counts, Array]:
 
 
 def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) -> Stratum | None:
-    """A stratum by exact sums.
+    """Solve a stratum by exact sums.
 
     Parameters
     ----------
@@ -589,12 +592,12 @@ def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) ->
 
     Returns
     -------
-    Stratum, or None where the sums are out of reach.
+    Stratum, or None if it cannot be summed.
 
     Raises
     ------
     OutOfReach
-        If `strict` and out of reach; the message says why.
+        If `strict` and the stratum cannot be summed; the message gives the reason.
     """
     sides = [int((table.sum(axis=axis) > 0).sum()) for axis in (0, 1)]
     two_rows = min(table.shape) == 2 < max(table.shape) and min(sides) >= 2

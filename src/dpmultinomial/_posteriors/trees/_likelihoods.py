@@ -1,4 +1,4 @@
-"""What one released value says of a count: a parabola, a tent, a point, or a list of log likelihoods."""
+"""Likelihood of a count given one released value: a parabola, a tent, a point, or a list of log likelihoods."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class Shapes:
     Parameters
     ----------
     kind : int8 (r,): `PARABOLA`, constant - steepness (n - centre)^2; `TENT`, constant - steepness |n - centre|;
-        `POINT`, constant at n = centre, nothing elsewhere; `LISTED`, see `listed`.
+        `POINT`, constant at n = centre and -inf elsewhere; `LISTED`, see `listed`.
     centre, steepness, constant : float64 (r,).
     """
 
@@ -36,12 +36,12 @@ class Shapes:
 
 
 def shapes(released: ArrayLike, noise: NoiseLaw) -> Shapes:
-    """Forms of the log likelihoods of `released`.
+    """Return the forms of the log likelihoods of `released`.
 
     Parameters
     ----------
-    released : (r,), one per row; NaN where a value was withheld.
-    noise : its distribution, for all rows or with parameters by row.
+    released : (r,), one per row; NaN if a value was withheld.
+    noise : noise distribution, for all rows or with parameters by row.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def shapes(released: ArrayLike, noise: NoiseLaw) -> Shapes:
     Raises
     ------
     ValueError, TypeError
-        If a value is one that its distribution never releases.
+        If a value is impossible under its distribution.
     """
     values = np.asarray(released, dtype=np.float64)
     out = Shapes(np.full(len(values), LISTED, dtype=np.int8), *(np.zeros(len(values)) for _ in range(3)))
@@ -77,14 +77,14 @@ def shapes(released: ArrayLike, noise: NoiseLaw) -> Shapes:
 
 @dataclass(frozen=True)
 class Listed:
-    """Log weights at first, first + 1, ..
+    """Log weights of the counts first, first + 1, ..
 
     Parameters
     ----------
-    first : may be negative.
-    logs : float64; empty where no count is possible.
-    below, above : the log weight falls by at least this a count beyond either end; infinite where nothing is there,
-        -inf where nothing is known.
+    first : first count; may be negative.
+    logs : float64; empty if no count is possible.
+    below, above : fall of the log weight per count, at least, beyond either end; infinite if no count beyond is
+        possible, -inf if unknown.
     """
 
     first: int
@@ -94,23 +94,23 @@ class Listed:
 
     @property
     def last(self) -> int:
-        """The last count listed."""
+        """Last count listed."""
         return self.first + len(self.logs) - 1
 
     def at(self, counts: NDArray[np.int64]) -> Array:
-        """Log weights of counts, -inf outside."""
+        """Return log weights of counts, -inf outside."""
         inside = (counts >= self.first) & (counts <= self.last)
         return np.asarray(np.where(inside, self.logs[np.where(inside, counts - self.first, 0)], -np.inf))
 
 
 def listed(released: float, noise: NoiseLaw, row: int, reach: float = REACH) -> Listed:
-    """Log likelihood of one value as a function of the count.
+    """Return the log likelihood of one value as a function of the count.
 
     Parameters
     ----------
-    released : the value, NaN where it was withheld.
-    noise : the distribution of the rows it comes from.
-    row : its row, where parameters differ by row.
+    released : the value, NaN if it was withheld.
+    noise : distribution of the rows to which it belongs.
+    row : row of the value, if parameters differ by row.
     reach : the list ends where the noise has less probability than exp(-reach). Sets of neighbouring values of added
         noise have log-concave likelihoods, which beyond their ends fall at least as fast as at them.
 
@@ -135,7 +135,7 @@ def _law(noise: NoiseLaw, row: int) -> NoiseLaw:
 
 
 def fall(inner: float, outer: float) -> float:
-    """By what a log weight falls from one count to the next one out; -inf where it is nothing to go by."""
+    """Return the fall of a log weight from one count to the next one outwards; -inf if it is unknown."""
     if outer == -np.inf:
         return float(np.inf)
     return float(inner - outer) if inner > -np.inf else float(-np.inf)
@@ -148,11 +148,11 @@ def _logs(law: NoiseLaw, value: Array, first: int, last: int) -> Array:
 
 
 def same(released: float, noise: NoiseLaw, row: int) -> tuple[tuple[object, ...], int]:
-    """A key, equal where lists are equal but for a shift, and that shift.
+    """Return a key, equal for lists that are equal up to a shift, and that shift.
 
     Parameters
     ----------
-    released, noise, row : as of `listed`.
+    released, noise, row : arguments of `listed`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A prior's part of the nodes' weights."""
+"""Contribution of a prior to the nodes' weights."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ Whole = NDArray[np.int64]
 
 
 def split(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
-    """Multiply the weights of splits on; what the log prior has beyond them.
+    """Multiply the weights of splits into the sites; return the part of the log prior beyond them.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def split(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
 
 
 def takers(tree: Tree) -> NDArray[np.bool_]:
-    """Which nodes take part in a split: not the root, and none whose count can only be 0 by its bounds."""
+    """Return which nodes take part in a split: not the root, and no node whose count must be 0 by its bounds."""
     upper = np.where(tree.upper == 0, 0, 1)
     for depth in range(1, int(tree.depth.max()) + 1):
         rows = np.flatnonzero(tree.depth == depth)
@@ -48,13 +48,14 @@ def takers(tree: Tree) -> NDArray[np.bool_]:
 
 
 def assume(sites: NDArray[Any], lists: Lists, tree: Tree, prior: CountPrior | Histogram, nodes: Whole) -> float:
-    """Multiply one prior of single counts on at some leaves; what the log prior has beyond the sites' weights.
+    """Multiply a prior of single counts into the sites of some leaves; return the part of the log prior beyond the
+    sites' weights.
 
     Parameters
     ----------
-    sites, lists : as of `sites.measure`, which comes first.
+    sites, lists : arguments of `sites.measure`, which comes first.
     tree : the nodes.
-    prior : of each count.
+    prior : prior of each count.
     nodes : int64, positions of the leaves.
 
     Returns

@@ -1,6 +1,6 @@
-"""Messages of a tree with windows and tilts chosen until the bound of what is neglected is small.
+"""Messages of a tree, with windows and tilts chosen until the bound on the neglected mass is small.
 
-One draw of all counts of a tree, from its messages, groups within large families included.
+A joint draw of all counts of a tree uses its messages, groups within large families included.
 """
 
 from dataclasses import dataclass
@@ -16,22 +16,22 @@ from .sites import FAR, possible_ends
 from .tree import Tree
 
 Array = NDArray[np.float64]
-GOAL = 1e-12  # of the bound
+GOAL = 1e-12  # goal for the bound
 ENOUGH = 1e-9  # an answer with a larger bound is approximate
-DROP = 1e-20  # share of a message that may be cut at either end, at first
-CHEAP = 1e-60  # cutting no more than this costs less than better tilts
+DROP = 1e-20  # fraction of a message that may be truncated at either end, at first
+CHEAP = 1e-60  # truncating no more than this costs less than better tilts
 LEAST_DROP = 1e-250
-STEPS = 4  # of the tilts, from sums that messages really have
-CUTS = 4  # of smaller and smaller shares
-BLIND = 1e-150  # share that is cut where the bound is too large for float64, so that nobody knows how much less will do
+STEPS = 4  # improvements of the tilts, from the actual sums of messages
+CUTS = 4  # number of attempts with smaller and smaller fractions
+BLIND = 1e-150  # fraction truncated if the bound is too large for float64, so that the required fraction is unknown
 
 
 class Unbounded(ValueError):
-    """A count without a measurement, an upper bound or a proper prior that bounds it."""
+    """Raised if a count has no measurement, upper bound or proper prior that bounds it."""
 
 
 class Unsolved(ValueError):
-    """No messages could be passed; the message names the node and the reason."""
+    """Raised if no messages could be passed; the message names the node and the reason."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Solved:
 
     Parameters
     ----------
-    messages : the kernel's.
+    messages : messages of the kernel.
     log_evidence : log of the sum of all weights.
-    bound : of the total variation between any marginal and what is computed of it.
-    drop : share of a message that was cut at either end, at most.
-    tilts, slacks : of every node's children (`_sites.balance`).
+    bound : bound of the total variation between any marginal and its computed form.
+    drop : fraction of a message that was truncated at either end, at most.
+    tilts, slacks : parameters of every node's children (`_sites.balance`).
     """
 
     messages: SumProduct
@@ -56,7 +56,7 @@ class Solved:
 
     @property
     def excess(self) -> float:
-        """How many times the bound is more than what is cut once."""
+        """Return the ratio of the error bound to the weight dropped in a single truncation."""
         return self.bound / self.drop
 
 
@@ -70,18 +70,18 @@ def solve(
     start: Array | None = None,
     blind: bool = True,
 ) -> Solved:
-    """Messages whose bound is at most `goal`, or the smallest that was found.
+    """Return messages whose bound is at most `goal`, or else the smallest bound that was found.
 
     Parameters
     ----------
     tree : the nodes.
-    sites : structured (m,), their weights.
+    sites : structured (m,), weights of the nodes.
     tables : float64, log weights they point to.
-    goal : of the bound; infinity takes what comes first.
-    drop : share of a message that may be cut at either end, at first.
-    start : tilts of a tree whose weights are nearly the same.
-    blind : whether less is cut where the bound is infinite, too: wide noise in large families makes it overflow, as
-        the parent's weight, told apart from its children's, grows to both sides of where they agree.
+    goal : largest acceptable bound; infinity accepts the first result.
+    drop : fraction of a message that may be truncated at either end, at first.
+    start : initial tilts, from a tree whose weights are nearly the same.
+    blind : whether to truncate less also if the bound is infinite: wide noise in large families makes it overflow,
+        because the parent's weight alone, without its children's, grows on both sides of the region where they agree.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def solve(
     ValueError
         If bounds and exact counts contradict each other.
     Unsolved
-        If a count has no end, or no counts have any weight.
+        If a count is unbounded, or no counts have positive weight.
     """
     if start is None:
         consistent(tree, sites)
@@ -130,7 +130,7 @@ def solve(
 def _once(
     tree: Tree, sites: NDArray[Any], tables: Array, tilts: Array, slacks: Array, drop: float
 ) -> Solved | tuple[int, str]:
-    """Messages under these tilts; the node that fails, and how."""
+    """Return messages under these tilts; or the node that fails, and how."""
     messages = SumProduct(tree.above, tree.first, tree.count, sites, tables, tilts, slacks, drop)
     log_evidence, bound, failed = messages.up()
     if failed[0] >= 0:
@@ -141,7 +141,7 @@ def _once(
 def _first(
     tree: Tree, sites: NDArray[Any], tables: Array, tilts: Array, slacks: Array, drop: float
 ) -> tuple[Solved | None, tuple[int, str]]:
-    """Messages under the first tilts, with ever wider windows where they miss each other."""
+    """Return messages under the first tilts, with wider and wider windows if they do not overlap."""
     while True:
         found = _once(tree, sites, tables, tilts, slacks, drop)
         if isinstance(found, Solved):
@@ -152,18 +152,18 @@ def _first(
 
 
 def _means(tree: Tree, messages: SumProduct) -> Array:
-    """Expected counts of the inner nodes, in the kernels' order."""
+    """Return expected counts of the inner nodes, in the kernels' order."""
     found = messages.down(tree.count > 0, 0.25)[0]
     return np.ascontiguousarray(found[:, 0])
 
 
 def consistent(tree: Tree, sites: NDArray[Any]) -> None:
-    """Reject exact counts and bounds that no counts satisfy, and counts that nothing holds.
+    """Reject exact counts and bounds that no counts satisfy, and counts that are unbounded.
 
     Raises
     ------
     ValueError
-        Naming a node, and what its count would have to be.
+        With the name of a node, and the value that its count would need.
     """
     low, high = possible_ends(sites)
     for start, end in _layers(tree):
@@ -193,12 +193,12 @@ def consistent(tree: Tree, sites: NDArray[Any]) -> None:
 
 
 def _layers(tree: Tree) -> list[tuple[int, int]]:
-    """From the leaves to the root."""
+    """Yield the layers from the leaves to the root."""
     return list(pairwise(tree.layers))[::-1]
 
 
 def _sums(tree: Tree, values: NDArray[np.int64], start: int, end: int) -> NDArray[np.int64]:
-    """Sums over the children of the inner nodes of one layer."""
+    """Return the sums over the children of the inner nodes of one layer."""
     inner = np.arange(start, end)[tree.count[start:end] > 0]
     if not len(inner):
         return np.zeros(0, dtype=np.int64)
@@ -207,14 +207,16 @@ def _sums(tree: Tree, values: NDArray[np.int64], start: int, end: int) -> NDArra
 
 
 def _name(tree: Tree, row: int) -> str:
-    """Name of a node in the kernels' order; of a group within a family, of the family."""
+    """Return the name of a node, given its row in the kernels' order; for a group within a family, the name of the
+    family.
+    """
     while tree.order[row] < 0:
         row = int(tree.above[row])
     return tree.names[int(tree.order[row])]
 
 
 def _words(tree: Tree, row: int, state: str) -> str:
-    """What is wrong with a node, for an error."""
+    """Return a description of what is wrong with a node, for an error."""
     rules = {
         "unbounded": "its weight does not fall off",
         "wide": "so many counts of it or of its children are possible that adding them up would take minutes: measure "
@@ -227,12 +229,12 @@ def _words(tree: Tree, row: int, state: str) -> str:
 
 
 def drawn(tree: Tree, messages: SumProduct, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Counts in the kernels' order, exactly from their joint distribution.
+    """Draw counts in the kernels' order, exactly from their joint distribution.
 
     Parameters
     ----------
     tree : the nodes.
-    messages : passed up.
+    messages : upward messages.
     rng : numpy Generator.
 
     Returns

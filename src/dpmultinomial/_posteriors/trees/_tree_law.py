@@ -1,10 +1,12 @@
-"""What is asked of the posterior of a tree: summaries, distributions of single counts, draws, evidence, conflict.
+"""Results from the posterior of a tree: summaries, distributions of single counts, draws, evidence, conflict.
 
-Joint distribution of two counts of a tree, from the messages of the families between them.
+The joint distribution of two counts of a tree follows from the messages of the families between them.
 
-How the counts of a tree depend on each other: distributions of one or two of them anywhere, and of sums over siblings.
+`TreeTogether` describes how the counts of a tree depend on each other: distributions of one or two of them anywhere,
+and of sums over siblings.
 
-Do prior and measurements agree: every measurement beside what all the rest says of its count, level by level.
+Prior and measurements are compared level by level: every measurement with the information from all others about its
+count.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,15 +33,15 @@ from .priors import Leaves, Splits, moments
 from .tree import Tree
 
 Array = NDArray[np.float64]
-LARGEST = 40_000_000  # entries of a joint distribution
+LARGEST = 40_000_000  # largest number of entries of a joint distribution
 
 
 class NodePair(NamedTuple):
-    """Probabilities of (low + i, other_low + j).
+    """Joint distribution of two nodes: probabilities of (low + i, other_low + j).
 
     Parameters
     ----------
-    low, other_low : smallest value of either.
+    low, other_low : smallest value of each.
     p : float64 (values of the first, values of the second).
     """
 
@@ -54,15 +56,15 @@ class _Window(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """P(low + i | a count above is above + j): columns on the whole window of that count."""
+    """Conditional distribution P(low + i | a count above is above + j): columns on the whole window of that count."""
 
     low: int
     above: int
     p: Array
 
     def on(self, low: int, size: int) -> Array:
-        """The columns of low .. low + size - 1: messages and distributions are kept on the part of a window that is
-        possible.
+        """Return the columns of low .. low + size - 1: messages and distributions are stored on the possible part of a
+        window.
         """
         return self.p[:, low - self.above : low - self.above + size]
 
@@ -74,14 +76,14 @@ def pair(
     reach: Callable[[int], None],
     law: Callable[[int], tuple[int, Array]],
 ) -> NodePair:
-    """Joint distribution of two nodes.
+    """Compute the joint distribution of two nodes.
 
     Parameters
     ----------
-    tree, messages : the tree, with messages up and down.
+    tree, messages : the tree, with upward and downward messages.
     rows : the two nodes, in the kernels' order.
-    reach : makes sure that what the rest says of a node is known.
-    law : distribution of a single node.
+    reach : function that ensures that the downward message of a node is computed.
+    law : function returning the distribution of a single node.
 
     Returns
     -------
@@ -90,7 +92,7 @@ def pair(
     Raises
     ------
     Unlisted
-        If the joint distribution, or one on the way, has more than `LARGEST` entries.
+        If the joint distribution, or an intermediate one, has more than `LARGEST` entries.
     """
     one, two = _up(tree, rows[0]), _up(tree, rows[1])
     shared = next(row for row in one if row in two)
@@ -120,12 +122,11 @@ def pair(
 def siblings(
     tree: Tree, messages: SumProduct, first: list[int], second: list[int], reach: Callable[[int], None]
 ) -> NodePair | None:
-    """Joint distribution of two sums over different children of one node, none of which may be empty; None for other
-    nodes.
+    """Compute the joint distribution of two non-empty sums over different children of one node; None for other nodes.
 
     Parameters
     ----------
-    tree, messages, reach : as of `pair`.
+    tree, messages, reach : arguments of `pair`.
     first, second : the children, in the kernels' order.
 
     Returns
@@ -145,14 +146,14 @@ def siblings(
 
 
 def _joint(x: "_Window", y: "_Window", outer: Array) -> NodePair:
-    """Weights x(n) y(m) outer(n + m), scaled."""
+    """Return the weights x(n) y(m) outer(n + m), scaled."""
     _sized_as(len(x.p), len(y.p))
     joint = x.p[:, None] * y.p[None, :] * outer[np.arange(len(x.p))[:, None] + np.arange(len(y.p))[None, :]]
     return NodePair(x.low, y.low, joint / joint.sum())
 
 
 def difference(joint: NodePair) -> tuple[int, Array]:
-    """Distribution of the first count less the second: smallest value, probabilities."""
+    """Return the distribution of the first count minus the second: smallest value, probabilities."""
     rows, columns = joint.p.shape
     gaps = np.arange(rows)[:, None] - np.arange(columns)[None, :] + columns - 1
     p: Array = np.bincount(gaps.ravel(), joint.p.ravel(), rows + columns - 1).astype(np.float64)
@@ -160,7 +161,7 @@ def difference(joint: NodePair) -> tuple[int, Array]:
 
 
 def total(joint: NodePair) -> tuple[int, Array]:
-    """Distribution of the sum of both counts: smallest value, probabilities."""
+    """Return the distribution of the sum of both counts: smallest value, probabilities."""
     rows, columns = joint.p.shape
     sums = np.arange(rows)[:, None] + np.arange(columns)[None, :]
     p: Array = np.bincount(sums.ravel(), joint.p.ravel(), rows + columns - 1).astype(np.float64)
@@ -175,7 +176,9 @@ def _up(tree: Tree, row: int) -> list[int]:
 
 
 def _chain(tree: Tree, messages: SumProduct, path: list[int], reach: Callable[[int], None]) -> _Given | None:
-    """P(count of path[0] | count of path[-1]), rows of the first, columns of the last; None where they are the same."""
+    """Return P(count of path[0] | count of path[-1]), rows of the first, columns of the last; None if they are the
+    same.
+    """
     found: _Given | None = None
     for child, parent in pairwise(path):
         reach(parent)
@@ -195,13 +198,13 @@ def _chain(tree: Tree, messages: SumProduct, path: list[int], reach: Callable[[i
 
 
 def _window_of(tree: Tree, messages: SumProduct, row: int) -> _Window:
-    """The window of an inner node's count."""
+    """Return the window of an inner node's count."""
     low, size, _ = messages.nodes()[row]
     return _Window(int(low), np.zeros(int(size)))
 
 
 def _summed(parts: list[_Window]) -> _Window:
-    """Convolution of windows."""
+    """Return the convolution of windows."""
     out = _Window(0, np.ones(1))
     for part in parts:
         p = np.convolve(out.p, part.p)
@@ -210,7 +213,7 @@ def _summed(parts: list[_Window]) -> _Window:
 
 
 def _correlated(a: _Window, b: _Window, low: int, size: int) -> Array:
-    """sum_r a(low + k + r) b(r) for k < size."""
+    """Return sum_r a(low + k + r) b(r) for k < size."""
     padded = np.zeros(size + len(b.p) - 1)
     shift = low + b.low - a.low
     start, end = max(shift, 0), min(shift + len(padded), len(a.p))
@@ -233,15 +236,15 @@ Rows = list[int]
 
 
 class TreeTogether:
-    """Exact distributions as far as messages give them; what does not is `Unlisted`.
+    """Exact distributions, as far as messages give them; others raise `Unlisted`.
 
     Parameters
     ----------
-    law : position -> first count, probabilities.
-    pair : two positions -> their joint distribution.
-    siblings : two lists of positions -> joint distribution of the two sums; None where they are no siblings.
-    draw : (positions, size, rng) -> joint draws.
-    certain : whether what is found may be told as exact; else everything is `Unlisted`, and draws are all there is.
+    law : function position -> first count, probabilities.
+    pair : function of two positions -> their joint distribution.
+    siblings : function of two lists of positions -> joint distribution of the two sums; None if they are not siblings.
+    draw : function (positions, size, rng) -> joint draws.
+    certain : whether results may be reported as exact; else everything raises `Unlisted`, and only draws are available.
     """
 
     unit = 1.0
@@ -259,23 +262,23 @@ class TreeTogether:
         self._certain = certain
 
     def sum_of(self, places: Places) -> Window:
-        """Distribution of the sum of the counts at different places."""
+        """Return the distribution of the sum of the counts at different places."""
         own = list(places)
         if len(own) == 1 and self._certain:
             return self._law(own[0])
         return Window(*total(self._joint(own[:1], own[1:])))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Joint distribution of two sums over different places."""
+        """Return the joint distribution of two sums over different places."""
         low, other, p = self._joint(list(first), list(second))
         return Pair(Window(low, p.sum(axis=1)), Window(other, p.sum(axis=0)), None, p)
 
     def difference_of(self, first: Places, second: Places) -> Window:
-        """Distribution of the difference of two sums over different places."""
+        """Return the distribution of the difference of two sums over different places."""
         return Window(*difference(self._joint(list(first), list(second))))
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
-        """Independent draws, (size, places)."""
+        """Draw independent vectors, (size, places)."""
         return self._draw(list(places), size, rng)
 
     def _joint(self, first: Rows, second: Rows) -> NodePair:
@@ -290,19 +293,21 @@ class TreeTogether:
 
 
 def implied_totals(tree: Tree, prior: Leaves) -> pd.DataFrame:
-    """What independent priors of the leaves say of every total: mean and standard deviation before any measurement.
+    """Return mean and standard deviation of every total implied by independent priors of the leaves, before any
+    measurement.
 
-    With many leaves the standard deviation is a small share of the mean: a confident statement, right or wrong.
+    With many leaves the standard deviation is a small fraction of the mean: the prior is then a strong assumption about
+    totals.
 
     Parameters
     ----------
     tree : the nodes.
-    prior : of the leaves; fitted ones by what they became.
+    prior : prior of the leaves; with fitted ones replaced by their fit.
 
     Returns
     -------
     DataFrame
-        Columns node, level, leaves, mean, sd; infinite where a leaf's prior has no mean.
+        Columns node, level, leaves, mean, sd; infinite if a leaf's prior has no mean.
     """
     names, groups = prior.rows(tree)
     each = np.array([moments(prior.of(name)) for name in names])
@@ -334,23 +339,23 @@ COLUMNS = (
     "status",
     "error",
 )
-ROUNDED = 1e-6  # of a standard deviation: more than this is not a rounding
+ROUNDED = 1e-6  # relative to a standard deviation: a larger difference is not due to rounding
 
 
 class TreeLaw:
-    """Distribution of all counts of a tree.
+    """Posterior distribution of all counts of a tree.
 
     Attributes
     ----------
     tree : the nodes.
-    prior : that was assumed, with everything fitted.
+    prior : assumed prior, with all fitted values.
     log_evidence : log probability (density) of the measurements.
-    bound : of the total variation between the distribution of any single count and what is computed of it, by what was
-        cut.
-    accuracy : ``exact`` where that is at most 1e-9, else ``approximate``.
-    mean, sd, lower, upper : float64 (n,); NaN below the deepest level asked for.
-    level : of the intervals.
-    facts : what was assumed and found, JSON-able.
+    bound : bound of the total variation between the distribution of any single count and its computed form, due to
+        truncation.
+    accuracy : ``exact`` if that is at most 1e-9, else ``approximate``.
+    mean, sd, lower, upper : float64 (n,); NaN below the deepest level requested.
+    level : level of the intervals.
+    facts : what was assumed and found, as values for JSON.
     """
 
     def __init__(
@@ -381,7 +386,7 @@ class TreeLaw:
         return self.measurements.least_squares()
 
     def table(self, level: str | None = None) -> pd.DataFrame:
-        """One row per node, of one level or of all that were asked for.
+        """Return one row per node, of one level or of all requested levels.
 
         Parameters
         ----------
@@ -389,7 +394,7 @@ class TreeLaw:
 
         Returns
         -------
-        DataFrame with columns `COLUMNS`, least squares beside.
+        DataFrame with columns `COLUMNS`, including the least-squares estimates.
         """
         depth = None if level is None else self.tree.level(level)
         rows = np.flatnonzero(self.tree.depth <= self._deepest if depth is None else self.tree.depth == depth)
@@ -408,11 +413,11 @@ class TreeLaw:
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
     def numbers(self, level: float) -> tuple[Array, Array, Array, Array]:
-        """Means, standard deviations and ends of central intervals of all nodes, float64 (n,) each.
+        """Return means, standard deviations and ends of central intervals of all nodes, float64 (n,) each.
 
         Parameters
         ----------
-        level : of the intervals, in (0, 1).
+        level : level of the intervals, in (0, 1).
         """
         tail = (1 - _checks.inside("level", level)) / 2
         self._reached = _families_above(self.tree, self._deepest)
@@ -421,11 +426,11 @@ class TreeLaw:
         return mean, sd, lower, upper
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """As of every posterior of the library, one row per node (`Posterior.summary`).
+        """Return a summary with one row per node, as for every posterior of the library (`Posterior.summary`).
 
         Parameters
         ----------
-        level : of the central intervals, in (0, 1).
+        level : level of the central intervals, in (0, 1).
 
         Returns
         -------
@@ -434,11 +439,11 @@ class TreeLaw:
         return self.posterior().summary(level)
 
     def law(self, node: str | int) -> Discrete:
-        """Distribution of one count.
+        """Return the distribution of one count.
 
         Parameters
         ----------
-        node : its name or position.
+        node : name or position of the node.
         """
         place = self._place(node)
         first, p = self._law_at(int(self.tree.place[place]))
@@ -446,12 +451,12 @@ class TreeLaw:
         return Discrete(values, p, name=self.tree.names[place], type="count", accuracy=self.accuracy)
 
     def difference(self, first: str | int, second: str | int) -> Discrete:
-        """Distribution of one count less another, exactly, whatever their places in the tree.
+        """Return the exact distribution of one count minus another, for any two nodes of the tree.
 
         Raises
         ------
         Unlisted
-            If their joint distribution is too large; take draws.
+            If their joint distribution is too large; use draws.
         """
         one, two = self._place(first), self._place(second)
         low, p = difference(self._pair(one, two))
@@ -459,7 +464,7 @@ class TreeLaw:
         return Discrete(np.arange(low, low + len(p)), p, name=name, type="question", accuracy=self.accuracy)
 
     def sum(self, first: str | int, second: str | int) -> Discrete:
-        """Distribution of the sum of two counts (`difference`)."""
+        """Return the distribution of the sum of two counts (`difference`)."""
         one, two = self._place(first), self._place(second)
         low, p = total(self._pair(one, two))
         name = f"{self.tree.names[one]} + {self.tree.names[two]}"
@@ -468,7 +473,7 @@ class TreeLaw:
     def sample(
         self, size: int, *, rng: np.random.Generator, nodes: Sequence[str | int] | None = None
     ) -> NDArray[np.int64]:
-        """Independent draws of counts together, from the root down.
+        """Draw independent joint values of counts, from the root down.
 
         Parameters
         ----------
@@ -496,7 +501,7 @@ class TreeLaw:
         return np.stack([values[int(row)] for row in tree.place[wanted]], axis=1)
 
     def posterior(self) -> Posterior:
-        """The same as every posterior of the library, its counts named after the nodes."""
+        """Return the result as a `Posterior`, with counts named after the nodes."""
 
         def together(size: int, rng: np.random.Generator) -> NDArray[np.int64]:
             return self.sample(size, rng=rng)
@@ -519,8 +524,8 @@ class TreeLaw:
         )
 
     def _quantities(self, level: float) -> Columns:
-        """Return the numbers of all nodes; of nodes below the deepest level that was asked for, distribution by
-        distribution.
+        """Return the numbers of all nodes; for nodes below the deepest level requested, distribution
+        by distribution.
         """
         mean, sd, lower, upper = (self.mean, self.sd, self.lower, self.upper)
         if level != self.level:
@@ -533,7 +538,9 @@ class TreeLaw:
         return Columns(*columns, self.accuracy)
 
     def implied_totals(self) -> pd.DataFrame | None:
-        """What independent priors of the leaves say of the totals (`implied_totals`); None for splits."""
+        """Return mean and standard deviation of the totals implied by independent priors of the leaves
+        (`implied_totals`); None for splits.
+        """
         return implied_totals(self.tree, self.prior) if isinstance(self.prior, Leaves) else None
 
     def _place(self, node: str | int) -> int:
@@ -549,7 +556,7 @@ class TreeLaw:
         return self._messages.family(parent)[2][row - int(self.tree.first[parent])]
 
     def _reach(self, row: int) -> None:
-        """What the rest of the tree says of a node, where it has not been asked for yet."""
+        """Compute the downward message of a node, if it has not been computed yet."""
         path = [row]
         while path[-1] > 0:
             path.append(int(self.tree.above[path[-1]]))
@@ -564,7 +571,7 @@ class TreeLaw:
 
 
 def _families_above(tree: Tree, deepest: int) -> NDArray[np.bool_]:
-    """Inner nodes, in the kernels' order, whose children are not deeper than asked for."""
+    """Return the inner nodes, in the kernels' order, whose children are not deeper than requested."""
     wanted = np.zeros(len(tree.order), dtype=bool)
     wanted[tree.place] = (tree.depth < deepest) & ~tree.leaf
     wanted[0] = wanted[0] or len(tree) == 1
@@ -575,7 +582,7 @@ def _families_above(tree: Tree, deepest: int) -> NDArray[np.bool_]:
 
 
 def _families_of(tree: Tree, rows: Whole) -> Whole:
-    """All ancestors of some nodes, from the root down, in the kernels' order."""
+    """Return all ancestors of some nodes, from the root down, in the kernels' order."""
     needed = np.zeros(len(tree.order), dtype=bool)
     needed[tree.above[rows[rows > 0]]] = True
     for start, end in list(zip(tree.layers[1:-1], tree.layers[2:], strict=True))[::-1]:
@@ -585,7 +592,9 @@ def _families_of(tree: Tree, rows: Whole) -> Whole:
 
 
 def _additivity(tree: Tree, mean: Array, sd: Array, deepest: int) -> float:
-    """Largest difference between a mean and the sum of the children's means, in standard deviations (at least 1)."""
+    """Return the largest difference between a mean and the sum of the children's means, in standard deviations
+    (at least 1).
+    """
     below = np.flatnonzero((tree.depth <= deepest) & (tree.parent >= 0))
     if not len(below):
         return 0.0

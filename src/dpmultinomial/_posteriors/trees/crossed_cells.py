@@ -1,4 +1,4 @@
-"""Crossed cells the fast way: least squares over the sums of each node, then one tree per cell."""
+"""Fast approximation for crossed cells: least squares over the sums of each node, then one tree per cell."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ from .tree_posterior import infer
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Laws = list[TreeLaw]  # one per target
-SOLVED = 1e-8  # of a coefficient: a sum is determined where least squares has it with so little left over
+SOLVED = 1e-8  # relative to a coefficient: a sum is determined if least squares has a residual below this
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Combined:
     Parameters
     ----------
     nodes : int64 (r,), node of each estimate.
-    values, variance : float64 (r,); variance 0 where exact.
-    alone : int64 (r,), the number that is the estimate by itself, -1 where several are combined.
+    values, variance : float64 (r,); variance 0 if exact.
+    alone : int64 (r,), position of the number if the estimate is a single number, -1 if several are combined.
     """
 
     nodes: Whole
@@ -39,7 +39,7 @@ class Combined:
 
 
 def combined(crossed: Crossed) -> list[Combined]:
-    """Of every target, in every node whose numbers determine it.
+    """Combine the numbers of every target, in every node whose numbers determine it.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def combined(crossed: Crossed) -> list[Combined]:
 
 
 def _alike(crossed: Crossed, rows: Whole, variance: Array) -> list[Whole]:
-    """Rows of the nodes that were asked the same with the same noise, (nodes, numbers) each."""
+    """Yield rows of the nodes with the same queries and the same noise, (nodes, numbers) each."""
     order = rows[np.argsort(crossed.nodes[rows], kind="stable")]
     each = np.split(order, np.flatnonzero(np.diff(crossed.nodes[order])) + 1) if len(order) else []
     groups: dict[tuple[bytes, bytes], list[Whole]] = {}
@@ -84,7 +84,7 @@ def _alike(crossed: Crossed, rows: Whole, variance: Array) -> list[Whole]:
 
 
 def _weights(sums: Array, variance: Array, cover: Array) -> Array | None:
-    """Weights of least variance whose combination of the sums is the target; None where there are none."""
+    """Return weights of least variance whose combination of the sums is the target; None if there are none."""
     q, cells = sums.shape
     scale = float(variance.max()) or 1.0
     system = np.zeros((q + cells, q + cells))
@@ -95,12 +95,12 @@ def _weights(sums: Array, variance: Array, cover: Array) -> Array | None:
 
 
 def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
-    """One tree a target.
+    """Compute the posterior of one tree per target.
 
     Parameters
     ----------
     crossed : the measured numbers.
-    prior : of every cell's tree, and of every sum's; None: splits with fitted concentrations.
+    prior : prior of every cell's tree, and of every sum's; None: splits with fitted concentrations.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
     Raises
     ------
     ValueError
-        If nothing keeps a count from growing without end, as of `tree_posterior.infer`, naming the cell or sum.
+        If a count is unbounded, as in `tree_posterior.infer`; the message names the cell or sum.
     """
     found = []
     for target, one in enumerate(combined(crossed)):
@@ -122,7 +122,7 @@ def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
 
 
 def _noise(crossed: Crossed, one: Combined) -> NoiseLaw:
-    """Their own distributions where numbers stand alone, else normal ones."""
+    """Return the own distributions of single numbers, else normal ones."""
     spreads, which = np.unique(one.variance, return_inverse=True)
     laws: list[NoiseLaw] = [Gaussian(sigma=float(np.sqrt(v))) if v > 0 else Exact() for v in spreads]
     own = crossed.noise

@@ -1,18 +1,18 @@
-"""The joint posterior of crossed cells, by Markov chains whose moves are trees drawn exactly.
+"""Joint posterior of crossed cells, by Markov chains whose moves are trees drawn exactly.
 
-A histogram in every node of a tree, and noisy sums over some of its cells: crossed cells.
+Crossed cells are a histogram in every node of a tree, with noisy sums over some of its cells.
 
-Directions in which a chain over crossed cells moves, enough of them for the sums that are known exactly.
+A chain over crossed cells moves in directions, enough of them for the sums that are known exactly.
 
-What the measured numbers of crossed cells say along one direction of a chain, given all other counts.
+`Along` is the likelihood of the measured numbers along one direction of a chain, given all other counts.
 
-Moves of a chain over crossed cells: whole trees of changes along one direction, drawn exactly given all the rest.
+A move draws a complete tree of changes along one direction, exactly from its distribution given all the rest.
 
 A direction gives +1, 0 or -1 to every cell: one cell alone, a pair of cells whose sum stays, or four whose sums stay in
 both directions of a table. The count n of its first cell determines all others that move, in every node, and adds up
 over the tree; given the rest its distribution is that of a tree (`_solver`), from which it is drawn again.
 
-Where chains over crossed cells start: counts that satisfy all exact sums and bounds, near given ones.
+The chains start at counts that satisfy all exact sums and bounds, near given ones.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -51,27 +51,27 @@ class Crossed:
 
     Parameters
     ----------
-    tree : the nodes; their bounds are not read, see `lower` and `upper`.
-    queries : name of a query -> names of the cells that it adds up, each cell once. Cells are those of all queries.
-    released : (nodes, queries), NaN where a query was not asked of a node.
-    noise : distribution, with one row a released number, row by row, or one distribution for all.
+    tree : the nodes; their bounds are ignored, see `lower` and `upper`.
+    queries : name of a query -> names of the cells in its sum, each cell once. Cells are those of all queries.
+    released : (nodes, queries), NaN if a query was not asked of a node.
+    noise : distribution, with one row per released number, row by row, or one distribution for all.
     lower, upper : (nodes, queries) or one number, known bounds of the true sums.
-    withheld : bool (nodes, queries), where an absent number says that the noisy one was below a threshold.
+    withheld : bool (nodes, queries), where an absent number means that the noisy one was below a threshold.
 
     Attributes
     ----------
     cells : names of the cells.
-    sums : bool (queries, cells), which cells a query adds up.
-    targets : names of what is asked for: all cells, then the queries of several cells.
-    cover : bool (targets, cells), likewise.
+    sums : bool (queries, cells), cells in each query's sum.
+    targets : names of the requested quantities: all cells, then the queries of several cells.
+    cover : bool (targets, cells), cells in each target's sum.
     nodes, which : int64 (r,), node and query of every measured number.
-    values : float64 (r,), the measured numbers; NaN where withheld.
+    values : float64 (r,), the measured numbers; NaN if withheld.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, a value is one that its distribution never releases, or a distribution is a
-        table of probabilities, under which the moves of a chain can be closed.
+        If an argument breaks its rule, a value is impossible under its distribution, or a distribution is a table of
+        probabilities, under which the moves of a chain can be blocked.
     """
 
     def __init__(
@@ -112,23 +112,24 @@ class Crossed:
 
     @cached_property
     def hard(self) -> tuple[Whole, Whole, Array, Array]:
-        """Nodes, queries, lower and upper ends of the sums that are exact or bounded from above or from below by more
-        than 0."""
+        """Return nodes, queries, lower and upper ends of the sums that are exact or bounded from above or from below by
+        more than 0.
+        """
         rows = np.nonzero((self.lower > 0) | np.isfinite(self.upper))
         return rows[0], rows[1], self.lower[rows], self.upper[rows]
 
     @cached_property
     def exact(self) -> NDArray[np.int64]:
-        """The different queries of several cells that are exact somewhere, int64 (e, cells)."""
+        """Return the different queries of several cells that are exact somewhere, int64 (e, cells)."""
         fixed = (self.lower == self.upper).any(axis=0) & (self.sums.sum(axis=1) > 1)
         return np.asarray(self.sums[fixed], dtype=np.int64)
 
     def log_likelihood(self, number: int, sums: Whole) -> Array:
-        """Of one measured number, for sums of -1 and more; computed once for every sum.
+        """Return the log-likelihood of one measured value at true sums from -1 upwards; computed once and cached.
 
         Parameters
         ----------
-        number : its position in `values`.
+        number : position of the number in `values`.
         sums : int64, true values.
         """
         known, most = self._known.get(number), int(sums.max(initial=0)) + 2
@@ -139,11 +140,11 @@ class Crossed:
         return known[sums + 1]
 
     def tree_of(self, target: int) -> Tree:
-        """The tree of one cell or sum, with its bounds.
+        """Return the tree of one cell or sum, with its bounds.
 
         Parameters
         ----------
-        target : its position in `targets`.
+        target : position of the target in `targets`.
         """
         tree, size = self.tree, len(self.tree)
         own = np.flatnonzero((self.sums == self.cover[target]).all(axis=1))
@@ -153,7 +154,7 @@ class Crossed:
         return Tree(tree.parent, names=tree.names, levels=tree.levels, lower=lower, upper=upper)
 
     def _bounds(self, lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array]:
-        """Of all sums, exact numbers among them."""
+        """Return the bounds of all sums, exact numbers among them."""
         shape = len(self.tree), len(self.queries)
         known = np.where(self.tree.upper == NONE, np.inf, self.tree.upper.astype(np.float64))
         if known.min() < np.inf or self.tree.lower.max() > 0:
@@ -177,7 +178,9 @@ class Crossed:
 
 
 def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
-    """Names of the cells, in the order in which queries name them, singles first; which query adds up which."""
+    """Return the names of the cells, in the order in which queries name them, singles first; and the queries of each
+    cell.
+    """
     if not queries:
         raise ValueError("queries must be one at least")
     found: dict[str, None] = {}
@@ -196,11 +199,11 @@ def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArr
     return tuple(found), sums
 
 
-MOST_CELLS = 40  # where four of them have to move together
+MOST_CELLS = 40  # largest number of cells for moves of four
 
 
 def directions(cells: int, exact: Whole) -> Whole:
-    """Single cells, pairs whose sum stays, and, where sums that are exact need them, fours of a table.
+    """Return single cells, pairs whose sum is constant and, if exact sums need them, fours of a table.
 
     Parameters
     ----------
@@ -230,13 +233,13 @@ def directions(cells: int, exact: Whole) -> Whole:
 
 
 def _free(found: list[Whole], exact: Whole) -> int:
-    """Dimension of the changes that leave all exact sums as they are."""
+    """Return the dimension of the changes that leave all exact sums constant."""
     kept = [d for d in found if not len(exact) or not (exact @ d).any()]
     return int(np.linalg.matrix_rank(np.array(kept))) if kept else 0
 
 
 def _fours(one: Whole, exact: Whole) -> list[Whole]:
-    """Two cells up, two down, all exact sums kept."""
+    """Return directions with two cells up and two down that keep all exact sums."""
     pairs = list(combinations(range(len(one)), 2))
     sums = {pair: tuple((exact[:, pair[0]] + exact[:, pair[1]]).tolist()) for pair in pairs}
     alike: dict[tuple[int, ...], list[tuple[int, int]]] = {}
@@ -251,7 +254,7 @@ def _fours(one: Whole, exact: Whole) -> list[Whole]:
 
 
 class Along:
-    """The measured numbers as functions of the count n of a direction's first cell.
+    """Likelihood of the measured numbers as functions of the count n of a direction's first cell.
 
     A sum over cells is rest + k n with k the sum of the direction over its cells.
 
@@ -262,8 +265,8 @@ class Along:
 
     Attributes
     ----------
-    known : bounds and what has a closed form, compiled.
-    bent : node -> the numbers that have none together.
+    known : bounds and likelihoods with a closed form, compiled.
+    bent : node -> the numbers without a joint closed form.
     """
 
     def __init__(self, crossed: Crossed, direction: Whole) -> None:
@@ -293,12 +296,13 @@ class Along:
         )
 
     def lists(self, state: Whole, sites: NDArray[Any], lists: Lists) -> None:
-        """Multiply on what has no closed form: log-concave, listed until it is lower by `REACH` than at its largest.
+        """Multiply likelihoods without a closed form into the sites: log-concave, listed until they are lower by
+        `REACH` than at the largest.
 
         Parameters
         ----------
         state : int64 (m, cells), counts in the kernels' order.
-        sites : structured (m,), changed; lists that it has already are complete.
+        sites : structured (m,), changed; its existing lists are complete.
         lists : log weights, extended.
         """
         for row, members in self.bent.items():
@@ -328,7 +332,7 @@ class Along:
         return Listed(int(counts[a]), logs[a : b + 1], below, above)
 
     def _logs(self, state: Whole, row: int, members: Whole, counts: Whole) -> Array:
-        """Log likelihood of counts of one node."""
+        """Return the log likelihood of counts of one node."""
         total, form = np.zeros(len(counts)), self.crossed.form
         for i in members.tolist():
             k = int(self._k[i])
@@ -342,7 +346,7 @@ class Along:
         return total
 
     def _sums(self, state: Whole, rows: Whole, queries: Whole) -> Whole:
-        """The sums as they are."""
+        """Return the present sums."""
         return np.asarray((state[rows] * self.crossed.sums[queries]).sum(axis=1))
 
 
@@ -350,22 +354,22 @@ def _rows(*columns: NDArray[Any]) -> Whole:
     return np.ascontiguousarray(np.stack(columns, axis=1), dtype=np.int64)
 
 
-LARGEST = 4_000_000  # counts that the weights of one move list
-TABLED = 1_000_000  # counts below which log priors are tabled
+LARGEST = 4_000_000  # largest number of counts in the weights of one move
+TABLED = 1_000_000  # counts below which log priors are tabulated
 
 
 class Moves:
-    """The moves of one posterior.
+    """Moves of a chain for one posterior.
 
     Parameters
     ----------
     crossed : the measured numbers.
-    priors : one per cell, everything in them fitted.
+    priors : priors, one per cell, with all fitted values.
     directions : int64 (d, cells), `directions.of`.
 
     Attributes
     ----------
-    bound : largest bound of the total variation between the distribution of a move and what was computed of it.
+    bound : largest bound of the total variation between the distribution of a move and its computed form.
     """
 
     def __init__(self, crossed: Crossed, priors: list[Splits | Leaves], directions: Whole) -> None:
@@ -382,7 +386,7 @@ class Moves:
                 _prior_sites.split(self.plain[i], self.trees[i], by_level)
         self.plain["upper"], self.plain["table"] = FAR, -1
         self.plain["below"] = self.plain["above"] = np.inf
-        self._together = self.plain[0].copy()  # of cells that move together: their priors are listed
+        self._together = self.plain[0].copy()  # cells that move together: their priors are listed
         self._together["own"] = self._together["others"] = 1.0
         self._later = [not self._formulas(i) for i in range(len(priors))]
         self._classes = [self._classed(i) for i in range(len(priors))]
@@ -396,12 +400,12 @@ class Moves:
         self.bound = 0.0
 
     def move(self, state: Whole, which: int, rng: np.random.Generator) -> bool:
-        """Draw the tree of one direction again; whether it could move at all.
+        """Redraw the tree of one direction; return whether it could move at all.
 
         Parameters
         ----------
         state : int64 (m, cells), counts in the kernels' order; changed.
-        which : the direction.
+        which : index of the direction.
         rng : numpy Generator.
         """
         made = self.weights(state, which)
@@ -416,11 +420,11 @@ class Moves:
         return True
 
     def weights(self, state: Whole, which: int) -> tuple[NDArray[Any], Array] | None:
-        """Weights of the count of a direction's first cell given all the rest; None where nothing can move.
+        """Return the weights of the count of a direction's first cell given all the rest; None if nothing can move.
 
         Parameters
         ----------
-        state, which : as of `move`.
+        state, which : arguments of `move`.
 
         Returns
         -------
@@ -452,7 +456,7 @@ class Moves:
         return sites, lists.joined()
 
     def _formulas(self, cell: int) -> bool:
-        """Put a cell's prior of leaves into its plain sites, where it needs no list."""
+        """Put a cell's prior of leaves into its sites as a formula, if it needs no list."""
         sites, lists = self.plain[cell].copy(), Lists()
         self._assume(cell, sites, lists)
         if (sites["table"] >= 0).any():
@@ -467,7 +471,7 @@ class Moves:
                 _prior_sites.assume(sites, lists, self.trees[cell], prior.of(name), np.flatnonzero(groups == i))
 
     def _solved(self, sites: NDArray[Any], tables: Array, which: int) -> _solver.Solved:
-        """Messages, from the tilts of the last time where they still serve."""
+        """Return messages, starting from the previous tilts if they are still usable."""
         if (start := self._tilts[which]) is not None:
             try:
                 found = _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH, start=start, blind=False)
@@ -479,7 +483,7 @@ class Moves:
         return _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH)
 
     def _list(self, sites: NDArray[Any], lists: Lists, state: Whole, direction: Whole) -> None:
-        """The prior of all cells that move, as lists between the ends, of counts that no table has."""
+        """List the prior of all moving cells between the ends, for counts beyond the tables."""
         low, sizes = sites["lower"].copy(), sites["upper"] - sites["lower"] + 1
         row = np.repeat(np.arange(len(low)), sizes)
         n = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + low[row]
@@ -494,7 +498,9 @@ class Moves:
         lists.put_many(sites, low, sizes, logs)
 
     def _tables(self, most: int) -> Array:
-        """Log weights of counts up to `most` at least, one row a distribution of any cell: they depend on no state."""
+        """Return log weights of counts up to at least `most`, one row per distribution of any cell: they do not depend
+        on the state.
+        """
         if most >= self._known.shape[1]:
             n = np.arange(2 * most + 64)
             laws = [law for each, _ in self._classes for law in each]
@@ -502,7 +508,9 @@ class Moves:
         return self._known
 
     def _classed(self, cell: int) -> tuple[list[Callable[[Whole], Array]], Whole]:
-        """Different parts of its prior in single nodes; which one every node has, in the kernels' order, or -1."""
+        """Return the distinct parts of a cell's prior in single nodes; and the part of every node, in the kernels'
+        order, or -1.
+        """
         prior, rows = self.priors[cell], np.full(len(self.tree.order), -1, dtype=np.int64)
         if isinstance(prior, Leaves):
             names, rows[self.tree.place] = prior.rows(self.tree)
@@ -518,12 +526,12 @@ def _rise(n: Whole, own: float, others: float) -> Array:
 
 
 def starts(crossed: Crossed, leaves: Whole) -> Whole:
-    """Counts of all nodes in the kernels' order, groups of large families among them, from those of the leaves.
+    """Return counts of all nodes in the kernels' order, including groups of large families, from those of the leaves.
 
     Parameters
     ----------
-    crossed : of the tree.
-    leaves : int64 (n, cells), counts; what stands at inner nodes is not read.
+    crossed : crossed cells with the tree.
+    leaves : int64 (n, cells), counts; values at inner nodes are ignored.
 
     Returns
     -------
@@ -538,7 +546,8 @@ def starts(crossed: Crossed, leaves: Whole) -> Whole:
 
 
 def possible(crossed: Crossed, near: Whole) -> Whole:
-    """Counts of the leaves that satisfy what is known exactly, the nearest to given ones in sum of distances.
+    """Return counts of the leaves that satisfy all exact sums and bounds, nearest to given ones in the sum of
+    distances.
 
     Parameters
     ----------
@@ -547,7 +556,7 @@ def possible(crossed: Crossed, near: Whole) -> Whole:
 
     Returns
     -------
-    int64 (n, cells); what stands at inner nodes is 0.
+    int64 (n, cells); 0 at inner nodes.
 
     Raises
     ------
@@ -583,7 +592,7 @@ def possible(crossed: Crossed, near: Whole) -> Whole:
 
 
 def _sums(crossed: Crossed, leaves: Whole) -> csr_array:
-    """The sums that are exact or bounded, as sums over the leaves' cells."""
+    """Return the sums that are exact or bounded, as sums over the leaves' cells."""
     tree = crossed.tree
     cells, place = len(crossed.cells), np.full(len(tree), -1, dtype=np.int64)
     place[leaves] = np.arange(len(leaves))
@@ -600,7 +609,7 @@ def _sums(crossed: Crossed, leaves: Whole) -> csr_array:
 
 
 def _leaves_below(parent: Whole, leaves: Whole) -> dict[int, list[int]]:
-    """Leaves below every node, itself where it is one."""
+    """Return the leaves below every node, including the node itself if it is a leaf."""
     out: dict[int, list[int]] = {}
     for leaf in leaves.tolist():
         node = leaf
@@ -611,10 +620,10 @@ def _leaves_below(parent: Whole, leaves: Whole) -> dict[int, list[int]]:
 
 
 CHAINS = 4
-WARM = 100  # sweeps that are not kept
+WARM = 100  # number of discarded sweeps
 FIRST = 250  # sweeps of a chain before it is first judged; then twice as many, and so on
-MOST = 8000  # sweeps of a chain
-PAIRS = 2  # moves in pairs and fours of a sweep, for every cell
+MOST = 8000  # largest number of sweeps of a chain
+PAIRS = 2  # moves in pairs and fours per sweep, for every cell
 
 
 @dataclass(frozen=True)
@@ -625,7 +634,7 @@ class Chains:
     ----------
     draws : int64 (chains, draws, nodes, targets).
     accuracy : ``converged`` or ``not converged``.
-    facts : numbers of sweeps, ESS and R-hat, JSON-able.
+    facts : numbers of sweeps, ESS and R-hat, as values for JSON.
     """
 
     draws: Whole
@@ -641,15 +650,15 @@ def sample(
     rng: np.random.Generator,
     most: int = MOST,
 ) -> Chains:
-    """Chains from different starts, made longer until they agree.
+    """Run chains from different starting points, and lengthen them until they agree.
 
     Parameters
     ----------
     crossed : the measured numbers.
-    priors : one per cell, independent of each other, everything in them fitted.
-    near : distributions of single cells (`crossed_cells.laws`), from which starts are drawn.
+    priors : priors, one per cell, independent of each other, with all fitted values.
+    near : distributions of single cells (`crossed_cells.laws`), from which starting points are drawn.
     rng : numpy Generator.
-    most : sweeps of a chain at most, after `WARM` more.
+    most : largest number of sweeps of a chain, after `WARM` more.
 
     Returns
     -------
@@ -658,12 +667,13 @@ def sample(
     Raises
     ------
     ValueError
-        If exact sums and bounds contradict each other, leave no moves, or counts are too large for this.
+        If exact sums and bounds contradict each other, leave no moves, or counts are too large for this method.
 
     Notes
     -----
-    A sweep moves along every single cell and `PAIRS` other directions a cell, chosen and ordered at random, so that
-    it is reversible. Judged are all counts of cells and of the queries in all nodes but those that never change.
+    A sweep moves along every single cell and `PAIRS` other directions per cell, chosen and ordered at random, so that
+    it is reversible. Convergence is judged on all counts of cells and of the queries in all nodes except those that
+    never change.
     """
     _checks.whole("most", most, least=convergence.LEAST_DRAWS)
     moves = Moves(crossed, priors, directions(len(crossed.cells), crossed.exact))
@@ -688,11 +698,11 @@ def sample(
 
 
 def sweep(moves: Moves, state: Whole, rng: np.random.Generator) -> None:
-    """One sweep of moves, in place.
+    """Perform one sweep of moves, in place.
 
     Parameters
     ----------
-    moves : of the posterior.
+    moves : moves of the posterior.
     state : int64 (m, cells), counts in the kernels' order.
     rng : numpy Generator.
     """
@@ -703,7 +713,7 @@ def sweep(moves: Moves, state: Whole, rng: np.random.Generator) -> None:
 
 
 def _start(crossed: Crossed, near: list[TreeLaw], rng: np.random.Generator) -> Whole:
-    """Independent draws of single cells, moved to where all exact sums hold."""
+    """Draw independent single cells, adjusted to satisfy all exact sums."""
     found = np.stack([law.sample(1, rng=rng)[0] for law in near], axis=1)
     return starts(crossed, possible(crossed, found))
 
@@ -723,7 +733,7 @@ def _judged(draws: Whole) -> tuple[Accuracy, dict[str, object]]:
     own = [columns[:, :, i].astype(np.float64) for i in moving]
     rhat = [convergence.rhat(x) for x in own]
     if np.nanmax(rhat) > 2 * LARGEST_RHAT - 1:
-        ess = [np.nan]  # far from it: no need to work it out
+        ess = [np.nan]  # far from convergence: no need to compute it
         facts |= {"rhat": float(np.nanmax(rhat))}
         return of_chains(ess, rhat), facts
     ess = [min(convergence.bulk_ess(x), convergence.mean_ess(x)) for x in own]

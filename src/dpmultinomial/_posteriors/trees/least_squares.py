@@ -1,8 +1,8 @@
 """Generalised least squares on a tree: the best linear unbiased estimates of all counts, in two passes.
 
 From the leaves up every node combines its own measurement with the sum of its children's estimates; from the root down
-every child takes its share of what its parent's estimate is more than its children's sum (Hay et al. 2010). Nothing is
-rounded or kept from being negative. Covariances of any two nodes follow from the same gains.
+every child takes its share of the difference between its parent's estimate and its children's sum (Hay et al. 2010).
+Estimates are not rounded and may be negative. Covariances of any two nodes follow from the same gains.
 """
 
 from functools import cached_property
@@ -19,7 +19,7 @@ Whole = NDArray[np.int64]
 
 
 class _Pass(NamedTuple):
-    """Estimates from below, their variances, sums over children; number of children that nothing is known of."""
+    """Estimates from below, their variances, sums over children; number of children without any information."""
 
     estimate: Array
     variance: Array
@@ -34,14 +34,14 @@ class LeastSquares:
     Parameters
     ----------
     tree : the nodes.
-    nodes : int (r,), position of the node that each measurement is of; several may be of one.
+    nodes : int (r,), position of the node of each measurement; several may belong to one node.
     released : float (r,), measured values.
-    variance : float (r,), of their errors, >= 0; 0 for exact counts.
+    variance : float (r,), variances of their errors, >= 0; 0 for exact counts.
 
     Attributes
     ----------
-    estimate : float64 (n,); NaN where the measurements do not determine a count.
-    sd : float64 (n,); infinite there.
+    estimate : float64 (n,); NaN if the measurements do not determine a count.
+    sd : float64 (n,); infinite for such counts.
 
     Raises
     ------
@@ -69,7 +69,7 @@ class LeastSquares:
         return np.sqrt(self._variance)
 
     def covariance(self, first: int, second: int) -> float:
-        """Covariance of the estimates of two nodes, by their positions; NaN where one is not determined."""
+        """Return the covariance of the estimates of two nodes, by their positions; NaN if one is not determined."""
         if np.isinf(self._variance[[first, second]]).any():
             return float("nan")
         one, two = self.tree.path(first), self.tree.path(second)
@@ -83,21 +83,21 @@ class LeastSquares:
         return value * float(np.prod(self._gain[rest]))
 
     def _siblings(self, top: int, a: int, b: int) -> float:
-        """Covariance of two children of one node."""
+        """Return the covariance of two children of one node."""
         up, lost = self._up, np.isinf(self._up.variance[[a, b]])
-        if up.unknown[top]:  # what is not known is its parent's estimate less its siblings'
+        if up.unknown[top]:  # the unknown child is its parent's estimate minus its siblings'
             return -float(up.variance[[a, b]][~lost].sum()) if lost.any() else 0.0
         apart = up.variance[a] * up.variance[b] / up.spread[top] if up.spread[top] > 0 else 0.0
         return float(self._gain[a] * self._gain[b] * self._variance[top] - apart)
 
     def difference(self, first: int, second: int) -> tuple[float, float]:
-        """Estimate and standard deviation of the count of one node less that of another."""
+        """Return estimate and standard deviation of the count of one node minus that of another."""
         spread = self._variance[first] + self._variance[second] - 2 * self.covariance(first, second)
         return float(self.estimate[first] - self.estimate[second]), float(np.sqrt(max(spread, 0.0)))
 
 
 def _combined(tree: Tree, rows: Whole, values: Array, spreads: Array) -> tuple[Array, Array]:
-    """One value and variance a node; infinite where it was not measured."""
+    """Return one value and variance per node; infinite if it was not measured."""
     size = len(tree)
     exact = spreads == 0
     estimate, variance = np.zeros(size), np.full(size, np.inf)
@@ -139,7 +139,9 @@ def _from_below(tree: Tree, own: Array, own_variance: Array) -> _Pass:
 
 
 def _from_above(tree: Tree, up: _Pass) -> tuple[Array, Array, Array]:
-    """Estimates, variances, and each node's share of what its parent's estimate is more than its children's sum."""
+    """Return estimates, variances, and each node's share of the difference between its parent's estimate and its
+    children's sum.
+    """
     estimate, variance, gain = up.estimate.copy(), up.variance.copy(), np.zeros(len(tree))
     for depth in range(1, int(tree.depth.max()) + 1):
         rows = np.flatnonzero(tree.depth == depth)

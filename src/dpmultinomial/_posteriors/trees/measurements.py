@@ -25,14 +25,14 @@ class Measurements:
     Parameters
     ----------
     tree : the nodes.
-    nodes : one per value: its node's name, or position.
-    released : (r,), NaN where a value was withheld below a threshold.
-    noise : a distribution, one per value, or the words of a configuration (`law_words.law_of`).
+    nodes : name or position of the node, one per value.
+    released : (r,), NaN if a value was withheld below a threshold.
+    noise : a distribution, one per value, or its description as a mapping (`law_words.law_of`).
 
     Raises
     ------
     ValueError, TypeError, KeyError
-        If an argument breaks its rule, or a value is one that its distribution never releases.
+        If an argument breaks its rule, or a value is impossible under its distribution.
     """
 
     def __init__(
@@ -61,32 +61,32 @@ class Measurements:
 
     @property
     def variance(self) -> Array:
-        """Of the noise, float64 (r,)."""
+        """Variance of the noise, float64 (r,)."""
         return np.broadcast_to(np.asarray(self.noise.variance(), dtype=np.float64), self.released.shape)
 
     @property
     def listed(self) -> bool:
-        """Return whether some likelihoods are lists, which end somewhere."""
+        """Return whether some likelihoods are lists, which have a limited range."""
         return bool((shapes(self.released, self.noise).kind == LISTED).any())
 
     def within(self, part: Tree, kept: Whole) -> "Measurements":
-        """Those of a part of the tree, by its nodes' positions in the whole."""
+        """Return the measurements of a part of the tree, given its nodes' positions in the full tree."""
         place = np.full(len(self.tree), -1, dtype=np.int64)
         place[kept] = np.arange(len(kept))
         rows = np.flatnonzero(place[self.nodes] >= 0)
         return Measurements(part, place[self.nodes[rows]], self.released[rows], self.noise.take(rows))
 
     def weigh(self, reach: float = REACH) -> tuple[NDArray[Any], Lists, float]:
-        """Sites, lists and constant of the likelihoods, with the tree's bounds.
+        """Return sites, lists and constant of the likelihoods, with the tree's bounds.
 
         Parameters
         ----------
-        reach : where lists end, see `sites.Lists`.
+        reach : range of lists, see `sites.Lists`.
         """
         sites, lists = bounded(self.tree), Lists(reach)
         return sites, lists, measure(sites, lists, self.tree, self.nodes, self.released, self.noise)
 
     def least_squares(self) -> LeastSquares:
-        """Least squares of the values that are neither withheld nor clipped."""
+        """Return least squares of the values that are neither withheld nor clipped."""
         seen = np.flatnonzero(np.isfinite(self.released))
         return LeastSquares(self.tree, self.nodes[seen], self.released[seen], self.variance[seen])

@@ -1,4 +1,4 @@
-"""Priors of a tree's counts: splits of a flat total (the default), or independent leaves where asked for."""
+"""Priors of a tree's counts: splits of a flat total (the default), or independent leaves if requested."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,13 @@ from .tree import Tree
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-FEWEST = 30  # leaves of a group that a prior may be fitted on
+FEWEST = 30  # fewest leaves of a group for a fitted prior
 
 
 @dataclass(frozen=True)
 class Splits:
-    """Flat on the root's count; every count is split among its children by a Dirichlet-multinomial distribution.
+    """Prior that is flat on the root's count; every count is split among its children by a Dirichlet-multinomial
+    distribution.
 
     Given N, the k children's counts have probability N! Gamma(kA)/Gamma(N + kA) prod Gamma(n_i + A)/(n_i! Gamma(A)):
     shares from a symmetric Dirichlet distribution of concentration A. Children whose upper bound is 0 take no part.
@@ -32,12 +33,12 @@ class Splits:
     concentrations: float | Sequence[float] | Mapping[str, float] | None = None
 
     def by_level(self, tree: Tree) -> Array | None:
-        """A by depth, float64 (levels,), the root's unused (1); None where they are to be fitted.
+        """Return A by depth, float64 (levels,), the root's unused (1); None if they are to be fitted.
 
         Raises
         ------
         ValueError, TypeError
-            If there is not one number > 0 a level.
+            If there is not one number > 0 per level.
         """
         given, below = self.concentrations, tree.levels[1:]
         if given is None:
@@ -49,17 +50,19 @@ class Splits:
         return np.concatenate([[1.0], _checks.positives("concentrations", given, len(below))])
 
     def words(self) -> dict[str, object]:
-        """The prior in the words of a configuration."""
+        """Return the prior as configuration keys and values."""
         return {"law": "splits"}
 
 
 class Leaves:
-    """Independent priors of the leaves' counts: a statement about every total above them, see `implied_totals`.
+    """Independent priors of the leaves' counts: they imply a prior on every total above them, see `implied_totals`.
 
     Parameters
     ----------
-    prior : ``"flat"``, ``"1/(1+n)"``, ``"fitted"``, what `published.priors.prior_of` takes; or group -> one of these.
-    groups : one label per node (those of inner nodes are not read), of every leaf's group; None: all leaves are one.
+    prior : ``"flat"``, ``"1/(1+n)"``, ``"fitted"``, an argument of `published.priors.prior_of`; or group -> one of
+        these.
+    groups : one label per node (those of inner nodes are ignored), naming each leaf's group; None: all leaves are one
+        group.
     """
 
     def __init__(self, prior: Any = "1/(1+n)", groups: Sequence[str] | None = None) -> None:
@@ -74,7 +77,7 @@ class Leaves:
         self._by_group = by_group
 
     def rows(self, tree: Tree) -> tuple[list[str], Whole]:
-        """Names of the groups, and each node's, int64 (n,), -1 at inner nodes.
+        """Return the names of the groups, and each node's group, int64 (n,), -1 at inner nodes.
 
         Raises
         ------
@@ -96,23 +99,23 @@ class Leaves:
         return names, np.array(found, dtype=np.int64)
 
     def of(self, group: str) -> Any:
-        """The prior of a group, or ``"fitted"``."""
+        """Return the prior of a group, or ``"fitted"``."""
         return self.priors[group if self._by_group else ""]
 
     def replaced(self, priors: Mapping[str, Any]) -> "Leaves":
-        """The same groups with these priors, group -> prior."""
+        """Return the same groups with these priors, group -> prior."""
         other = Leaves("flat", self.groups)
         other.priors, other._by_group = dict(priors), self._by_group or self.groups is not None
         return other
 
     def words(self) -> dict[str, object]:
-        """The prior in the words of a configuration."""
+        """Return the prior as configuration keys and values."""
         each = {name: p if isinstance(p, str) else p.words() for name, p in self.priors.items()}
         return {"law": "leaves", "priors": each if self._by_group else each[""]}
 
 
 class Histogram:
-    """A density constant on cells of counts, fitted to many leaves of one tree.
+    """Prior with a density constant on cells of counts, fitted to many leaves of one tree.
 
     Parameters
     ----------
@@ -132,19 +135,19 @@ class Histogram:
         self.peak = float(self.logs.max())
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """log P(n), -inf outside the cells."""
+        """Return log P(n), -inf outside the cells."""
         n = np.asarray(counts, dtype=np.float64)
         cell = np.searchsorted(self.edges, n, side="right") - 1
         inside = (cell >= 0) & (cell < len(self.logs))
         return np.where(inside, self.logs[np.where(inside, cell, 0)], -np.inf)
 
     def words(self) -> dict[str, object]:
-        """What it was fitted on."""
+        """Return a description of the fit."""
         return {"law": "fitted", "fitted_on": self.fitted_on, "zero": float(self.masses[0])}
 
 
 def moments(prior: CountPrior) -> tuple[float, float]:
-    """Mean and variance of one count under a prior; infinite where it is improper."""
+    """Return mean and variance of one count under a prior; infinite if it is improper."""
     words = prior.words()
     if not prior.proper:
         return np.inf, np.inf

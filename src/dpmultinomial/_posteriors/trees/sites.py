@@ -1,4 +1,4 @@
-"""Weights of all nodes of a tree, from measurements and bounds, as the kernels take them."""
+"""Weights of all nodes of a tree, from measurements and bounds, in the form used by the kernels."""
 
 from bisect import bisect_right
 from collections.abc import Hashable
@@ -14,7 +14,7 @@ from .tree import NONE, Tree
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-FAR = 1 << 52  # stands for no upper bound in the kernels
+FAR = 1 << 52  # represents no upper bound in the kernels
 SITE = np.dtype(
     [(name, "f8") for name in ("centre", "square", "absolute", "own", "others", "slope", "damped")]
     + [(name, "i8") for name in ("lower", "upper", "table", "begin", "length")]
@@ -24,11 +24,11 @@ SITE = np.dtype(
 
 
 class Lists:
-    """Log weights that sites point to, one list after the other; equal ones are kept once.
+    """Log weights to which sites point, one list after the other; equal lists are stored once.
 
     Parameters
     ----------
-    reach : where lists of likelihoods end, see `_likelihoods.listed`.
+    reach : range of lists of likelihoods, see `_likelihoods.listed`.
     """
 
     def __init__(self, reach: float = REACH) -> None:
@@ -38,20 +38,20 @@ class Lists:
         self._known: dict[Hashable, int] = {}
 
     def copied(self) -> "Lists":
-        """A copy that can grow by itself."""
+        """Return a copy that can grow independently."""
         other = Lists(self.reach)
         other._parts, other._starts, other._known = list(self._parts), list(self._starts), dict(self._known)
         return other
 
     def put(self, sites: NDArray[Any], rows: Whole | int, part: Listed, shift: int = 0) -> int:
-        """Point sites to log weights, from `shift` counts further on; returns the list's number."""
+        """Point sites to log weights, from `shift` counts further on; return the list's number."""
         self._parts.append(part)
         self._starts.append(self._starts[-1] + len(part.logs))
         self._point(sites, rows, shift, len(self._parts) - 1)
         return len(self._parts) - 1
 
     def put_many(self, sites: NDArray[Any], firsts: Whole, sizes: Whole, logs: Array) -> None:
-        """Point every site to a list of its own, complete: `logs` has all of them, one after the other.
+        """Point every site to a separate complete list: `logs` contains all lists, one after the other.
 
         Parameters
         ----------
@@ -78,12 +78,12 @@ class Lists:
             self._known[key] = self.put(sites, row, listed(released - shift, noise, i, self.reach), shift)
 
     def of(self, sites: NDArray[Any], row: int) -> Listed:
-        """Log weights that a site points to."""
+        """Return the log weights to which a site points."""
         number = bisect_right(self._starts, int(sites["table"][row])) - 1
         return replace(self._parts[number], first=int(sites["begin"][row]))
 
     def joined(self) -> Array:
-        """All of them, never empty."""
+        """Return all lists in one array, never empty."""
         return np.concatenate([*(part.logs for part in self._parts), np.zeros(1)])
 
     def _point(self, sites: NDArray[Any], rows: Whole | int, shift: int, number: int) -> None:
@@ -96,7 +96,7 @@ class Lists:
 
 
 def bounded(tree: Tree) -> NDArray[Any]:
-    """Sites of nodes of which only bounds are known, in the kernels' order."""
+    """Return sites of nodes with known bounds only, in the kernels' order."""
     sites = np.zeros(len(tree.order), dtype=SITE)
     sites["own"] = sites["others"] = 1.0
     sites["upper"], sites["table"] = FAR, -1
@@ -107,26 +107,26 @@ def bounded(tree: Tree) -> NDArray[Any]:
 
 
 def measure(sites: NDArray[Any], lists: Lists, tree: Tree, nodes: Whole, released: Array, noise: NoiseLaw) -> float:
-    """Multiply likelihoods on.
+    """Multiply likelihoods of measurements into the sites.
 
     Parameters
     ----------
     sites : structured (m,), `SITE`, without measurements so far.
-    lists : log weights they point to.
+    lists : log weights to which the sites point.
     tree : the nodes.
     nodes : int64 (r,), position of the node that each row measures.
-    released : float64 (r,), NaN where a value was withheld.
-    noise : distribution of the rows.
+    released : float64 (r,), NaN if a value was withheld.
+    noise : noise distribution of the rows.
 
     Returns
     -------
     float
-        What the log likelihood has beyond the sites' weights.
+        The part of the log likelihood beyond the sites' weights.
 
     Raises
     ------
     ValueError, TypeError
-        If a value is one that its distribution never releases, or an exact count is outside its bounds.
+        If a value is impossible under its distribution, or an exact count is outside its bounds.
     """
     form, rows = shapes(released, noise), tree.place[nodes]
     points = form.kind == POINT
@@ -151,7 +151,7 @@ def measure(sites: NDArray[Any], lists: Lists, tree: Tree, nodes: Whole, release
 
 
 def _possible(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, released: Array) -> None:
-    """No release without a count that explains it."""
+    """Reject a release that no count explains."""
     site = sites[rows]
     low, high = possible_ends(site)
     bad = np.flatnonzero((site["table"] >= 0) & (low > high))
@@ -161,7 +161,7 @@ def _possible(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, releas
 
 
 def possible_ends(sites: NDArray[Any]) -> tuple[Whole, Whole]:
-    """First and last possible count, by bounds and by lists that nothing goes on beyond."""
+    """Return the first and last possible count, by bounds and by lists that end."""
     here = sites["table"] >= 0
     first, last = sites["begin"], sites["begin"] + sites["length"] - 1
     low = np.where(here & (sites["below"] == np.inf), np.maximum(sites["lower"], first), sites["lower"])
@@ -178,12 +178,12 @@ def _exact(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, values: A
 
 
 def _parabolas(sites: NDArray[Any], rows: Whole, form: Shapes, which: Whole) -> float:
-    """Several parabolas at one node are one; returns by how much they miss each other."""
+    """Combine several parabolas at one node into one; return by how much they miss each other."""
     size = len(sites)
     at, y, steep = rows[which], form.centre[which], form.steepness[which]
     total = np.bincount(at, steep, size)
     first = np.zeros(size)
-    first[at] = y  # so that one measurement alone stays as it is
+    first[at] = y  # so that a single measurement is unchanged
     mean = first + np.bincount(at, steep * (y - first[at]), size) / np.where(total > 0, total, 1.0)
     held = total > 0
     sites["centre"][held], sites["square"][held] = mean[held], total[held]
@@ -199,7 +199,7 @@ def _several(
     released: Array,
     noise: NoiseLaw,
 ) -> None:
-    """Different forms at one node: a list of their sums."""
+    """Combine different forms at one node into a list of their sums."""
     parts = [_listed(form, released, noise, i, lists.reach) for i in members]
     joined = parts[0]
     for part in parts[1:]:
@@ -218,7 +218,7 @@ def _listed(form: Shapes, released: Array, noise: NoiseLaw, i: int, reach: float
 
 
 def both(one: Listed, two: Listed) -> Listed:
-    """The sum of two, as far as both are listed."""
+    """Return the sum of two lists on the range where both are listed."""
     low, high = max(one.first, two.first), min(one.last, two.last)
     n = np.arange(low, max(high, low - 1) + 1)
     total = one.at(n) + two.at(n)
@@ -229,14 +229,15 @@ def both(one: Listed, two: Listed) -> Listed:
 
 
 def _goes_on(one: Listed, two: Listed) -> bool:
-    """Return whether two that are listed apart may have weight together beyond."""
+    """Return whether two separate lists may both have weight beyond their ends."""
     first, second = (one, two) if one.last < two.first else (two, one)
     return not (first.above == np.inf or second.below == np.inf)
 
 
 def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
-    """By what the sum falls at least a count beyond `end`, where at least one of the two ends: what is listed of the
-    other may rise there, once, to its largest value on the way."""
+    """Return the minimum fall per count of the sum beyond `end`, where at least one of the two lists ends: the other
+    may rise there, once, to its largest value on the way.
+    """
     total = 0.0
     ends = [(part, *((part.last, part.above) if way > 0 else (part.first, part.below))) for part in (one, two)]
     if any(last == end and beyond == np.inf for _, last, beyond in ends):

@@ -1,4 +1,4 @@
-"""Trees of totals: nodes with parents, in an order in which every family stands together below its parent."""
+"""Trees of totals: nodes with parents, in an order in which every family is contiguous below its parent."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _checks
 
 Whole = NDArray[np.int64]
-WIDEST = 64  # children of a node, within; larger families are added up in groups
+WIDEST = 64  # most children per node internally; larger families are added up in groups
 GROUP = 32
-NONE = np.iinfo(np.int64).max  # stands for no upper bound
+NONE = np.iinfo(np.int64).max  # represents no upper bound
 
 
 class Tree:
@@ -21,20 +21,20 @@ class Tree:
     Parameters
     ----------
     parent : int (n,), position of each node's parent; -1 for the root, the only one.
-    names : one text per node, all different; ``"0"``, ``"1"``, .. by default.
+    names : one string per node, all different; ``"0"``, ``"1"``, .. by default.
     levels : names of the levels, the root's first; ``"level 0"``, .. by default. A node's level is its distance from
         the root.
     lower : integers >= 0, one or one per node: known bounds of the counts.
-    upper : integers, likewise; None, or infinity in an array, for none.
+    upper : integers, like `lower`; None, or infinity in an array, for no bound.
 
     Attributes
     ----------
     depth : int64 (n,), distance from the root.
-    order : int64 (m,), m >= n: nodes from the root down, families together; -1 for groups within large families, and
-        above a root that stands alone.
-    place : int64 (n,), where each node stands in `order`.
+    order : int64 (m,), m >= n: nodes from the root down, families contiguous; -1 for groups within large families, and
+        above a root without children.
+    place : int64 (n,), position of each node in `order`.
     above, first, count : int64 (m,), in this order: parent, first child, number of children.
-    layers : where in this order the nodes of each distance from the root start, and the end.
+    layers : first position in this order of the nodes at each distance from the root, and the end.
 
     Raises
     ------
@@ -67,7 +67,7 @@ class Tree:
 
     @classmethod
     def named(cls, parents: dict[str, str | None], **rest: Any) -> "Tree":
-        """A tree from the name of each node's parent, None for the root's.
+        """Build a tree from the name of each node's parent, None for the root's.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class Tree:
 
     @cached_property
     def leaf(self) -> NDArray[np.bool_]:
-        """Which nodes have no children."""
+        """Nodes without children, as a boolean array."""
         return np.asarray(np.bincount(self.parent[self.parent >= 0], minlength=len(self)) == 0)
 
     @cached_property
@@ -107,34 +107,34 @@ class Tree:
         return {name: i for i, name in enumerate(self.names)}
 
     def position(self, name: str) -> int:
-        """Position of a node.
+        """Return the position of a node.
 
         Parameters
         ----------
-        name : of the node.
+        name : name of the node.
 
         Raises
         ------
         KeyError
-            If no node has it.
+            If there is no node with this name.
         """
         if name not in self._positions:
             raise KeyError(f"{name!r} is no node of {self!r}")
         return self._positions[name]
 
     def level(self, name: str) -> int:
-        """Depth of a level, by its name."""
+        """Return the depth of a level, by its name."""
         return self.levels.index(_checks.one_of("level", name, self.levels))
 
     def path(self, node: int) -> list[int]:
-        """Positions from the root down to a node."""
+        """Return positions from the root down to a node."""
         found = [node]
         while self.parent[found[-1]] >= 0:
             found.append(int(self.parent[found[-1]]))
         return found[::-1]
 
     def sums(self, leaves: ArrayLike) -> NDArray[Any]:
-        """Values of all nodes from those of the leaves, (n,) or (n, ..); what stands at inner nodes is ignored.
+        """Return values of all nodes from those of the leaves, (n,) or (n, ..); values at inner nodes are ignored.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ def _names(names: Sequence[str] | None, size: int) -> tuple[str, ...]:
 
 
 def _by_depth(parent: Whole, names: tuple[str, ...]) -> tuple[Whole, list[Whole]]:
-    """Distances from the root, and the nodes of each, families together."""
+    """Return distances from the root, and the nodes at each distance, families contiguous."""
     kin, starts, counts = _children(parent)
     depth = np.full(len(parent), -1, dtype=np.int64)
     rows = [np.flatnonzero(parent < 0)]
@@ -189,21 +189,21 @@ def _by_depth(parent: Whole, names: tuple[str, ...]) -> tuple[Whole, list[Whole]
 
 
 def _children(parent: Whole) -> tuple[Whole, Whole, Whole]:
-    """All nodes but the root by parent; where each node's children start there; how many they are."""
+    """Return all nodes but the root by parent; the first position of each node's children; their number."""
     kin = np.argsort(parent, kind="stable")[1:]
     counts = np.bincount(parent[kin], minlength=len(parent))
     return kin, np.cumsum(counts) - counts, counts
 
 
 def _ranges(starts: Whole, counts: Whole) -> Whole:
-    """start, start + 1, .. for every start, one after the other."""
+    """Return start, start + 1, .. for every start, one after the other."""
     total = int(counts.sum())
     shift = np.repeat(starts - np.cumsum(counts) + counts, counts)
     return np.asarray(np.arange(total) + shift)
 
 
 def _families(parent: Whole, rows: list[Whole]) -> tuple[Whole, Whole, Whole, Whole, list[int]]:
-    """Order, parents, first children, numbers of children and layers, with groups within large families."""
+    """Return order, parents, first children, numbers of children and layers, with groups within large families."""
     grown, size = parent, len(parent)
     if size == 1:  # a family needs a parent
         one, none = np.array([1, 0]), np.array([-1, 0])
@@ -232,7 +232,7 @@ def _families(parent: Whole, rows: list[Whole]) -> tuple[Whole, Whole, Whole, Wh
 
 
 def _bounds(lower: ArrayLike, upper: ArrayLike | None, names: tuple[str, ...]) -> tuple[Whole, Whole]:
-    """Bounds of every node; `NONE` for no upper one."""
+    """Return the bounds of every node; `NONE` for no upper one."""
     low = np.broadcast_to(_checks.whole_numbers("lower", lower), (len(names),))
     high = np.full(len(names), np.inf)
     if upper is not None:

@@ -1,6 +1,6 @@
-"""The posterior of all counts of a tree of totals, given noisy measurements of any of them.
+"""Posterior of all counts of a tree of totals, given noisy measurements of any of them.
 
-Priors fitted on the exact evidence of a tree: concentrations of its splits, histograms of its leaves.
+Priors are fitted on the exact evidence of a tree: concentrations of its splits, histograms of its leaves.
 """
 
 from collections.abc import Callable
@@ -24,30 +24,30 @@ from .tree import Tree
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-ROUGH = 1e-9  # share of a message that may be cut while a prior is fitted
-ROUGH_GOAL = 1e-3  # of the bound meanwhile: an error of the evidence
-RANGE = (1e-3, 1e4)  # of a concentration
-WEAK = 2.0  # sd of the normal distribution that holds the log of a concentration where a level has few nodes
-ASIDE = 0.3  # of a log concentration, for second derivatives
-LONGEST = 1.5  # step of a log concentration
+ROUGH = 1e-9  # fraction of a message that may be truncated while a prior is fitted
+ROUGH_GOAL = 1e-3  # goal for the bound during fitting: an error of the evidence
+RANGE = (1e-3, 1e4)  # range of a concentration
+WEAK = 2.0  # sd of the normal prior of the log of a concentration, for levels with few nodes
+ASIDE = 0.3  # difference of a log concentration, for second derivatives
+LONGEST = 1.5  # longest step of a log concentration
 MOST_STEPS = 20
-WALL = 1e3  # of log evidence, where there is none
-ENOUGH_EVIDENCE = 0.02  # of log evidence: what more is to be had
-MOST_NODES = 4000  # of a level, that concentrations are fitted on
-ROUNDS = 15  # of a histogram
-WIDER = 1.4  # a cell of a histogram than the last one
-SINGLE = 6  # counts with cells of their own
+WALL = 1e3  # penalty on log evidence if it cannot be computed
+ENOUGH_EVIDENCE = 0.02  # gain in log evidence below which the search stops
+MOST_NODES = 4000  # largest number of nodes of a level used to fit concentrations
+ROUNDS = 15  # iterations for a histogram
+WIDER = 1.4  # ratio of widths of consecutive cells of a histogram
+SINGLE = 6  # counts with separate cells
 
 
 @dataclass(frozen=True)
 class FittedSplits:
-    """Concentrations by depth, and how they were found.
+    """Fitted concentrations by depth, and details of the fit.
 
     Parameters
     ----------
     by_level : float64 (levels,), the root's unused (1).
-    nodes : how many nodes they were fitted on.
-    evaluations : of the evidence, of a smaller part of a large tree too.
+    nodes : number of nodes used in the fit.
+    evaluations : evaluations of the evidence, including those of a smaller part of a large tree.
     """
 
     by_level: Array
@@ -56,23 +56,25 @@ class FittedSplits:
 
 
 def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any], Lists, float]]) -> FittedSplits:
-    """Concentrations under which the measurements are most probable, with a weak normal prior of their logs.
+    """Return the concentrations under which the measurements are most probable, with a weak normal prior of their logs.
 
     Parameters
     ----------
     tree : the nodes.
-    weigh : (tree, its nodes' positions in this one) -> sites, lists and constant of their measurements and bounds.
+    weigh : function (tree, its nodes' positions in this one) -> sites, lists and constant of their measurements and
+        bounds.
 
     Returns
     -------
     FittedSplits
-        On large trees by the evidence of a part: families of every level evenly spread, what is below the others
-        dropped. The prior of what is dropped adds up to 1, so that this is the exact evidence of fewer measurements.
+        On large trees the fit uses the evidence of a part: families of every level, evenly spread, without the nodes
+        below the others. The omitted part of the prior integrates to 1, so this is the exact evidence given fewer
+        measurements.
     """
     part, kept = thinned(tree, MOST_NODES)
     evidence, calls = _Evidence(part, *weigh(part, kept)[:2], len(tree.levels) - 1), 0
     start = bend = None
-    if len(part) < len(tree):  # a quarter of the part first, and what it says of where to begin
+    if len(part) < len(tree):  # a quarter of the part first, which gives a starting point
         few, kept = thinned(tree, MOST_NODES // 4)
         rough = _Evidence(few, *weigh(few, kept)[:2], evidence.levels)
         start, bend = _lowest(rough)
@@ -84,8 +86,9 @@ def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any]
 
 
 def _lowest(evidence: "_Evidence", x: Array | None = None, bend: Array | None = None) -> tuple[Array, Array]:
-    """Where the cost is lowest, by quasi-Newton steps, and the curvature there. They begin at equal shares, all
-    concentrations 1, and with a curvature from differences of slopes, unless others are given."""
+    """Minimise the cost by quasi-Newton steps; return the minimum and the curvature there. The search begins at equal
+    shares, all concentrations 1, and with a curvature from differences of slopes, unless others are given.
+    """
     x = np.zeros(evidence.levels) if x is None else x
     value, slope = evidence.cost(x)
     fresh = False
@@ -97,7 +100,7 @@ def _lowest(evidence: "_Evidence", x: Array | None = None, bend: Array | None = 
             steep = np.flatnonzero(slope**2 > ENOUGH_EVIDENCE)
             if fresh or not len(steep):
                 break
-            bend[steep] = _curvature(evidence, x, slope, steep)  # of elsewhere so far
+            bend[steep] = _curvature(evidence, x, slope, steep)  # curvature at another point so far
             bend[:, steep] = bend[steep].T
             fresh = True
             continue
@@ -115,13 +118,13 @@ def _lowest(evidence: "_Evidence", x: Array | None = None, bend: Array | None = 
 
 
 def _curvature(evidence: "_Evidence", x: Array, slope: Array, rows: Whole) -> Array:
-    """Rows of the second derivatives, from differences of slopes."""
+    """Return rows of the second derivatives, from differences of slopes."""
     units = np.eye(len(x))[rows]
     return np.array([(evidence.cost(x + ASIDE * unit)[1] - slope) / ASIDE for unit in units])
 
 
 def _step(x: Array, slope: Array, bend: Array) -> Array:
-    """A step downwards, of no more than `LONGEST`, within `RANGE`."""
+    """Return a descent step of at most `LONGEST`, within `RANGE`."""
     size, axes = np.linalg.eigh((bend + bend.T) / 2)
     step = -axes @ ((axes.T @ slope) / np.maximum(np.abs(size), WEAK**-2))
     step *= min(1.0, LONGEST / float(np.abs(step).max(initial=1e-300)))
@@ -139,9 +142,10 @@ class _Evidence:
         self.best: tuple[float, Array] | None = None
 
     def cost(self, logs: Array) -> tuple[float, Array]:
-        """Less the log evidence and the log of the weak prior, and its derivatives by the logs of the concentrations.
+        """Return the negative log evidence minus the log of the weak prior, and its derivatives by the logs of the
+        concentrations.
 
-        Where no message can be made, a bowl around the best point so far.
+        If no message can be computed, the cost is a quadratic bowl around the best point so far.
         """
         self.calls += 1
         own = self.sites.copy()
@@ -164,8 +168,8 @@ class _Evidence:
 
 
 def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array) -> Array:
-    """Derivatives of the log evidence by the logs of the concentrations: expected digammas less those of the
-    distribution.
+    """Return the derivatives of the log evidence by the logs of the concentrations: expected digammas minus those of
+    the distribution.
     """
     out = np.zeros(len(values))
     kin = np.bincount(tree.parent[takers], minlength=len(tree))
@@ -180,8 +184,9 @@ def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array
 
 
 def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
-    """A part of a large tree, and its nodes' positions: whole families of every level, evenly spread, up to `most`
-    nodes."""
+    """Return a part of a large tree, and its nodes' positions: complete families of every level, evenly spread, up to
+    `most` nodes.
+    """
     if max(np.bincount(tree.depth)) <= most:
         return tree, np.arange(len(tree))
     keep = np.zeros(len(tree), dtype=bool)
@@ -207,16 +212,16 @@ def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
 def histograms(
     tree: Tree, sites: NDArray[Any], lists: Lists, groups: Whole, names: list[str], fitted: list[int], last: float
 ) -> dict[int, Histogram]:
-    """Priors of groups of leaves by EM: expected numbers of leaves in every cell, with one leaf of 1/(1+n) added.
+    """Fit priors of groups of leaves by EM: expected numbers of leaves in every cell, with one leaf of 1/(1+n) added.
 
     Parameters
     ----------
     tree : the nodes.
-    sites, lists : their weights, all but the fitted priors.
+    sites, lists : weights of the nodes, without the fitted priors.
     groups : int64 (n,), group of every leaf, -1 elsewhere.
-    names : of the groups, for errors.
+    names : names of the groups, for errors.
     fitted : groups to fit.
-    last : largest count to make cells for.
+    last : largest count for which cells are made.
 
     Returns
     -------
@@ -256,7 +261,7 @@ def histograms(
 
 
 def grid(last: float) -> Whole:
-    """Edges of cells that hold 0, 1, .. singly, then ever more counts, up to at least `last`."""
+    """Return edges of cells that hold 0, 1, .. singly, then more and more counts, up to at least `last`."""
     edges = list(range(SINGLE + 1))
     while edges[-1] <= last:
         edges.append(int(np.ceil(edges[-1] * WIDER)))
@@ -273,14 +278,14 @@ def infer(
     level: float = LEVEL,
     deepest: str | None = None,
 ) -> TreeLaw:
-    """The posterior of every count.
+    """Compute the posterior of every count.
 
     Parameters
     ----------
     measurements : released values and their tree.
     prior : `Splits` (the default, its concentrations fitted) or independent `Leaves`.
-    level : of the intervals, in (0, 1).
-    deepest : name of the deepest level whose counts are asked for; all levels by default.
+    level : level of the intervals, in (0, 1).
+    deepest : name of the deepest level of requested counts; all levels by default.
 
     Returns
     -------
@@ -289,7 +294,7 @@ def infer(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, exact counts or bounds contradict each other, or a count has no end.
+        If an argument breaks its rule, exact counts or bounds contradict each other, or a count is unbounded.
 
     Notes
     -----
@@ -302,7 +307,7 @@ def infer(
     chosen = Splits() if prior is None else prior
     if not isinstance(chosen, Splits | Leaves):
         raise TypeError(f"prior must be Splits or Leaves, got {prior!r}")
-    for reach in REACHES:  # further, where measurements contradict each other so much that lists end too early
+    for reach in REACHES:  # further, if measurements contradict each other so strongly that lists end too early
         try:
             found = _solved(measurements, chosen, reach)
         except ValueError:
@@ -318,7 +323,7 @@ def infer(
 def _solved(
     measurements: Measurements, prior: Splits | Leaves, reach: float
 ) -> tuple[Solved, float, Splits | Leaves, dict[str, object]]:
-    """Messages; what the log evidence has beyond theirs; the prior with everything fitted; facts."""
+    """Return messages; the part of the log evidence beyond them; the prior with all fitted values; facts."""
     tree = measurements.tree
     sites, lists, constant = measurements.weigh(reach)
     facts: dict[str, object] = {"prior": prior.words()}
@@ -351,7 +356,7 @@ def _assume(prior: Leaves, tree: Tree, sites: NDArray[Any], lists: Lists) -> flo
 
 
 def _with_fitted(measurements: Measurements, prior: Leaves, sites: NDArray[Any], lists: Lists) -> Leaves:
-    """The same with every fitted prior found."""
+    """Return the same with every fitted prior computed."""
     tree = measurements.tree
     names, groups = prior.rows(tree)
     fitted = [i for i, name in enumerate(names) if prior.of(name) == "fitted"]
