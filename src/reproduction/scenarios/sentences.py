@@ -181,8 +181,9 @@ def _decided(beside: Facts) -> Iterator[str]:
     """Yield how many counts depend strongly on the prior."""
     if beside.get("apart"):
         yield (
-            f"The prior matters for {beside['apart']:,} of {beside['of']:,} counts: under a flat prior, the posterior "
-            "mean differs by more than half a posterior standard deviation (see the rows for comparison)."
+            f"The prior matters for {beside['apart']:,} of {beside['of']:,} counts: under a flat prior, the mean "
+            "differs by more than half a standard deviation, or an end of the interval by more than one (see the rows "
+            "for comparison)."
         )
 
 

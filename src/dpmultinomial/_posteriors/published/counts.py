@@ -26,7 +26,8 @@ from .prior_choice import Choice, choose
 from .priors import CountPrior, Flat
 
 Array = NDArray[np.float64]
-APART = 0.5  # relative to the wider sd: means under the prior and under a flat one that differ by more are both shown
+APART = 0.5  # of the wider sd: means under the prior and under a flat one that differ by more are both shown
+ENDS_APART = 1.0  # standard deviations between ends of intervals from which the prior matters
 _NUMBERS = ("mean", "sd", "lower", "upper")
 _SHOWN = ["quantity", "mean", "sd", "flat_mean", "flat_sd"]
 _FIRST = 10
@@ -49,9 +50,13 @@ class Numbers(Protocol):
 
 
 def differs_from_flat(own: Numbers, flat: Numbers) -> NDArray[np.bool_]:
-    """Return where the means differ by more than `APART` of the wider sd; False if one of them is NaN."""
+    """Return which counts depend on the prior: the means differ by more than `APART` of the larger standard deviation,
+    or an end of the interval by more than `ENDS_APART` of it. False if a number is NaN."""
+    sd = np.fmax(own.sd, flat.sd)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.abs(own.mean - flat.mean) > APART * np.fmax(own.sd, flat.sd))
+        means = np.abs(own.mean - flat.mean) > APART * sd
+        ends = np.fmax(np.abs(own.lower - flat.lower), np.abs(own.upper - flat.upper)) > ENDS_APART * sd
+    return np.asarray(means | ends)
 
 
 def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: Numbers, tails: Array) -> pd.DataFrame:

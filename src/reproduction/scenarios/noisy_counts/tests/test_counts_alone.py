@@ -107,10 +107,13 @@ def test_eight_lines_say_all_of_3143_counties_and_each_number_is_confirmed(made,
     inside = rows.set_index("quantity").loc[f"largest: P(county {first} in top 5)", "mean"]
     assert inside == pytest.approx(law[:5].sum(axis=0) @ p[first], rel=1e-8)
     flat = by_sums(frame, 1.0)
-    apart = np.abs(flat @ N - mean) > 0.5 * np.maximum(
+    sd = np.maximum(
         np.sqrt((p * (N - mean[:, None]) ** 2).sum(axis=1)),
         np.sqrt((flat * (N - (flat @ N)[:, None]) ** 2).sum(axis=1)),
     )
+    four = [np.argmax(np.cumsum(each, axis=1) >= tail, axis=1) for each in (p, flat) for tail in (0.025, 0.975)]
+    far = np.maximum(np.abs(four[0] - four[2]), np.abs(four[1] - four[3]))
+    apart = (np.abs(flat @ N - mean) > 0.5 * sd) | (far > sd)
     assert beside["quantity"].tolist() == frame["name"][apart].tolist()
     assert beside["mean"].to_numpy() == pytest.approx((flat @ N)[apart], rel=1e-10)
     assert (beside["status"] == "for comparison").all()
