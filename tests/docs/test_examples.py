@@ -41,7 +41,8 @@ def test_the_readme_has_a_kind_for_all_data_and_says_of_which_version_its_score_
     assert set(kind.discover()) <= named
     assert {"parent", "table"} <= named  # columns that make a tree, and a batch
     score = (
-        r"For version ([\d.]+) it says: \*(\d+) statements judged: (\d+) reproduce, (\d+) only with a slip emulated, "
+        r"For version ([\d.]+) it says: \*(\d+) statements checked: (\d+) reproduce, "
+        r"(\d+) only with an error emulated, "
     )
     version, judged, *parts = re.search(score + r"(\d+) differ\.\*", re.sub(r"\s+", " ", text)).groups()
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

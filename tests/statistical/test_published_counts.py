@@ -162,5 +162,5 @@ def test_least_squares_stands_beside_a_total():
     assert every.loc["least squares", "rmse"] == pytest.approx(exact, rel=4 / np.sqrt(2 * 1200))
     assert every.loc["least squares", "coverage"] > 0.95 - 4.5 * every.loc["least squares", "coverage_se"]
     assert every.loc["splits", "rmse"] < every.loc["least squares, clipped", "rmse"] * 1.02
-    with pytest.raises(ValueError, match="edges must rise"):
+    with pytest.raises(ValueError, match="edges must be increasing"):
         by_true_value(lambda rng: np.zeros(1), narrow, priors={}, edges=[1], replications=1, rng=stream(1, "e"))

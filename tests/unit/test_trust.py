@@ -81,7 +81,11 @@ def test_a_lost_torn_or_nameless_provenance_stops_the_reader_and_is_found(made):
         ("[]", "results/toy/numbers.provenance.json is incomplete", all_three[:2]),
         ('{"files_sha256": 3}', "results/toy/numbers.provenance.json is incomplete", all_three[:2]),
         (json.dumps({**whole, "files_sha256": {}}), "results/toy/numbers.csv does not match", all_three[:2]),
-        (json.dumps({k: v for k, v in whole.items() if k != "files_sha256"}), "numbers.csv does not match", all_three[:2]),
+        (
+            json.dumps({k: v for k, v in whole.items() if k != "files_sha256"}),
+            "numbers.csv does not match",
+            all_three[:2],
+        ),
     ):
         beside.write_text(text)
         with pytest.raises(trust.Damaged, match="numbers"):

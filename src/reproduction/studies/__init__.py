@@ -1,4 +1,4 @@
-"""Studies that belong to no paper: a folder each, found by being there, run only when asked for.
+"""Studies that do not belong to a paper: one folder per study; they run only on request.
 
 =================  =================================================================================================
 file               what belongs in it
@@ -7,9 +7,9 @@ file               what belongs in it
 ``study.py``       ``table(root_seed, **settings)`` -> DataFrame; ``figure(table)`` -> matplotlib Figure
 =================  =================================================================================================
 
-A study in parts, a job each, has ``parts`` in its yaml too: a table in its folder whose first column names them. Then
-``part(root_seed, name, path, **settings)`` writes one as Parquet, and ``table(root_seed, parts=paths, **settings)``
-reads all.
+A study in parts, with one job per part, also has ``parts`` in its yaml: a table in its folder whose first column names
+the parts. Then ``part(root_seed, name, path, **settings)`` writes one part as Parquet, and ``table(root_seed,
+parts=paths, **settings)`` reads all parts.
 
 ``snakemake study_<name>`` (``make reproduce ARGS=study_<name>``) writes results/studies/<name>.csv and a figure.
 """
@@ -30,15 +30,15 @@ _MAY = {"parts"}
 
 @dataclass(frozen=True)
 class Study:
-    """What the folder of a study says.
+    """Declaration of a study, read from its folder.
 
     Parameters
     ----------
-    name : of the folder.
-    title, about, caption, alt : in words; `alt` says what is seen in the figure.
-    minutes : on one core; of all parts together.
-    settings : arguments of ``table``, beside `root_seed`.
-    parts : names of its parts; none for a study of one job.
+    name : name of the folder.
+    title, about, caption, alt : texts; `alt` describes the figure.
+    minutes : expected minutes on one core, for all parts together.
+    settings : arguments of ``table``, in addition to `root_seed`.
+    parts : names of its parts; empty for a study of one job.
     listed : path of the table that names them.
     """
 
@@ -54,21 +54,21 @@ class Study:
 
     @property
     def module(self) -> str:
-        """Full dotted name of its ``study.py``."""
+        """Return the full dotted name of its ``study.py``."""
         return f"{__name__}.{self.name}.study"
 
     def function(self, name: str) -> Callable[..., Any]:
-        """A function of its ``study.py``."""
+        """Return a function of its ``study.py``."""
         found: Callable[..., Any] = getattr(import_module(self.module), name)
         return found
 
 
 def discover(folder: Path = FOLDER) -> dict[str, Study]:
-    """Every study by its name.
+    """Return every study by name.
 
     Parameters
     ----------
-    folder : with one folder a study.
+    folder : folder with one folder per study.
 
     Returns
     -------
@@ -77,14 +77,14 @@ def discover(folder: Path = FOLDER) -> dict[str, Study]:
     Raises
     ------
     ValueError
-        If a ``study.yaml`` lacks a key or has an unknown one; all of them are named.
+        If a ``study.yaml`` lacks a key or has an unknown key; the message lists all.
     """
     found, mistakes = {}, []
     for path in sorted(folder.glob("*/study.yaml")):
         written = config.read(path)
         wrong = [f"{key} is missing" for key in sorted(_KEYS - set(written))]
         wrong += [f"{key} is unknown" for key in sorted(set(written) - _KEYS - _MAY)]
-        wrong += [f"{key} must be a text" for key in _TEXTS if not isinstance(written.get(key, ""), str)]
+        wrong += [f"{key} must be a string" for key in _TEXTS if not isinstance(written.get(key, ""), str)]
         mistakes += [f"studies/{path.parent.name}/study.yaml: {text}" for text in wrong]
         if not wrong:
             if "parts" in written:

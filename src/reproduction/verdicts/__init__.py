@@ -1,1 +1,1 @@
-"""Printed statements beside ours: judgements, joint tests, quoted numbers, the closing summary."""
+"""Comparison of printed statements with ours: verdicts, joint tests, quoted numbers, the closing summary."""

@@ -1,21 +1,21 @@
-"""Printed statements beside ours: does it reproduce, by which variant, and if not, why.
+"""Compare printed statements with ours: whether they reproduce, under which variant, and if not, why.
 
-Every statement has a kind, and every kind its own test:
+Each kind of statement has its own test:
 
-``number``   a printed number: ours rounds to it, or lies within three standard errors where either is random
-``claim``    a statement in words as a relation of two numbers (`rows.claim`): ours is the margin by which it holds
-``law``      draws against an exact law (`rows.law`): ours is the p value, `error` the level of the test; ``sees`` says
-             which errors the test refuses with probability 0.9
-``curve``    a value read off a plot: `error` is the error of reading
-``timing``   judged within a factor, `error`; it depends on the machine and never counts
-``fact``     a number or claim that holds by definition, arithmetic or the file that is read: judged, but no evidence
-``input``    chosen to match print; ``derived``: follows from other rows. Neither counts
+``number`` a printed number: ours rounds to it, or is within three standard errors if either is random ``claim`` a
+statement in words as a relation of two numbers (`rows.claim`): ours is the margin by which it holds ``law`` a test of
+draws against an exact distribution (`rows.law`): ours is the p-value, `error` the level of the test; ``sees`` is the
+detection limit: errors that the test rejects with probability 0.9 ``curve`` a value read off a plot: `error` is the
+error of reading ``timing`` compared within a factor, `error`; it depends on the machine and never counts ``fact`` a
+number or claim that holds by definition, arithmetic or the file that is read: checked, but not counted as evidence
+``input`` chosen to match print; ``derived``: follows from other rows. Neither counts
 
-Verdicts: ``reproduced`` (text or corrected method), ``reproduced_by_slip`` (only an emulated slip), ``differs`` (the
-note says why), ``undecided`` (a claim whose margin is within two standard errors of none), ``not_stated`` (nothing is
-printed), ``not_run`` (the note says why), ``machine_dependent``, ``input``, ``derived``. Cells of a table inherit the
-variant of their table, which is judged as a whole (`reproduction.verdicts.table_tests`). Verdicts of
-the variants that a row does not show stand beside it, as ``as_written: differs; published: reproduced_by_slip``.
+Verdicts: ``reproduced`` (text or corrected method), ``reproduced_by_slip`` (only by emulating an error of the paper's
+program), ``differs`` (the note gives the reason), ``undecided`` (a claim whose margin is within two standard errors of
+zero), ``not_stated`` (nothing is printed), ``not_run`` (the note gives the reason), ``machine_dependent``, ``input``,
+``derived``. Cells of a table inherit the variant of their table, which is tested as a whole
+(`reproduction.verdicts.table_tests`). Verdicts under the other variants of a row are listed next to it, as
+``as_written: differs; published: reproduced_by_slip``.
 """
 
 from typing import Any
@@ -38,22 +38,22 @@ VERDICTS = (
     *("machine_dependent", "input", "derived"),
 )
 _MADE = {
-    "claim": "a claim states its relation, so make its row by claim(.., left, '<=', right, ..)",
-    "law": "a law says what its test sees, so make its row by law(.., p_value, sees=..)",
-    "": "only a claim has a relation and only a law a p value, so make this row by computed(..)",
+    "claim": "a claim needs its relation: make the row with claim(.., left, '<=', right, ..)",
+    "law": "a law needs the detection limit of its test: make the row with law(.., p_value, sees=..)",
+    "": "only a claim has a relation and only a law has a p-value: make this row with computed(..)",
 }
 _ORDER = {variant: place for place, variant in enumerate((*VARIANTS, NOT_RUN))}
-_WIDE = 0.15  # of a printed number: a tolerance that a row says in words
-_DECIDED = 2.0  # standard errors by which the margin of a random claim must differ from none
+_WIDE = 0.15  # relative tolerance of a printed number from which the row mentions it
+_DECIDED = 2.0  # standard errors by which the margin of a random claim must differ from zero
 
 
 def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.DataFrame:
-    """One row per printed statement.
+    """Return one row per printed statement.
 
     Parameters
     ----------
     published : columns `PUBLISHED`; `value` (NaN: nothing printed), `digits` (decimals printed, may be negative).
-    ours : `rows.computed`, `rows.claim` and `rows.not_run`; one or more variants a quantity.
+    ours : `rows.computed`, `rows.claim` and `rows.not_run`; one or more variants per quantity.
     paper : slug.
 
     Returns
@@ -85,7 +85,7 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
 
 
 def variants(published: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
-    """How each table fits as a whole: one row per artefact and variant (`table_tests.judge`)."""
+    """Return the fit of each table as a whole: one row per artefact and variant (`table_tests.judge`)."""
     numbers = published[[_is_number(statement) for statement in published.itertuples()]]
     return judge(numbers, ours[ours["variant"] != NOT_RUN])
 
@@ -95,12 +95,12 @@ def _is_number(statement: Any) -> bool:
 
 
 def read_published(path: Any) -> pd.DataFrame:
-    """A paper's ``published.tsv``.
+    """Return a paper's ``published.tsv`` as a table.
 
     Raises
     ------
     ValueError
-        If the columns differ from `PUBLISHED`, a kind is unknown, or a statement lacks what its kind needs.
+        If the columns differ from `PUBLISHED`, a kind is unknown, or a statement lacks a value that its kind requires.
     """
     table = pd.read_csv(path, sep="\t", dtype={"value": float, "digits": float, "error": float})
     if tuple(table.columns) != PUBLISHED:
@@ -110,7 +110,10 @@ def read_published(path: Any) -> pd.DataFrame:
     for kind, column in (("curve", "error"), ("timing", "error"), ("law", "error"), ("number", "digits")):
         bare = table[(table["kind"] == kind) & table[column].isna() & (table["value"].notna() | (kind == "law"))]
         if len(bare):
-            raise ValueError(f"{path}: a {kind} needs its {column}: {', '.join(bare['quantity'])}")
+            raise ValueError(
+                f"{path}: rows of kind {kind} require a value in column {column}; missing for "
+                f"{', '.join(bare['quantity'])}"
+            )
     return table
 
 
@@ -128,7 +131,9 @@ def _paired(statements: list[Any], ours: list[Any], paper: str) -> None:
 
 
 def _related(statements: list[Any], run: list[Any], paper: str) -> None:
-    """A claim states its relation, a law what it sees, and nothing else does; a fact is a number or a claim."""
+    """Check that claims have a relation, laws have a detection limit, no other rows have them, and facts are numbers or
+    claims.
+    """
     kind: dict[Any, Any] = {(row.artefact, row.quantity): row.kind for row in statements}
     found: dict[str, list[str]] = {}
     for row in run:
@@ -141,14 +146,16 @@ def _related(statements: list[Any], run: list[Any], paper: str) -> None:
 
 
 def _explained(rows: list[dict[str, Any]], paper: str) -> None:
-    """What differs says why."""
+    """Check that every statement that differs has a note with the reason."""
     bare = [f"{row['artefact']}: {row['quantity']}" for row in rows if row["verdict"] == "differs" and not row["note"]]
     if bare:
-        raise ValueError(f"{paper}: differs without a note that says why: {'; '.join(bare)}; say it in agreement.ours")
+        raise ValueError(f"{paper}: differs without a reason: {'; '.join(bare)}; add a note in agreement.ours")
 
 
 def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any]:
-    """A statement's row; `rows`: ours in the order of their variants, `fits`: how its table fits under each variant."""
+    """Return a statement's row; `rows`: ours in the order of their variants, `fits`: fit of its table under each
+    variant.
+    """
     judged = [(*_judge(statement, row, fits.get(row.variant)), row) for row in rows]
     eligible = judged
     if statement.kind == "number" and fits:
@@ -179,7 +186,9 @@ def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any
 
 
 def _allowed(statement: Any, row: Any) -> str:
-    """What a wide tolerance allows: words for a number or curve whose verdict admits an error of `_WIDE` and more."""
+    """Return a remark on a wide tolerance: for a number or curve whose verdict allows a relative error of at least
+    `_WIDE`.
+    """
     judged = statement.kind in ("number", "curve") and row.variant != NOT_RUN and not np.isnan(row.ours)
     if not (judged and abs(statement.value) > 0):
         return ""
@@ -190,16 +199,16 @@ def _allowed(statement: Any, row: Any) -> str:
     if not reach / abs(statement.value) > _WIDE:
         return ""
     errors = f", {reach / row.mc_se:.0f} standard errors" if row.mc_se > 0 else ", half a unit of its last digit"
-    return f"the verdict allows {reach / abs(statement.value):.0%} of print{errors}"
+    return f"the verdict allows a difference of {reach / abs(statement.value):.0%} of the printed value{errors}"
 
 
 def _first(statement: Any, rows: list[Any], whole: Any) -> tuple[str, float, Any]:
-    """A cell that has no row of its table's variant is looked at in its first one."""
+    """Return the first row of a cell that has no row of its table's variant."""
     return *_judge(statement, rows[0], whole), rows[0]
 
 
 def _judge(statement: Any, row: Any, table: Any) -> tuple[str, float]:
-    """Verdict and z of one statement under one variant; NaN never passes."""
+    """Return verdict and z of one statement under one variant; NaN never passes."""
     good = "reproduced_by_slip" if row.variant == "published" else "reproduced"
     if row.variant == NOT_RUN:
         return "not_run", np.nan

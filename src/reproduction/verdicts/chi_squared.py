@@ -1,7 +1,7 @@
-"""Chi-squared test of counts against expected counts, with rare outcomes taken together."""
+"""Chi-squared test of counts against expected counts, with rare outcomes pooled."""
 
 import numpy as np
-import scipy  # its statistics load when they are first used
+import scipy  # scipy.stats is loaded at first use
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
 from scipy.special import betainc
@@ -9,19 +9,19 @@ from scipy.special import betainc
 from . import power
 
 Array = NDArray[np.float64]
-_LEAST = 5.0  # expected number in a cell
+_LEAST = 5.0  # minimum expected number in a cell
 _UNSEEN = 1e-6  # expected number below which an outcome has no score
-_ROUNDING = 1e-9  # of the size: what is left of it below this is what rounding leaves of the sums
-_IMPOSSIBLE = 1e-6  # chance of so many rare outcomes below which they are not put among the others
+_ROUNDING = 1e-9  # remaining mass relative to the total size, below which it is rounding error
+_IMPOSSIBLE = 1e-6  # probability of so many rare outcomes, below which they are not pooled with other outcomes
 
 
 def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
-    """p value that `counts` of `size` trials follow `expected`.
+    """Return the p-value of a chi-squared goodness-of-fit test of `counts` (`size` trials) against `expected`.
 
-    Outcomes that expect fewer than 5, and whatever is counted outside the list, are one cell; if that expects fewer
-    than 5 as well, it joins the cell that expects least, unless so many were counted there that the exact binomial
-    probability of as many is below a millionth: then that is the p value. 0 if something was counted that cannot be,
-    or a number is missing.
+    Outcomes with an expected number below 5, and all outcomes not listed, form one cell. If its expected number is also
+    below 5, it is merged with the cell that has the smallest expected number, unless the exact binomial probability of
+    its count is below a millionth; then this probability is the p-value. The p-value is 0 if an impossible outcome was
+    counted or a number is missing.
     """
     seen, wanted = np.asarray(counts, dtype=float), np.asarray(expected, dtype=float)
     if not np.all(np.isfinite(seen)) or not np.all(np.isfinite(wanted)) or np.any((wanted <= 0) & (seen > 0)):
@@ -47,24 +47,26 @@ def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
 
 
 def _as_many(counted: float, size: float, chance: float) -> float:
-    """The binomial probability of `counted` or more; draws may be worth a number of trials that is not whole."""
+    """Return the binomial probability of `counted` or more; the number of trials may be fractional for correlated
+    draws.
+    """
     return float(betainc(counted, size - counted + 1, chance))
 
 
 def scored(
     counts: ArrayLike, expected: ArrayLike, moved: ArrayLike, size: float, *, step: float, level: float
 ) -> tuple[float, float]:
-    """p value that `counts` of `size` trials follow `expected`, and the relative change of a parameter that it refuses.
+    """Return the p-value of `counts` (`size` trials) against `expected`, and the detection limit of a parameter.
 
-    Two tests, the lesser p value times two: `pooled`, and the score of the parameter, a z test that looks for its
-    changes alone.
+    The p-value is twice the smaller of two (Bonferroni): `pooled`, and a score test of the parameter, which is a z
+    test.
 
     Parameters
     ----------
     counts, expected, size : as in `pooled`.
-    moved : what is expected where the parameter is another.
-    step : by how much it is larger there, relative; negative where it is smaller.
-    level : of the verdict.
+    moved : expected counts at a different value of the parameter.
+    step : relative increase of the parameter there; negative if it is smaller.
+    level : level of the test.
     """
     seen, wanted, other = (np.asarray(values, dtype=float) for values in (counts, expected, moved))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -76,20 +78,20 @@ def scored(
 
 
 def histogram(left: ArrayLike, heights: ArrayLike, x: ArrayLike, y: ArrayLike, draws: float) -> float:
-    """p value of a drawn histogram against the drawn density beside it.
+    """Return the p-value of a drawn histogram against the density drawn with it.
 
     Parameters
     ----------
-    left, heights : left ends of bins of one width, and the density shown over them.
+    left, heights : left ends of bins of equal width, and the density shown over them.
     x, y : points of the density; neither it nor the histogram is scaled to add up to one.
-    draws : number of independent draws that the histogram is worth.
+    draws : effective number of independent draws in the histogram.
     """
     expected = masses(left, x, y)
     return pooled(draws * np.asarray(heights, dtype=float) * _widths(left), draws * expected, draws)
 
 
 def masses(left: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
-    """What a density holds in every bin; NaN where it is not finite."""
+    """Return the mass of a density in every bin; NaN if it is not finite."""
     places, density = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if not (np.all(np.isfinite(density)) and np.all(np.diff(places) > 0)):
         return np.full(np.size(left), np.nan)

@@ -1,8 +1,8 @@
-"""Is what is drawn what is judged? Columns are changed, and what is seen in a figure must be seen in a verdict.
+"""Check that what a figure draws is also tested: a change of a column that is visible must change a verdict.
 
-A numeric column is drawn where a figure of its table looks otherwise once the column is reversed or a tenth larger. It
-is judged where the same change turns a verdict of the paper. What the paper prints nothing about is listed in the
-folder's ``beyond_print.yaml``: figure -> reason, or figure -> {column: reason}.
+A numeric column is drawn if a figure of its table changes when the column is reversed or increased by a tenth. It is
+tested if the same change alters a verdict of the paper. Columns about which the paper prints nothing are listed in
+``beyond_print.yaml`` of its folder: figure -> reason, or figure -> {column: reason}.
 """
 
 import hashlib
@@ -32,29 +32,29 @@ CHANGES: dict[str, Callable[[pd.Series], Any]] = {
 
 
 def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Iterator[str]:
-    """What is seen in a figure of `paper`, in no verdict, and not said to be beyond print; or said so needlessly.
+    """Return visible but untested columns in figures of `paper`, and entries of the list that are wrong.
 
     Parameters
     ----------
-    paper : whose figures and verdicts.
-    made : its tables, all that its verdicts read and all that its figures draw.
-    settings : those of the tables that are made from drawn ones, and are made anew where these are changed.
+    paper : paper with its figures and verdicts.
+    made : all tables that its verdicts and figures use.
+    settings : settings of tables that are made from drawn tables and are recomputed if these change.
     """
     reasons, judge = beyond(paper), remembered.Judge(paper.slug, made)
     for artefact in paper.artefacts:
         known = reasons.pop(artefact.name, {}) if artefact.figure else None
         if isinstance(known, dict) and artefact.name not in made:
-            yield f"{artefact.name}: none of its table is here, and {BEYOND} does not say that it is beyond print"
+            yield f"{artefact.name}: its table is missing, and {BEYOND} does not list it as beyond print"
         elif isinstance(known, dict):
             yield from _of_figure(paper, artefact, judge, settings, known)
     for name in reasons:
-        yield f"{name}: {BEYOND} names it, but there is no such figure"
+        yield f"{name}: {BEYOND} lists it, but there is no such figure"
 
 
 def _of_figure(
     paper: Paper, artefact: Artefact, judge: remembered.Judge, settings: Mapping[str, Any], known: Mapping[str, str]
 ) -> Iterator[str]:
-    """A change that turns a verdict need not be drawn, unless the list has its column: then it must be seen."""
+    """Yield mistakes of one figure: a change that alters a verdict must be visible only if its column is listed."""
     assert artefact.figure is not None
     draw, table = calls.find(f"{paper.slug}.{artefact.figure.function}"), judge.honest[artefact.name]
     honest, listed = picture(draw(table)), {name.partition(",")[0] for name in known}
@@ -68,13 +68,15 @@ def _of_figure(
     if unturned and _look(draw, _together(table, {column for column, _, _ in unturned})) != honest:
         for column, change, other in unturned:
             if _look(draw, other) != honest:
-                yield f"{artefact.name}: {column}, {change}: is seen in the figure and turns no verdict"
+                yield f"{artefact.name}: {column}, {change}: is visible in the figure but changes no verdict"
     for column in (name for name in known if name.partition(",")[0] not in seen):
-        yield f"{artefact.name}: {column}: {BEYOND} names it, but the figure does not draw it"
+        yield f"{artefact.name}: {column}: {BEYOND} lists it, but the figure does not draw it"
 
 
 def _together(table: pd.DataFrame, columns: set[str]) -> pd.DataFrame:
-    """All these columns another, each by its own factor: a figure that looks the same draws none of them."""
+    """Return a table with all these columns changed by different factors: a figure that stays the same draws none of
+    them.
+    """
     factors = 1.1 + 0.01 * np.sqrt(np.arange(2, 2 + len(columns)))
     return table.assign(
         **{name: factor * table[name].to_numpy()[::-1] for name, factor in zip(sorted(columns), factors, strict=True)}
@@ -82,13 +84,13 @@ def _together(table: pd.DataFrame, columns: set[str]) -> pd.DataFrame:
 
 
 def beyond(paper: Paper) -> dict[str, Any]:
-    """Figure -> reason, or column -> reason; nothing where the folder has no list."""
+    """Return figure -> reason, or figure -> {column: reason}; empty if the folder has no list."""
     path = Path(paper.folder, BEYOND)
     return config.read(path) if path.is_file() else {}
 
 
 def changes(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Column, change and the changed table, for every change of one numeric column that makes a difference."""
+    """Yield column, change and changed table, for every effective change of one numeric column."""
     for column in map(str, table.select_dtypes("number", exclude="bool").columns):
         for change, function in CHANGES.items():
             other = table.assign(**{column: function(table[column])})
@@ -97,7 +99,7 @@ def changes(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
 
 
 def picture(figure: Figure) -> str:
-    """Digest of all that a figure shows inside its axes: lines, areas, marks, bars, images and words."""
+    """Return a digest of everything that a figure shows inside its axes: lines, areas, marks, bars, images and text."""
     digest = hashlib.sha256()
     for axes in figure.axes:
         for artist in axes.get_children():
@@ -124,7 +126,7 @@ def _parts(artist: Any) -> Iterator[Any]:
 
 
 def _look(draw: Callable[[pd.DataFrame], Figure], table: pd.DataFrame) -> str:
-    """The picture of a table, or nothing where it cannot be drawn."""
+    """Return the digest of a table's figure, or None if it cannot be drawn."""
     try:
         return picture(draw(table))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, ZeroDivisionError, FloatingPointError):
@@ -134,9 +136,9 @@ def _look(draw: Callable[[pd.DataFrame], Figure], table: pd.DataFrame) -> str:
 def _noticed(
     paper: Paper, name: str, table: pd.DataFrame, judge: remembered.Judge, settings: Mapping[str, Any]
 ) -> bool:
-    """Whether a verdict turns once table `name` is another; what cannot even be read is noticed too.
+    """Return whether a verdict changes if table `name` is changed; an error while reading also counts.
 
-    What is judged with a warning is not: a statement about such numbers is none.
+    A verdict computed with a warning does not count, because statements about such numbers are meaningless.
     """
     above = [a.name for a in paper.artefacts if a.table and a.table.by == "compute" and name in a.table.inputs]
     above = [other for other in above if other in judge.honest]
@@ -146,5 +148,5 @@ def _noticed(
         return not judge({name: table, **anew}).equals(judge.verdicts)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, ZeroDivisionError, FloatingPointError):
         return True
-    except Warning:  # where warnings are errors
+    except Warning:  # warnings are raised as errors
         return False

@@ -1,4 +1,4 @@
-"""A paper's tables made in this process, as a run makes them: for tests that put something wrong in its place."""
+"""Make a paper's tables in this process, as a run makes them, for tests that replace code with deliberate errors."""
 
 import json
 import shutil
@@ -27,16 +27,16 @@ def tables_of(
     made: Mapping[str, pd.DataFrame] | None = None,
     root_seed: int = ROOT_SEED,
 ) -> dict[str, pd.DataFrame]:
-    """Tables by name, equal to the files that a run leaves.
+    """Return tables by name, equal to the files of a run.
 
     Parameters
     ----------
     slug : the paper.
-    changes : settings, as in the paper's section of config.yaml, all of every table that is made, so that no test
-        changes with a default of the package. None for the defaults themselves.
-    only : names of the tables wanted, all by default; what they read is made too.
-    made : tables that exist already, e.g. of an honest run, or what the paper's own rules make (``by: gather``); they
-        are taken as they are.
+    changes : settings, as in the paper's section of config.yaml, with all settings of every table that is made, so that
+        no test depends on a default. None for the defaults.
+    only : names of the requested tables, all by default; their inputs are made too.
+    made : existing tables that are used unchanged, e.g. from an unmodified run, or from the paper's additional rules
+        (``by: gather``).
     root_seed : as in config.yaml.
 
     Raises
@@ -64,14 +64,14 @@ def tables_of(
 
 @cache
 def _checked(slug: str, changes: str) -> str:
-    """The paper's whole section with these settings, both as JSON: tests ask for the same ones again and again."""
+    """Return the paper's complete section with these settings, both as JSON; cached, because tests repeat settings."""
     papers = discover()
     checked = config.check({slug: json.loads(changes)}, checks.schema_of(papers), {slug: papers[slug].mistakes})
     return json.dumps(checked[slug])
 
 
 def verdicts(slug: str, made: Mapping[str, pd.DataFrame]) -> pd.Series:
-    """Verdict of every printed statement, by (artefact, quantity), from tables of `tables_of`."""
+    """Return the verdict of every printed statement, by (artefact, quantity), from tables of `tables_of`."""
     published = _published(discover()[slug].folder / "published.tsv")
     ours = calls.find(f"{slug}.agreement.ours")(dict(made))
     compared = agreement.compare(published, ours, paper=slug)
@@ -80,26 +80,24 @@ def verdicts(slug: str, made: Mapping[str, pd.DataFrame]) -> pd.Series:
 
 @cache
 def _published(path: Path) -> pd.DataFrame:
-    """Read once; who compares with it does not change it."""
+    """Return the published statements, read once; callers must not change them."""
     return agreement.read_published(path)
 
 
 def settings(path: str | Path, **changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a paper's tests: ``settings.yaml`` beside the test file `path`, with changes of its sections."""
+    """Return settings of a paper's tests: ``settings.yaml`` next to the test file `path`, with changes of sections."""
     found = config.read(Path(path).with_name("settings.yaml"))
     return found | {section: found.get(section, {}) | dict(keys) for section, keys in changes.items()}
 
 
 def _whole(paper: Paper, artefact: Artefact, stated: Mapping[str, Any] | None) -> None:
-    """Every setting of a table is stated."""
+    """Check that every setting of a table is stated."""
     assert artefact.table is not None
     section = artefact.table.settings
     known = ((paper.settings.get("sections") or {}).get(section) or {}).get("properties") or {}
     left_out = set() if stated is None else set(known) - set(stated.get(section) or {})
     if left_out:
-        raise ValueError(
-            f"{paper.slug}.{section}: the test does not state {', '.join(sorted(left_out))}; state its settings"
-        )
+        raise ValueError(f"{paper.slug}.{section}: the test lacks settings {', '.join(sorted(left_out))}; add them")
 
 
 def _table(

@@ -1,26 +1,28 @@
-"""What a test sees: the smallest relative change of a parameter that it refuses with probability 0.9.
+"""Detection limit of a test: the smallest relative change of a parameter that it rejects with probability 0.9.
 
-Each function takes how far a change of 100 % would move the test's statistic, to first order, and the test's level.
+The arguments of each function are the first-order effect of a change of 100 % on the test's statistic, and the level of
+the test.
 """
 
 from collections.abc import Mapping
 
 import numpy as np
-import scipy  # its statistics load when they are first used
+import scipy  # scipy.stats is loaded at first use
 
-SEEN = 0.9  # probability with which a change that is seen is refused
+SEEN = 0.9  # power at the detection limit
 
 
 def normal(per_unit: float, level: float) -> float:
-    """Of a two-sided z test: `per_unit`, standard errors by which a change of 100 % moves z."""
+    """Return the detection limit of a two-sided z test: `per_unit` is the change of z, in standard errors, at 100 %."""
     needed = scipy.stats.norm.isf(level / 2) + scipy.stats.norm.ppf(SEEN)
     return float(needed / abs(per_unit)) if per_unit else np.inf
 
 
 def kolmogorov(per_unit: float, draws: float, level: float) -> float:
-    """Of Kolmogorov's test of `draws` draws: `per_unit`, distance of the laws at a change of 100 %.
+    """Return the detection limit of a Kolmogorov-Smirnov test of `draws` draws; `per_unit` is the distance at 100 %.
 
-    The empirical law is within 1/(2 sqrt(draws)), one standard deviation, of the true one at the point that counts.
+    The empirical distribution function has a standard deviation of at most 1/(2 sqrt(draws)) at the point of largest
+    distance.
     """
     if not (draws >= 1 and per_unit):
         return np.inf
@@ -29,21 +31,21 @@ def kolmogorov(per_unit: float, draws: float, level: float) -> float:
 
 
 def chi_squared(per_unit: float, degrees: float, level: float) -> float:
-    """Of a chi-squared test: `per_unit`, its noncentrality at a change of 100 %; it grows with the change's square."""
+    """Return the detection limit of a chi-squared test: `per_unit` is the noncentrality at 100 % (quadratic)."""
     limit = scipy.stats.chi2.isf(level, degrees)
     needed = scipy.optimize.brentq(lambda x: scipy.stats.ncx2.sf(limit, degrees, x) - SEEN, 1e-9, 4 * limit + 100)
     return float(np.sqrt(needed / per_unit)) if per_unit > 0 else np.inf
 
 
 def noncentrality(expected: np.ndarray, changed: np.ndarray) -> float:
-    """Of a chi-squared test of counts that are `expected`, where they are truly `changed`."""
+    """Return the noncentrality of a chi-squared test of counts with expectation `expected`, truly `changed`."""
     expected, changed = np.asarray(expected, dtype=float), np.asarray(changed, dtype=float)
     keep = expected > 0
     return float(np.sum((changed[keep] - expected[keep]) ** 2 / expected[keep]))
 
 
 def words(changes: Mapping[str, float]) -> str:
-    """Parameter -> relative change, as text: ``noise scale by 1.8 %; prior's concentration by 5 %``."""
+    """Return parameter -> relative change as text: ``noise scale by 1.8 %; prior's concentration by 5 %``."""
     return "; ".join(f"{name} by {_percent(change)}" for name, change in changes.items())
 
 

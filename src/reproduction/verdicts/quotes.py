@@ -1,14 +1,14 @@
-"""Numbers quoted in documents, each tied to its table: ``python -m reproduction.verdicts.quotes [results]``.
+"""Check numbers quoted in documents against tables: ``python -m reproduction.verdicts.quotes [results]``.
 
-A paper's ``quoted.py`` repeats a document's words with the numbers in double braces and says how they follow from
+A paper's ``quoted.py`` repeats phrases of a document with the numbers in double braces, and states how they follow from
 tables of a run with the default settings::
 
     QUOTES = [Quote("errata.md", "E r = {{0.500}} in place of {{0.128}}", "equation_3", _means)]
     GIVEN = {"errata.md": ("5.2", "6.4")}  # numbers that no table gives: sections, settings, inputs
 
-The table may be empty, ``""``, for what follows from arithmetic alone.
+The table may be empty, ``""``, if the numbers follow from arithmetic.
 
-A quote holds where every number of the tables rounds to what is written, with as many digits as are written.
+A quote holds if every number from the tables rounds to the written number, at its number of digits.
 """
 
 import re
@@ -27,13 +27,13 @@ _NUMBER = re.compile(
     r"(?<![\w/.,{-])(?P<digits>[-−]?\d[\d,]*(?:\.\d+)?)"
     r"(?:e(?P<e>-?\d+)|\s?(?:·|\\cdot)\s?10(?:\^\{?(?P<power>-?\d+)\}?|(?P<raised>[⁻⁰¹²³⁴-⁹]+)))?(?P<percent>\s?%)?"
 )
-_BRACED = re.compile(r"\{\{((?:[^{}]|\{[^{}]*\})*)\}\}")  # 10^{-16} has braces of its own
+_BRACED = re.compile(r"\{\{((?:[^{}]|\{[^{}]*\})*)\}\}")  # 10^{-16} contains braces itself
 _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
 @dataclass(frozen=True)
 class Quote:
-    """A phrase of a document of the paper's folder, its numbers in double braces, and how a table gives them."""
+    """Phrase of a document in the paper's folder, with its numbers in double braces, and how a table gives them."""
 
     document: str
     phrase: str
@@ -42,20 +42,22 @@ class Quote:
 
     @property
     def words(self) -> str:
-        """The phrase as the document has it, on one line."""
+        """Return the phrase as in the document, on one line."""
         return one_line(_BRACED.sub(r"\1", self.phrase))
 
     @property
     def numbers(self) -> list[str]:
-        """The numbers as they are written."""
+        """Return the numbers as written."""
         return _BRACED.findall(self.phrase)
 
 
 def value(written: str) -> tuple[float, float]:
-    """What a number in a document says (``1.8·10⁻²²``, ``19 %``, ``5,400``), and half a unit of its last digit."""
+    """Return the value of a number in a document (``1.8·10⁻²²``, ``19 %``, ``5,400``), and half a unit of its last
+    digit.
+    """
     found = _NUMBER.fullmatch(written.strip())
     if not found:
-        raise ValueError(f"{written!r} is not a number as documents write them")
+        raise ValueError(f"{written!r} is not a number in the format of the documents")
     digits = found["digits"].replace(",", "").replace("−", "-")
     power = int(found["e"] or found["power"] or (found["raised"] or "0").translate(_RAISED))
     power -= 2 if found["percent"] else 0
@@ -64,40 +66,42 @@ def value(written: str) -> tuple[float, float]:
 
 
 def at(table: pd.DataFrame, column: str, **where: object) -> float:
-    """The one number of a column in the one row where other columns have these values."""
+    """Return the value of a column in the single row in which other columns have these values."""
     rows = table[(table[list(where)] == pd.Series(where)).all(axis=1)]
     if len(rows) != 1:
-        raise ValueError(f"{len(rows)} rows have {where}; a quote needs one")
+        raise ValueError(f"{len(rows)} rows have {where}; a quote requires exactly one")
     return float(rows[column].iloc[0])
 
 
 def told(table: pd.DataFrame, number: int, pattern: str) -> list[float]:
-    """Numbers in the evidence of an erratum: the groups of a regular expression that its text must match."""
+    """Return numbers in the evidence of an erratum: the groups of a regular expression that its text must match."""
     text = table.loc[table["number"] == number, "evidence"].iloc[0]
     found = re.search(pattern, text)
     if not found:
-        raise ValueError(f"the evidence of erratum {number} does not say {pattern!r}: {text!r}")
+        raise ValueError(f"the evidence of erratum {number} must match {pattern!r}, got {text!r}")
     return [float(group) for group in found.groups()]
 
 
 def broken(quote: Quote, table: pd.DataFrame) -> str:
-    """Why a quote does not hold, or nothing."""
+    """Return why a quote does not hold; empty if it holds."""
     try:
         ours = [float(x) for x in quote.values(table)]
     except (ValueError, KeyError) as error:
         return f"{quote.table}: {error}"
     if len(ours) != len(quote.numbers):
-        return f"{len(quote.numbers)} numbers are quoted, {quote.table} gives {len(ours)}"
+        return f"{len(quote.numbers)} numbers are quoted, but {quote.table} gives {len(ours)}"
     wrong = []
     for written, number in zip(quote.numbers, ours, strict=True):
         said, half = value(written)
         if not abs(number - said) <= half * (1 + 1e-9):
-            wrong.append(f"{written} is quoted, {quote.table} gives {number:.6g}")
+            wrong.append(f"{written} is quoted, but {quote.table} gives {number:.6g}")
     return "; ".join(wrong)
 
 
 def numbers_in(text: str) -> Iterator[str]:
-    """Numbers of a text that could be results: decimals, percentages, powers of ten and whole numbers from 100 on."""
+    """Return numbers of a text that could be results: decimals, percentages, powers of ten and integers of at least
+    100.
+    """
     for found in _NUMBER.finditer(text):
         whole = found["digits"].strip("-−").replace(",", "")
         if "." in whole or found["percent"] or found["e"] or found["power"] or found["raised"] or len(whole) >= 3:
@@ -105,7 +109,7 @@ def numbers_in(text: str) -> Iterator[str]:
 
 
 def unaccounted(document: str, text: str, quotes: Iterable[Quote], given: Collection[str]) -> list[str]:
-    """Numbers of a document that no quote covers and that are not said to be given."""
+    """Return numbers of a document that are neither in a quote nor listed as given."""
     text = one_line(text)
     for quote in (q for q in quotes if q.document == document):
         text = text.replace(quote.words, one_line(_BRACED.sub("", quote.phrase)))
@@ -113,12 +117,12 @@ def unaccounted(document: str, text: str, quotes: Iterable[Quote], given: Collec
 
 
 def one_line(text: str) -> str:
-    """A text without its line breaks: phrases may run over them."""
+    """Return a text without line breaks, since phrases may span lines."""
     return " ".join(text.split())
 
 
 def of(paper: Paper) -> tuple[Sequence[Quote], Mapping[str, Collection[str]]]:
-    """A paper's quotes, and the numbers of its documents that are given; none where it has no ``quoted.py``."""
+    """Return a paper's quotes, and the given numbers of its documents; empty if it has no ``quoted.py``."""
     if not (paper.folder / "quoted.py").is_file():
         return (), {}
     module = import_module(f"{paper.package}.quoted")
@@ -126,7 +130,7 @@ def of(paper: Paper) -> tuple[Sequence[Quote], Mapping[str, Collection[str]]]:
 
 
 def check(results: Path, papers: Iterable[Paper]) -> Iterator[tuple[str, Quote, str]]:
-    """Every quote whose table lies in a folder of results: slug, quote, why it does not hold (or nothing)."""
+    """Yield every quote whose table is in a folder of results: slug, quote, and why it does not hold (or empty)."""
     for paper in papers:
         for quote in of(paper)[0]:
             path = results / paper.slug / f"{quote.table}.csv"
@@ -135,7 +139,7 @@ def check(results: Path, papers: Iterable[Paper]) -> Iterator[tuple[str, Quote, 
 
 
 def main() -> None:
-    """Print what does not hold; exit with 1 if there is any."""
+    """Print quotes that do not hold; exit with 1 if there are any."""
     checked = list(check(Path(*sys.argv[1:2] or ["results"]), discover().values()))
     wrong = [f"{slug}/{quote.document}: {quote.words!r}: {why}" for slug, quote, why in checked if why]
     print("\n".join([*wrong, f"{len(checked)} quotes, {len(wrong)} do not hold."]))

@@ -1,7 +1,7 @@
-"""Verdicts of many sets of tables that differ in one or two: what is judged of honest tables alone is judged once.
+"""Compute verdicts of many sets of tables that differ in one or two, and reuse results for unmodified tables.
 
-Judging a paper takes up to a second, and tests that change one table at a time do it hundreds of times. The functions
-of a paper's modules that take whole tables give the same rows for the same tables, so their rows are kept.
+Judging a paper takes up to a second, and tests that change one table at a time do it hundreds of times. Functions of a
+paper that take whole tables return the same rows for the same tables, so their rows are cached.
 """
 
 import sys
@@ -20,19 +20,19 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 class Judge:
-    """Verdicts of a paper from its honest tables, some of them replaced.
+    """Verdicts of a paper from its unmodified tables, some of them replaced.
 
-    Rows that are kept were made before: where a test replaces code, that code has its say in the tables that are made
-    anew, and in what is judged of them.
+    Cached rows were computed earlier: if a test replaces code, the replacement affects only recomputed tables and their
+    verdicts.
 
     Parameters
     ----------
     slug : the paper.
-    honest : all tables that its verdicts read; they must not be changed in place.
+    honest : all unmodified tables that its verdicts read; they must not be changed in place.
 
     Attributes
     ----------
-    verdicts : those of the honest tables, as `in_process.verdicts` gives them.
+    verdicts : verdicts of the unmodified tables, from `in_process.verdicts`.
     """
 
     def __init__(self, slug: str, honest: Mapping[str, pd.DataFrame]) -> None:
@@ -43,13 +43,13 @@ class Judge:
         self._wrapped: dict[Callable[..., Any], Callable[..., Any]] = {}
 
     def __call__(self, changed: Mapping[str, pd.DataFrame]) -> pd.Series:
-        """Verdicts with the tables `changed` in place of the honest ones of their names."""
+        """Return the verdicts with the tables `changed` in place of the unmodified tables of the same names."""
         with self._remembering():
             return in_process.verdicts(self.slug, self.honest | dict(changed))
 
     @contextmanager
     def _remembering(self) -> Iterator[None]:
-        """The paper's functions of whole tables, replaced by those that remember."""
+        """Replace the paper's functions of whole tables by cached versions."""
         places = [
             (module, name, call) for module in _modules(self.slug) for name, call in _of_tables(self.slug, module)
         ]
@@ -75,7 +75,7 @@ class Judge:
         return rows
 
     def _key(self, call: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        """What tells calls apart; None where an argument is no honest table and no plain value."""
+        """Return a cache key of a call; None if an argument is neither an unmodified table nor a plain value."""
         parts: list[Any] = []
         for name, value in [*enumerate(arguments), *named.items()]:
             if id(value) in self._ids:
@@ -95,7 +95,7 @@ def _modules(slug: str) -> Iterator[ModuleType]:
 
 
 def _of_tables(slug: str, module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Functions of the paper that a module has, by the names they have there, and that are given a whole table."""
+    """Return functions of the paper that a module has, by name, and that take a whole table."""
     for name, value in list(vars(module).items()):
         mine = isfunction(value) and value.__module__.startswith(f"reproduction.papers.{slug}.")
         if mine and _takes_tables(value):
@@ -108,7 +108,7 @@ def _takes_tables(call: Callable[..., Any]) -> bool:
 
 
 def _copied(kept: Any, generated: bool) -> Any:
-    """Rows of their own for who asks again."""
+    """Return copies of rows for a repeated call."""
     if generated:
         return iter([_copied(row, False) for row in kept])
     if isinstance(kept, list):

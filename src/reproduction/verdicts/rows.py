@@ -1,4 +1,4 @@
-"""The rows of a paper's ``agreement.ours``: a number, a claim with its relation, a law with its power, or not run."""
+"""Rows of a paper's ``agreement.ours``: a number, a claim with its relation, a law with its power, or not run."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 OURS = (
     *("artefact", "quantity", "variant", "ours", "mc_se", "note"),
-    *("left", "relation", "right", "rounding"),  # of a claim
-    "sees",  # of a law
+    *("left", "relation", "right", "rounding"),  # columns of a claim
+    "sees",  # columns of a law
 )
 RELATIONS = ("<", "<=", "=", ">=", ">")
 NOT_RUN = "not_run"
@@ -19,14 +19,14 @@ _STRICT = ("<", ">")
 def computed(
     artefact: str, quantity: str, value: float, note: str = "", variant: str = "corrected", mc_se: float = 0.0
 ) -> dict[str, Any]:
-    """One computed number or duration.
+    """Return the row of one computed number or duration.
 
     Parameters
     ----------
     artefact, quantity : as in ``published.tsv``.
-    value : ours.
-    note : what a reader must know; where the statement differs, why.
-    variant : method by which it was found.
+    value : our value.
+    note : remark for the reader; if the statement differs, the reason.
+    variant : method of computation.
     mc_se : standard error of the difference from print, that of the printed number included.
 
     Returns
@@ -48,21 +48,21 @@ def claim(
     *,
     rounding: float = 0.0,
 ) -> dict[str, Any]:
-    """A statement in words as the relation of two numbers; `ours` is the margin by which it holds, see `margin`.
+    """Return the row of a claim, a relation of two numbers; `ours` is the margin by which it holds, see `margin`.
 
     Parameters
     ----------
     artefact, quantity, note, variant : as in `computed`.
-    left, relation, right : what is stated of our numbers; `relation` is one of `RELATIONS`. Where they are arrays it is
-        stated of every pair, and the pair with the least margin is the row; a pair with a NaN is the least.
-    mc_se : standard error of left - right, of each pair or of all.
-    rounding : what floating point may cost, at least 0: ``=``, ``<=`` and ``>=`` hold within it, ``<`` and ``>``
+    left, relation, right : relation of our numbers; `relation` is one of `RELATIONS`. For arrays, it must hold for
+    every pair, and the row is the pair with the smallest margin; a pair with a NaN counts as the smallest.
+    mc_se : standard error of left - right, for each pair or for all.
+    rounding : rounding tolerance, at least 0: ``=``, ``<=`` and ``>=`` hold within it, ``<`` and ``>``
         only beyond it.
 
     Raises
     ------
     ValueError
-        If the relation is unknown, `rounding` is not a finite number of at least 0, or there is no pair.
+        If the relation is unknown, `rounding` is not a finite number of at least 0, or the arrays are empty.
     """
     if relation not in RELATIONS:
         raise ValueError(f"{artefact}: {quantity}: relation must be one of {' '.join(RELATIONS)}, got {relation!r}")
@@ -71,8 +71,11 @@ def claim(
     pairs = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (left, right, mc_se)))
     lefts, rights, errors = (np.atleast_1d(x).ravel() for x in pairs)
     if not len(lefts):
-        raise ValueError(f"{artefact}: {quantity}: no numbers to state {relation} of; say not_run where there are none")
-    with np.errstate(invalid="ignore"):  # inf - inf is no margin
+        raise ValueError(
+            f"{artefact}: {quantity}: the relation {relation} needs at least one pair of numbers; use not_run if "
+            "there are none"
+        )
+    with np.errstate(invalid="ignore"):  # the margin inf - inf is undefined
         margins = margin(lefts, relation, rights, rounding)
     at = int(np.argmin(margins))
     stated = (float(lefts[at]), relation, float(rights[at]), float(rounding))
@@ -82,13 +85,14 @@ def claim(
 def law(
     artefact: str, quantity: str, p_value: float, note: str = "", variant: str = "corrected", *, sees: str
 ) -> dict[str, Any]:
-    """Draws or counts against their exact law.
+    """Return the row of a test of draws or counts against their exact distribution.
 
     Parameters
     ----------
     artefact, quantity, note, variant : as in `computed`.
-    p_value : of the test.
-    sees : the smallest errors that the test refuses with probability 0.9, in the parameters' own terms, such as
+    p_value : p-value of the test.
+    sees : detection limit: the smallest errors that the test rejects with probability 0.9, in terms of parameters, such
+        as
         ``noise scale by 1.8 %`` (`power.words`).
 
     Raises
@@ -97,27 +101,29 @@ def law(
         If `sees` is empty.
     """
     if not sees:
-        raise ValueError(f"{artefact}: {quantity}: a law must say what its test sees, e.g. 'noise scale by 2 %'")
+        raise ValueError(
+            f"{artefact}: {quantity}: a law must state the detection limit of its test, e.g. 'noise scale by 2 %'"
+        )
     return _row(artefact, quantity, variant, p_value, 0.0, note, sees=sees)
 
 
 def not_run(artefact: str, quantity: str, reason: str) -> dict[str, Any]:
-    """A row for what this run did not compute; a NaN that is not declared so counts as a number that differs."""
+    """Return a row for a statement not computed in this run; an undeclared NaN counts as a number that differs."""
     return _row(artefact, quantity, NOT_RUN, np.nan, 0.0, reason)
 
 
 def margin(left: Array, relation: str, right: Array, rounding: float) -> Array:
-    """How far inside its relation a claim is: positive inside, negative outside, NaN where a number is missing.
+    """Return the margin by which a claim holds: positive if it holds, negative if it fails, NaN if a number is missing.
 
     right - left for ``<`` and ``<=``, left - right for ``>`` and ``>=``, -abs(left - right) for ``=``; plus `rounding`,
-    or less `rounding` where the relation is strict.
+    or minus `rounding` for a strict relation.
     """
     apart = right - left if relation in ("<", "<=") else left - right if relation in (">", ">=") else -abs(left - right)
     return apart - rounding if relation in _STRICT else apart + rounding
 
 
 def holds(value: float, relation: str) -> bool:
-    """Whether a margin without random error bears out its relation: an equality is enough where it is not strict."""
+    """Return whether a margin without random error supports its relation; 0 is enough unless it is strict."""
     return value > 0 if relation in _STRICT else value >= 0
 
 

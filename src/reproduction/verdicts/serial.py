@@ -1,19 +1,20 @@
-"""Whether draws are independent of the ones before them."""
+"""Test of serial independence of draws."""
 
 import numpy as np
-import scipy  # its statistics load when they are first used
+import scipy  # scipy.stats is loaded at first use
 from numpy.typing import ArrayLike
 
 
 def z(apart: ArrayLike, *, sd: float) -> float:
-    """Sum of the products of neighbours over its standard deviation; nearly standard normal for independent draws.
+    """Return the sum of products of neighbours over its standard deviation; nearly standard normal for independent
+    draws.
 
-    A share s of draws that repeat the one before moves it by s sqrt(n).
+    A proportion s of draws that repeat the previous draw increases it by s sqrt(n).
 
     Parameters
     ----------
-    apart : (n,), draws less their mean.
-    sd : of one draw, > 0.
+    apart : (n,), draws minus their mean.
+    sd : standard deviation of one draw, > 0.
 
     Returns
     -------
@@ -26,5 +27,5 @@ def z(apart: ArrayLike, *, sd: float) -> float:
 
 
 def p_value(uniform: ArrayLike) -> float:
-    """Two-sided p value of `z`, of draws through their own distribution function: uniform if all is right."""
+    """Return the two-sided p-value of `z` for draws transformed by their distribution function (uniform if correct)."""
     return float(2 * scipy.stats.norm.sf(abs(z(np.asarray(uniform, dtype=float) - 0.5, sd=12**-0.5))))

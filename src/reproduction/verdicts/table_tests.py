@@ -1,8 +1,8 @@
-"""A printed table is judged as a whole: one variant a table, by a joint test, with its power against the others.
+"""Test a printed table as a whole: one variant per table, by a joint test, with its power against the other variants.
 
-Cells without random error must round to print. Cells with it are standardised; under the right variant the sum of their
-squares is chi-squared with as many degrees of freedom. The table's variant is the first, in the order corrected,
-as_written, published, that passes; where none does, the one that comes nearest, and the table differs.
+Cells without random error must round to print. Cells with random error are standardised; under the right variant the
+sum of their squares is chi-squared with as many degrees of freedom. The table's variant is the first, in the order
+corrected, as_written, published, that passes; if none passes, it is the closest one, and the table differs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import scipy  # its statistics load when they are first used
+import scipy  # scipy.stats is loaded at first use
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-VARIANTS = ("corrected", "as_written", "published")  # the order in which a table is looked for
-LARGEST_Z = 3.5  # of a single cell: 5e-4 each under the right variant
-LEVEL = 0.001  # of the joint test
+VARIANTS = ("corrected", "as_written", "published")  # order in which variants are tried
+LARGEST_Z = 3.5  # limit for a single cell: probability 5e-4 under the right variant
+LEVEL = 0.001  # level of the joint test
 COLUMNS = (
     *("artefact", "variant", "cells", "random", "wrong", "chi_squared", "p_value", "power", "against"),
     *("fits", "chosen"),
@@ -24,40 +24,43 @@ COLUMNS = (
 
 
 def standard_score(ours: float, mc_se: float, printed: float, digits: float) -> float:
-    """(ours - printed)/sqrt(mc_se^2 + 10^(-2 digits)/12): the printed number is uniform within its last digit."""
+    """Return (ours - printed)/sqrt(mc_se^2 + 10^(-2 digits)/12): the rounding of print is uniform within its last
+    digit.
+    """
     return float((ours - printed) / np.hypot(mc_se, 10.0**-digits / np.sqrt(12)))
 
 
 def unit_error(mc_se: float, digits: float) -> float:
-    """The largest distance from print that a single cell passes."""
+    """Return the largest difference from print at which a single cell passes."""
     return float(LARGEST_Z * np.hypot(mc_se, 10.0**-digits / np.sqrt(12)) if mc_se > 0 else 10.0**-digits / 2)
 
 
 def rounds(ours: float, printed: float, digits: float) -> bool:
-    """Whether `ours` rounds to the printed number (ties either way)."""
+    """Return whether `ours` rounds to the printed number (ties either way)."""
     return bool(abs(ours - printed) <= 10.0**-digits / 2 * (1 + 1e-9))
 
 
 def judge(numbers: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
-    """Every table under every variant it can be looked at in.
+    """Return the test of every table under every variant that it has.
 
     Parameters
     ----------
     numbers : printed numbers: artefact, quantity, value, digits.
-    ours : artefact, quantity, variant, ours, mc_se. A quantity without the variant is taken in its first one.
+    ours : artefact, quantity, variant, ours, mc_se. A quantity without the variant uses its first variant.
 
     Returns
     -------
-    DataFrame with `COLUMNS`: `cells` judged, of which `random`; `wrong`: exact cells that do not round to print;
+    DataFrame with `COLUMNS`: `cells`: number of cells, of which `random`; `wrong`: exact cells that do not round to
+    print;
         `chi_squared` of the random cells, its `p_value`; `power`: the probability that the joint test at `LEVEL`
-        refuses this variant if the one named in `against`, its nearest rival, were true; `fits`; `chosen`: the table's
+        rejects this variant if the closest other variant, named in `against`, were true; `fits`; `chosen`: the table's
         variant.
     """
     return pd.DataFrame([*judged_tables(numbers.itertuples(), ours.itertuples())], columns=list(COLUMNS))
 
 
 def judged_tables(numbers: Iterable[Any], ours: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    """Rows of `judge`, from rows of both tables that name their columns."""
+    """Return rows of `judge` from rows of both tables that name their columns."""
     found: dict[Any, dict[Any, list[Any]]] = {}  # by artefact and quantity
     for row in ours:
         found.setdefault(row.artefact, {}).setdefault(row.quantity, []).append(row)
@@ -85,7 +88,7 @@ class _Cells(NamedTuple):
 
 
 def _cells(statements: list[Any], found: Mapping[Any, list[Any]], variant: str) -> _Cells:
-    """Ours in this variant, or in the first one the number has."""
+    """Return our numbers in this variant, or in the first variant of the number."""
 
     def rank(row: Any) -> int:
         return -1 if row.variant == variant else VARIANTS.index(row.variant)
@@ -120,14 +123,14 @@ def _judged(artefact: str, variant: str, cells: Mapping[str, _Cells]) -> dict[st
 
 
 def _power(variant: str, cells: Mapping[str, _Cells]) -> tuple[float, str]:
-    """Least power of the joint test among the other variants; NaN where there is no other."""
+    """Return the smallest power of the joint test against the other variants; NaN if there is no other."""
     mine, found = cells[variant], []
     for other, theirs in cells.items():
         if other == variant:
             continue
         apart = [not rounds(*numbers) for numbers in zip(theirs.ours, mine.ours, mine.digits, strict=True)]
         if np.any(apart & (mine.mc_se == 0)):
-            found.append((1.0, other))  # an exact cell tells them apart
+            found.append((1.0, other))  # an exact cell distinguishes them
             continue
         random = mine.mc_se > 0
         scores = (mine.ours - theirs.ours) / np.hypot(mine.mc_se, 10.0**-mine.digits / np.sqrt(12))

@@ -137,7 +137,7 @@ def test_a_result_that_names_a_folder_of_this_machine_is_refused(tmp_path, folde
     here = make_run(tmp_path / "run")
     text = f"data: {here if folder == 'run' else folder}/x.csv"
     state(here / "results/summary.txt", text)
-    with pytest.raises(contents.Refused, match=r"results/summary\.txt names a folder of this machine"):
+    with pytest.raises(contents.Refused, match=r"results/summary\.txt contains a path of this machine"):
         contents.files(here)
 
 
@@ -151,7 +151,7 @@ def test_a_link_to_a_private_file_is_refused(run, monkeypatch, tmp_path):
     (tmp_path / "notes.md").symlink_to(run / "confidential/county.csv")
     monkeypatch.setattr(contents, "ROOT", tmp_path)
     monkeypatch.setattr(contents, "tracked", lambda: ["notes.md"])
-    with pytest.raises(contents.Refused, match=r"notes\.md is no plain file"):
+    with pytest.raises(contents.Refused, match=r"notes\.md is not a regular file"):
         contents.files(run)
 
 
@@ -173,18 +173,18 @@ def test_an_unpacked_archive_is_verified_and_may_have_been_built_in(unpacked):
     (unpacked / ".venv/lib").mkdir(parents=True)
     (unpacked / ".venv/lib/x.py").touch()
     (unpacked / "src/reproduction/_kernel.so").touch()
-    assert "files are what SHA256SUMS says" in verifying.verified(unpacked)
+    assert "files match SHA256SUMS" in verifying.verified(unpacked)
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda f: (f / "Snakefile").write_text("rule all:"), "Snakefile is not the file that was archived"),
+        (lambda f: (f / "Snakefile").write_text("rule all:"), "Snakefile differs from the archived file"),
         (lambda f: (f / f"figures/{SLUG}/figure_1.png").unlink(), "figure_1.png is missing"),
         (lambda f: (f / "results/more.csv").touch(), "results/more.csv was added"),
         (lambda f: (f / "conftest.pyc.py").touch(), "conftest.pyc.py was added"),
         (lambda f: (f / writing.SUMS).unlink(), "SHA256SUMS is missing"),
-        (lambda f: (f / writing.SUMS).write_text(f"{'0' * 64}  ../x\n"), "outside of the archive"),
+        (lambda f: (f / writing.SUMS).write_text(f"{'0' * 64}  ../x\n"), "outside the archive"),
     ],
     ids=["changed", "lost", "added", "added code", "no sums", "outside"],
 )
@@ -206,7 +206,7 @@ def test_results_of_other_sources_are_noticed(unpacked):
     record = json.loads(path.read_text())
     path.write_text(json.dumps(record | {provenance.SOURCES: {"reproduction/tables.py": "0" * 64}}))
     sealed(unpacked)
-    with pytest.raises(verifying.Differs, match=r"made by another src/reproduction/tables\.py"):
+    with pytest.raises(verifying.Differs, match=r"was made by a version of src/reproduction/tables\.py"):
         verifying.verified(unpacked)
 
 
@@ -214,7 +214,7 @@ def test_other_code_than_the_archive_s_does_not_judge_it(unpacked):
     path = unpacked / "src/reproduction/verdicts/agreement.py"
     path.write_text(path.read_text() + "# another\n")
     sealed(unpacked)
-    with pytest.raises(verifying.Differs, match="in its own folder"):
+    with pytest.raises(verifying.Differs, match="in the folder of the archive"):
         verifying.verified(unpacked)
 
 

@@ -78,7 +78,7 @@ def test_the_first_sentence_is_the_score(pages):
     counted = rows[rows["kind"].isin(["number", "claim", "law", "curve"])]["verdict"].value_counts()
     good, slip, bad, open_ = (counted[v] for v in ("reproduced", "reproduced_by_slip", "differs", "undecided"))
     first = text(pages, "index.html").partition("</h1>")[2].partition("</p>")[0]
-    said = f"{good + slip + bad + open_} statements judged: {good} reproduce, {slip} only with a slip emulated, "
+    said = f"{good + slip + bad + open_} statements checked: {good} reproduce, {slip} only with an error emulated, "
     assert said + f"{bad} differ, {open_} undecided." in first
 
 
@@ -110,7 +110,7 @@ def test_a_paper_that_was_not_run_is_a_line_and_own_cases_come_first(tmp_path):
 
 def test_a_statement_shows_the_verdicts_of_all_variants(pages):
     for page in ("agreement.html", "paper-wang2020.html"):
-        assert "corrected method; as their program: differs" in text(pages, page)
+        assert "corrected method; as in their program: differs" in text(pages, page)
 
 
 def test_what_a_user_wrote_is_text(pages):

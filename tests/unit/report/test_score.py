@@ -32,13 +32,13 @@ def test_the_score_is_a_sentence_that_counts_what_is_judged():
     rows += [("a", "s", "claim", "reproduced_by_slip", {}), ("a", "d", "law", "differs", {})]
     rows += [("a", "f", "fact", "reproduced", {}), ("a", "t", "timing", "machine_dependent", {})]
     rows += [("a", "n", "number", "not_run", {})]
-    said = "5 statements judged: 3 reproduce, 1 only with a slip emulated, 1 differs. 1 more was not run."
-    said += " Beside them 1 fact holds by definition or arithmetic."
+    said = "5 statements checked: 3 reproduce, 1 only with an error emulated, 1 differs. 1 more was not run."
+    said += " In addition, 1 fact holds by definition or arithmetic."
     assert score.sentence(stated(*rows)) == said
-    assert score.sentence(stated(*rows[-3:-2] * 2)).endswith(". Beside them 2 facts hold by definition or arithmetic.")
+    assert score.sentence(stated(*rows[-3:-2] * 2)).endswith(". In addition, 2 facts hold by definition or arithmetic.")
     alone = [("a", "q", "curve", "undecided", {})]
-    assert score.sentence(stated(*alone)) == "1 statement judged: 1 undecided."
-    assert score.sentence([]) == "0 statements judged."
+    assert score.sentence(stated(*alone)) == "1 statement checked: 1 undecided."
+    assert score.sentence([]) == "0 statements checked."
 
 
 def test_a_printed_artefact_is_a_row_with_its_worst_verdict_and_largest_z():

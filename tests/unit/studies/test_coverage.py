@@ -32,7 +32,7 @@ def test_every_folder_is_a_study():
 def test_a_wrong_folder_is_told_all_its_mistakes(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/study.yaml").write_text("title: [a]\nabout: b\ncaption: c\nmore: 1\nsettings: {}\n")
-    told = "alt is missing.*minutes is missing.*more is unknown.*title must be a text"
+    told = "alt is missing.*minutes is missing.*more is unknown.*title must be a string"
     with pytest.raises(ValueError, match="(?s)" + told):
         studies.discover(tmp_path)
 
@@ -84,5 +84,5 @@ def test_intervals_by_true_value_against_their_own_counts():
     assert row["coverage"] == np.mean(np.abs(released - truth) <= half)
     low = np.maximum(released[:2] - half, 0)
     assert found.loc[("clipped", 0, 1), "width"] == pytest.approx((np.maximum(released[:2] + half, 0) - low).mean())
-    with pytest.raises(ValueError, match="edges must rise"):
+    with pytest.raises(ValueError, match="edges must be increasing"):
         study.by_true_value(lambda rng: truth, law, priors={}, edges=[1], replications=1, rng=rng)

@@ -158,7 +158,7 @@ def test_a_claim_about_pairs_shows_the_one_with_the_least_margin():
         ((1.0, "=<", 2.0), 0.0, "t: q: relation must be one of < <= = >= >, got '=<'"),
         ((1.0, "<", 2.0), -1.0, "t: q: rounding must be finite and at least 0, got -1.0"),
         ((1.0, "<", 2.0), np.nan, "rounding must be finite"),
-        (([], "<", []), 0.0, "t: q: no numbers to state < of"),
+        (([], "<", []), 0.0, "t: q: the relation < needs at least one pair of numbers"),
     ],
 )
 def test_a_claim_without_sense_is_refused(arguments, rounding, message):
@@ -168,7 +168,7 @@ def test_a_claim_without_sense_is_refused(arguments, rounding, message):
 
 def test_a_claim_and_nothing_else_states_a_relation():
     claim = pd.DataFrame([["t", "q", "claim", np.nan, np.nan, np.nan, ""]], columns=list(agreement.PUBLISHED))
-    with pytest.raises(ValueError, match=r"x: a claim states its relation, so make its row by claim\(.*\): t: q"):
+    with pytest.raises(ValueError, match=r"x: a claim needs its relation: make the row with claim\(.*\): t: q"):
         agreement.compare(claim, pd.DataFrame([rows.computed("t", "q", 1)]), paper="x")
     number = claim.assign(kind="number", value=1.0, digits=0.0)
     with pytest.raises(ValueError, match=r"x: only a claim has a relation .* computed\(..\): t: q"):
@@ -178,9 +178,11 @@ def test_a_claim_and_nothing_else_states_a_relation():
 
 def test_a_law_says_what_it_sees_and_nothing_else_does():
     printed = pd.DataFrame([["t", "q", "law", np.nan, np.nan, 1e-4, ""]], columns=list(agreement.PUBLISHED))
-    with pytest.raises(ValueError, match=r"x: a law says what its test sees, so make its row by law\(.*\): t: q"):
+    with pytest.raises(
+        ValueError, match=r"x: a law needs the detection limit of its test: make the row with law\(.*\): t: q"
+    ):
         agreement.compare(printed, pd.DataFrame([rows.computed("t", "q", 0.5)]), paper="x")
-    with pytest.raises(ValueError, match="t: q: a law must say what its test sees"):
+    with pytest.raises(ValueError, match="t: q: a law must state the detection limit of its test"):
         rows.law("t", "q", 0.5, sees="")
     made = rows.law("t", "q", 0.5, sees="rate by 2 %")
     assert agreement.compare(printed, pd.DataFrame([made]), paper="x")["sees"].item() == "rate by 2 %"
@@ -192,14 +194,14 @@ def test_a_wide_tolerance_says_how_many_standard_errors_it_allows():
     """Print 2 with no decimals, error 0.05: 3.5 sqrt(0.05^2 + 1/12) = 1.0256, 51 % of print, 21 errors."""
     printed = pd.DataFrame([["t", "q", "number", 2.0, 0, np.nan, ""]], columns=list(agreement.PUBLISHED))
     row = agreement.compare(printed, pd.DataFrame([rows.computed("t", "q", 2.1, mc_se=0.05)]), paper="x").iloc[0]
-    assert row["note"] == "the verdict allows 51% of print, 21 standard errors"
+    assert row["note"] == "the verdict allows a difference of 51% of the printed value, 21 standard errors"
 
 
 def test_what_differs_says_why():
     number = pd.DataFrame([["t", "q", "number", 1.0, 0, np.nan, ""]], columns=list(agreement.PUBLISHED))
-    with pytest.raises(ValueError, match=r"x: differs without a note that says why: t: q; say it in agreement\.ours"):
+    with pytest.raises(ValueError, match=r"x: differs without a reason: t: q; add a note in agreement\.ours"):
         agreement.compare(number, pd.DataFrame([rows.computed("t", "q", 2)]), paper="x")
-    allowed = "the verdict allows 50% of print, half a unit of its last digit"  # of a 1, no why of a row that differs
+    allowed = "the verdict allows a difference of 50% of the printed value, half a unit of its last digit"
     assert agreement.compare(number, pd.DataFrame([rows.computed("t", "q", 1)]), paper="x")["note"].item() == allowed
     ten = number.assign(value=10.0)
     assert agreement.compare(ten, pd.DataFrame([rows.computed("t", "q", 10)]), paper="x")["note"].item() == ""
@@ -300,7 +302,7 @@ def test_published_files_must_have_the_columns(tmp_path):
     with pytest.raises(ValueError, match=r"unknown kinds \['guess'\]"):
         agreement.read_published(path)
     path.write_text(f"{header}\nt\tq\tcurve\t1\t0\t\tp. 1\n")
-    with pytest.raises(ValueError, match="a curve needs its error: q"):
+    with pytest.raises(ValueError, match="rows of kind curve require a value in column error; missing for q"):
         agreement.read_published(path)
 
 
@@ -347,7 +349,7 @@ def test_printed_numbers_are_well_formed(found):
 
 def test_a_test_states_every_setting_of_the_tables_that_it_makes():
     """With all of them stated no default matters; without changes the defaults are meant."""
-    with pytest.raises(ValueError, match=r"balmat2018\.table_1: the test does not state total"):
+    with pytest.raises(ValueError, match=r"balmat2018\.table_1: the test lacks settings total"):
         in_process.tables_of("balmat2018", {"table_1_categories": {"total": 3}}, only=["table_1"])
     made = in_process.tables_of("balmat2018", {"table_1": {"total": 2}}, only=["table_1"])
     assert len(made["table_1"]) == 6  # (M + 1)(M + 2)/2

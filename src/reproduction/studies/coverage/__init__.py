@@ -1,1 +1,1 @@
-"""How often intervals hold the true count."""
+"""Coverage of intervals for true counts."""

@@ -1,8 +1,8 @@
-"""How often intervals hold the true count, by its size: a table, and what is seen in it.
+"""Coverage of intervals by the size of the true count, as a table and a figure.
 
-A posterior's intervals hold the true count with their level on average over the prior, not at every count: that is what
-this study shows (`by_true_value`), with the width, bias and error that are paid for it, alongside least squares and the
-same clipped at zero.
+Intervals of a posterior have their nominal coverage on average over the prior, not at every count. This study computes
+the coverage, width, bias and error at each count (`by_true_value`), for posteriors, least squares, and least squares
+clipped at zero.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,9 @@ from dpmultinomial._seeding import stream
 
 from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters
 
-MULTINOMIAL = "multinomial"  # the default beside a total: the file is a sample, every total is as likely
+MULTINOMIAL = (
+    "multinomial"  # default prior with a total: the file is a random sample, and the prior of the total is flat
+)
 CASES = {"alone": "no total", "with_total": "noisy total"}
 _LOOKS = tuple(zip((*CYCLE, GREY), (*MARKERS, "*"), strict=True))
 
@@ -39,17 +41,17 @@ def table(
     alone: Mapping[str, Any],
     with_total: Mapping[str, Any],
 ) -> pd.DataFrame:
-    """Coverage, width, bias and error of intervals, by method and true count.
+    """Return coverage, width, bias and error of intervals, by method and true count.
 
     Parameters
     ----------
-    root_seed : of all streams.
-    truth : ``mean`` and ``shape`` of the negative binomial law of the true counts.
-    sigma : of the discrete Gaussian noise on every count.
-    level : of the intervals.
-    edges : of the true counts, rising.
+    root_seed : root seed of all streams.
+    truth : ``mean`` and ``shape`` of the negative binomial distribution of the true counts.
+    sigma : parameter of the discrete Gaussian noise on every count.
+    level : probability of the intervals.
+    edges : increasing bin edges of the true counts.
     alone : ``counts`` in a file, ``files``, ``priors``.
-    with_total : the same, and ``sigma``, of the noise on the total; the prior `MULTINOMIAL` is the default there.
+    with_total : the same, and ``sigma`` of the noise on the total; `MULTINOMIAL` is the default prior there.
 
     Returns
     -------
@@ -81,7 +83,7 @@ def table(
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Coverage and width by true count, a column of panels a case."""
+    """Draw coverage and width by true count, one column of panels per case."""
     made = Figure(figsize=(DOUBLE, 4.2))
     panels = made.subplots(2, table["case"].nunique(), sharex=True, sharey="row", squeeze=False)
     methods = list(dict.fromkeys(table["method"]))
@@ -108,7 +110,7 @@ def figure(table: pd.DataFrame) -> Figure:
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """The table of the documentation: bins in words, coverage to three decimals."""
+    """Return the table of the documentation: bins as text, coverage with three decimals."""
     labels = [words(low, high, _last(table)) for low, high in table[["from", "to"]].to_numpy()]
     found = table[["case", "method", "counts", "coverage", "width", "bias", "rmse"]].copy()
     found.insert(2, "true count", labels)
@@ -116,13 +118,13 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def ranges(rows: pd.DataFrame) -> list[str]:
-    """Words for the bins of one method's rows, in their order."""
+    """Return descriptions of the bins in one method's rows, in order."""
     bins = rows.loc[rows["method"] == rows["method"].iloc[0], ["from", "to"]].to_numpy()
     return [words(low, high, _last(rows)) for low, high in bins]
 
 
 def _last(rows: pd.DataFrame) -> float:
-    """The highest edge of the bins."""
+    """Return the highest edge of the bins."""
     return float(rows.loc[np.isfinite(rows["to"]), "to"].max())
 
 
@@ -142,34 +144,35 @@ def by_true_value(
     total: NoiseLaw | None = None,
     level: float = LEVEL,
 ) -> pd.DataFrame:
-    """Coverage, width, bias and error of intervals, by true value.
+    """Return coverage, width, bias and error of intervals, by true value.
 
     Parameters
     ----------
-    draw : rng -> true counts (k,) of one file.
-    noise : of the counts.
+    draw : function rng -> true counts (k,) of one file.
+    noise : noise of the counts.
     priors : name -> prior of `batch.exact`; with `total` of `tied.posterior`.
-    edges : rising; bin i holds true counts from ``edges[i]`` to below ``edges[i + 1]``.
-    replications : number of files, each drawn anew.
+    edges : increasing; bin i contains true counts from ``edges[i]`` to below ``edges[i + 1]``.
+    replications : number of independent files.
     rng : numpy Generator.
-    total : noise of a total that is released too; None where there is none.
-    level : of the intervals, in (0, 1).
+    total : noise of a total that is also released, or None.
+    level : probability of the intervals, in (0, 1).
 
     Returns
     -------
     DataFrame
-        `COLUMNS`, one row a method and bin, and one with ``from`` 0 and ``to`` infinity for all counts. Methods: the
+        `COLUMNS`, one row per method and bin, and one row with ``from`` 0 and ``to`` infinity for all counts. Methods:
+        the
         priors; ``released``, the noisy value and the normal interval of its noise; ``clipped``, the same cut at 0; with
         a total ``least squares`` and ``least squares, clipped``.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     level, found = _checks.inside("level", level), []
     if len(edges) < 2 or not np.all(np.diff(edges) > 0):
-        raise ValueError(f"edges must rise and be two at least, got {edges!r}")
+        raise ValueError(f"edges must be increasing and have at least two values, got {edges!r}")
     for _ in range(_checks.whole("replications", replications, least=1)):
         truth = draw(_checks.generator(rng))
         released = np.asarray(noise.sample(truth, rng=rng), dtype=np.float64)
@@ -184,7 +187,7 @@ def by_true_value(
 def _usual(
     released: Array, noise: NoiseLaw, whole: float | None, total: NoiseLaw | None, level: float
 ) -> dict[str, Ends]:
-    """What is done without a posterior."""
+    """Return the usual estimates without a posterior."""
     z = float(ndtri((1 + level) / 2))
     variance = np.broadcast_to(np.asarray(noise.variance(), dtype=np.float64), released.shape)
     found = {"released": (released, variance)}
@@ -212,16 +215,16 @@ def _posterior(
 
 
 def errors(name: str, truth: NDArray[np.int64], estimate: Array, lower: Array, upper: Array) -> pd.DataFrame:
-    """What one method says of some counts beside the truth.
+    """Return the coverage, width and error of one method for some counts.
 
     Parameters
     ----------
-    name : of the method.
-    truth, estimate, lower, upper : (k,), of every count.
+    name : name of the method.
+    truth, estimate, lower, upper : (k,), for every count.
 
     Returns
     -------
-    DataFrame with columns method, truth, held (whether the interval holds it), width, error.
+    DataFrame with columns method, truth, held (whether the interval contains it), width, error.
     """
     held = (lower <= truth) & (truth <= upper)
     return pd.DataFrame(
@@ -230,12 +233,12 @@ def errors(name: str, truth: NDArray[np.int64], estimate: Array, lower: Array, u
 
 
 def summed(rows: pd.DataFrame, edges: Sequence[float]) -> pd.DataFrame:
-    """Coverage with its binomial standard error, width, bias and error of each method by true value.
+    """Return coverage with its binomial standard error, width, bias and error of each method by true value.
 
     Parameters
     ----------
-    rows : of `errors`.
-    edges : as of `by_true_value`; bins without counts have no row.
+    rows : rows of `errors`.
+    edges : as for `by_true_value`; bins without counts have no row.
 
     Returns
     -------
@@ -256,11 +259,11 @@ def summed(rows: pd.DataFrame, edges: Sequence[float]) -> pd.DataFrame:
 
 
 def words(low: float, high: float, last: float) -> str:
-    """A bin in words.
+    """Return the description of a bin.
 
     Parameters
     ----------
-    low, high : its ends, the upper one outside.
+    low, high : ends of the bin; the upper end is excluded.
     last : the highest edge of all bins.
     """
     if np.isinf(high):
@@ -274,18 +277,17 @@ METHODS = ("least squares", "clipped least squares", "posterior")
 
 
 def answers(rows: pd.DataFrame, z: float) -> dict[str, tuple[Array, Array, Array]]:
-    """Estimate, lower and upper end by method.
+    """Return estimate, lower and upper end by method.
 
     Parameters
     ----------
-    rows : a row a count; columns least_squares, least_squares_sd; mean, lower, upper of the posterior.
-    z : half the width of a normal interval in standard deviations.
+    rows : one row per count; columns least_squares, least_squares_sd; mean, lower, upper of the posterior.
+    z : half-width of a normal interval in standard deviations.
 
     Returns
     -------
     dict
-        Of `METHODS`. Clipped: the whole numbers from 0 on within the interval of least squares, 0 alone where there
-        are none.
+        Keys are `METHODS`. Clipped: the integers >= 0 in the least-squares interval, or only 0 if there are none.
     """
     least, sd = (np.asarray(rows[name], dtype=np.float64) for name in ("least_squares", "least_squares_sd"))
     low, high = least - z * sd, least + z * sd

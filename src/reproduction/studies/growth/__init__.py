@@ -1,1 +1,1 @@
-"""How the cost of a run grows, and how long a much larger one would take on a cluster."""
+"""Growth of the cost of a run, and the time of a much larger run on a cluster."""

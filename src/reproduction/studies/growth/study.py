@@ -1,6 +1,6 @@
-"""How the cost of a run grows: posteriors measured by their sizes, runs simulated by their cores.
+"""Growth of the cost of a run: measured time of posteriors by size, and simulated time of runs by number of cores.
 
-A simulated run starts each job as soon as there is a core for the job (`makespan`).
+A simulated run starts each job as soon as a core is free (`makespan`).
 """
 
 import heapq
@@ -23,7 +23,7 @@ from ...jobs import artefacts
 from ...paper import Paper
 from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters, log_scale
 
-RUN = "run"  # what the simulated rows are about; the others are posteriors
+RUN = "run"  # subject of the simulated rows; the other rows are posteriors
 COLUMNS = ("what", "size", "cores", "seconds")
 
 
@@ -40,15 +40,15 @@ def table(
     start_up: float,
     piece: float,
 ) -> pd.DataFrame:
-    """Seconds by size.
+    """Return seconds by size.
 
     Parameters
     ----------
-    root_seed : of all streams.
+    root_seed : root seed of all streams.
     totals, counts, records, releases : sizes M, S, n and number of releases of the posteriors that are measured.
-    repeats : of each; the least counts.
+    repeats : number of measurements of each; the fastest counts.
     times : lengths of all loops, in default lengths, of the runs that are simulated.
-    cores, start_up, piece : of those, as in `of_papers`.
+    cores, start_up, piece : as in `of_papers`, for the simulated runs.
 
     Returns
     -------
@@ -82,21 +82,21 @@ def _used(call: Callable[[np.random.Generator], object], root_seed: int, *names:
 
 
 def _noisy(total: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Counts with Laplace noise at epsilon 1, their total public: every interval."""
+    """Return the call for counts with Laplace noise at epsilon 1 and a public total: every interval."""
     law = dpm.Laplace(scale=2.0)
     truth = rng.multinomial(total, rng.dirichlet(np.ones(size)))
     return dpm.posterior(dpm.Release(law.sample(truth, rng=rng), mechanism=law, total=total)).summary()
 
 
 def _censored(size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Statistics of a censored sample at epsilon 1."""
+    """Return the call for statistics of a censored sample at epsilon 1."""
     law = dpm.CensoredStatistics.calibrated(1.0, n=size, lower=-2.0, upper=2.0, sums=True)
     noisy = law.sample(rng.standard_normal(size), rng=rng)
     return dpm.posterior(dpm.Release(noisy, mechanism=law, total=size), rng=rng).summary()
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Growth of the posteriors, and hours of runs by cores."""
+    """Draw the growth of the posteriors, and the hours of runs by number of cores."""
     made = Figure(figsize=(DOUBLE, 2.8))
     left, right = made.subplots(1, 2)
     looks = list(zip(CYCLE, MARKERS, strict=True))
@@ -108,15 +108,17 @@ def figure(table: pd.DataFrame) -> Figure:
         left.plot(own["size"] / least["size"], own["seconds"] / least["seconds"], **look)
     log_scale(left, "x", at=[1, 2, 4, 8, 16])
     log_scale(left, "y")
-    left.set(xlabel="size, in proportion", ylabel="CPU seconds, in proportion")
+    left.set(xlabel="relative size", ylabel="relative CPU seconds")
     left.legend()
     runs = table[table["what"] == RUN]
     for (colour, marker), (size, own) in zip(looks, runs.groupby("size", sort=False), strict=False):
-        right.plot(own["cores"], own["seconds"] / 3600, color=colour, marker=marker, label=f"loops times {size:g}")
+        right.plot(
+            own["cores"], own["seconds"] / 3600, color=colour, marker=marker, label=f"loops {size:g} times as long"
+        )
         right.plot(own["cores"], own["seconds"].iloc[0] * own["cores"].iloc[0] / own["cores"] / 3600, "--", color=GREY)
     log_scale(right, "x", at=sorted(runs["cores"].unique()))
     log_scale(right, "y")
-    right.set(xlabel="cores", ylabel="hours, simulated")
+    right.set(xlabel="cores", ylabel="hours (simulated)")
     right.legend()
     letters([left, right])
     return made
@@ -124,14 +126,14 @@ def figure(table: pd.DataFrame) -> Figure:
 
 @dataclass(frozen=True)
 class Step:
-    """One job of a run.
+    """Job of a run.
 
     Parameters
     ----------
-    seconds : of wall clock.
-    needs : names of those that must have ended.
-    alone : whether nothing runs beside it.
-    priority : the highest is started first among those that can be.
+    seconds : wall-clock seconds.
+    needs : names of jobs that must end first.
+    alone : whether no other job may run at the same time.
+    priority : among the jobs that can start, the highest priority starts first.
     """
 
     seconds: float
@@ -141,17 +143,17 @@ class Step:
 
 
 def makespan(steps: Mapping[str, Step], cores: int) -> float:
-    """Seconds until all have ended, by list scheduling: whatever can start does, the highest priority first.
+    """Return the seconds until all jobs have ended, by list scheduling: jobs start as soon as possible, by priority.
 
     Parameters
     ----------
-    steps : by name.
-    cores : >= 1, one a job.
+    steps : jobs by name.
+    cores : >= 1; each job uses one.
 
     Raises
     ------
     ValueError
-        If some wait for each other or for a name that is not there, or `cores` is below 1.
+        If some jobs wait for each other or for an unknown name, or `cores` is below 1.
     """
     if cores < 1:
         raise ValueError(f"cores must be at least 1, got {cores}")
@@ -163,14 +165,14 @@ def makespan(steps: Mapping[str, Step], cores: int) -> float:
         for name in [name for name in waiting if steps[name].needs <= ended]:
             taken = cores if steps[name].alone else 1
             if taken > free:
-                break  # what is first waits for cores, nothing overtakes it
+                break  # the first waiting job reserves the cores; no other job may start before it
             free -= taken
             heapq.heappush(running, (now + steps[name].seconds, name))
             waiting.remove(name)
         if not running:
-            raise ValueError(f"these wait for each other or for none of the run: {', '.join(waiting[:3])}")
+            raise ValueError(f"these jobs wait for each other or for an unknown job: {', '.join(waiting[:3])}")
         now = running[0][0]
-        while running and running[0][0] == now:  # all that end together, before anything starts
+        while running and running[0][0] == now:  # finish all jobs that end at the same time before any job starts
             _, name = heapq.heappop(running)
             free += cores if steps[name].alone else 1
             ended.add(name)
@@ -178,19 +180,19 @@ def makespan(steps: Mapping[str, Step], cores: int) -> float:
 
 
 def of_papers(papers: Iterable[Paper], *, times: float, piece: float, start_up: float) -> dict[str, Step]:
-    """The job graph of a run on a cluster, with the minutes that the papers declare and loops `times` as long.
+    """Return the job graph of a run on a cluster, with the minutes that the papers declare and loops `times` as long.
 
     Parameters
     ----------
     papers : as `paper.discover` found them.
     times : length of each loop in default lengths; nothing else grows.
-    piece : minutes of a piece of a loop at most.
+    piece : maximum minutes of a piece of a loop.
     start_up : seconds of each job before its work.
 
     Returns
     -------
     dict
-        Steps by the names of their rules; timings run on a node of their own, beside all others.
+        Steps by the names of their rules; timings run on a separate node.
     """
     found: dict[str, Step] = {}
     for folder in papers:
@@ -207,7 +209,7 @@ def of_papers(papers: Iterable[Paper], *, times: float, piece: float, start_up: 
             makers[artefacts.table_file(folder, artefact.name)] = rule
         for artefact, table in artefacts.tables(folder):
             rule = artefacts.table_rule(folder, artefact)
-            gathered = table.by == "gather"  # the data sets' own jobs are not simulated
+            gathered = table.by == "gather"  # the jobs of the data sets are not simulated
             read = {} if gathered else artefacts.inputs(folder, table, {}, loops)
             found[rule] = replace(found[rule], needs=_ready(found, makers, read.values()))
         for artefact in folder.artefacts:
@@ -219,6 +221,6 @@ def of_papers(papers: Iterable[Paper], *, times: float, piece: float, start_up: 
 
 
 def _ready(found: Mapping[str, Step], makers: Mapping[str, str], files: Iterable[str]) -> frozenset[str]:
-    """Steps that make these files; what no job makes is there."""
+    """Return the jobs that make these files; a file that no job makes is assumed to exist."""
     rules = {makers[file] for file in files if file in makers}
     return frozenset(name for name in found if name in rules or name.rpartition(".")[0] in rules)

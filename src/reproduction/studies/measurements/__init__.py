@@ -1,1 +1,1 @@
-"""Counts of places from synthetic noisy measurement files, beside the truth."""
+"""Counts of places from synthetic noisy measurement files, compared with the true counts."""

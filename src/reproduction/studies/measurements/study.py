@@ -24,7 +24,7 @@ from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters, log_scale
 from ..coverage.study import METHODS, answers, errors, summed, words
 
 MEASURES = {"rmse": "root mean square error", "width": "mean width", "coverage": "coverage"}
-FEWEST = 20  # places of a bin that is drawn
+FEWEST = 20  # minimum number of places in a bin that is drawn
 POSTERIOR = METHODS[-1]
 
 
@@ -39,23 +39,23 @@ def table(
     level: float,
     edges: Sequence[float],
 ) -> pd.DataFrame:
-    """Coverage, width, bias and error of intervals by level, method and true count.
+    """Return coverage, width, bias and error of intervals by level, method and true count.
 
     Parameters
     ----------
-    root_seed : of all streams.
-    state : two letters, whose code the files have.
-    files : how many states are made up, each with people, places and noise of its own.
-    size : of each, fields of `synthetic_census.Size`.
+    root_seed : root seed of all streams.
+    state : two letters; the files have its code.
+    files : number of independent synthetic states.
+    size : size of each state, fields of `synthetic_census.Size`.
     cell : axis -> level, group of levels or a list.
     levels : of the tabulation, State, County, Tract, Block_Group or Block.
-    level : of the intervals, in (0, 1).
-    edges : of the true counts, rising.
+    level : probability of the intervals, in (0, 1).
+    edges : increasing bin edges of the true counts.
 
     Returns
     -------
     DataFrame
-        Columns level and interval, then those of `by_true_value`, and status and error of the posterior, the worst of
+        Columns level and interval, then those of `by_true_value`, and status and error of the posterior, the worst over
         all places of a level.
     """
     every = []
@@ -85,7 +85,7 @@ def table(
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """A column of panels a level: error, width and coverage by true count, a line a method; all counts apart."""
+    """Draw error, width and coverage by true count: one column of panels per level, one line per method."""
     levels = list(dict.fromkeys(table["level"]))
     last = float(table.loc[np.isfinite(table["to"]), "to"].max())
     drawn = table[table["counts"] >= FEWEST]
@@ -115,7 +115,7 @@ def figure(table: pd.DataFrame) -> Figure:
 
 
 def _lines(column: Sequence[Any], own: pd.DataFrame, i: int) -> None:
-    """One method in the panels of one level: bins joined, all counts as a mark of their own."""
+    """Draw one method in the panels of one level: a line through the bins and a separate mark for all counts."""
     x = np.arange(len(own)) + 0.12 * (i - 1)
     bins = np.isfinite(own["to"].to_numpy())
     look: dict[str, Any] = {"color": CYCLE[i], "marker": MARKERS[i], "lw": 0.8, "ms": 3}
@@ -128,9 +128,9 @@ def _lines(column: Sequence[Any], own: pd.DataFrame, i: int) -> None:
             panel.vlines(x, values - error, np.minimum(values + error, 1.0), color=CYCLE[i], lw=0.6)
 
 
-PL94: dict[str, Any] = {"product": "pl94", "table": "person"}  # whose noise is published
-_TAIL = 16  # characters of a block's code, its GEOID with the digit of the block group twice
-_TWICE = 11  # where the first of these two digits stands
+PL94: dict[str, Any] = {"product": "pl94", "table": "person"}  # state with published noise settings
+_TAIL = 16  # characters of a block's geocode: its GEOID with the digit of the block group twice
+_TWICE = 11  # position of the first of these two digits
 
 
 def measured(
@@ -143,22 +143,22 @@ def measured(
     level: float,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Make up a state, write its files, read them and answer one cell in all places of some levels.
+    """Generate a state, write its files, read them, and analyse one cell in all places of some levels.
 
     Parameters
     ----------
-    folder : an empty one, for the files.
+    folder : empty folder for the files.
     state : two letters.
     size : fields of `synthetic_census.Size`.
     cell : axis -> level, group of levels or a list.
     levels : of the tabulation, from `products.GEOID_DIGITS`.
-    level : of the intervals, in (0, 1).
+    level : probability of the intervals, in (0, 1).
     rng : numpy Generator.
 
     Returns
     -------
     DataFrame
-        Columns of `Places.table`, and ``truth``, the count that was made up. The prior is the default one.
+        Columns of `Places.table`, and ``truth``, the true count. The prior is the default one.
     """
     data = synthetic_census.write(folder, state=state, rng=rng, size=synthetic_census.Size(**size), **PL94)
     files = reading.read(folder, state=state, cell=cell, **PL94)
@@ -171,12 +171,12 @@ def measured(
 
 
 def true_counts(data: Path, cell: Mapping[str, Any]) -> "pd.Series[int]":
-    """The cell's count in every block where it is not 0, by the block's GEOID.
+    """Return the cell's count in every block with a nonzero count, by the GEOID of the block.
 
     Parameters
     ----------
-    data : folder of the product, with the truth in it.
-    cell : as of `measured`.
+    data : folder of the product, with the file of true counts.
+    cell : as for `measured`.
     """
     product = products.product_of(**PL94)
     everyone = pq.read_table(data / synthetic_census.TRUTH).to_pandas()

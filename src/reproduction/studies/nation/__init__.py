@@ -1,1 +1,1 @@
-"""A nation of counts, a job a state."""
+"""Counts of a nation, with one job per state."""

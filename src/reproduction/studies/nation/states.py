@@ -1,9 +1,9 @@
-"""States of a nation as Parquet files: written by a job each, gathered and questioned row group by row group.
+"""States of a nation as Parquet files: each is written by one job, and all are read by row group.
 
 States are synthetic, of the size of a nation's: a tree, true counts, and noisy ones at the scales of a census release.
-Of a state are published, and are in ``states.tsv``: its population in 2020 and its number of counties. Numbers of
-tracts, block groups and populated blocks are published for the nation; a state is given its share of the population of
-them, which is approximate (states of few people have more blocks for them). The records are drawn.
+The population of each state in 2020 and its number of counties are published (``states.tsv``). Numbers of tracts, block
+groups and populated blocks are published for the nation and approximated for a state in proportion to its population
+(small states have more blocks per person). The records are drawn at random.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,20 +30,20 @@ from ..coverage.study import METHODS, answers
 
 Whole = NDArray[np.int64]
 LEVELS = ("state", "county", "tract", "block group", "block")
-NATION = {"tract": 84_414, "block group": 239_780, "block": 5_769_942}  # 2020; blocks: those with people
+NATION = {"tract": 84_414, "block group": 239_780, "block": 5_769_942}  # in 2020; only populated blocks
 STATES = Path(__file__).with_name("states.tsv")
-CLUSTERED = 4.0  # shape of the gamma law by which people of tracts of one size differ
-UNEQUAL = 0.9  # the same, of blocks within a block group
+CLUSTERED = 4.0  # shape of the gamma distribution of the relative populations of tracts
+UNEQUAL = 0.9  # the same for blocks within a block group
 
 
 class State(NamedTuple):
-    """One state.
+    """State of the synthetic nation.
 
     Parameters
     ----------
-    tree : its nodes.
+    tree : tree of its nodes.
     truth : int64 (n,), true counts; the root's is the published population at scale 1.
-    measured : the root exactly, all others with noise.
+    measured : exact for the root, with noise for all other nodes.
     """
 
     tree: Tree
@@ -52,12 +52,12 @@ class State(NamedTuple):
 
 
 def sizes(state: str, scale: float) -> tuple[int, int, int, int, int]:
-    """Counties, tracts, block groups, populated blocks, people of a state.
+    """Return the numbers of counties, tracts, block groups, populated blocks and people of a state.
 
     Parameters
     ----------
-    state : its two letters.
-    scale : share of the nation in (0, 1]; every number is at least 1 and no smaller than that of the level above.
+    state : two letters of the state.
+    scale : size relative to the nation, in (0, 1]; each number is at least 1 and at least that of the level above.
 
     Returns
     -------
@@ -74,12 +74,12 @@ def sizes(state: str, scale: float) -> tuple[int, int, int, int, int]:
 
 
 def drawn(state: str, *, scale: float, sigmas: dict[str, float], rng: np.random.Generator) -> State:
-    """A synthetic state.
+    """Return a synthetic state.
 
     Parameters
     ----------
-    state : its two letters.
-    scale : share of the nation in (0, 1].
+    state : two letters of the state.
+    scale : size relative to the nation, in (0, 1].
     sigmas : level below the state -> parameter of its discrete Gaussian noise.
     rng : numpy Generator.
 
@@ -103,14 +103,14 @@ def drawn(state: str, *, scale: float, sigmas: dict[str, float], rng: np.random.
 
 
 def _above(size: int, parents: int, shape: float, rng: np.random.Generator) -> Whole:
-    """A parent for every node, each parent at least one, the others by weights from a gamma law."""
+    """Return a parent for every node; each has at least one child, others have gamma weights."""
     weights = rng.gamma(shape, size=parents)
     more = rng.choice(parents, size - parents, p=weights / weights.sum())
     return np.sort(np.concatenate([np.arange(parents), more]))
 
 
 Array = NDArray[np.float64]
-ROWS = 65_536  # of a row group
+ROWS = 65_536  # rows of a row group
 SCHEMA = pa.schema(
     [
         ("node", pa.int32()),
@@ -131,12 +131,12 @@ def write(
 
     Parameters
     ----------
-    state : its two letters.
-    path : of the file.
-    root_seed : of all streams; the bytes depend on nothing else that a run can change.
-    scale : share of the nation in (0, 1].
-    sigmas : level -> parameter of the noise, of all levels below the state.
-    level : of the intervals.
+    state : two letters of the state.
+    path : output file.
+    root_seed : root seed of all streams; the file depends only on it and on the settings.
+    scale : size relative to the nation, in (0, 1].
+    sigmas : level -> parameter of the noise, for all levels below the state.
+    level : probability of the intervals.
     deepest : the deepest level that is written; all measurements are used.
     """
     made = drawn(state, scale=scale, sigmas=dict(sigmas), rng=stream(root_seed, "studies", "nation", state))
@@ -152,18 +152,18 @@ def write(
         for column, field in zip(columns, SCHEMA, strict=True)
     ]
     facts = {"state": state, "status": found.accuracy.status, "error": repr(found.accuracy.error), "level": repr(level)}
-    facts["synthetic"] = "counts and noise are drawn; no agency's file"
+    facts["synthetic"] = "counts and noise are drawn at random; no agency data"
     table = pa.Table.from_arrays(arrays, schema=SCHEMA.with_metadata(facts))
     pq.write_table(table, path, row_group_size=ROWS, compression="zstd")
 
 
 def groups(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-    """Row groups of one state.
+    """Yield row groups of one state.
 
     Parameters
     ----------
-    path : of its file.
-    columns : to read.
+    path : file of the state.
+    columns : columns to read.
 
     Yields
     ------
@@ -175,21 +175,21 @@ def groups(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
 
 
 def facts(path: Path) -> dict[str, str]:
-    """What a state's file says of itself: state, status, error, level of the intervals."""
+    """Return the metadata of a state's file: state, status, error, level of the intervals."""
     found = pq.read_schema(path).metadata
     return {key.decode(): value.decode() for key, value in found.items() if not key.startswith(b"ARROW")}
 
 
 def accuracy(paths: Sequence[Path]) -> pd.DataFrame:
-    """Error, coverage and width by level and method over all states, read a row group at a time.
+    """Return error, coverage and width by level and method over all states, reading one row group at a time.
 
     Parameters
     ----------
-    paths : of the states' files.
+    paths : files of the states.
 
     Returns
     -------
-    DataFrame with columns `COLUMNS`; error of the posterior: the largest bound of a state.
+    DataFrame with columns `COLUMNS`; error of the posterior: the largest error bound of all states.
     """
     sums: dict[tuple[str, str], Array] = {}
     states = [facts(path) for path in paths]
@@ -216,13 +216,13 @@ def accuracy(paths: Sequence[Path]) -> pd.DataFrame:
 
 
 def largest(paths: Sequence[Path], level: str, top: int) -> pd.DataFrame:
-    """The nodes of a level with the largest expected counts in the nation, never more than a row group in memory.
+    """Return the nodes of a level with the largest expected counts in the nation, with at most one row group in memory.
 
     Parameters
     ----------
-    paths : of the states' files.
-    level : of the nodes.
-    top : how many.
+    paths : files of the states.
+    level : level of the nodes.
+    top : number of nodes.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A nation of counts, a job a state: accuracy by level, from the states' files."""
+"""Accuracy by level for the counts of a nation, from the files of the states."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,14 +13,14 @@ from . import states
 
 
 def part(root_seed: int, name: str, path: Path, **settings: Any) -> None:
-    """The file of one state (`states.write`).
+    """Write the file of one state (`states.write`).
 
     Parameters
     ----------
-    root_seed : of all streams.
-    name : the state.
-    path : of the file.
-    **settings : of the study.
+    root_seed : root seed of all streams.
+    name : two letters of the state.
+    path : output file.
+    **settings : settings of the study.
     """
     states.write(name, path, root_seed=root_seed, **settings)
 
@@ -34,13 +34,13 @@ def table(
     level: float,
     deepest: str,
 ) -> pd.DataFrame:
-    """Error, coverage and width by level and method.
+    """Return error, coverage and width by level and method.
 
     Parameters
     ----------
-    root_seed : not used: everything is drawn in the parts.
+    root_seed : not used, because all random draws are made in the parts.
     parts : files of the states.
-    scale, sigmas, level, deepest : of the study, see `states.write`.
+    scale, sigmas, level, deepest : settings of the study, see `states.write`.
 
     Returns
     -------
@@ -53,10 +53,10 @@ def table(
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Root mean square error and coverage by level, a line a method."""
+    """Draw root mean square error and coverage by level, one line per method."""
     made = Figure(figsize=(DOUBLE, 2.6))
     panels = made.subplots(1, 2)
-    levels = list(dict.fromkeys(table["level"]))[1:]  # the state's own count is known
+    levels = list(dict.fromkeys(table["level"]))[1:]  # the count of the state itself is known
     for i, (method, own) in enumerate(table.groupby("method", sort=False)):
         rows = own.set_index("level").loc[levels]
         look: dict[str, Any] = {"color": CYCLE[i], "marker": MARKERS[i], "lw": 0.8, "label": method}
