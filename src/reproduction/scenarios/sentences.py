@@ -50,17 +50,20 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
     if row.type == "question":
         return _question(row, facts["settings"].get("questions") or {})
     at_least = "at least " if row.type in ("count", "share") else ""  # intervals of integers hold more than their level
-    where = f"is {_interval(row, point)} with probability {at_least}{percent(row.level)}"
+    sure = "" if row.sd == 0 else f" with probability {at_least}{percent(row.level)}"
+    where = f"is {_interval(row, point)}{sure}"
     if row.type == "count":
         what = f"The true count of {_meaning(row.quantity, facts)}"
         unseen = f" This count was {how}." if (how := missing(row.released, facts, point)) else ""
-        return f"{what} {where}; the posterior mean is {count(row.mean)}.{unseen}"
+        mean = "" if row.sd == 0 else f"; the posterior mean is {count(row.mean)}"
+        return f"{what} {where}{mean}.{unseen}"
     name, among = _named(row.quantity, point)
     if row.type in ("share", "rate"):
         of = f" among {listed(among)}" if among else ""
         (middle,) = shares(row.mean, width=row.upper - row.lower)
         noun = "true share" if row.type == "share" else "underlying rate"
-        return f"The {noun} of {name}{of} {where}; the posterior mean is {middle}."
+        mean = "" if row.sd == 0 else f"; the posterior mean is {middle}"
+        return f"The {noun} of {name}{of} {where}{mean}."
     middle = f"; the posterior mean is {real(row.mean, row.upper - row.lower)}" if row.mean == row.mean else ""
     return f"{_meaning(row.quantity, facts).capitalize()} {where}{middle}."
 

@@ -112,7 +112,7 @@ def test_a_kind_is_found_by_being_there(tmp_path):
     assert found.stdout.splitlines() == [
         "mine.heads: are more than tosses (at heads=11)",
         "[0.3, 0.4]",
-        "The true share of heads is 30 % with probability at least 95 %; the posterior mean is 30 %.",
+        "The true share of heads is 30 %.",
     ]
 
 
