@@ -17,6 +17,7 @@ __getattr__, __dir__, __all__ = attach(
         "DiscreteGaussian": "_mechanisms.gaussian",
         "Exact": "_mechanisms.exact",
         "Perturbation": "_mechanisms.perturbation",
+        "RandomRounding": "_mechanisms.random_rounding",
         "Dirichlet": "_mechanisms.dirichlet",
         "AdditiveCounts": "_mechanisms.additive.additive_counts",
         "CensoredStatistics": "_mechanisms.sufficient_statistics",

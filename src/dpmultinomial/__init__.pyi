@@ -16,6 +16,7 @@ from ._mechanisms.gaussian import Gaussian as Gaussian
 from ._mechanisms.laplace import DiscreteLaplace as DiscreteLaplace
 from ._mechanisms.laplace import Laplace as Laplace
 from ._mechanisms.perturbation import Perturbation as Perturbation
+from ._mechanisms.random_rounding import RandomRounding as RandomRounding
 from ._mechanisms.sufficient_statistics import CensoredStatistics as CensoredStatistics
 from ._mechanisms.swapping.swapping import Swap as Swap
 from ._models.claims import audit as audit

@@ -13,6 +13,7 @@ from .gaussian import DiscreteGaussian, Gaussian
 from .laplace import DiscreteLaplace, Laplace
 from .noise_law import NoiseLaw
 from .perturbation import Perturbation
+from .random_rounding import RandomRounding
 
 _L1 = {"add or remove a record": 1.0, "replace a record": 2.0}  # of disjoint counts; the squared L2 change is the same
 _RELATION = "replace a record"
@@ -22,7 +23,7 @@ _SCALES = {
     "gaussian": ("sd", "variance", "rho"),
     "discrete_gaussian": ("sigma", "variance", "rho"),
 }
-LAWS = (*_SCALES, "exact", "table")
+LAWS = (*_SCALES, "exact", "table", "random_rounding")
 MODIFIERS = ("rounded", "clipped", "threshold")
 _BUDGET = ("epsilon", "rho")
 _MEANS = {
@@ -42,11 +43,11 @@ def law_of(words: Mapping[str, Any]) -> NoiseLaw:
     ----------
     words : ``law`` and the parameters of that distribution. ``laplace`` and ``discrete_laplace``: ``scale``, or
         ``epsilon``; ``gaussian``: ``sd``, ``variance`` or ``rho``; ``discrete_gaussian``: ``sigma``, ``variance``
-        (sigma^2, as agencies publish it) or ``rho``; ``exact``: nothing; ``table``: ``table`` (columns true, released,
-        probability) and ``beyond``. scale, sd, sigma and variance may be arrays, one entry per row. With ``epsilon`` or
-        ``rho``: ``sensitivity`` (L1 or L2), or ``relation``, whose sensitivity of disjoint counts is taken (default
-        ``replace a record``: 2, sqrt(2)). Any distribution of added noise: ``rounded`` (a step, or ``{step, ties}``),
-        ``clipped`` (``{at: number}``), ``threshold`` (a number).
+        (sigma^2, as agencies publish it) or ``rho``; ``exact``: nothing; ``random_rounding``: ``base``; ``table``:
+        ``table`` (columns true, released, probability) and ``beyond``. scale, sd, sigma and variance may be arrays,
+        one entry per row. With ``epsilon`` or ``rho``: ``sensitivity`` (L1 or L2), or ``relation``, whose sensitivity
+        of disjoint counts is taken (default ``replace a record``: 2, sqrt(2)). Any distribution of added noise:
+        ``rounded`` (a step, or ``{step, ties}``), ``clipped`` (``{at: number}``), ``threshold`` (a number).
 
     Returns
     -------
@@ -75,6 +76,9 @@ def _unmodified(name: str, given: Mapping[str, Any]) -> NoiseLaw:
         if "table" not in given:
             raise ValueError("noise: a table needs its columns true, released and probability under table")
         return Perturbation(given["table"], beyond=given.get("beyond", "none"))
+    if name == "random_rounding":
+        _only(name, given, ("base",))
+        return RandomRounding(given.get("base", 0))
     scales = _SCALES[name]
     budget = scales[-1]
     _only(name, given, (*scales, *(("sensitivity", "relation") if budget in given else ())))
@@ -113,6 +117,8 @@ _BUILD: dict[str, Callable[[Any], NoiseLaw]] = {
 
 
 def _modified(law: Any, name: str, steps: Mapping[str, Any]) -> NoiseLaw:
+    if name == "random_rounding":
+        raise ValueError(f"noise: random_rounding cannot be combined with {', '.join(steps)}")
     if name == "table":
         raise ValueError(f"noise: a table takes no {', '.join(steps)}: list what is released in the table itself")
     rounded = steps.get("rounded")
@@ -145,7 +151,7 @@ def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None
         if key in ("sensitivity", "relation") and name in _SCALES:
             raise ValueError(f"noise: {key} has a meaning only beside {_SCALES[name][-1]}")
         hint = get_close_matches(str(key), (*allowed, *MODIFIERS), n=1, cutoff=0.75)
-        takes = ", ".join((*allowed, *MODIFIERS) if name != "table" else allowed)
+        takes = ", ".join((*allowed, *MODIFIERS) if name not in ("table", "random_rounding") else allowed)
         raise ValueError(
             f"noise: {name} has no {key}; it takes {takes}" + (f"; did you mean {hint[0]}?" if hint else "")
         )

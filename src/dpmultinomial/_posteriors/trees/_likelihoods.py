@@ -11,6 +11,7 @@ from ..._mechanisms.gaussian import DiscreteGaussian, Gaussian
 from ..._mechanisms.laplace import DiscreteLaplace, Laplace
 from ..._mechanisms.noise_law import NoiseLaw
 from ..._mechanisms.perturbation import Perturbation
+from ..._mechanisms.random_rounding import RandomRounding
 from ..._mechanisms.rows import LawByRow
 
 Array = NDArray[np.float64]
@@ -123,7 +124,7 @@ def listed(released: float, noise: NoiseLaw, row: int, reach: float = REACH) -> 
     first, last = int(np.ceil(low)) if np.isfinite(low) else 0, int(np.floor(high)) if high >= 0 else -1
     if last < first:
         return Listed(0, np.zeros(0))
-    if isinstance(law, Perturbation):
+    if isinstance(law, Perturbation | RandomRounding):  # a list that ends
         return Listed(first, _logs(law, value, first, last))
     logs = _logs(law, value, first - 1, last + 1)
     return Listed(first, logs[1:-1], fall(logs[1], logs[0]) if np.isfinite(low) else np.inf, fall(logs[-2], logs[-1]))

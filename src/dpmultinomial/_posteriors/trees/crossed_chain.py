@@ -31,6 +31,7 @@ from ... import _checks
 from ..._accuracy import LARGEST_RHAT, Accuracy, of_chains
 from ..._mechanisms.noise_law import NoiseLaw
 from ..._mechanisms.perturbation import Perturbation
+from ..._mechanisms.random_rounding import RandomRounding
 from ..._mechanisms.rows import LawByRow
 from .. import convergence
 from . import _prior_sites, _solver
@@ -101,7 +102,7 @@ class Crossed:
         if not isinstance(noise, LawByRow) or noise.row_count != table.size:
             raise TypeError(f"noise must be one law, or a LawByRow of {table.size} rows, got {noise!r}")
         self.noise = noise.take(flat)
-        if any(isinstance(law, Perturbation) for law in self.noise.laws):
+        if any(isinstance(law, Perturbation | RandomRounding) for law in self.noise.laws):
             raise ValueError("laws of crossed cells must be added noise, got a table of probabilities")
         self._known: dict[int, Array] = {}
         self.form = shapes(self.values, self.noise)

@@ -16,7 +16,7 @@ from ..sentences import prior_text as plain_prior_text
 
 Columns = Mapping[str, Sequence[str]] | None
 SCALES = ("scale", "sd", "sigma", "variance")
-LAWS = ("laplace", "discrete_laplace", "gaussian", "discrete_gaussian", "exact", "table")
+LAWS = ("laplace", "discrete_laplace", "gaussian", "discrete_gaussian", "exact", "table", "random_rounding")
 LARGEST_TOTAL = 1_000_000
 MANY = 16  # number of counts from which an exact total may be arbitrarily large
 _NOISE = "state the noise of the counts: noise: {law: .., scale: ..}, or epsilon"
@@ -354,6 +354,7 @@ _LAWS = {
     "gaussian": "Gaussian noise with standard deviation {sd}",
     "discrete_gaussian": "discrete Gaussian noise with parameter sigma {sigma}",
     "exact": "no noise",
+    "random_rounding": "random rounding to a multiple of {base}",
     "table": "a perturbation by a published table of probabilities",
 }
 
