@@ -45,7 +45,7 @@ class Kind:
     name, folder : of the kind.
     about, data : descriptions of the question that it answers and of the data that it needs.
     releases : mechanisms whose releases it answers.
-    sources : keys of which a scenario must have exactly one if it does not name a release.
+    sources : keys of which a scenario must have exactly one if it has no release.
     stated : keys that the record of a release contains; a scenario of a release must not set them.
     batch : keys that a batch may have in addition to `file`.
     columns : required columns of a file -> ``text``, ``number`` or ``whole``.

@@ -101,7 +101,7 @@ def record(
 
 
 def short(*, function: str, inputs: Iterable[Path] = (), job: Job | None = None) -> dict[str, Any]:
-    """Return the provenance of a file that has no settings of its own; arguments as for `record`."""
+    """Return the provenance of a file without settings; arguments as for `record`."""
     job = job or Job()
     return {
         "function": function,

@@ -93,7 +93,7 @@ def test_every_key_has_a_description_and_every_optional_key_a_default():
         ),
         ("balmat2018: {figure_1: {draws: 2.0}}", ["figure_1.draws", "2.0 is not an integer"]),
         ("balmat2018: {figure_1: {epsilon: .inf}}", ["figure_1.epsilon", "must be finite"]),
-        ("balmat2018: {choosing_epsilon: {probabilities: [0.5, 0.6, 0.5]}}", ["adds up to 1.6, not to 1"]),
+        ("balmat2018: {choosing_epsilon: {probabilities: [0.5, 0.6, 0.5]}}", ["must add up to 1, got 1.6"]),
         (
             "scenarios: {a: {kind: noisy_counts, epsilon: 1, rehearsal: {counts: [1000000, 2]}}}",
             ["the maximum total is 1000000"],

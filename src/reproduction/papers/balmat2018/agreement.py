@@ -1,7 +1,7 @@
-"""The paper's printed statements next to this run's: model and coefficients, Figures 1 and 2, and times.
+"""Compare the paper's printed statements with this run: model and coefficients, Figures 1 and 2, and times.
 
-Statements about figures are judged from the columns that the figures draw. Times (Table 2, footnote 11, Figure 3) are
-those that this run measured.
+Statements about figures are checked with the columns that the figures draw. Times (Table 2, footnote 11, Figure 3) are
+measured in this run.
 """
 
 import math
@@ -25,24 +25,24 @@ Array = NDArray[np.float64]
 
 Row = dict[str, Any]
 _PANELS = "abcd"
-_GIBBS_WORTH = 1 / 3  # of an independent draw, at the least (autocorrelation time 1.4 to 2.5)
+_GIBBS_WORTH = 1 / 3  # minimum cost of an independent draw in iterations (autocorrelation time 1.4 to 2.5)
 _IMAGE = "the figure is an image without numbers, and the noise of the printed panels is not stated"
-_AGAIN = 40  # triplets whose digits are computed anew
-_GROUPS = 20  # of the triplets in their order, for standard errors
+_AGAIN = 40  # triplets whose digits are recomputed
+_GROUPS = 20  # groups of consecutive triplets, for standard errors
 _DIP = (
     "difference of medians, 0.1 < p < 0.6 less p < 0.01 or > 0.95; half a printed digit and 3.5 standard errors allowed"
 )
 
 
 def drawn_rows(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """Rows of `agreement.ours`."""
+    """Return rows of `agreement.ours` for Figures 1 and 2."""
     found = [*_figure_1(tables["figure_1"], tables["figure_1_laws"]), *_modes(tables["figure_1_moments"])]
     total = int(tables["figure_2_digits"]["total"].iloc[0])
     return [*found, *_digits(tables["figure_2"], tables["figure_2_tiny_p"], total), *_triplets(tables["figure_2"])]
 
 
 def _figure_1(drawn: pd.DataFrame, tests: pd.DataFrame) -> Iterator[Row]:
-    """Every panel's draws: by the tests of long samples, and by the histogram that is drawn."""
+    """Yield rows on the draws of every panel: tests of long samples and of the drawn histogram."""
     by_method = tests.set_index(["setting", "method"])
     named = (
         (laws.EXACT, "exact draws", laws.LISTING_52, 1.0),
@@ -57,8 +57,9 @@ def _figure_1(drawn: pd.DataFrame, tests: pd.DataFrame) -> Iterator[Row]:
             long: Any = by_method.loc[(panel, method)]
             bars = _histogram(drawn[drawn["setting"] == panel], method, worth)
             note = (
-                f"least of two p values, doubled: {long['draws']:,.0f} draws by enumeration {long['p_value']:.2g}, "
-                f"drawn histogram against drawn curve {bars:.2g}; at noisy counts = counts, the panel's are unknown"
+                f"twice the smaller p-value: {long['draws']:,.0f} draws against enumeration "
+                f"{long['p_value']:.2g}, drawn histogram against drawn curve {bars:.2g}; at noisy counts = "
+                "counts; those of the panel are unknown"
             )
             seen = power.words({enumerated.SCALE: long["sees_scale"], enumerated.ALPHA: long["sees_alpha"]})
             p_value = float(np.minimum(1.0, 2 * np.minimum(long["p_value"], bars)))
@@ -80,18 +81,18 @@ def _histogram(panel: pd.DataFrame, method: str, worth: float) -> float:
 
 
 def _curve(drawn: pd.DataFrame) -> Row:
-    """The drawn density against enumeration, over all panels."""
+    """Yield rows that compare the drawn density with enumeration, over all panels."""
     gaps = []
     for _, line in drawn[drawn["kind"] == "density"].groupby("setting"):
         counts = [float(count) for count in line["counts"].iloc[0].split(",")]
         model = {"total": int(sum(counts)), "scale": 2 / line["epsilon"].iloc[0]}
         gaps.append(np.abs(line["y"] - enumerated.density(line["x"].to_numpy(), counts, **model)).max(skipna=False))
-    note = "largest distance of the drawn curve from enumeration, density per unit of r"
+    note = "largest difference between the drawn curve and enumeration, density per unit of r"
     return claim("figure_1", "the curves are the posterior's density", gaps, "=", 0, note, rounding=1e-8)
 
 
 def _modes(moments: pd.DataFrame) -> Iterator[Row]:
-    """Steps 7 and 8 of section 5.1: the mode of a histogram, which the panels show and the paper does not print."""
+    """Yield rows on steps 7 and 8 of section 5.1: the mode of a histogram, shown in the panels but not printed."""
     of_r = moments[moments["quantity"] == "r"].set_index(["setting", "method"])["mode"]
     for panel in _PANELS:
         about = ("figure_1", f"panel {panel}: mode of r")
@@ -111,7 +112,7 @@ def _digits(drawn: pd.DataFrame, tiny: pd.DataFrame, total: int) -> Iterator[Row
         yield from (not_run("figure_2", name, f"this run computed M = {total}") for name in names)
     else:
         below = int((drawn["pair"] < 12).sum())
-        note = f"fewest digits; over all triplets {drawn['pair'].min():.2f}, {below} below 12"
+        note = f"smallest number of digits; over all triplets {drawn['pair'].min():.2f}, {below} below 12"
         yield claim("figure_2", names[0], ordinary.min(skipna=False), ">", 12, note)
         for name, p in zip(names[1:], PROBABILITIES, strict=True):
             columns = drawn[p].to_numpy(dtype=float), drawn["pair"].to_numpy(dtype=float)
@@ -124,27 +125,29 @@ def _digits(drawn: pd.DataFrame, tiny: pd.DataFrame, total: int) -> Iterator[Row
     yield _footnote_12(drawn[drawn[list(PROBABILITIES)].min(axis=1) > 1e-6].head(_AGAIN), total)
     least: Any = tiny["pair"].idxmin()
     worst = tiny.loc[least]
-    note = f"fewest digits, at p1 = {worst['p1']:g}: exp(.) underflows before the coefficient lifts it"
+    note = f"smallest number of digits, at p1 = {worst['p1']:g}: exp(.) underflows before the coefficient lifts it"
     quantity = "all differences are beyond the twelfth digit, at any p"
     yield claim("figure_2_tiny_p", quantity, worst["pair"], ">", 12, note, "as_written")
 
 
 def _footnote_12(points: pd.DataFrame, total: int) -> Row:
-    """Digits of some triplets anew, from integers, logarithms and the log gamma function of Python's library."""
+    """Recompute the digits of some triplets from integers, logarithms and the log gamma function of Python's
+    library.
+    """
     gaps = []
     for p, digits in zip(points[list(PROBABILITIES)].to_numpy().tolist(), points["pair"], strict=True):
         gaps.append(_fewest(total, tuple(p)) - digits)
     worst = float(max(np.max(np.abs(gaps)), 2 * abs(np.mean(gaps)))) if gaps else np.nan
-    note = (
-        f"largest difference of drawn digits from digits computed anew, {len(gaps)} triplets, or twice the mean one; "
-    )
+    note = f"largest difference between drawn and recomputed digits, {len(gaps)} triplets, or twice the mean one; "
     note += "0.3 for other rounding"
     return claim("figure_2", "the digits are those of footnote 12", worst, "=", 0, note, "as_written", rounding=0.3)
 
 
 @cache
 def _fewest(total: int, p: tuple[float, ...]) -> float:
-    """Fewest digits of the product of coefficient and powers beside dmultinom's formula, over all compositions."""
+    """Return the smallest number of digits of coefficient times powers against dmultinom's formula, over all
+    compositions.
+    """
     gammas, fewest = [math.lgamma(k + 1) for k in range(total + 1)], math.inf
     first, second, third = ([k * math.log(x) for k in range(total + 1)] for x in p)
     one, two, three = ([x - g for x, g in zip(logs, gammas, strict=True)] for logs in (first, second, third))
@@ -158,7 +161,7 @@ def _fewest(total: int, p: tuple[float, ...]) -> float:
 
 @cache
 def _compositions(total: int) -> list[tuple[int, int, int, int]]:
-    """All of three parts, with the multinomial coefficient."""
+    """Return all compositions in three parts, with the multinomial coefficient."""
     return [
         (s1, s0, total - s1 - s0, math.comb(total, s1) * math.comb(total - s1, s0))
         for s1 in range(total + 1)
@@ -167,20 +170,20 @@ def _compositions(total: int) -> list[tuple[int, int, int, int]]:
 
 
 def _dip(points: Array, digits: Array) -> float:
-    """Median digits in the middle less those near the end points: the paper's bias."""
+    """Return the median digits in the middle minus those near the end points: the paper's bias."""
     outer = (points < 0.01) | (points > 0.95)
     middle = (points >= 0.1) & (points <= 0.6)
     return _median(digits[middle]) - _median(digits[outer])
 
 
 def _median(values: Array) -> float:
-    """Of those that are there; NaN of none."""
+    """Return the median of finite values; NaN if there are none."""
     there = values[~np.isnan(values)]
     return float(np.median(there)) if len(there) else np.nan
 
 
 def _dip_error(points: Array, digits: Array) -> float:
-    """Its standard error, from its spread over groups of triplets; missing with fewer than two usable groups."""
+    """Return the standard error of the dip over groups of triplets; missing with fewer than two usable groups."""
     groups = zip(np.array_split(points, _GROUPS), np.array_split(digits, _GROUPS), strict=True)
     dips = np.array([_dip(*group) for group in groups])
     usable = dips[np.isfinite(dips)]
@@ -188,7 +191,7 @@ def _dip_error(points: Array, digits: Array) -> float:
 
 
 def _triplets(drawn: pd.DataFrame) -> Iterator[Row]:
-    """Footnote 13's three stages, from the points that are drawn."""
+    """Yield rows on the three stages of footnote 13, from the drawn points."""
     margins = {}
     for name in PROBABILITIES:
         p = drawn[name].to_numpy()
@@ -200,27 +203,30 @@ def _triplets(drawn: pd.DataFrame) -> Iterator[Row]:
     nearest = min(margins, key=lambda name: margins[name][1] - margins[name][0])
     above, below = margins[nearest]
     error = np.sqrt((below + above) / len(drawn))
-    note = f"share of triplets with p > 3/4 against that with p < 1/4, the nearest of the three p ({nearest})"
+    note = (
+        "proportion of triplets with p > 3/4 compared with that with p < 1/4, for the closest of the three p "
+        f"({nearest})"
+    )
     yield claim("figure_2_laws", "points thin out as p rises", above, "<", below, note, mc_se=error)
 
 
 _UNIT = np.linspace(0, 1, 1001)
 
 
-_TICK = "this run measured times below the tick of the clock, one millisecond"
+_TICK = "this run measured times below the clock resolution of one millisecond"
 _NO_C = "this R could not compile C"
 _STANDARD, _IMPROVED = "standard (R dmultinom)", "table (R and C)"
 _SAME = {"standard": (_STANDARD, "standard (Python)"), "improved": (_IMPROVED, "table (compiled)")}
-_LARGEST_EFFECT = 0.15  # of epsilon on time that counts as none
+_LARGEST_EFFECT = 0.15  # relative effect of epsilon on time that is treated as none
 _MACHINE = "a ratio of CPU times: it depends on machine and versions, which the paper does not state"
 
 
 def timing_rows(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """Rows of `agreement.ours`."""
+    """Return rows of `agreement.ours` for times."""
     with np.errstate(divide="ignore", invalid="ignore"):
         found = [*_table_2(tables["table_2"]), *_calls(tables["r_timings"]), *_figure_3(tables["figure_3"])]
         found += _growth(tables["figure_3_growth"])
-    if (tables["r_timings"]["seconds"] == 0).any():  # a ratio to 0 says nothing
+    if (tables["r_timings"]["seconds"] == 0).any():  # a ratio to 0 is undefined
         found = [row if np.isfinite([row["ours"], row["mc_se"]]).all() else _too_short(row) for row in found]
     return found
 
@@ -254,7 +260,7 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _calls(timings: pd.DataFrame) -> list[dict[str, Any]]:
-    """Footnote 11 and two comments of the listings, from the least times over the repeats."""
+    """Yield rows on footnote 11 and two comments of the listings, from the fastest repeats."""
     calls = timings[(timings["what"] == "calls") & timings["seconds"].notna()].groupby("method")["seconds"]
     least = calls.min()
     error: pd.Series = calls.std(ddof=1) / np.sqrt(calls.size())
@@ -274,7 +280,7 @@ def _calls(timings: pd.DataFrame) -> list[dict[str, Any]]:
         if quantity == "weights in C over apply":
             rows.append(computed("r_timings", quantity, ratio, _MACHINE, "as_written", ratio * relative))
         elif above == "coefficient":
-            note = f"share of its time, {ratio:.2f}: the rest is checks and the interpreter"
+            note = f"proportion of its time, {ratio:.2f}; the rest is spent on checks and the interpreter"
             rows.append(claim("r_timings", quantity, ratio, ">", 0.5, note, "as_written", ratio * relative))
         else:
             note = f"log of the ratio of times, {ratio:.3g}"
@@ -299,7 +305,7 @@ def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
     error = errors.pivot_table(index=["total", "epsilon"], columns="method", values="e", dropna=False)
     relative = np.hypot(error[_STANDARD], error[_IMPROVED])
     worst: Any = ratio.idxmin()
-    note = f"log of the least ratio, {ratio[worst]:.1f} at M = {worst[0]:g}, epsilon = {worst[1]:g}"
+    note = f"log of the smallest ratio, {ratio[worst]:.1f} at M = {worst[0]:g}, epsilon = {worst[1]:g}"
     rows = [vectors, *always]
     rows += [claim("figure_3", faster, np.log(ratio[worst]), ">", 0, note, "as_written", relative[worst])]
     at = ratio[ratio.index.get_level_values("total") == 50]
@@ -313,7 +319,7 @@ def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _of(measured: pd.DataFrame, name: str) -> pd.DataFrame:
-    """An algorithm's drawn medians: in R where it was measured, else of the same algorithm here."""
+    """Return the medians of an algorithm: in R if measured, else of the same algorithm here."""
     for method in _SAME[name]:
         if (measured["method"] == method).any():
             return measured[measured["method"] == method]
@@ -321,19 +327,19 @@ def _of(measured: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _longer(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    """Median over epsilons of the drawn seconds, from one M to the next."""
+    """Return the median over epsilons of the increase of the drawn seconds from one M to the next."""
     quantity, steps = "both algorithms take longer as M grows", []
     for name in _SAME:
         by_total = _of(measured, name).groupby("total")["median"].median()
         steps += list(np.diff(np.log(by_total[by_total > 0])))
     if not steps:
         return [not_run("figure_3", quantity, "this run has one M only")]
-    note = "least rise of the log of the median time from one M to the next, in R or of the same algorithms here"
+    note = "smallest increase of the log of the median time from one M to the next, in R or of the same algorithms here"
     return [claim("figure_3", quantity, steps, ">", 0, note, "as_written")]
 
 
 def _seconds(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    """What an analysis takes; the printed figure is an image without numbers."""
+    """Yield rows on the time of an analysis; the printed figure is an image without numbers."""
     quantity = "from many minutes to seconds, seconds at M = 50"
     found = {name: _of(measured, name) for name in _SAME}
     at = {name: rows.loc[rows["total"] == 50, "median"].median() for name, rows in found.items()}
@@ -344,7 +350,7 @@ def _seconds(measured: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Curves and the effect of epsilon: in R where it was measured, else of the same algorithm here."""
+    """Yield rows on growth with M and the effect of epsilon: in R if measured, else of the same algorithm here."""
     by_method = table.set_index("method")
     rows = []
     for name, curve in (("standard", "exponential"), ("improved", "linear")):
@@ -356,16 +362,21 @@ def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
             continue
         one = cast("pd.Series", by_method.loc[method])
         note = (
-            f"{method}: relative misfit of the line in table rows, {one['rows_misfit']:.3f}, less that of the "
+            f"{method}: relative misfit of the line in table rows, {one['rows_misfit']:.3f}, minus that of the "
             f"{curve} curve, {one[f'{curve}_misfit']:.3f}: growth is quadratic in M"
         )
         margin, error = one[f"{curve}_margin"], one[f"{curve}_se"]
         rows.append(claim("figure_3_growth", grows, margin, ">", 0, note, "as_written", error))
         effect, error = one["epsilon_effect"], one["epsilon_effect_se"]
         if np.isnan(error):
-            rows.append(not_run("figure_3_growth", same, f"{method}: one count vector only, no error to judge by"))
+            rows.append(
+                not_run("figure_3_growth", same, f"{method}: only one count vector, so there is no error estimate")
+            )
             continue
-        note = f"{method}: largest difference between epsilons, {effect:.1%}, at the largest M; 15 % counts as none"
+        note = (
+            f"{method}: largest difference between epsilons, {effect:.1%}, at the largest M; differences up to 15 % "
+            "count as none"
+        )
         rows.append(claim("figure_3_growth", same, effect, "<", _LARGEST_EFFECT, note, "as_written", error))
     return rows
 
@@ -377,7 +388,7 @@ _MISPRINT = "row 5: its factorials M!/((M - 2)!0!2!) give its coefficient"
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
+    """Return rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
     rows = [*_table_1(tables["table_1"]), _categories(tables["table_1_categories"])]
     rows += [*_equation_3(tables["equation_3"]), *_privacy(tables["privacy"])]
     rows += [*_listings(tables["figure_1_moments"]), _no_noise(tables["figure_1_moments"])]
@@ -421,12 +432,12 @@ def _table_1(table: pd.DataFrame) -> list[dict[str, Any]]:
 _RULES = (
     "last column: (M - k + 1)/(k - S0), and the last row of a block copies its first",
     "every row i is row i - k times (M - k + 1)/k",
-    "the ratio's whole numbers are linear in the row index",
+    "the integers of the ratio are linear in the row index",
 )
 
 
 def _recurrences(table: pd.DataFrame, total: int) -> tuple[float, float]:
-    """Largest relative deviation of our coefficients from Table 1's last column and from the rule in words."""
+    """Return the largest relative deviation of our coefficients from Table 1's last column and the rule in words."""
     mc, k, s0 = (table[name].to_numpy(float) for name in ("coefficient", "k", "S0"))
     column, words = [0.0], [0.0]
     for i in range(1, len(table)):
@@ -458,7 +469,9 @@ def _equation_3(table: pd.DataFrame) -> list[dict[str, Any]]:
     note = f"total variation {apart:.3f} from the model's law of S (erratum 13)"
     rows.append(claim("equation_3", "equation (4) is the law of S", apart, "=", 0, note, rounding=_CLOSE))
     gap = abs(value[beyond.MODEL, mean, "closed form"] - value[beyond.MODEL, mean, "quadrature"])
-    note = f"a finite mixture of Beta laws gives what quadrature gives, to {gap:.0e}: the posterior has closed form"
+    note = (
+        f"a finite mixture of Beta distributions agrees with quadrature to {gap:.0e}: the posterior has a closed form"
+    )
     rows.append(claim("equation_3", "numeric evaluation is unavoidable", gap, ">", 0, note, rounding=_CLOSE))
     return rows
 
@@ -478,7 +491,7 @@ def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
-    """Spread of a listing's means of r over runs on the same data, against that of Gibbs chains of the same length."""
+    """Yield rows on the spread of a listing's means of r over runs on the same data, compared with Gibbs chains."""
     of_r = moments[moments["quantity"] == "r"].set_index(["method", "setting"])[["spread", "runs"]]
     gibbs = of_r.loc["gibbs"]
     rows = []
@@ -496,7 +509,7 @@ def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
-    """Beta(1 + S1, 1 + S0), from the counts of the panels, whose mode is S1/(S1 + S0)."""
+    """Yield rows on Beta(1 + S1, 1 + S0) at the counts of the panels; its mode is S1/(S1 + S0)."""
     about = ("figure_1", "without noise the posterior has closed form")
     found = moments[(moments["quantity"] == "r") & (moments["method"] == "no noise")]
     if "S1" not in found:
@@ -525,7 +538,7 @@ def _trapped(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _share(row: pd.Series) -> tuple[float, float]:
-    """Share of trapped chains and its standard error, with one success and one failure added (Laplace)."""
+    """Return the proportion of trapped chains and its standard error, adding one success and one failure (Laplace)."""
     share = row["trapped"] / row["chains"]
     safe = (row["trapped"] + 1) / (row["chains"] + 2)
     return share, float(np.sqrt(safe * (1 - safe) / (row["chains"] + 2)))

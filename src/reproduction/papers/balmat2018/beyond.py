@@ -1,7 +1,9 @@
-"""Beyond the paper: choosing epsilon, the realised share, more categories, cost of the releases, equations (3) and (4).
+"""Extensions of the paper: choice of epsilon, realised share, more categories, privacy of the releases, equations (3),
+(4).
 
 p is never simulated. Equation (3) multiplies the distribution of S given p, equation (1), by the prior of p. Given the
-release the prior must be weighted by Z(p), the denominator of (1): without it p keeps its prior whatever was released.
+release, the prior must be weighted by Z(p), the denominator of (1): without it the distribution of p is the prior for
+every release.
 """
 
 from itertools import permutations, product
@@ -21,7 +23,7 @@ from .figure_1 import SHARE
 def choosing_epsilon(
     *, totals: list[int], epsilons: list[float], probabilities: list[float], releases: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Mean posterior standard deviation of r over random releases, by total and epsilon.
+    """Return the mean posterior standard deviation of r over random releases, by total and epsilon.
 
     Columns total, epsilon (infinite: no noise), sd, sd_se (simulation error over `releases` counts and noises), and
     `relative`: sd relative to no noise.
@@ -44,7 +46,7 @@ def choosing_epsilon(
 
 
 def realised_share(*, settings: dict[str, list[int]], total: int, epsilon: float) -> pd.DataFrame:
-    """Posterior of the realised share S1/(S1 + S0), the confidential value itself, beside that of r = p1/(p1 + p0).
+    """Return the posterior of the realised share S1/(S1 + S0), the confidential value itself, and of r = p1/(p1 + p0).
 
     Long: setting, kind (``share``: probability of each value; ``r``: distribution function on a grid; ``share_mean``,
     ``share_sd``, ``r_mean``, ``r_sd``, ``unknown``: single numbers at x = NaN; unknown = probability that
@@ -71,7 +73,7 @@ def realised_share(*, settings: dict[str, list[int]], total: int, epsilon: float
 
 
 def six_categories(*, counts: list[int], epsilon: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Exact posterior of every share for more than three categories: one release of `counts`.
+    """Return the exact posterior of every share for more than three categories, from one release of `counts`.
 
     Long: category, kind (``density`` on a grid; ``count``, ``noisy``, ``mean``, ``sd``, ``lower``, ``upper``: single
     numbers at x = NaN; lower and upper end the central 95 % interval), x, y. The table would have
@@ -100,12 +102,12 @@ KEPT = 4000
 
 
 def privacy(*, settings: dict[str, list[int]], epsilon: float) -> pd.DataFrame:
-    """Largest log ratio of densities between neighbours: one partition moved to another category.
+    """Return the largest log ratio of densities between neighbours: one partition moved to another category.
 
-    Columns release, scale, claimed (epsilon), lost (largest log ratio found: a lower bound of the true epsilon).
-    The noise: over all neighbours of the settings and outputs beyond them in every direction, where the ratio is
-    largest. Listing 5.2's first p ~ Dirichlet(true counts), never moved: the event that all draws have Serr = 0, which
-    is certain at (s1, s0, 0); the complement has probability 0 there, so that no epsilon bounds the ratio.
+    Columns release, scale, claimed (epsilon), lost (largest log ratio found: a lower bound of the true epsilon). The
+    noise: over all neighbours of the settings and outputs beyond them in every direction, where the ratio is largest.
+    Listing 5.2's first p ~ Dirichlet(true counts), which never changes: the event that all draws have Serr = 0 is
+    certain at (s1, s0, 0); the complement has probability 0 there, so that no epsilon bounds the ratio.
     """
     rows = []
     for release, times in _DISTANCE.items():
@@ -133,7 +135,8 @@ def _log_ratio(mechanism: Laplace, counts: list[int]) -> float:
 
 
 def log_all_zero(draws: int, rest: int) -> float:
-    """log E[(1 - q)^draws], q ~ Beta(1, rest): that a category with one partition never shows in any draw.
+    """Return log E[(1 - q)^draws], q ~ Beta(1, rest): the probability that a category with one partition is never
+    drawn.
 
     E = B(1, rest + draws)/B(1, rest) = rest/(rest + draws).
     """
@@ -147,7 +150,7 @@ _CHUNK = 2000
 
 
 def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Mean of r, mean of r given S = counts, and distance of the laws of S, at noisy counts = counts, alpha = 1.
+    """Return mean of r, mean of r given S = counts, and distance of the distributions of S, at noisy counts = counts.
 
     Returns
     -------
@@ -171,7 +174,7 @@ def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.r
     add(MODEL, "mean of r", "quadrature", float(np.sum(r * prior * z) / np.sum(prior * z)))
     add(MODEL, "mean of r", "closed form", float(exact.mean(**SHARE)))
     add(MODEL, "mean of r given S", "closed form", (1 + counts[0]) / (2 + counts[0] + counts[1]))
-    own = conditional[:, at] * z  # p(S | p) up to a factor
+    own = conditional[:, at] * z  # p(S | p) up to a constant factor
     add(MODEL, "mean of r given S", "quadrature", float(np.sum(r * prior * own) / np.sum(prior * own)))
     _under_equation(add, "quadrature", r, prior, conditional, at, weights / weights.sum())
     p = rng.dirichlet(np.ones(3), simulations)
@@ -182,7 +185,8 @@ def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.r
 
 
 def simplex_nodes() -> tuple[Array, Array, Array]:
-    """Gauss-Legendre nodes of the flat law on the simplex: r (n,), p (n, 3) and weights (n,) that add up to one.
+    """Return Gauss-Legendre nodes of the uniform distribution on the simplex: r (n,), p (n, 3), weights (n,) with sum
+    one.
 
     In r = p1/(p1 + p0) and pe the flat law has density 2 (1 - pe) on the unit square.
     """
@@ -194,7 +198,9 @@ def simplex_nodes() -> tuple[Array, Array, Array]:
 
 
 def given_p(p: Array, rows: NDArray[np.int64], log_noise: Array) -> tuple[Array, Array]:
-    """Equation (1): the law of S given each p, float64 (n, rows), and its denominator Z(p), float64 (n,)."""
+    """Return equation (1): the distribution of S given each p, float64 (n, rows), and its denominator Z(p), float64
+    (n,).
+    """
     static = gammaln(rows[0].sum() + 1) - gammaln(rows + 1).sum(axis=1) + log_noise
     parts = [np.exp(static + sum(xlogy(rows[:, i], q[:, i, None]) for i in range(3))) for q in _chunks(p)]
     joint = np.concatenate(parts)
@@ -207,7 +213,7 @@ def _chunks(p: Array) -> list[Array]:
 
 
 def _under_equation(add: Any, way: str, r: Array, prior: Array, conditional: Array, at: int, weights: Array) -> None:
-    """Equation (3) as it stands: prior times the conditional law of S, summed over p."""
+    """Return results under equation (3) as printed: prior times the conditional distribution of S, summed over p."""
     mass = prior[:, None] * conditional
     mass /= mass.sum()
     mean = float(np.sum(r[:, None] * mass))

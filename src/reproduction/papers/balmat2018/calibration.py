@@ -1,4 +1,4 @@
-"""Are the posteriors right? Coverage of 95 % intervals and uniformity of probability integral transforms (PIT).
+"""Calibration of the posteriors: coverage of 95 % intervals and uniformity of probability integral transforms (PIT).
 
 A Bayesian posterior is calibrated under its own prior: with p ~ Dirichlet(1, 1, 1), the posterior distribution function
 at the true r is uniform.
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # its statistics load when they are first used
+import scipy  # scipy.stats is loaded at first use
 from scipy.special import chdtrc
 
 from dpmultinomial._mechanisms.laplace import Laplace
@@ -28,7 +28,7 @@ _BINS = 20
 def simulate(
     size: int, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """PIT of the true r under every method: columns epsilon, replication, then one for each of `METHODS`."""
+    """Return the PIT of the true r under every method: columns epsilon, replication, and one for each of `METHODS`."""
     rows = []
     for epsilon in epsilons:
         mechanism = Laplace.calibrated(epsilon, sensitivity=2.0)
@@ -53,10 +53,11 @@ def simulate(
 def calibration(
     table: pd.DataFrame, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int
 ) -> pd.DataFrame:
-    """PIT histograms, long: epsilon, method, variant, bin (left end), density, and the 99 % band of a uniform bin.
+    """Return PIT histograms, long: epsilon, method, variant, bin (left end), density, and the 99 % band of a uniform
+    bin.
 
-    Also `ecdf_difference`: empirical distribution function less the uniform one at the bin's right end, and `band`:
-    Kolmogorov's 99 % bound for all places at once.
+    Also `ecdf_difference`: empirical distribution function minus the uniform one at the bin's right end, and `band`:
+    Kolmogorov's simultaneous 99 % bound.
     """
     edges = np.linspace(0, 1, _BINS + 1)
     parts = []
@@ -74,7 +75,9 @@ def calibration(
 
 
 def coverage(table: pd.DataFrame, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int) -> pd.DataFrame:
-    """Coverage of the central 95 % interval with its standard error at .95, and the chi-squared test of uniformity."""
+    """Return coverage of the central 95 % interval with its standard error at .95, and the chi-squared test of
+    uniformity.
+    """
     rows = []
     for epsilon, group in table.groupby("epsilon"):
         n = len(group)

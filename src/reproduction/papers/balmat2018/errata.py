@@ -26,7 +26,8 @@ COUNTS, TOTAL, EPSILON = (5, 40, 5), 50, 1.0
 _MODEL: dict[str, Any] = {"total": TOTAL, "scale": 2 / EPSILON, "alpha": 1.0}
 
 
-# The listings' logic in R at M = 10, written anew: where the assignments and the line break stand is what matters.
+# The logic of the listings in R at M = 10, rewritten; the positions of the assignments and of the line break are as
+# printed.
 R_ROWS = "M <- 10; rows <- do.call(rbind, lapply(0:M, function(a) cbind(a, 0:(M - a), (M - a):0))); "
 R_LOOP = (
     R_ROWS + "gamma3 <- function(a) { g <- rgamma(3, a); g / sum(g) }; set.seed(1); "
@@ -51,7 +52,7 @@ def _distinct_p(rng: np.random.Generator, runs: int) -> str:
         return laplace_multinomial.gibbs(COUNTS, **_MODEL, draws=1, burn_in=0, rng=rng, initial=p)[0]
 
     for _ in range(runs):
-        iteration()  # the listing's inner function: its new p stays inside it
+        iteration()  # inner function of the listing: its new p remains local
     frozen = len(seen)
     for _ in range(runs):
         p = iteration()
@@ -75,7 +76,7 @@ def _dropped_laplace(rng: np.random.Generator, runs: int) -> str:
     for reading, share in (
         ("as printed", 0.0),
         ("with the lines joined", 1.0),
-    ):  # share of the Laplace term that counts
+    ):  # minimum size of the Laplace term that is counted
         outputs = []
         for noisy in ((2.0, 6.0, 42.0), (900.0, -700.0, 33.0)):
             prob = multinomial - share * np.abs(np.array(noisy) - rows).sum(axis=1) * EPSILON / 2
@@ -195,13 +196,19 @@ def _return_values(rng: np.random.Generator, runs: int) -> str:
 
 
 def _also_in_r(python: evidence.Evidence, snippet: str) -> evidence.Evidence:
-    """Evidence that is also produced by R where Rscript is found."""
+    """Return evidence with the output of R added, if Rscript is found."""
 
     def both(rng: np.random.Generator, runs: int) -> str:
         text, rscript = python(rng, runs), shutil.which("Rscript")
         if not rscript:
             return text
-        command = [rscript, "--vanilla", "--default-packages=stats", "-e", snippet]  # loading the others takes longer
+        command = [
+            rscript,
+            "--vanilla",
+            "--default-packages=stats",
+            "-e",
+            snippet,
+        ]  # loading the other modules takes longer
         run = subprocess.run(command, capture_output=True, text=True, check=True)
         return f"{text}; R says: {run.stdout.strip()}"
 
@@ -254,5 +261,5 @@ ERRATA: evidence.Errata = {
 
 
 def errata(*, runs: int, rng: np.random.Generator) -> pd.DataFrame:
-    """All errata: number, erratum, evidence, command."""
+    """Return all errata: number, erratum, evidence, command."""
     return evidence.table("balmat2018", ERRATA, rng=rng, size=runs)

@@ -1,4 +1,4 @@
-"""Figure 1: posterior shapes of r = p1/(p1 + p0) for the paper's four settings: exact, Gibbs, and the listings."""
+"""Figure 1: posterior densities of r = p1/(p1 + p0) for the paper's four settings: exact, Gibbs, and the listings."""
 
 from typing import Any
 
@@ -27,8 +27,8 @@ def figure_1(
     bins: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Curves and histograms: setting, counts, epsilon, variant, kind (density, exact draws, gibbs, frozen, noise), run,
-    draws (of a histogram), x, y.
+    """Return curves and histograms: setting, counts, epsilon, variant, kind (density, exact draws, gibbs, frozen,
+    noise), run, draws (of a histogram), x, y.
 
     All but `noise` are at noisy counts = counts: the noise of the printed figure is unknown.
     """
@@ -74,7 +74,7 @@ def figure_1_moments(
     listing_runs: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Mean, standard deviation, mode and 95 % interval of r and of pe, by method.
+    """Return mean, standard deviation, mode and 95 % interval of r and of pe, by method.
 
     Rows: setting (its counts S1, S0) x quantity (r, pe) x method; the mode is exact for exact laws and the paper's
     histogram estimate for Gibbs draws. `mean_se`, `sd_se`: simulation error over chains; `spread`: standard deviation
@@ -107,12 +107,12 @@ def figure_1_moments(
 
 
 def share(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """r = p1/(p1 + p0) of draws (n, k)."""
+    """Return r = p1/(p1 + p0) of draws (n, k)."""
     return p[:, 0] / (p[:, 0] + p[:, 1])
 
 
 def frequency_mode(draws: NDArray[np.float64], bins: int = 250, most: int = 5) -> float:
-    """The paper's estimate of a mode: mean midpoint of the `most` fullest of `bins` cells (section 6.4)."""
+    """Return the paper's estimate of a mode: mean midpoint of the `most` fullest of `bins` cells (section 6.4)."""
     heights, edges = np.histogram(draws, bins)
     fullest = np.argsort(-heights, kind="stable")[:most]
     return float(((edges[fullest] + edges[fullest + 1]) / 2).mean())

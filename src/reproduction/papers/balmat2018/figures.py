@@ -1,4 +1,4 @@
-"""Figures of Balmat, Barrientos, Reiter (2018) and of what goes beyond it."""
+"""Figures of Balmat, Barrientos, Reiter (2018) and of extensions of the paper."""
 
 from typing import Any, cast
 
@@ -41,7 +41,7 @@ _BINS = np.linspace(0, 1, 21)
 
 
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Two rows of panels: the posterior, and the listing as written; one legend for all."""
+    """Draw two rows of panels with one legend: the posterior, and the listing as written."""
     settings = list(dict.fromkeys(table["setting"]))
     figure = Figure(figsize=(DOUBLE, 4.0))
     panels = figure.subplots(2, len(settings), sharex=True, squeeze=False)
@@ -59,7 +59,7 @@ def figure_1(table: pd.DataFrame) -> Figure:
             label = "exact density" if axis is top else None
             axis.plot(kinds["density"]["x"], kinds["density"]["y"], color=BLACK, label=label)
             highest = max(line.get_ydata().max() for line in axis.lines)
-            axis.set(xlim=(0, 1), ylim=(0, 1.05 * highest))  # nothing that was drawn is cut
+            axis.set(xlim=(0, 1), ylim=(0, 1.05 * highest))  # show everything that was drawn
             axis.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
         top.set_title(f"({setting}) S = ({kinds['density']['counts'].iloc[0]})", loc="left")
         bottom.set_xlabel(R_LABEL)
@@ -71,7 +71,9 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def figure_2(table: pd.DataFrame) -> Figure:
-    """Above: the paper's comparison against each p, one point a triplet. Below: digits against exact values."""
+    """Draw the paper's comparison against each p, one point per triplet (above), and digits against exact values
+    (below).
+    """
     figure = Figure(figsize=(DOUBLE, 4.4))
     grid = figure.add_gridspec(2, 3)
     first = figure.add_subplot(grid[0, 0])
@@ -106,7 +108,7 @@ def _formulations(axis: Axes, table: pd.DataFrame) -> None:
 
 
 def calibration(table: pd.DataFrame) -> Figure:
-    """ECDF of the PIT less the diagonal: one row per epsilon, one column per method, simultaneous bands."""
+    """Draw the ECDF of the PIT minus the diagonal: one row per epsilon, one column per method, simultaneous bands."""
     methods, epsilons = list(dict.fromkeys(table["method"])), sorted(table["epsilon"].unique())
     figure = Figure(figsize=(DOUBLE, 0.6 + 1.4 * len(epsilons)))
     panels = figure.subplots(len(epsilons), len(methods), sharex=True, sharey=True, squeeze=False)
@@ -117,7 +119,7 @@ def calibration(table: pd.DataFrame) -> Figure:
             calibration_panel(axis, found, BLUE if found["variant"].iloc[0] == "corrected" else RED)
             if row == 0:
                 axis.set_title(method.replace(" read as", "\nread as").replace(" (p", "\n(p"), fontsize=7)
-        panels[row, 0].set_ylabel(rf"$\varepsilon$ = {epsilon:g}" + "\nECDF less uniform")
+        panels[row, 0].set_ylabel(rf"$\varepsilon$ = {epsilon:g}" + "\nECDF minus uniform")
     for axis in panels[-1]:
         axis.set_xlabel("PIT of the true $r$")
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center")
@@ -125,7 +127,7 @@ def calibration(table: pd.DataFrame) -> Figure:
 
 
 def _steps(histogram: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Outline of a histogram given by left ends and heights on [0, 1]."""
+    """Return the outline of a histogram given by left ends and heights on [0, 1]."""
     edges = np.append(histogram["x"], 1.0)
     return np.repeat(edges, 2)[1:-1], np.repeat(histogram["y"].to_numpy(), 2)
 
@@ -138,7 +140,7 @@ def _middles(groups: pd.Series) -> NDArray[np.float64]:
     return np.asarray((_BINS[1:] + _BINS[:-1]) / 2)[groups.index.to_numpy()]
 
 
-_SETUPS = {"scalar": "one call\na product", "own p": "vectorised,\nown p each", "block": "vectorised,\none p"}
+_SETUPS = {"scalar": "one call\nper product", "own p": "vectorised,\nown p each", "block": "vectorised,\none p"}
 
 __all__ = [
     "calibration",
@@ -154,7 +156,7 @@ __all__ = [
 
 
 def table_1_accuracy(table: pd.DataFrame) -> Figure:
-    """Error against M: relative for the coefficients, absolute for their logarithms."""
+    """Draw the error against M: relative for the coefficients, absolute for their logarithms."""
     figure = Figure(figsize=(DOUBLE, 2.4))
     panels = figure.subplots(1, 2)
     groups = (("recurrence", "exp(lgamma)"), ("log table", "lgamma"))
@@ -182,7 +184,7 @@ def table_1_accuracy(table: pd.DataFrame) -> Figure:
 
 
 def table_2(table: pd.DataFrame) -> Figure:
-    """Ratios to method 1 by set-up, environment and method, with the printed ratios."""
+    """Draw ratios to method 1 by set-up, environment and method, with the printed ratios."""
     setups = [s for s in _SETUPS if s in set(table["setup"])]
     environments = sorted(set(table["environment"]) & {"Python", "R"})
     figure = Figure(figsize=(DOUBLE, 2.6))
@@ -209,7 +211,7 @@ def table_2(table: pd.DataFrame) -> Figure:
 
 
 def figure_3(table: pd.DataFrame) -> Figure:
-    """Seconds per posterior against M, log scale."""
+    """Draw seconds per posterior against M on a log scale."""
     figure = Figure(figsize=(DOUBLE, 3.0))
     axis = figure.subplots()
     measured = table[table["median"].notna()]
@@ -246,7 +248,7 @@ def figure_3(table: pd.DataFrame) -> Figure:
 
 
 def choosing_epsilon(table: pd.DataFrame) -> Figure:
-    """Posterior spread against epsilon for each M; dashed: no noise."""
+    """Draw the posterior standard deviation against epsilon for each M; dashed: no noise."""
     figure = Figure(figsize=(SINGLE, 2.5))
     axis = figure.subplots()
     for number, (total, rows) in enumerate(table.groupby("total")):
@@ -270,7 +272,7 @@ def choosing_epsilon(table: pd.DataFrame) -> Figure:
 
 
 def realised_share(table: pd.DataFrame) -> Figure:
-    """Posterior of the realised share as a distribution function, beside that of r."""
+    """Draw the posterior distribution functions of the realised share and of r."""
     settings = list(dict.fromkeys(table["setting"]))
     figure = Figure(figsize=(DOUBLE, 2.2))
     panels = figure.subplots(1, len(settings), sharey=True, squeeze=False)[0]
@@ -287,7 +289,7 @@ def realised_share(table: pd.DataFrame) -> Figure:
 
 
 def six_categories(table: pd.DataFrame) -> Figure:
-    """One row a category: density, interval, noisy and true share."""
+    """Draw one row per category: density, interval, noisy and true share."""
     figure = Figure(figsize=(SINGLE, 3.2))
     axis = figure.subplots()
     total = table.loc[table["kind"] == "count", "y"].sum()

@@ -1,10 +1,12 @@
-"""Draws against the laws they should have: Kolmogorov's test for Figure 1's histograms and Figure 2's triplets."""
+"""Tests of draws against their exact distributions: Kolmogorov's test for Figure 1's histograms and Figure 2's
+triplets.
+"""
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # its statistics load when they are first used
+import scipy  # scipy.stats is loaded at first use
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
@@ -20,7 +22,7 @@ Array = NDArray[np.float64]
 EXACT, GIBBS = "exact draws", "gibbs"
 LISTING_52, LISTING_64 = "listing 5.2", "listing 6.4"
 VARIANTS = {EXACT: "corrected", GIBBS: "corrected", LISTING_52: "published", LISTING_64: "published"}
-LEVEL = 1e-4  # of every law of Figure 1 (published.tsv)
+LEVEL = 1e-4  # level of every test of Figure 1 (published.tsv)
 
 
 def figure_1_laws(
@@ -35,17 +37,17 @@ def figure_1_laws(
     thin: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Draws of r against their posterior by enumeration (`enumerated`), at noisy counts = counts.
+    """Return tests of draws of r against their posterior by enumeration (`enumerated`), at noisy counts = counts.
 
-    Three tests of every sample: Kolmogorov's, and the scores of the noise's scale and of the prior's concentration.
+    Each sample has three tests: Kolmogorov's test, and score tests of the noise scale and of the prior's concentration.
 
     Returns
     -------
     DataFrame: setting, method (exact draws: `exact_draws` of them; gibbs: `chains` chains of `draws`, of which
-        Kolmogorov's test sees every `thin`-th; the two listings as R reads them, one run each), variant, total, kept
+    Kolmogorov's test uses every `thin`-th; the two listings as R reads them, one run each), variant, total, kept
         (iterations of a chain), draws, distance (Kolmogorov's), p_distance, z_scale, z_alpha (of the mean scores; of
-        chains from the spread over them; missing for the listings), p_value (the least times their number), sees_scale,
-        sees_alpha (relative changes that are refused at level `LEVEL` with probability 0.9).
+        chains from the spread over them; missing for the listings), p_value (Bonferroni), sees_scale,
+        sees_alpha (relative changes that are rejected at level `LEVEL` with probability 0.9).
     """
     scale = Laplace.calibrated(epsilon, sensitivity=2.0).scale
     model: dict[str, Any] = {"total": total, "scale": scale, "alpha": 1.0}
@@ -58,7 +60,7 @@ def figure_1_laws(
         rows.append(about | {"method": EXACT} | _tests(law, exact, [exact]))
         runs = [share(laplace_multinomial.gibbs(counts, **model, **chain)) for _ in range(chains)]
         rows.append(about | {"method": GIBBS} | _tests(law, np.concatenate([run[::thin] for run in runs]), runs))
-        # Without its Laplace term listing 5.2 draws S given its first p alone: the law at infinite noise.
+        # Without its Laplace term, listing 5.2 draws S given only its first p: the distribution at infinite noise.
         first, silent = rng.dirichlet(counts), model | {"scale": 1e12}
         lost = laplace_multinomial.conditional(counts, probabilities=first, **silent).sample(draws, rng=rng)
         rows.append(about | {"method": LISTING_52} | _tests(law, share(lost), []))
@@ -68,7 +70,7 @@ def figure_1_laws(
 
 
 def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[str, Any]:
-    """Kolmogorov's test of a sample and, where there are runs, score tests of their means."""
+    """Return Kolmogorov's test of a sample and, if there are runs, score tests of their means."""
     found = kolmogorov(sample, *law.at(sample))
     p_values, z, sees = [found["p_value"]], {}, {}
     tests, parameters = 1 + 2 * bool(runs), (enumerated.SCALE, enumerated.ALPHA)
@@ -78,7 +80,7 @@ def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[
         sees[f"sees_{short}"] = power.kolmogorov(per_unit, len(sample), LEVEL / tests)
         if runs:
             mean, error, degrees = _mean_score(law, name, [both[i] for both in scores])
-            with np.errstate(divide="ignore", invalid="ignore"):  # runs that are all the same have no spread
+            with np.errstate(divide="ignore", invalid="ignore"):  # identical runs have no spread
                 z[f"z_{short}"], per_unit = np.divide([mean, law.information(name)], error)
             p_values.append(float(2 * scipy.stats.t.sf(abs(z[f"z_{short}"]), degrees)))
             by_score = power.normal(per_unit, LEVEL / tests)
@@ -88,7 +90,7 @@ def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[
 
 
 def _mean_score(law: enumerated.Posterior, name: str, scores: list[Array]) -> tuple[float, float, float]:
-    """Mean score, its standard error and degrees of freedom: over runs, or from the information of single draws."""
+    """Return mean score, standard error and degrees of freedom: over runs, or from the information of single draws."""
     centre = law.mean(law.scores[name])
     if len(scores) == 1:
         return float(scores[0].mean() - centre), float(np.sqrt(law.information(name) / len(scores[0]))), np.inf
@@ -97,7 +99,7 @@ def _mean_score(law: enumerated.Posterior, name: str, scores: list[Array]) -> tu
 
 
 def figure_2_laws(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
-    """Every p of the random triplets against the law of footnote 13's three stages.
+    """Return tests of every p of the random triplets against the distribution of footnote 13's three stages.
 
     Columns name, draws, distance, p_value; `below`, `above`: triplets with the p below 1/4 and above 3/4.
     """
@@ -110,11 +112,12 @@ def figure_2_laws(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
 
 
 def three_stages(x: ArrayLike, width: float = 1.0) -> Array:
-    """Distribution function of one p of footnote 13: uniform, uniform on what is left, or the rest, one third each.
+    """Return the distribution function of one p of footnote 13: uniform, uniform on the remainder, or the rest, each
+    1/3.
 
-    P(second <= x) = E min(1, x/(1 - first)) = x (1 - log x), and the rest has the second's law. With a `width` w below
-    1 the second is uniform on the first w of what is left: x/w (1 - log(x/w)) up to w, and the rest is at most x with
-    probability x (1 - log x) - (1 - w) (y - y log y)/w, y = min(1, x/(1 - w)), over w.
+    P(second <= x) = E min(1, x/(1 - first)) = x (1 - log x), and the rest has the same distribution as the second. With
+    a `width` w below 1 the second is uniform on the first proportion w of the remainder: x/w (1 - log(x/w)) up to w,
+    and the rest is at most x with probability x (1 - log x) - (1 - w) (y - y log y)/w, y = min(1, x/(1 - w)), over w.
     """
     x = np.asarray(x, dtype=float)
     if width == 1:
@@ -125,7 +128,9 @@ def three_stages(x: ArrayLike, width: float = 1.0) -> Array:
 
 
 def kolmogorov(sample: Array, levels: Array) -> dict[str, Any]:
-    """draws, distance and p_value of a sample whose exact distribution function has these `levels` at its points."""
+    """Return draws, distance and p_value of a sample whose exact distribution function has these `levels` at its
+    points.
+    """
     u, n = np.sort(levels), len(sample)
     distance = float(max((np.arange(1, n + 1) / n - u).max(), (u - np.arange(n) / n).max()))
     return {"draws": n, "distance": distance, "p_value": float(scipy.stats.kstwo.sf(distance, n))}
@@ -140,7 +145,7 @@ def trapped(
     iterations: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Chains that end at a vertex, with step 6.4 as written, p ~ Dirichlet(S), and with alpha = 1 added.
+    """Return chains that end at a vertex, with step 6.4 as written, p ~ Dirichlet(S), and with alpha = 1 added.
 
     Columns setting, alpha, chains, iterations, trapped, median_iteration (of the trapped ones).
     """

@@ -1,6 +1,6 @@
-"""Time of the products p1^S1 p0^S0 perr^Serr and of whole samplers, their growth with M, and the baseline in base R.
+"""Time of the products p1^S1 p0^S0 perr^Serr and of whole samplers, growth with M, and the baseline in base R.
 
-The R baseline runs where Rscript is found and is reported as not run where it is not.
+The R baseline runs if Rscript is found; otherwise it is reported as not run.
 """
 
 import subprocess
@@ -22,11 +22,11 @@ from dpmultinomial._posteriors.counts import compositions, laplace_multinomial
 from .algorithms import numpy_gibbs, products
 from .figure_2 import triplets
 
-ITERATIONS, BURN_IN = 5000, 1000  # of the paper; 4,000 draws are kept
+ITERATIONS, BURN_IN = 5000, 1000  # number of draws in the paper; 4,000 are kept
 
 
 def seconds(call: Callable[[], object], repeats: int = 1) -> float:
-    """CPU seconds of one call, the least of `repeats`: the clock of the baseline in R."""
+    """Return CPU seconds of one call, the fastest of `repeats`, with the same clock as the baseline in R."""
     found = []
     for _ in range(repeats):
         start = process_time()
@@ -36,9 +36,9 @@ def seconds(call: Callable[[], object], repeats: int = 1) -> float:
 
 
 def table_2_timings(*, total: int, products_each: int, repeats: int, rng: np.random.Generator) -> pd.DataFrame:
-    """CPU seconds for `products_each` products p1^S1 p0^S0 perr^Serr: three set-ups, three methods, in Python.
+    """Return CPU seconds of `products_each` products p1^S1 p0^S0 perr^Serr: three set-ups, three methods, in Python.
 
-    Set-ups: ``scalar`` (one call a product), ``own p`` (vectorised, a p for every product), ``block`` (one p for each
+    Set-ups: ``scalar`` (one call per product), ``own p`` (vectorised, a p for every product), ``block`` (one p for each
     full table). Methods: 1 powers, 2 exp of logs (both Python or NumPy), 3 exp of logs (compiled).
     """
     counts = compositions.compositions(total, 3)
@@ -78,7 +78,7 @@ def _exp_log(s: list[int], p: list[float]) -> float:
 
 
 def table_2(*, table_2_timings: pd.DataFrame, r_timings: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Median time of each method in proportion to method 1, by set-up and environment (R only where it was found).
+    """Return the median time of each method relative to method 1, by set-up and environment (R only if found).
 
     Rows of variant ``published`` are the printed ratios, whose set-up the paper does not state; the others are measured
     (``as_written``). `ratio` is the median of the repeats' ratios; `low`, `high`, `sd`: their middle half and standard
@@ -114,10 +114,11 @@ def figure_3_timings(
     repeats: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """CPU seconds per posterior (5,000 iterations, or 5,000 exact draws), one row a method, total, epsilon and vector.
+    """Return CPU seconds per posterior (5,000 iterations, or 5,000 exact draws), one row per method, total, epsilon and
+    vector.
 
-    Each is the least of `repeats`.
-    The interpreted methods run on `slow_vectors` of the vectors; the standard algorithm (one probability call a row)
+    Each is the fastest of `repeats`.
+    The interpreted methods run on `slow_vectors` of the vectors; the standard algorithm (one probability call per row)
     runs `standard_iterations` iterations, scaled to 5,000 (column `scaled`).
     """
     rows = []
@@ -144,7 +145,7 @@ def figure_3_timings(
 def _methods(
     noisy: NDArray, total: int, scale: float, counts: NDArray, logs: NDArray, iterations: int, rng: np.random.Generator
 ) -> dict[str, tuple[Callable[[], object], float, bool]]:
-    """Method -> (call, factor to 5,000 iterations, whether it is slow)."""
+    """Return method -> (call, factor to 5,000 iterations, whether it is slow)."""
     model: dict[str, Any] = {"total": total, "scale": scale, "alpha": 1.0}
     chain: dict[str, Any] = {"draws": ITERATIONS - BURN_IN, "burn_in": BURN_IN, "rng": rng}
     alpha, start, factor = np.ones(3), rng.dirichlet(np.ones(3)), ITERATIONS / iterations
@@ -164,7 +165,7 @@ def _methods(
 
 
 def _standard(noisy: NDArray, scale: float, counts: NDArray, iterations: int, rng: np.random.Generator) -> NDArray:
-    """Section 5.1 as an interpreted loop: one full evaluation of the multinomial probability a row and iteration."""
+    """Run section 5.1 as an interpreted loop: one evaluation of the multinomial probability per row and iteration."""
     rows = counts.tolist()
     noise = -np.abs(noisy - counts).sum(axis=1) / scale
     p = rng.dirichlet(np.ones(3))
@@ -177,7 +178,7 @@ def _standard(noisy: NDArray, scale: float, counts: NDArray, iterations: int, rn
 
 
 def _vectorised(noisy: NDArray, scale: float, counts: NDArray, iterations: int, rng: np.random.Generator) -> NDArray:
-    """The same evaluations of the same formula, coefficients anew in every iteration, but all rows in one call."""
+    """Run the same formula with coefficients recomputed in every iteration, but all rows in one call."""
     noise = -np.abs(noisy - counts).sum(axis=1) / scale
     p = rng.dirichlet(np.ones(3))
     for _ in range(iterations):
@@ -189,12 +190,12 @@ def _vectorised(noisy: NDArray, scale: float, counts: NDArray, iterations: int, 
 
 
 def _dmultinom(s: list[int], p: NDArray) -> float:
-    """log of the multinomial probability with the arithmetic of R's dmultinom."""
+    """Return the log of the multinomial probability with the arithmetic of R's dmultinom."""
     return lgamma(sum(s) + 1) + sum(x * log(q) - lgamma(x + 1) for x, q in zip(s, p.tolist(), strict=True))
 
 
 def figure_3(*, figure_3_timings: pd.DataFrame, r_timings: pd.DataFrame) -> pd.DataFrame:
-    """Mean, median, sd, 10 % and 90 % quantile of the seconds by method, total and epsilon; R where it was found.
+    """Return mean, median, sd, 10 % and 90 % quantile of the seconds by method, total and epsilon; R if found.
 
     Methods without a measurement (R not found) have one row with missing seconds and the reason in `note`.
     """
@@ -224,7 +225,7 @@ _TABLE = "table (compiled)"
 
 
 def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
-    """Straight lines of seconds against table rows, against M, and exponentials in M, for every method.
+    """Return fits of seconds by straight lines in table rows, in M, and exponentials in M, for every method.
 
     Rows are quadratic in M, so a straight line there is quadratic growth in M: not exponential (the paper on the
     standard algorithm), not linear (the paper on its table).
@@ -233,8 +234,8 @@ def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame with `COLUMNS`: the line against rows (`seconds_at_0`, `microseconds_per_row`, `r_squared`); root mean
         square of the relative residuals of the line against rows, of a exp(b M) and of the line against M
-        (``*_misfit``); ``exponential_margin``, ``linear_margin``: misfit of the line against rows less that of the
-        other curve, above 0 where the paper's words fit better, means over the epsilons with their standard errors;
+        (``*_misfit``); ``exponential_margin``, ``linear_margin``: misfit of the line against rows minus that of the
+        other curve, above 0 if the paper's description fits better, means over the epsilons with their standard errors;
         `epsilon_effect`: largest relative difference between epsilons at the largest M, and its standard error over the
         count vectors; `at_largest`: seconds; `times_table`: relative to the compiled table.
     """
@@ -246,10 +247,10 @@ def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
 
 
 def misfits(total: Array, rows: Array, seconds: Array) -> tuple[float, float, float]:
-    """Root mean square relative residuals of the best line against rows, exponential in M, and line against M.
+    """Return root mean square relative residuals of the best line in rows, exponential in M, and line in M.
 
-    Each curve has two parameters and is fitted to the least sum of squared relative residuals. NaN where a time is 0,
-    below the tick of the clock.
+    Each curve has two parameters and is fitted to the least sum of squared relative residuals. NaN if a time is 0,
+    below the clock resolution.
     """
     if not seconds.min() > 0:
         return np.nan, np.nan, np.nan
@@ -282,8 +283,10 @@ def _method(name: str, group: pd.DataFrame) -> dict[str, float | str] | None:
     margins = fits[:, :1] - fits[:, 1:]
     ends = group[group["total"] == group["total"].max()]
     middle, around = ends["median"].to_numpy(), ((y - y.mean()) ** 2).sum()
-    least = middle.min() if middle.min() > 0 else np.nan  # 0: below the tick of the clock
-    errors = 1.2533 * ends["sd"].to_numpy() / np.sqrt(ends["runs"])  # of a median: sqrt(pi/2) that of a mean
+    least = middle.min() if middle.min() > 0 else np.nan  # 0: below the clock resolution
+    errors = (
+        1.2533 * ends["sd"].to_numpy() / np.sqrt(ends["runs"])
+    )  # standard error of a median: sqrt(pi/2) times that of a mean
     effect_se = np.hypot(errors.iloc[int(middle.argmax())], errors.iloc[int(middle.argmin())]) / least
     return {
         **{"method": name, "total": group["total"].max(), "seconds_at_0": start, "microseconds_per_row": 1e6 * slope},
@@ -320,15 +323,15 @@ def r_timings(
     vectors: int,
     repeats: int,
 ) -> pd.DataFrame:
-    """CPU seconds measured by the R script, one row a measurement; `what` says of which kind.
+    """Return CPU seconds measured by the R script, one row per measurement; `what` is the kind of measurement.
 
-    ``figure_3``: a posterior, the least of `repeats`, for each of `vectors` random count vectors; ``table_2``:
-    `products_each` products, one row a repeat; ``calls``: 5,000 calls of what the paper compares in words, one row a
-    repeat.
+    ``figure_3``: a posterior, the fastest of `repeats`, for each of `vectors` random count vectors; ``table_2``:
+    `products_each` products, one row per repeat; ``calls``: 5,000 calls of functions that the paper compares in words,
+    one row per repeat.
 
     Parameters
     ----------
-    rscript : path of the interpreter; empty if there is none: then seconds are missing and `note` says why.
+    rscript : path of the interpreter; empty if there is none: then seconds are missing and `note` has the reason.
     script : the R script.
     root_seed : seed of R's own generator (timings do not depend on it).
     totals, epsilons : M and epsilon of the posteriors.

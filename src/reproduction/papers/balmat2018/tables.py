@@ -1,4 +1,4 @@
-"""Table 1: multinomial coefficients by the recurrence, and how far they can be trusted."""
+"""Table 1: multinomial coefficients by the recurrence, and their accuracy."""
 
 from math import factorial, lgamma, log, prod
 
@@ -10,7 +10,7 @@ from dpmultinomial._posteriors.counts import compositions
 
 
 def exact_coefficients(counts: NDArray[np.int64]) -> list[int]:
-    """Multinomial coefficients of the rows as whole numbers."""
+    """Return the multinomial coefficients of the rows as integers."""
     total, triples = int(counts[0].sum()), counts.tolist()
     first = _binomials(total)
     second = {a: _binomials(total - a) for a in {a for a, _, _ in triples}}
@@ -18,7 +18,7 @@ def exact_coefficients(counts: NDArray[np.int64]) -> list[int]:
 
 
 def _binomials(n: int) -> list[int]:
-    """Coefficients of n over 0, 1, .., n, each from the one before."""
+    """Return binomial coefficients of n over 0, 1, .., n, each from the previous one."""
     found = [1]
     for b in range(n):
         found.append(found[-1] * (n - b) // (b + 1))
@@ -26,9 +26,9 @@ def _binomials(n: int) -> list[int]:
 
 
 def table_1(*, total: int) -> pd.DataFrame:
-    """Table 1 for one total: every composition in the paper's order with the step of the recurrence that gives it.
+    """Return Table 1 for one total: every composition in the paper's order with the step of the recurrence.
 
-    Columns i, k, S1, S0, Serr; `coefficient` by the recurrence, `exact` as a whole number (text), `relative_error`;
+    Columns i, k, S1, S0, Serr; `coefficient` by the recurrence, `exact` as an integer (string), `relative_error`;
     the step coefficient[i] = coefficient[from] * multiplier/divisor.
     """
     counts, values = compositions.multinomial_table(total, 3)
@@ -41,7 +41,7 @@ def table_1(*, total: int) -> pd.DataFrame:
     frame["coefficient"] = values
     frame["exact"] = [str(e) for e in exact]
     frame["relative_error"] = _relative_errors(values, exact)
-    # The last row of a block is its mirror image: one unit comes from S0, as in the first row it comes from Serr.
+    # The last row of a block is its mirror image: one unit comes from S0, while in the first row it comes from Serr.
     frame["from"] = np.where(frame["i"] == 1, 0, frame["i"] - k - last)
     frame["multiplier"] = np.where(frame["i"] == 1, 1, frame["S1"] + 1)
     frame["divisor"] = np.where(frame["i"] == 1, 1, np.where(last, frame["S0"], frame["Serr"]))
@@ -49,9 +49,10 @@ def table_1(*, total: int) -> pd.DataFrame:
 
 
 def table_1_categories(*, total: int, categories: list[int]) -> pd.DataFrame:
-    """The coefficient table for other numbers of categories: columns categories, total, rows, largest_error (relative).
+    """Return errors of the table for other numbers of categories: columns categories, total, rows, largest_error
+    (relative).
 
-    Section 6.1 extends it by induction; the reference are factorials as whole numbers.
+    Section 6.1 extends it by induction; the reference is computed with integer factorials.
     """
     facts = [factorial(s) for s in range(total + 1)]
     rows = []
@@ -64,10 +65,10 @@ def table_1_categories(*, total: int, categories: list[int]) -> pd.DataFrame:
 
 
 def table_1_accuracy(*, totals: list[int]) -> pd.DataFrame:
-    """Largest errors over the whole table, for each total and way to compute it.
+    """Return largest errors over the whole table, for each total and method.
 
     Columns total, rows, method (``recurrence``, ``exp(lgamma)``: relative error; ``log table``, ``lgamma``: absolute
-    error of the logarithm), largest_error, all_exact, note (what happens where float64 ends).
+    error of the logarithm), largest_error, all_exact, note (behaviour at the limit of float64).
     """
     records = []
     for total in totals:
@@ -94,12 +95,12 @@ def table_1_accuracy(*, totals: list[int]) -> pd.DataFrame:
 
 
 def _relative_errors(values: NDArray[np.float64], exact: list[int]) -> NDArray[np.float64]:
-    """|value/exact - 1|, correctly rounded: a quotient of whole numbers."""
+    """Return |value/exact - 1|, correctly rounded: a quotient of integers."""
     ratios = map(float.as_integer_ratio, values.tolist())
     return np.array([abs(top - e * bottom) / (e * bottom) for (top, bottom), e in zip(ratios, exact, strict=True)])
 
 
 def _log(value: int) -> float:
-    """log of a whole number of any size, correctly rounded but for the last bit."""
+    """Return the log of an integer of any size, correctly rounded except for the last bit."""
     shift = max(0, value.bit_length() - 1000)
     return log(value >> shift) + shift * log(2.0)

@@ -1,11 +1,13 @@
-"""What a configuration of balmat2018 must obey beyond its schema. Plain Python: it runs before any kernel exists."""
+"""Rules of a configuration of balmat2018 that its schema cannot express. Plain Python: it runs before any kernel
+exists.
+"""
 
 from collections.abc import Iterator
 from typing import Any
 
 
 def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(path, message) of every broken rule."""
+    """Return (path, message) of every mistake."""
     for artefact in ("figure_1", "figure_1_laws", "figure_1_moments", "realised_share", "trapped"):
         for name, setting in section[artefact]["settings"].items():
             if sum(setting) != section[artefact]["total"] or setting[0] + setting[1] == 0:
@@ -13,4 +15,4 @@ def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 yield f"{artefact}.settings.{name}", f"{setting} {rule}"
     p = section["choosing_epsilon"]["probabilities"]
     if abs(sum(p) - 1) > 1e-9:
-        yield "choosing_epsilon.probabilities", f"{p} adds up to {sum(p):g}, not to 1"
+        yield "choosing_epsilon.probabilities", f"{p} must add up to 1, got {sum(p):g}"

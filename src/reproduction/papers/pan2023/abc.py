@@ -1,4 +1,4 @@
-"""The slides' rejection sampler beside the exact posterior: theta at one rate, log phi at several."""
+"""The slides' rejection sampler compared with the exact posterior: theta at one rate, log phi at several."""
 
 import numpy as np
 import pandas as pd
@@ -11,8 +11,8 @@ from ...verdicts import power
 from .phi_density import LEVEL
 from .settings import posterior_draws
 
-_DRAWS = 100_000  # of theta given the table, to test them
-_STEP = 0.01  # relative, of what a rate is changed by
+_DRAWS = 100_000  # number of draws of theta given the table, for tests
+_STEP = 0.01  # relative change of a rate
 _CELLS = ("theta1", "theta2", "theta3", "theta4")
 _TAILS = (0.025, 0.25, 0.5, 0.75, 0.975)
 
@@ -20,10 +20,10 @@ _TAILS = (0.025, 0.25, 0.5, 0.75, 0.975)
 def simulate(
     size: int, *, rng: np.random.Generator, observed: list[list[int]], rates: list[float], bins: int
 ) -> pd.DataFrame:
-    """`size` iterations at each rate, every proposal swapped record by record as the slides do.
+    """Return `size` iterations at each rate, with every proposal swapped record by record as in the slides.
 
-    One row an accepted draw (rate, theta1..theta4, x11 of the unswapped table, iterations 0) and one row a rate that
-    holds the number of iterations (the rest missing).
+    One row per accepted draw (rate, theta1..theta4, x11 of the unswapped table, iterations 0) and one row per rate with
+    the number of iterations (the rest missing).
     """
     parts = []
     for rate in rates:
@@ -34,7 +34,7 @@ def simulate(
 
 
 def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """theta1..theta4 at the first rate: histogram of the accepted draws, exact density, naive density.
+    """Return theta1..theta4 at the first rate: histogram of the accepted draws, exact density, naive density.
 
     Long: quantity, variant (``as_written`` for the draws), kind (``accepted``, ``exact``, ``naive``), x, y; and at x
     missing ``iterations`` and ``number accepted``.
@@ -58,7 +58,7 @@ def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list
 
 
 def log_phi(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """log phi: naive (rate 0) and exact densities, histograms of the draws. Long: rate, variant, kind, x, y."""
+    """Return log phi: naive (rate 0) and exact densities, histograms of the draws. Long: rate, variant, kind, x, y."""
     laws = {0.0: swapped_table.naive(observed).log_odds()}
     laws |= {rate: swapped_table.exact(observed, rate=rate).log_odds() for rate in rates}
     low = min(law.quantile(0.002) for law in laws.values())
@@ -77,7 +77,7 @@ def log_phi(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float
 
 
 def abc_checks(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """Is the simulation what the exact law says? Long: rate, check, simulated, exact, mc_se, z, p_value.
+    """Compare the simulation with the exact distribution. Long: rate, check, simulated, exact, mc_se, z, p_value.
 
     Number accepted; the unswapped tables of the draws (one row each, then their chi-squared test); means of
     theta; the largest gap between empirical and exact distribution functions of theta and log phi (`exact` is the gap
@@ -106,11 +106,11 @@ def abc_checks(table: pd.DataFrame, *, observed: list[list[int]], rates: list[fl
 def posterior_summary(
     table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Exact summaries for the naive analysis and every rate. Long: rate (0: naive), variant, statistic, value.
+    """Return exact summaries for the naive analysis and every rate. Long: rate (0: naive), variant, statistic, value.
 
-    Statistics that end in ``1 % less`` are those at a rate smaller by so much. Under the naive analysis also a test of
-    draws: their number, ``p value of draws`` and ``sees concentration`` (relative change of the prior's concentration
-    that it refuses).
+    Statistics that end in ``1 % less`` are computed at a rate 1 % smaller. Under the naive analysis also a test of
+    draws: their number, ``p value of draws`` and ``sees concentration`` (the relative change of the prior's
+    concentration that it rejects).
     """
     rows = []
     for rate in (0.0, *rates):
@@ -137,7 +137,9 @@ def posterior_summary(
 
 
 def _draws_tested(counts: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
-    """Draws of theta given counts: every cell by Kolmogorov's test, and the score of the prior's concentration."""
+    """Return tests of draws of theta given counts: Kolmogorov's test of every cell, and a score test of the
+    concentration.
+    """
     theta = posterior_draws(np.repeat(counts[None], _DRAWS, axis=0), rng)
     a = 1.0 + counts
     cells = [float(kstest(theta[:, i], beta(a[i], a.sum() - a[i]).cdf).pvalue) for i in range(4)]

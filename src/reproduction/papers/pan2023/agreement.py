@@ -1,4 +1,4 @@
-"""What the slides print and say, next to this run: numbers, draws compared with their laws, claims in words."""
+"""Compare the statements of the slides with this run: numbers, draws, and claims in words."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,11 +20,11 @@ _THEOREMS = (
     "formal theorem: at most epsilon per record of distance",
     "informal theorem: pure differential privacy with budget epsilon",
 )
-_VISIBLE = 0.05  # a difference of log medians that can be seen on a plot
+_VISIBLE = 0.05  # smallest visible difference of log medians on a plot
 
 
 def algorithm(table: pd.DataFrame) -> Iterator[Row]:
-    """Rules of the swap, and the printed outcomes."""
+    """Yield rows on the rules of the swap and the printed outcomes."""
     about = (
         ("worked example", "worked example: the printed swap"),
         ("record example", "record example: the printed V1"),
@@ -49,7 +49,7 @@ def algorithm(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def record_example(table: pd.DataFrame) -> Iterator[Row]:
-    """The printed records against the rule that V2 is held."""
+    """Yield rows that check the printed records against the rule that V2 is held."""
     changed = table[table["V2_printed"] != table["V2"]]
     which = ", ".join(map(str, changed["record"]))
     yield claim(
@@ -60,7 +60,7 @@ def record_example(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
-    """The privacy loss, audited and exact."""
+    """Yield rows on the privacy loss, audited and exact."""
     audited = audit[audit["rate"] <= 0.5]
     if audited.empty:
         yield from (not_run("exchange_audit", quantity, "no rate up to 1/2 was audited") for quantity in _THEOREMS)
@@ -97,7 +97,7 @@ def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
 
 
 def findings(density: pd.DataFrame) -> Iterator[Row]:
-    """The first image: original and swapped density at one rate."""
+    """Yield rows on the first image: original and swapped density at one rate."""
     single = density[density["x"].isna()]
     for theta in ("(0.27, 0.23, 0.23, 0.27)", "(0.23, 0.27, 0.27, 0.23)"):
         quantity = f"swapped density nearer to 1 at theta = {theta}, p = 0.5"
@@ -114,7 +114,7 @@ def findings(density: pd.DataFrame) -> Iterator[Row]:
 
 
 def results(by_rate: pd.DataFrame, astray: pd.DataFrame) -> Iterator[Row]:
-    """Claims 1 and 2 of the slide Result, and the reason given."""
+    """Yield rows on claims 1 and 2 of the slide Result, and the reason given."""
     single = by_rate[by_rate["x"].isna()]
     wide = single.pivot_table(index=["theta", "total", "rate"], columns="kind", values="y", sort=False, dropna=False)
     medians = np.log(wide["median"]).unstack("rate").sort_index(axis=1)
@@ -145,7 +145,7 @@ def results(by_rate: pd.DataFrame, astray: pd.DataFrame) -> Iterator[Row]:
 
 
 def _uniform(wide: pd.DataFrame) -> Iterator[Row]:
-    """Is it uniformity? Expected shares follow from the last cell, since margins stay."""
+    """Yield rows on uniformity. Expected shares follow from the last cell, since the margins are fixed."""
     entropies, distances = [], []
     for (theta, total), part in wide.groupby(level=["theta", "total"], sort=False):
         start = np.array([float(share) for share in str(theta).strip("()").split(",")])
@@ -178,7 +178,7 @@ def _uniform(wide: pd.DataFrame) -> Iterator[Row]:
 def _single_swaps(astray: pd.DataFrame) -> Iterator[Row]:
     fixed, drawn = (astray[astray["data"] == kind] for kind in ("fixed", "random"))
     gaps = (drawn["closer"] - drawn["farther"]).to_numpy()
-    least = drawn.iloc[int(np.argmin(gaps))]  # a missing number is the least
+    least = drawn.iloc[int(np.argmin(gaps))]  # a missing number counts as the smallest
     moved = least["closer"] + least["farther"]
     yield claim(
         "closer_or_farther", "claim 2: more swaps move phi closer to 1 than away", least["closer"], ">",
@@ -197,7 +197,7 @@ def _single_swaps(astray: pd.DataFrame) -> Iterator[Row]:
 
 
 def structures(coverage: pd.DataFrame) -> Iterator[Row]:
-    """What a naive analysis gets wrong."""
+    """Yield rows on the mistakes of a naive analysis."""
     naive = coverage[coverage["method"] == "naive"]
     worst = naive.iloc[int(np.argmin(naive["coverage"].to_numpy()))]
     level = worst["level"]
@@ -214,7 +214,7 @@ _IMAGE = "the slide is an image without numbers; n and the number of swaps are n
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
+    """Return rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
     rows = [
         *_algorithm(tables["algorithm"]),
         *algorithm(tables["algorithm"]),
@@ -235,7 +235,7 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _algorithm(table: pd.DataFrame) -> Iterator[Row]:
-    """Every law of the algorithm: chi-squared of its outcomes."""
+    """Yield rows on every distribution of the algorithm: chi-squared tests of its outcomes."""
     quantities = {
         "worked example, Sect": "worked example matched on Sect: names after the swap",
         "worked example, #Attend": "worked example matched on #Attend: names after the swap",
@@ -319,7 +319,7 @@ def _medians(theta: str, mine: pd.DataFrame) -> Iterator[Row]:
 
 
 def _posterior(table: pd.DataFrame) -> Iterator[Row]:
-    """The conjugate posterior of the slide Generating Models, from its own formula."""
+    """Yield rows on the conjugate posterior of the slide Generating Models, from its formula."""
     naive = table[table["rate"] == 0].set_index("statistic")["value"]
     (weight,) = [name for name in naive.index if name.startswith("weight of ")]
     exact = dirichlet(1 + np.array([int(count) for count in weight.removeprefix("weight of ").strip("[]").split(",")]))

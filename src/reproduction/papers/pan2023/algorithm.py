@@ -1,4 +1,4 @@
-"""The permutation algorithm: what it selects, permutes and keeps, compared with its exact law; the worked examples.
+"""The permutation algorithm (selection, permutation, invariants) compared with its exact distribution; worked examples.
 
 Slides "Data Swapping", "The Permutation Algorithm" and "Swapping on the Multinomial Example".
 """
@@ -30,15 +30,15 @@ ANSWERS = [
     (0, 1),
     (1, 1),
     (0, 0),
-]  # (V1, V2), and as printed after the swap: "1 - 1" and "0 + 1" in V1
+]  # (V1, V2), and values printed after the swap: "1 - 1" and "0 + 1" in V1
 ANSWERS_AFTER = [(0, 0), (1, 1), (1, 1), (1, 1), (0, 0)]
 
 
 def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Original table, roles of its columns, and the swap step: as printed, and one run of the algorithm.
+    """Return the original table, the roles of its columns, and the swap step: as printed, and one run of the algorithm.
 
-    Columns step, variant, match, then those of the slides. Which columns form V_Match is not said; Sect and #Attend
-    both agree for the printed pair, so each is run.
+    Columns step, variant, match, then those of the slides. The slides do not state which columns form V_Match; Sect and
+    #Attend both agree for the printed pair, so both are run.
     """
     roles = pd.DataFrame({"Name": ["swap"], "Sect": ["hold"], "Role": ["hold"], "#Attend": ["hold"]})
     parts = [
@@ -56,7 +56,7 @@ def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def record_example() -> pd.DataFrame:
-    """The five answer pairs before and after the printed swap, whether V2 was held, and the 2 x 2 tables.
+    """Return the five answer pairs before and after the printed swap, whether V2 was held, and the 2 x 2 tables.
 
     Columns record, V1, V2, V1_printed, V2_printed, held (V2 unchanged), V1_corrected (V1 of records 1 and 3
     exchanged, V2 held as the algorithm does).
@@ -74,7 +74,7 @@ def record_example() -> pd.DataFrame:
 
 
 def phi_examples(*, thetas: list[list[float]], rates: list[float]) -> pd.DataFrame:
-    """phi of the slides' theta and what swapping leaves of it in the limit.
+    """Return phi of the slides' theta, and its limit after swapping.
 
     Columns theta1..theta4, rate, variant, phi, association.
     """
@@ -89,18 +89,18 @@ def phi_examples(*, thetas: list[list[float]], rates: list[float]) -> pd.DataFra
 
 
 class Rules:
-    """Names of what is counted under the check ``rules``."""
+    """Names of the counts under the check ``rules``."""
 
     HELD, CROSSED = "held values changed", "records that crossed strata"
     MARGINS, MOVED = "marginal totals altered", "names moved"
 
 
 _COLUMNS = ("check", "outcome", "printed", "simulated", "expected", "moved")
-STEP = -0.01  # relative, of what the rate is changed by
+STEP = -0.01  # relative change of the rate
 
 
 def algorithm(*, runs: int, rate: float, records: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Outcomes of `runs` runs of the algorithm at one rate, and how many of each its law expects.
+    """Return outcomes of `runs` runs of the algorithm at one rate, with expected numbers.
 
     Returns
     -------
@@ -126,10 +126,10 @@ def algorithm(*, runs: int, rate: float, records: int, rng: np.random.Generator)
 def exact_law(
     strata: Sequence[Hashable], values: Sequence[Hashable], *, rate: float
 ) -> dict[tuple[Hashable, ...], float]:
-    """Probability of every arrangement of `values` after one run, by enumeration of all permutations within strata.
+    """Return the probability of every arrangement of `values` after one run, by enumeration of permutations in strata.
 
     A permutation of the n records of a stratum that moves k of them has probability b_k/(C(n, k) D_k); strata of one
-    record are left alone.
+    record are unchanged.
     """
     groups = [[i for i, s in enumerate(strata) if s == name] for name in dict.fromkeys(strata)]
     laws = []
@@ -152,7 +152,7 @@ def exact_law(
 def _both(
     strata: Sequence[Hashable], values: Sequence[Hashable], rate: float
 ) -> tuple[dict[tuple[Hashable, ...], float], dict[tuple[Hashable, ...], float]]:
-    """The law at the rate and at the one that is changed."""
+    """Return the distribution at the rate and at the changed rate."""
     return exact_law(strata, values, rate=rate), exact_law(strata, values, rate=(1 + STEP) * rate)
 
 
@@ -179,7 +179,7 @@ def _compared(
 
 
 def _worked(match: str, runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataFrame, Counter[str]]:
-    """The four records, `runs` copies at once, each copy with strata of its own."""
+    """Run the four records in `runs` copies at once, each copy with separate strata."""
     copies = RECORDS.iloc[np.tile(np.arange(len(RECORDS)), runs)].reset_index(drop=True)
     copies["copy"] = np.repeat(np.arange(runs), len(RECORDS))
     swapped = swapping.permutation_swap(copies, swap="Name", match=["copy", match], rate=rate, rng=rng)
@@ -195,7 +195,7 @@ def _worked(match: str, runs: int, rate: float, rng: np.random.Generator) -> tup
 
 
 def _answers(runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataFrame, Counter[str]]:
-    """The five pairs of answers, V1 swapped in one stratum a copy."""
+    """Run the five pairs of answers, with V1 swapped in one stratum per copy."""
     before = np.array(ANSWERS)
     copies = pd.DataFrame(np.tile(before, (runs, 1)), columns=["V1", "V2"])
     copies["copy"] = np.repeat(np.arange(runs), len(before))
@@ -210,7 +210,7 @@ def _answers(runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataF
 
 
 def _sources(records: int, runs: int, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Where every record's value comes from, (runs, records), by places within the copy."""
+    """Return the source of every record's value, (runs, records), as positions within the copy."""
     found = kernel.sources(np.repeat(np.arange(runs), records), rate=rate, rng=rng).reshape(runs, records)
     return found - records * np.arange(runs)[:, None]
 
@@ -222,7 +222,9 @@ def _permutations(runs: int, rate: float, rng: np.random.Generator) -> pd.DataFr
 
 
 def _selected(records: int, runs: int, rate: float, rng: np.random.Generator) -> pd.DataFrame:
-    """A derangement moves every selected record, so the moved are the selected: binomial, but never exactly one."""
+    """Return tests of the selected records: all of them move in a derangement; their number is binomial, but
+    never one.
+    """
     moved = (_sources(records, runs, rate, rng) != np.arange(records)).sum(axis=1)
     law, other = _number(records, rate), _number(records, (1 + STEP) * rate)
     counted = np.bincount(moved, minlength=records + 1)
@@ -234,7 +236,7 @@ def _selected(records: int, runs: int, rate: float, rng: np.random.Generator) ->
 
 
 def _number(records: int, rate: float) -> NDArray[np.float64]:
-    """Probability that k are selected, k = 0 .. records."""
+    """Return the probability that k records are selected, k = 0 .. records."""
     law = np.array([comb(records, k) * rate**k * (1 - rate) ** (records - k) for k in range(records + 1)])
     law[1] = 0
     return law / law.sum()

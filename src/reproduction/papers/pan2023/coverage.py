@@ -1,4 +1,4 @@
-"""How often intervals for log phi cover its true value when the data were swapped: naive and swap-aware."""
+"""Coverage of intervals for log phi when the data were swapped: naive and swap-aware."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from dpmultinomial._posteriors.swapping import log_odds, swapped_table
 
 from .settings import name_of, odds_ratio
 
-_FEW = 100  # records up to which every data set gets a swap-aware interval
+_FEW = 100  # number of records up to which every data set gets a swap-aware interval
 
 
 def simulate(
@@ -22,8 +22,7 @@ def simulate(
     aware_every: int,
     level: float,
 ) -> pd.DataFrame:
-    """`size` data sets a setting: X ~ Multinomial(total, theta), one swap, then where the truth lies in each
-    posterior. Above 100 records every `aware_every`-th data set of a block gets a swap-aware one.
+    """Return the position of the truth in each posterior for `size` data sets per setting: multinomial draw, one swap.
 
     Columns theta, total, rate, method, pit (posterior probability of a log phi below the true one).
     """
@@ -55,7 +54,7 @@ def coverage(
     aware_every: int,
     level: float,
 ) -> pd.DataFrame:
-    """Share of central intervals at `level` that cover the true log phi.
+    """Return the proportion of central intervals at `level` that contain the true log phi.
 
     Columns theta, total, rate, method, variant, level, coverage, mc_se, size.
     """

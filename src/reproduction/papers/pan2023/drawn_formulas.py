@@ -1,6 +1,6 @@
-"""Densities of theta and log phi given tables, from the slides' model; nothing of the library's posteriors is used.
+"""Densities of theta and log phi given tables, from the slides' model, independent of the library's posteriors.
 
-A mixture is a list of 2 x 2 tables (m, 4) with a weight each: theta ~ Dir(alpha + table).
+A mixture is a list of 2 x 2 tables (m, 4) with one weight per table: theta ~ Dir(alpha + table).
 """
 
 from functools import lru_cache
@@ -8,30 +8,32 @@ from itertools import product
 from math import comb, factorial
 
 import numpy as np
-import scipy  # its laws load when they are first used
+import scipy  # scipy.stats is loaded at first use
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaln, expit, gammaln, polygamma
 
 Array = NDArray[np.float64]
 _NODES = np.linspace(-1, 1, 161)
-_REACH = 9.0  # standard deviations over which a density is integrated
-_LEAST = 1e-12  # of a weight
+_REACH = 9.0  # range of integration in standard deviations
+_LEAST = 1e-12  # smallest weight that is used
 
 
 def theta_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, cell: int, alpha: float = 1.0) -> Array:
-    """Density of theta's `cell`: a mixture of Beta laws."""
+    """Return the density of theta's `cell`: a mixture of Beta distributions."""
     a, w = _kept(tables, weights, alpha)
     return w @ scipy.stats.beta(a[:, [cell]], a.sum(axis=1, keepdims=True) - a[:, [cell]]).pdf(np.asarray(x, float))
 
 
 def theta_cdf(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, cell: int, alpha: float = 1.0) -> Array:
-    """Distribution function of theta's `cell`."""
+    """Return the distribution function of theta's `cell`."""
     a, w = _kept(tables, weights, alpha)
     return w @ scipy.stats.beta(a[:, [cell]], a.sum(axis=1, keepdims=True) - a[:, [cell]]).cdf(np.asarray(x, float))
 
 
 def log_phi_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, alpha: float = 1.0) -> Array:
-    """Density of log phi: log theta1/theta2 and log theta4/theta3 are independent, logits of Beta variables."""
+    """Return the density of log phi: log theta1/theta2 and log theta4/theta3 are independent logits of Beta
+    variables.
+    """
     places = tuple(np.asarray(x, dtype=float).tolist())
     found = np.zeros(len(places))
     for a, weight in zip(*_kept(tables, weights, alpha), strict=True):
@@ -41,7 +43,7 @@ def log_phi_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, alpha: 
 
 @lru_cache(maxsize=512)
 def _log_phi(places: tuple[float, ...], a: float, b: float, c: float, d: float) -> Array:
-    """Density of log phi at places, theta ~ Dir(a, b, c, d): tables come again at every rate."""
+    """Return the density of log phi at points, theta ~ Dir(a, b, c, d); cached, since tables recur at every rate."""
     u = _first_logits(a, b)
     further = np.exp(_log_logit(np.array(places)[:, None] - u, d, c))
     found: Array = np.trapezoid(np.exp(_log_logit(u, a, b)) * further, u, axis=1)
@@ -49,7 +51,9 @@ def _log_phi(places: tuple[float, ...], a: float, b: float, c: float, d: float) 
 
 
 def log_phi_excess(x: float, tables: ArrayLike, weights: ArrayLike, alpha: float = 1.0) -> float:
-    """P(log phi <= x) - P(log phi > x): the distribution function of the second logit over the density of the first."""
+    """Return P(log phi <= x) - P(log phi > x), integrating the second logit's distribution function over the first
+    logit.
+    """
     a, weight = _kept(tables, weights, alpha)
     first, second, third, fourth = a.T[:, :, None]
     u = _first_logits(first, second)
@@ -58,7 +62,9 @@ def log_phi_excess(x: float, tables: ArrayLike, weights: ArrayLike, alpha: float
 
 
 def reweighted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> Array:
-    """Weights P(S | table) P(table) under Dir(alpha) where those under Dir(1), of every table alike, are `weights`."""
+    """Return weights P(S | table) P(table) under Dir(alpha), given `weights` under Dir(1), which is uniform
+    on tables.
+    """
     counts = np.asarray(tables, dtype=float).reshape(-1, 4)
     logs = (gammaln(counts + alpha) - gammaln(counts + 1)).sum(axis=1)
     found = np.asarray(weights, dtype=float) * np.exp(logs)
@@ -66,7 +72,7 @@ def reweighted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> Array:
 
 
 def accepted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> float:
-    """Probability of the swapped table under Dir(alpha), in units of that under Dir(1)."""
+    """Return the probability of the swapped table under Dir(alpha), relative to that under Dir(1)."""
     counts, w = np.asarray(tables, dtype=float).reshape(-1, 4), np.asarray(weights, dtype=float)
     n = counts[0].sum()
     here, one = (
@@ -76,7 +82,7 @@ def accepted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> float:
 
 
 def forward(original: ArrayLike, swapped: ArrayLike, rate: float) -> float:
-    """P(swapped | original) of one swap of few records, by inclusion and exclusion over the records that stay.
+    """Return P(swapped | original) of one swap of few records, by inclusion and exclusion over the unmoved records.
 
     A uniform derangement of k records is a signed mixture of uniform shuffles of N of them, N = 0 .. k, with weights
     (k!/D_k) (-1)^(k - N)/(k - N)!; a shuffle of a random subset moves the last cell by hypergeometric laws.
@@ -99,7 +105,9 @@ def forward(original: ArrayLike, swapped: ArrayLike, rate: float) -> float:
 
 
 def _shuffled(cells: NDArray[np.int64], shift: int, size: int) -> float:
-    """Probability that shuffling the first variable of `size` random records moves the last cell by `shift`."""
+    """Return the probability that shuffling the first variable of `size` random records moves the last cell
+    by `shift`.
+    """
     found, n = 0.0, int(cells.sum())
     for part in product(*(range(min(int(cell), size) + 1) for cell in cells)):
         after, rows, columns = part[3] + shift, part[2] + part[3], part[1] + part[3]
@@ -118,10 +126,10 @@ def _kept(tables: ArrayLike, weights: ArrayLike, alpha: float) -> tuple[Array, A
 
 
 def _first_logits(a: float | Array, b: float | Array) -> Array:
-    """Places over which log G_a/G_b is integrated."""
+    """Return the points over which log G_a/G_b is integrated."""
     return np.asarray(np.log(a / b) + _REACH * np.sqrt(polygamma(1, a) + polygamma(1, b)) * _NODES)
 
 
 def _log_logit(u: Array, a: float | Array, b: float | Array) -> Array:
-    """log density of log G_a/G_b."""
+    """Return the log density of log G_a/G_b."""
     return np.asarray(a * u - (a + b) * np.logaddexp(0.0, u) - betaln(a, b))

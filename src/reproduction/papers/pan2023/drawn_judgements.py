@@ -1,4 +1,4 @@
-"""What the figures of phi, of the privacy loss and of ABC draw, compared with the slides' formulas and exact laws."""
+"""Compare the figures of phi, of the privacy loss and of ABC with the slides' formulas and exact distributions."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,20 +16,20 @@ from .phi_density import LEVEL
 from .settings import odds_ratio, table_of
 
 Row = dict[str, Any]
-_SOME = 12  # of so many points of a curve one is compared
-_FEW = 20  # records whose derangements are counted
+_SOME = 12  # one of this many points of a curve is compared
+_FEW = 20  # maximum number of records whose derangements are counted
 _SIGNS = np.array([[1, -1], [-1, 1]])
 
 
 def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Rows of `agreement.ours`."""
+    """Return rows of `agreement.ours`."""
     yield _densities(tables["phi_density"])
     yield _by_rate(tables["phi_by_rate"])
     yield _epsilon(tables["privacy_loss"])
 
 
 def bars(rows: pd.DataFrame) -> float:
-    """p value of a panel's drawn histogram against its drawn exact curve, as if it had one draw a swap."""
+    """Return the p-value of a panel's histogram against its exact curve, with one effective draw per swap."""
     drawn, exact = (rows[rows["kind"] == kind] for kind in ("swapped", "swapped exact"))
     swaps = rows.loc[rows["kind"] == "swaps", "y"].iloc[0]
     return chi_squared.histogram(drawn["x"], drawn["y"], exact["x"], exact["y"], swaps)
@@ -40,7 +40,7 @@ def _original(theta: str, total: int) -> np.ndarray:
 
 
 def _swapped(original: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """Tables and probabilities after one swap."""
+    """Return tables and probabilities after one swap."""
     if rate == 0:
         return original.reshape(1, 4), np.ones(1)
     row = two_by_two.row(original, rate=rate)
@@ -48,13 +48,15 @@ def _swapped(original: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]
 
 
 def _limit(original: np.ndarray, rate: float) -> float:
-    """Of infinitely many records: the selected share has independent columns, the rest is as it was."""
+    """Return the limit of infinitely many records: selected records have independent columns, the others are
+    unchanged.
+    """
     share = original / original.sum()
     return odds_ratio((1 - rate) * share + rate * np.outer(share.sum(axis=1), share.sum(axis=0)))
 
 
 def _gap(curve: pd.DataFrame, model: tuple[np.ndarray, np.ndarray]) -> float:
-    """Largest distance of a density of phi from that of the model, in units of its height."""
+    """Return the largest difference of a density of phi from that of the model, in units of its height."""
     some = curve.iloc[::_SOME]
     phi = some["x"].to_numpy(dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -97,12 +99,14 @@ def _by_rate(table: pd.DataFrame) -> Row:
 
 
 def _half(median: float, model: tuple[np.ndarray, np.ndarray]) -> float:
-    """How far the probability below is from 1/2."""
+    """Return the difference of the probability below from 1/2."""
     return abs(formulas.log_phi_excess(median, *model)) / 2 if np.isfinite(median) else np.nan
 
 
 def _epsilon(table: pd.DataFrame) -> Row:
-    """The theorem's epsilon, twice it, and the exact constant (1/2) ln(D_b/D_(b-2)) - ln(o) of b >= 4, p <= 1/2."""
+    """Return the theorem's epsilon, twice it, and the exact constant (1/2) ln(D_b/D_(b-2)) - ln(o) of b >= 4,
+    p <= 1/2.
+    """
     about = ("privacy_loss", "the drawn epsilon is ln(b + 1) - ln(o)")
     if table[["group", "x", "y"]].isna().any(axis=None):
         return claim(*about, np.nan, "=", 0, "a number is missing")
@@ -129,7 +133,9 @@ def _differences(rows: pd.DataFrame) -> pd.Series:
 
 
 def _ratio(b: int) -> float:
-    """D_b/D_(b-2), D_b the permutations of b records that leave none at its place; b!/e to the last digit beyond 20."""
+    """Return D_b/D_(b-2), where D_b is the number of derangements of b records, b!/e rounded (accurate beyond
+    b = 20).
+    """
     counts = [1.0, 0.0]
     for k in range(2, min(b, _FEW) + 1):
         counts.append((k - 1) * (counts[-1] + counts[-2]))
@@ -137,14 +143,14 @@ def _ratio(b: int) -> float:
 
 
 def _kept(rate: pd.Series, size: pd.Series) -> pd.Series:
-    """lambda_1 = 1 - E[K]/(b - 1), K binomial of b records, but never 1."""
+    """Return lambda_1 = 1 - E[K]/(b - 1), where K is binomial of b records, but never 1."""
     none = (1 - rate) ** (size - 1)
     return 1 - size / (size - 1) * rate * (1 - none) / (1 - size * rate * none)
 
 
 _SLIDES, _RATE, _ITERATIONS = [1, 2, 3, 4], 0.1, 5_000_000
 _CELLS = (1, 2, 3, 4)
-_STEP = 0.01  # relative, of what a parameter is changed by
+_STEP = 0.01  # relative change of a parameter
 _PRIOR, _SWAP = "prior's concentration", "rate"
 _ABC = (
     ("abc_posterior", "number of accepted draws"),
@@ -158,7 +164,7 @@ _ABC = (
 
 
 def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
-    """The slides' sampler at their table and rate."""
+    """Yield rows on the slides' sampler at their table and rate."""
     single = posterior[posterior["x"].isna()].set_index("kind")["y"]
     iterations, number = single["iterations"], single["number accepted"]
     text = "" if iterations == _ITERATIONS else f"this run made {iterations:,.0f} iterations"
@@ -176,7 +182,7 @@ def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFram
     for i in _CELLS:
         panel = posterior[posterior["quantity"] == f"theta{i}"]
         p, sees = _theta_bars(panel, number, *model, i - 1)
-        note = "p value of chi-squared over its bins and of the prior's score, the lesser times two"
+        note = "twice the smaller p-value of a chi-squared test over its bins and a score test of the prior"
         words = power.words({_PRIOR: sees})
         yield law("abc_posterior", f"histogram of theta{i}", p, note, "as_written", sees=words)
     yield from _checked(checks[checks["rate"] == rate].set_index("check"), number, here)
@@ -185,7 +191,7 @@ def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFram
 
 
 def log_phi(table: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
-    """log phi at every rate."""
+    """Yield rows on log phi at every rate."""
     numbers: dict[Any, Any] = {row.rate: row.simulated for row in checks[checks["check"] == "accepted"].itertuples()}
     models = {rate: mixture(of.set_index("statistic")["value"]) for rate, of in summary.groupby("rate")}
     histograms, gaps = "histograms of log phi, every p", "distribution functions of log phi, every p"
@@ -212,14 +218,14 @@ def log_phi(table: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) ->
 
 
 def mixture(values: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Tables (m, 4) and weights of a posterior, from the rows `weight of [..]` of its summary."""
+    """Return tables (m, 4) and weights of a posterior, from the rows `weight of [..]` of its summary."""
     weights = values[values.index.str.startswith("weight of") & values.index.str.endswith("]")]
     tables = [name.removeprefix("weight of [").removesuffix("]").split(",") for name in weights.index]
     return np.array(tables, dtype=float), weights.to_numpy(dtype=float)
 
 
 def bonferroni(p_values: Any) -> float:
-    """The least p value times their number, at most 1; NaN if one is missing."""
+    """Return the Bonferroni-corrected smallest p-value, at most 1; NaN if one is missing."""
     values = np.asarray(p_values, dtype=float)
     return float(np.minimum(1.0, len(values) * values.min()))
 
@@ -239,7 +245,7 @@ def _number(iterations: float, number: float, here: pd.Series) -> Row:
 
 
 def _theta_bars(rows: pd.DataFrame, number: float, tables: Any, weights: Any, cell: int) -> tuple[float, float]:
-    """A drawn histogram against the drawn exact density, and what its test sees of the prior."""
+    """Return the test of a drawn histogram against the drawn exact density, and its detection limit for the prior."""
     bars, exact = (rows[rows["kind"] == kind] for kind in ("accepted", "exact"))
     edges = _edges(bars["x"])
     again = formulas.reweighted(tables, weights, 1 + _STEP)
@@ -250,7 +256,7 @@ def _theta_bars(rows: pd.DataFrame, number: float, tables: Any, weights: Any, ce
 def _log_phi_bars(
     rows: pd.DataFrame, number: float, model: tuple[Any, Any], tests: int
 ) -> tuple[float, tuple[float, float]]:
-    """As `_theta_bars`; with what the test of its distribution function sees."""
+    """Return the same as `_theta_bars`, with the detection limit of the test of its distribution function."""
     bars, exact = (rows[rows["kind"] == kind] for kind in ("accepted", "exact"))
     x, again = exact["x"].to_numpy(), formulas.reweighted(*model, 1 + _STEP)
     other, own = (formulas.log_phi_density(x, model[0], w, alpha) for w, alpha in ((again, 1 + _STEP), (model[1], 1.0)))
@@ -296,14 +302,16 @@ def _checked(rows: pd.DataFrame, number: float, here: pd.Series) -> Iterator[Row
 
 
 def _weights(summary: pd.DataFrame) -> Row:
-    """Weights of the possible originals and the chance of acceptance at every rate, against inclusion and exclusion."""
+    """Return differences of the originals' weights and of the acceptance probability from inclusion and exclusion."""
     gaps = []
     for rate, of in summary[summary["rate"] > 0].groupby("rate"):
         values = of.set_index("statistic")["value"]
         tables, weights = mixture(values)
         law = np.array([formulas.forward(table, _SLIDES, float(str(rate))) for table in tables])
         records = sum(_SLIDES)
-        possible = (records + 3) * (records + 2) * (records + 1) / 6  # tables of so many records, all alike a priori
+        possible = (
+            (records + 3) * (records + 2) * (records + 1) / 6
+        )  # number of records up to which all tables are compared; they are equally likely a priori
         gaps += [np.abs(weights - law / law.sum()).max(), abs(values["acceptance"] * possible / law.sum() - 1)]
     note = "largest distance of weights, and of the chance of acceptance, relative, from inclusion and exclusion"
     return claim(*_ABC[-2], gaps, "=", 0, note, "as_written", rounding=1e-9)

@@ -135,5 +135,5 @@ ERRATA: evidence.Errata = {
 
 
 def errata(*, runs: int, rng: np.random.Generator) -> pd.DataFrame:
-    """All errata: number, erratum, evidence, command."""
+    """Return all errata: number, erratum, evidence, command."""
     return evidence.table("pan2023", ERRATA, rng=rng, size=runs)

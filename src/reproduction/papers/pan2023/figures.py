@@ -1,4 +1,4 @@
-"""Figures of Pan, Li, Li (2023) and of what goes beyond them."""
+"""Figures of Pan, Li, Li (2023) and of extensions of the slides."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ from .privacy import ALL_CLASSES
 
 
 def privacy_loss(table: pd.DataFrame) -> Figure:
-    """Stated and exact epsilon against the rate, the cost of one exchange against n, and what is bought with it."""
+    """Draw stated and exact epsilon against the rate, the cost of one exchange against n, and the association left."""
     figure = Figure(figsize=(DOUBLE, 2.9))
     first, second, third = figure.subplots(1, 3)
     rows = table[table["kind"] == "rate"]
@@ -52,7 +52,7 @@ def privacy_loss(table: pd.DataFrame) -> Figure:
 
 
 def _exchanges(axis, audits: pd.DataFrame) -> None:
-    """What one exchange costs against the number of records, with epsilon and twice epsilon."""
+    """Draw the cost of one exchange against the number of records, with epsilon and twice epsilon."""
     rates = zip(sorted(audits["group"].unique()), (BLUE, GREEN, RED, ORANGE), MARKERS, strict=False)
     for rate, colour, marker in rates:
         for variant, dash, width in (("corrected", f"{marker}-", 1.2), ("as_written", "--", 0.9), ("twice", ":", 0.9)):
@@ -91,7 +91,7 @@ PHI = r"$\phi=\theta_1\theta_4/(\theta_2\theta_3)$"
 
 
 def phi_density(table: pd.DataFrame) -> Figure:
-    """One column a theta*, one row a number of records: original, pooled and exact swapped densities."""
+    """Draw original, pooled and exact swapped densities: one column per theta*, one row per number of records."""
     thetas, totals = list(dict.fromkeys(table["theta"])), list(dict.fromkeys(table["total"]))
     figure = Figure(figsize=(DOUBLE, 2.1 * len(totals) + 0.4))
     panels = figure.subplots(len(totals), len(thetas), squeeze=False)
@@ -130,13 +130,13 @@ def _edges(left: pd.Series) -> np.ndarray:
 
 
 def _end(*curves: pd.DataFrame) -> tuple[float, float]:
-    """Range over which some curve is above a hundredth of its height."""
+    """Return the range over which some curve is above a hundredth of its height."""
     seen = [c["x"][c["y"] > 0.01 * c["y"].max()] for c in curves]
     return min(s.min() for s in seen), max(s.max() for s in seen)
 
 
 def phi_by_rate(table: pd.DataFrame) -> Figure:
-    """Densities for every rate (one column a theta*), then the median against the rate with its limit."""
+    """Draw densities for every rate (one column per theta*), then the median against the rate with its limit."""
     thetas, totals = list(dict.fromkeys(table["theta"])), list(dict.fromkeys(table["total"]))
     rates = sorted(table["rate"].unique())
     colours = dict(zip(rates, GRADED if len(rates) <= len(GRADED) else CYCLE * 9, strict=False))
@@ -175,13 +175,13 @@ def _median_panel(axis, rows: pd.DataFrame, totals: list[int]) -> None:
 
 
 def closer_or_farther(table: pd.DataFrame) -> Figure:
-    """How often a single swap moves phi away from 1, against n; one panel a theta*."""
+    """Draw how often a single swap moves phi away from 1, against n; one panel per theta*."""
     thetas, rates = list(dict.fromkeys(table["theta"])), sorted(table["rate"].unique())
     figure = Figure(figsize=(DOUBLE, 2.6))
     panels = figure.subplots(1, len(thetas), sharey=True, squeeze=False)[0]
     for axis, theta in zip(panels, thetas, strict=True):
         for i, (rate, colour, marker) in enumerate(zip(rates, (BLUE, GREEN, RED, ORANGE, PINK), MARKERS, strict=False)):
-            aside = 1.03 ** (2 * i + 1 - len(rates))  # so that the error bars do not cover each other
+            aside = 1.03 ** (2 * i + 1 - len(rates))  # horizontal offset, so that error bars do not overlap
             rows = table[(table["theta"] == theta) & (table["rate"] == rate)]
             fixed, drawn = rows[rows["data"] == "fixed"], rows[rows["data"] == "random"]
             axis.plot(fixed["total"], fixed["farther"], marker + "-", color=colour, label=f"$p={rate:g}$")
@@ -207,7 +207,7 @@ def closer_or_farther(table: pd.DataFrame) -> Figure:
 
 
 def abc_posterior(table: pd.DataFrame) -> Figure:
-    """Accepted draws, exact and naive densities of the four cell probabilities."""
+    """Draw accepted draws, exact and naive densities of the four cell probabilities."""
     single = table[table["x"].isna()].set_index("kind")["y"]
     names = [name for name in dict.fromkeys(table["quantity"]) if name]
     figure = Figure(figsize=(DOUBLE, 3.7))
@@ -232,7 +232,7 @@ def abc_posterior(table: pd.DataFrame) -> Figure:
 
 
 def log_phi(table: pd.DataFrame) -> Figure:
-    """Exact posterior of log phi for several rates, and each with the accepted draws."""
+    """Draw the exact posterior of log phi for several rates, and each with the accepted draws."""
     rates = sorted(table["rate"].unique())
     figure = Figure(figsize=(DOUBLE, 2.5))
     panels = figure.subplots(1, len(rates), sharex=True, sharey=True, squeeze=False)[0]
@@ -267,7 +267,7 @@ def log_phi(table: pd.DataFrame) -> Figure:
 
 
 def coverage(table: pd.DataFrame) -> Figure:
-    """Coverage of intervals for log phi against the number of records; bars are 95 % Wilson intervals."""
+    """Draw the coverage of intervals for log phi against the number of records; bars are 95 % Wilson intervals."""
     thetas, rates = list(dict.fromkeys(table["theta"])), sorted(table["rate"].unique())
     figure = Figure(figsize=(DOUBLE, 2.9))
     panels = figure.subplots(1, len(thetas), sharey=True, squeeze=False)[0]
@@ -276,7 +276,7 @@ def coverage(table: pd.DataFrame) -> Figure:
         for k, (method, rate) in enumerate(groups):
             chosen = (table["theta"] == theta) & (table["method"] == method) & (table["rate"] == rate)
             rows = table[chosen]
-            aside = 1.03 ** (2 * k + 1 - len(groups))  # so that the bars do not cover each other
+            aside = 1.03 ** (2 * k + 1 - len(groups))  # horizontal offset, so that bars do not overlap
             naive = method == "naive"
             look: dict[str, Any] = {
                 "marker": MARKERS[rates.index(rate) % len(MARKERS)],
@@ -298,8 +298,8 @@ def coverage(table: pd.DataFrame) -> Figure:
 
 
 def _wilson(share: pd.Series, size: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """Ends of the 95 % Wilson interval of a share; it contains the share."""
+    """Return the ends of the 95 % Wilson interval of a proportion, which contains the proportion."""
     z2 = 1.96**2
     middle = (share + z2 / (2 * size)) / (1 + z2 / size)
     half = 1.96 * np.sqrt(share * (1 - share) / size + z2 / (4 * size**2)) / (1 + z2 / size)
-    return np.minimum(middle - half, share), np.maximum(middle + half, share)  # equal at 0 and 1 but for rounding
+    return np.minimum(middle - half, share), np.maximum(middle + half, share)  # equal at 0 and 1 except for rounding

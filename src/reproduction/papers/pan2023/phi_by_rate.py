@@ -1,4 +1,4 @@
-"""phi against the swap rate, exactly, and how often one swap goes astray.
+"""Exact distribution of phi against the swap rate, and the probability that one swap moves phi away from 1.
 
 Slide "Findings: apply different choices of p and theta", and claim 2 of the slide "Result".
 """
@@ -18,7 +18,7 @@ _SAME = 1e-12  # differences of |log phi| below this are ties
 
 
 def phi_by_rate(*, thetas: list[list[float]], totals: list[int], rates: list[float]) -> pd.DataFrame:
-    """Law of phi under Dirichlet(1 + S) for every rate, S by one swap of X = total * theta; rate 0 is X itself.
+    """Return the distribution of phi under Dirichlet(1 + S) for every rate, S by one swap of X = total * theta.
 
     Long: theta, total, rate, variant, kind, x, y. ``density`` over phi; single numbers at x missing: ``median``,
     ``lower`` and ``upper`` (2.5 and 97.5 %), ``mean_log_phi``, ``sd_log_phi``, ``mean_s11``, ``sd_s11``, ``overlap``
@@ -44,7 +44,7 @@ def phi_by_rate(*, thetas: list[list[float]], totals: list[int], rates: list[flo
 
 
 def _after(original: np.ndarray, rate: float) -> tuple[LogOddsMixture, float, float]:
-    """Law of log phi after a swap, mean and standard deviation of the last cell."""
+    """Return the distribution of log phi after a swap, with mean and standard deviation of the last cell."""
     if rate == 0:
         return LogOddsMixture(1 + original.reshape(1, 4)), float(original[1, 1]), 0.0
     return (
@@ -55,7 +55,7 @@ def _after(original: np.ndarray, rate: float) -> tuple[LogOddsMixture, float, fl
 
 
 def _summary(law: LogOddsMixture, first: np.ndarray, grid: np.ndarray, span: np.ndarray) -> pd.DataFrame:
-    """`first` is the original's density over `span`, places of log phi."""
+    """Return summaries of a distribution; `first` is the original's density over `span`, points of log phi."""
     overlap = np.trapezoid(np.minimum(law.pdf(span), first), span)
     lower, median, upper = np.exp(law.quantile([0.025, 0.5, 0.975]))
     singles = {"median": median, "lower": lower, "upper": upper, "overlap": overlap}
@@ -67,7 +67,9 @@ def _summary(law: LogOddsMixture, first: np.ndarray, grid: np.ndarray, span: np.
 def simulate(
     size: int, *, rng: np.random.Generator, thetas: list[list[float]], totals: list[int], rates: list[float]
 ) -> pd.DataFrame:
-    """`size` tables X ~ Multinomial(total, theta), one swap each: how many end closer to independence, or farther."""
+    """Return how many of `size` tables X ~ Multinomial(total, theta) are closer to independence, or farther, after a
+    swap.
+    """
     rows = []
     for theta in thetas:
         for total in totals:
@@ -83,10 +85,10 @@ def simulate(
 def closer_or_farther(
     table: pd.DataFrame, *, thetas: list[list[float]], totals: list[int], rates: list[float]
 ) -> pd.DataFrame:
-    """Probability that one swap moves the table's phi closer to 1, leaves it, or moves it away.
+    """Return the probability that one swap moves the table's phi closer to 1, leaves it, or moves it away.
 
-    Columns theta, total, rate, data (``fixed``: X = total * theta, exact; ``random``: X drawn afresh, simulated),
-    variant, closer, tie, farther, mc_se (of farther), size (tables drawn; 0 where exact).
+    Columns theta, total, rate, data (``fixed``: X = total * theta, exact; ``random``: X drawn for each swap,
+    simulated), variant, closer, tie, farther, mc_se (of farther), size (tables drawn; 0 if exact).
     """
     rows = []
     for theta in thetas:

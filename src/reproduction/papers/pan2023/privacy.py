@@ -1,4 +1,4 @@
-"""Privacy loss: the theorem's epsilon, the exact constant, what one exchange costs, and what is paid for it."""
+"""Privacy loss: the theorem's epsilon, the exact constant, the cost of one exchange, and the association left."""
 
 import numpy as np
 import pandas as pd
@@ -8,11 +8,13 @@ from dpmultinomial._mechanisms.swapping import swapping as mechanism
 
 from .algorithms import swapping_audit
 
-ALL_CLASSES = 20  # records up to which every class of 2 x 2 tables is enumerated; above, the audit is a lower bound
+ALL_CLASSES = (
+    20  # number of records up to which all classes of 2 x 2 tables are enumerated; above it, the audit is a lower bound
+)
 
 
 def epsilon_table(*, sizes: list[int], rates: list[float]) -> pd.DataFrame:
-    """epsilon per unit of Hamming distance by stratum size and swap rate.
+    """Return epsilon per unit of Hamming distance by stratum size and swap rate.
 
     Columns size, rate, variant (``as_written``: the theorem; ``corrected``: the exact constant), epsilon, best_rate
     (the rate with the smallest epsilon for this size).
@@ -28,7 +30,7 @@ def epsilon_table(*, sizes: list[int], rates: list[float]) -> pd.DataFrame:
 
 
 def privacy_loss(*, sizes: list[int], audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
-    """Curves of the privacy figure, long: kind, group, x, variant, y.
+    """Return curves of the privacy figure, long: kind, group, x, variant, y.
 
     ``rate``: epsilon against the swap rate (x), one group a stratum size, stated and exact. ``exchange``: against the
     number of records (x), one group a rate: exact loss of one exchange in 2 x 2 tables, epsilon and twice epsilon.
@@ -58,7 +60,7 @@ def _classes(n: int) -> str:
 
 
 def exchange_audit(*, audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
-    """Worst exchange of two records in 2 x 2 tables: where it happens and whether epsilon or twice epsilon covers it.
+    """Return the worst exchange of two records in 2 x 2 tables, and whether epsilon or twice epsilon covers it.
 
     Columns size, rate, classes, variant, per_exchange, per_unit, epsilon, covered_by_epsilon, covered_by_twice,
     margins, originals, output (last cells).

@@ -1,4 +1,4 @@
-"""Numbers that methods.md and errata.md quote, and what gives them."""
+"""Numbers that methods.md and errata.md quote, and the tables (or arithmetic) from which they follow."""
 
 from math import comb, e, log, log2
 
@@ -18,12 +18,12 @@ def _factorial(n: int) -> int:
 
 
 def _excess(b: int = 400) -> float:
-    """b times the theorem's epsilon above the exact one, ln(b + 1) - ln(D_b/D_(b-2))/2, for a large stratum."""
+    """Return b times the excess of the theorem's epsilon, ln(b + 1) - ln(D_b/D_(b-2))/2, for a large stratum."""
     return b * (log(b + 1) - 0.5 * log(_derangements(b) / _derangements(b - 2)))
 
 
 QUOTES = [
-    # the terms of the sum reach e^n, and its value is below 1
+    # the terms of the sum grow like e^n, while its value is below 1
     Quote("methods.md", r"loses up to about ${{1.4}}\,n$ bits", "", lambda _: [log2(e)]),
     Quote("methods.md", "is about ${{1.5}}/b$ above it", "", lambda _: [_excess()]),
 ]

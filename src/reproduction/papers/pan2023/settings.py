@@ -1,4 +1,4 @@
-"""What several artefacts share: tables with given shares, names of panels, odds ratios."""
+"""Functions that several artefacts share: tables with given shares, names of panels, odds ratios."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -7,38 +7,38 @@ from dpmultinomial._kernels import dirichlet
 
 
 def table_of(theta: list[float], total: int) -> NDArray[np.int64]:
-    """The 2 x 2 table total * theta.
+    """Return the 2 x 2 table total * theta.
 
     Raises
     ------
     ValueError
-        If total * theta is not whole.
+        If total * theta is not an integer.
     """
     cells = total * np.asarray(theta, dtype=float)
     counts = np.rint(cells)
     if np.abs(cells - counts).max() > 1e-6 or counts.sum() != total:
-        raise ValueError(f"total * theta must be whole numbers, got {total} * {list(theta)}")
+        raise ValueError(f"total * theta must be integers, got {total} * {list(theta)}")
     return counts.astype(np.int64).reshape(2, 2)
 
 
 def posterior_draws(tables: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """One theta from Dir(1 + y) for every table y (m, 4), the posterior of the slide Generating Models."""
+    """Draw one theta from Dir(1 + y) for every table y (m, 4), the posterior of the slide Generating Models."""
     return dirichlet.draw(np.ones(4), tables, rng=rng)
 
 
 def name_of(theta: list[float]) -> str:
-    """Panel name, e.g. ``(0.27, 0.23, 0.23, 0.27)``."""
+    """Return the name of a panel, e.g. ``(0.27, 0.23, 0.23, 0.27)``."""
     return f"({', '.join(f'{t:g}' for t in theta)})"
 
 
 def odds_ratio(table: ArrayLike) -> float:
-    """theta_1 theta_4/(theta_2 theta_3)."""
+    """Return theta_1 theta_4/(theta_2 theta_3)."""
     a, b, c, d = np.ravel(table).astype(float)
     return a * d / (b * c)
 
 
 def abs_log_odds(tables: NDArray[np.int64]) -> NDArray[np.float64]:
-    """\\|log odds ratio\\| of tables (m, 2, 2); infinite with one zero cell, 0 where a margin is empty."""
+    """Return \\|log odds ratio\\| of tables (m, 2, 2); infinite with one zero cell, 0 if a margin is empty."""
     a, b, c, d = tables.reshape(-1, 4).T.astype(float)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.abs(np.log(a * d) - np.log(b * c))

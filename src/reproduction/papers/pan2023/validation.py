@@ -1,4 +1,6 @@
-"""What a configuration of pan2023 must obey beyond its schema. Plain Python: it runs before any kernel exists."""
+"""Rules of a configuration of pan2023 that its schema cannot express. Plain Python: it runs before any kernel
+exists.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,13 +9,13 @@ _SUM = 1e-9
 
 
 def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(path, message) of every broken rule."""
+    """Return (path, message) of every mistake."""
     for artefact in ("phi_examples", "phi_density", "phi_by_rate", "phi_draws", "closer_or_farther", "coverage"):
         settings = section[artefact]
         for i, theta in enumerate(settings["thetas"]):
             if abs(sum(theta) - 1) > _SUM:
-                yield f"{artefact}.thetas[{i}]", f"{theta} adds up to {sum(theta):g}, not to 1"
+                yield f"{artefact}.thetas[{i}]", f"{theta} must add up to 1, got {sum(theta):g}"
             elif artefact in ("phi_density", "phi_by_rate", "phi_draws", "closer_or_farther"):
                 for total in settings["totals"]:
                     if any(abs(total * t - round(total * t)) > 1e-6 for t in theta):
-                        yield f"{artefact}.totals", f"{total} times {theta} is not whole; use a multiple of 100"
+                        yield f"{artefact}.totals", f"{total} times {theta} must be integers; use a multiple of 100"

@@ -1,4 +1,4 @@
-"""The paper's printed numbers and its claims, as this run gives them; the experiments' are in `agreement_models`."""
+"""Compare the paper's printed numbers and claims with this run; the experiments are in `agreement_models`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ _MEASURES = {
 
 
 def unread_rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Rows of `ours` of which nothing is printed: the values are in images, and none can be read off."""
+    """Yield rows of `ours` for images from which no value can be read."""
     yield from _theory(tables)
     yield from _networks(tables["figure_6"])
     for artefact, (measure, names) in _MEASURES.items():
@@ -30,7 +30,7 @@ def unread_rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 
 def _theory(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """The left end of a curve in each of figures 1, 2, 3 and 8."""
+    """Yield rows on the left end of a curve in each of figures 1, 2, 3 and 8."""
     ends: tuple[tuple[str, str, str, str, dict[str, str]], ...] = (
         ("figure_1", "trigamma at the left end", "x", "trigamma", {}),
         ("figure_2", "exact delta at the left end", "gamma", "delta", {"variant": "corrected"}),
@@ -49,7 +49,7 @@ def _theory(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 
 def _networks(table: pd.DataFrame) -> Iterator[Row]:
-    """Figure 6: the text says only that the networks are parts of those of Le Quy et al."""
+    """Yield rows on Figure 6: the text states only that the networks are parts of those of Le Quy et al."""
     for name in catalogue.NETWORKS:
         of = table[table["dataset"] == name]
         edges = of[of["parent"].fillna("") != ""]
@@ -60,7 +60,7 @@ def _networks(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _curve(artefact: str, table: pd.DataFrame, name: str, measure: str) -> Row:
-    """The Dirichlet in the middle of its budgets, as published, with both ends in the note."""
+    """Return the Dirichlet in the middle of its budgets, as published, with both ends in the note."""
     about = (artefact, f"{name}: dirichlet in the middle of its budgets")
     mine = table[(table["dataset"] == name) & (table["method"] == "dirichlet") & (table["variant"] == "published")]
     some = mine[mine["epsilon"].notna()].sort_values("epsilon")
@@ -73,13 +73,13 @@ def _curve(artefact: str, table: pd.DataFrame, name: str, measure: str) -> Row:
     return computed(*about, values[k], f"{values[k]:.4g} at {at[k]:.4g}, {ends}; {IMAGE}", "published", error)
 
 
-TIGHT = 2.0  # a guarantee within this factor of the divergence counts as close
-REFUTED = 0.001  # joint p value below which a bound on frequencies is refuted
+TIGHT = 2.0  # largest ratio of a guarantee to the divergence that counts as close
+REFUTED = 0.001  # joint p-value below which a bound on frequencies is rejected
 _OTHER_ORDER = "the order is not in this run"
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
+    """Return rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
     rows = [*_introduction(tables["introduction"]), *_table_1(tables["table_1"]), *_figure_1(tables["figure_1"])]
     rows += [*_figure_2(tables["figure_2"]), *_figure_3_top(tables["figure_3_top"])]
     rows += [*_figure_3_bottom(tables["figure_3_bottom"]), *_figure_8(tables["figure_8"])]
@@ -195,7 +195,9 @@ def _figure_3_bottom(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _smaller(rows: pd.DataFrame) -> tuple[float, int, int]:
-    """Share of the grid's epsilon_hat at which Algorithm 1 has the smaller divergence, their number, and its points."""
+    """Return the proportion of the epsilon_hat grid at which Algorithm 1 has the smaller divergence, their number, and
+    points.
+    """
     theirs = rows[rows["series"] == "Gohari et al."].sort_values("epsilon_hat")
     grid = rows.loc[rows["series"] == "exact profile", "epsilon_hat"]
     grid = grid[grid.between(theirs["epsilon_hat"].min(), theirs["epsilon_hat"].max())]
@@ -251,7 +253,7 @@ def _theorem_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _not_refuted(rows: pd.DataFrame) -> float:
-    """Decades by which the joint p value of "no frequency is above its bound" exceeds `REFUTED`; at least -300."""
+    """Return the log10 ratio of the joint p-value of "no frequency is above its bound" to `REFUTED`; at least -300."""
     if rows[["above", "draws", "bound"]].isna().any(axis=None):
         return np.nan
     p = np.asarray(binom.sf(rows["above"] - 1, rows["draws"], np.minimum(rows["bound"], 1.0)))

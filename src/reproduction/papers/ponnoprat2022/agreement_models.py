@@ -1,4 +1,4 @@
-"""What the paper says about its experiments on data sets, as this run gives it."""
+"""Compare the paper's statements about its experiments on data sets with this run."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -17,12 +17,12 @@ SIGN = {"cross_entropy": -1.0, "accuracy": 1.0, "log_likelihood": 1.0}
 
 
 def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relative: bool = False) -> pd.DataFrame:
-    """By how much the Dirichlet of Algorithm 1 is better than the best of `others`, one row a data set and budget.
+    """Return how much better Algorithm 1's Dirichlet is than the best of `others`, one row per data set and budget.
 
     Returns
     -------
-    DataFrame: dataset, epsilon, gap, se: in the measure's unit (a loss counts as better where it is smaller), or with
-        `relative` in logs. A budget without the Dirichlet or without any of `others` is omitted; NaN scores stay NaN.
+    DataFrame: dataset, epsilon, gap, se: in the unit of the measure (a smaller loss is better), or in logs with
+    `relative`. A budget without the Dirichlet or without any of `others` is omitted; NaN scores stay NaN.
     """
     rows = rows[rows["epsilon"].notna() & rows["method"].isin(["dirichlet", *others])]
     sign, found, cells = SIGN[measure], [], dict[tuple[str, float], dict[str, Score]]()
@@ -39,7 +39,7 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
 
 
 def at_same_reach(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """`advantage` over Gohari et al.: the Dirichlet of Algorithm 1 is interpolated in log epsilon_hat to their points.
+    """Return the `advantage` over Gohari et al., interpolating the Dirichlet of Algorithm 1 in log epsilon_hat.
 
     Points outside the Dirichlet's range are omitted.
     """
@@ -67,10 +67,10 @@ def _gap(mine: Score, other: Score, sign: float, relative: bool) -> tuple[float,
 
 
 def worst(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Margin of a claim about every row: the gap farthest on the wrong side, with its standard error.
+    """Return the margin of a claim about every row: the gap farthest on the wrong side, with its standard error.
 
-    With n rows the error is widened so that two of it are the n-th part of the tail: that any of n true rows looks
-    false, or the least of them looks proved by chance, is as likely as for a single one.
+    With n rows, the error is increased as in a Bonferroni correction: two standard errors correspond to the n-th part
+    of the tail probability.
     """
     if not len(gaps):
         return np.nan, np.nan
@@ -84,7 +84,7 @@ def worst(gaps: pd.DataFrame) -> tuple[float, float]:
 
 
 def least_mean(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Margin of a claim about every data set: the least of their means over budgets."""
+    """Return the margin of a claim about every data set: the smallest of their means over budgets."""
     if not len(gaps):
         return np.nan, np.nan
     by = gaps.groupby("dataset", sort=False)
@@ -94,7 +94,7 @@ def least_mean(gaps: pd.DataFrame) -> tuple[float, float]:
 
 
 def share(good: Sequence[bool], least: float) -> tuple[float, float]:
-    """Margin of a claim that holds in more than `least` of all cases, with its binomial standard error."""
+    """Return the margin of a claim that holds in more than `least` of all cases, with its binomial standard error."""
     if not len(good):
         return np.nan, np.nan
     p = float(np.mean(good))
@@ -106,17 +106,17 @@ PARTLY = "this run lacks some of the data sets that the statement is about"
 FLOORS = {"corrected": "noisy counts lifted to their noise's sd", "published": "noisy counts lifted to 1e-6"}
 BOTH = ("corrected", "published")
 NOISE = ("gaussian", "laplace")
-CLOSE = 1.5  # a loss within this factor of the non-private one, on average, counts as remarkably close
-LEADS = 2 / 3  # best in more than this share of all cases: a clear winner
-WELL = 0.1  # accuracy that separates curves on a plot from 0 to 1
-NEAR = 0.01  # accuracy within this of the best counts as well as the others
+CLOSE = 1.5  # mean ratio to the non-private loss, below which a loss counts as remarkably close
+LEADS = 2 / 3  # proportion of cases in which a clear winner is best
+WELL = 0.1  # difference of accuracy that separates curves on a plot from 0 to 1
+NEAR = 0.01  # difference of accuracy within which a method counts as equal to the others
 
 Rows = Iterator[dict[str, Any]]
-Margin = Callable[[pd.DataFrame], tuple[float, float]]  # of a claim, and its standard error
+Margin = Callable[[pd.DataFrame], tuple[float, float]]  # margin of a claim, and its standard error
 
 
 def naive_bayes(losses: pd.DataFrame, accuracies: pd.DataFrame) -> Rows:
-    """Figures 4 and 5."""
+    """Yield rows on Figures 4 and 5."""
     yield from _losses(losses)
     yield from _accuracies(accuracies)
     for artefact, table, name, measure in (
@@ -174,7 +174,7 @@ def _accuracies(accuracies: pd.DataFrame) -> Rows:
 
 
 def networks(table: pd.DataFrame) -> Rows:
-    """Figure 7."""
+    """Yield rows on Figure 7."""
     cells = "only cells that training holds are released, all by the text (equation 12): erratum 19"
     notes = {
         "corrected": "every cell released, every test cell counted: the Dirichlet is best nowhere",
@@ -201,13 +201,13 @@ def networks(table: pd.DataFrame) -> Rows:
             if some.empty:
                 yield not_run("figure_7", quantity, f"{name} or epsilon = 0.001 is not in this run")
                 continue
-            error = np.sqrt(2) * some["log_likelihood_se"].iloc[0]  # the printed mean is of as many releases
+            error = np.sqrt(2) * some["log_likelihood_se"].iloc[0]  # number of releases of the printed mean
             value = some["log_likelihood_mean"].iloc[0]
             yield computed("figure_7", quantity, value, notes["published"], "published", error)
 
 
 def approximate(losses: pd.DataFrame, accuracies: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
-    """Appendix C."""
+    """Yield rows on Appendix C."""
     for artefact, table in (("figure_9", losses), ("figure_10", accuracies), ("figure_11", likelihoods)):
         yield from _beside_gohari(artefact, table)
 
@@ -286,7 +286,7 @@ def _judged(
     variant: str,
     names: tuple[str, ...],
 ) -> dict[str, Any]:
-    """A claim about the data sets `names`; it is not run unless all of them are there."""
+    """Return a claim about the data sets `names`; it is not run unless all of them exist."""
     found = set(rows.loc[rows["method"] != "not_run", "dataset"])
     if not set(names) <= found:
         return not_run(artefact, quantity, PARTLY if found & set(names) else ABSENT)
@@ -295,7 +295,7 @@ def _judged(
 
 
 def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
-    """Captions of Figures 5 and 10: on some data sets random guessing is well below all that is drawn."""
+    """Yield rows on the captions of Figures 5 and 10: on some data sets, random guessing is far below all curves."""
     quantity = "random guessing is well below the other models on some data sets"
     for variant in BOTH:
         rows = table[table["variant"] == variant]
@@ -311,7 +311,7 @@ def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
 
 
 def settings(losses: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
-    """What the text says of the experiments, taken over as settings."""
+    """Yield rows on statements about the experiments that are used as settings."""
     for artefact, table in (("figure_4", losses), ("figure_7", likelihoods)):
         note, reach = "a setting", table["epsilon"].dropna()
         for quantity, value in (("smallest epsilon", reach.min()), ("largest epsilon", reach.max())):
@@ -332,7 +332,7 @@ def _closeness(rows: pd.DataFrame) -> tuple[float, float]:
 
 
 def _by_method(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Scores of the three mechanisms, larger is better, one row a data set and budget."""
+    """Return scores of the three mechanisms (larger is better), one row per data set and budget."""
     some = rows[rows["epsilon"].notna() & rows["method"].isin(["dirichlet", *NOISE])]
     wide = some.pivot(index=["dataset", "epsilon"], columns="method", values=f"{measure}_mean")
     return SIGN[measure] * wide

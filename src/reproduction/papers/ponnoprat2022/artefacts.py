@@ -1,4 +1,4 @@
-"""Tables of the printed figures, gathered from the runs of every data set."""
+"""Tables of the printed figures, collected from the runs of every data set."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ MEASURES = ("cross_entropy", "accuracy", "log_likelihood")
 
 
 def facts(table: CodedTable | str, *, name: str) -> pd.DataFrame:
-    """One row of Table 1, computed from the file; without numbers where there is none."""
+    """Return one row of Table 1, computed from the file; without numbers if there is no file."""
     row: dict[str, Any] = {"dataset": name, "instances": np.nan, "attributes": np.nan, "classes": np.nan}
     row |= {"positive_percent": np.nan, "note": table if isinstance(table, str) else ""}
     if not isinstance(table, str):
@@ -29,7 +29,7 @@ def facts(table: CodedTable | str, *, name: str) -> pd.DataFrame:
 
 
 def table_1(table: pd.DataFrame) -> pd.DataFrame:
-    """Table 1 from the files beside the print; bundled sets have no print."""
+    """Return Table 1 from the files with the printed values; the bundled sets have no printed values."""
     printed: dict[Any, tuple[float | None, ...]] = {name: source.printed for name, source in catalogue.SOURCES.items()}
     names = ("instances", "attributes", "classes", "positive_percent")
     rows = []
@@ -40,9 +40,9 @@ def table_1(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def scores(table: pd.DataFrame) -> pd.DataFrame:
-    """Mean, standard deviation over releases (as the figures' bars have it), and the standard error of the mean.
+    """Return mean, standard deviation over releases (as in the figures' bars), and standard error of the mean.
 
-    Where a variant has several splits the standard error is that of the splits' means, because releases on one split
+    If a variant has several splits, the standard error is that of the splits' means, because releases on one split
     share their test records.
     """
     measures = [m for m in MEASURES if m in table]
@@ -73,9 +73,11 @@ def _standard_error(group: pd.DataFrame, measure: str) -> float:
 
 
 def paired_differences(table: pd.DataFrame, *, level: float) -> pd.DataFrame:
-    """Dirichlet minus each other mechanism on the same split, with a t interval over the splits' mean differences.
+    """Return Dirichlet minus each other mechanism on the same split, with a t interval over the splits' mean
+    differences.
 
-    A negative difference of cross-entropies favours the Dirichlet; `better` says whose interval excludes 0.
+    A negative difference of cross-entropies favours the Dirichlet; `better` names the mechanism if the interval
+    excludes 0.
     """
     rows = []
     private = table[(table["variant"] == "corrected") & table["epsilon"].notna()]
@@ -104,17 +106,19 @@ def _interval(gap: np.ndarray, level: float, sign: int) -> tuple[float, float, f
 
 
 def figure_4(table: pd.DataFrame) -> pd.DataFrame:
-    """Cross-entropies of the published, literal and corrected variants (corrected: floor sigma)."""
+    """Return cross-entropies of the published, literal and corrected variants (the corrected variant uses the floor
+    sigma).
+    """
     return _one_measure(table, "cross_entropy")
 
 
 def figure_5(table: pd.DataFrame) -> pd.DataFrame:
-    """Accuracies, as `figure_4`."""
+    """Return accuracies, as `figure_4`."""
     return _one_measure(table, "accuracy")
 
 
 def clipping_floor(table: pd.DataFrame) -> pd.DataFrame:
-    """Cross-entropies of the corrected variant by the floor under noisy counts."""
+    """Return cross-entropies of the corrected variant for each floor of the noisy counts."""
     kept = table[
         (table["variant"] == "corrected") & table["method"].isin(["dirichlet", "gaussian", "laplace", "not_run"])
     ]
@@ -122,32 +126,32 @@ def clipping_floor(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def figure_9(table: pd.DataFrame) -> pd.DataFrame:
-    """Cross-entropies under approximate differential privacy."""
+    """Return cross-entropies under approximate differential privacy."""
     return scores(table.drop(columns="accuracy"))
 
 
 def figure_10(table: pd.DataFrame) -> pd.DataFrame:
-    """Accuracies under approximate differential privacy."""
+    """Return accuracies under approximate differential privacy."""
     return scores(table.drop(columns="cross_entropy"))
 
 
 def figure_7(table: pd.DataFrame) -> pd.DataFrame:
-    """Test log-likelihoods of the networks."""
+    """Return test log-likelihoods of the networks."""
     return scores(table)
 
 
 def figure_11(table: pd.DataFrame) -> pd.DataFrame:
-    """Test log-likelihoods of the networks under approximate differential privacy."""
+    """Return test log-likelihoods of the networks under approximate differential privacy."""
     return scores(table)
 
 
 def bundled_sets(table: pd.DataFrame) -> pd.DataFrame:
-    """Both measures on the sets that scikit-learn carries, corrected variant."""
+    """Return both measures on the sets that scikit-learn provides, corrected variant."""
     return scores(table[(table["variant"] == "corrected") & _main_floor(table)])
 
 
 def introduction() -> pd.DataFrame:
-    """The example of the introduction: L1 distances and KL divergences of two noisy versions of p.
+    """Return the example of the introduction: L1 distances and KL divergences of two noisy versions of p.
 
     The last row is the example of section 5.1: the loss of a probability of 0.1 over that of 0.4.
     """
@@ -168,7 +172,7 @@ def _one_measure(table: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def _main_floor(table: pd.DataFrame) -> pd.Series:
-    """All of the published variants; of the corrected one the floor sigma and the smoothing 0.1."""
+    """Return all published variants, and the corrected variant with floor sigma and smoothing 0.1."""
     return (table["variant"] != "corrected") | table["floor"].astype(str).isin(["sigma", "none", "0.1"]) & ~(
         (table["floor"].astype(str) == "0.1") & table["method"].isin(["gaussian", "laplace"])
     )

@@ -1,7 +1,7 @@
-"""The naive Bayes experiment at the paper's size, and the released classifiers beside diffprivlib's on its data sets.
+"""Speed of the naive Bayes experiment at the paper's size, and comparison of the released classifiers with diffprivlib.
 
-diffprivlib is not among the project's packages and not made for the newest scikit-learn: name a Python that has it by
-DIFFPRIVLIB_PYTHON=/path/to/python. Without one, its rows say that they were not run.
+diffprivlib is not a dependency of the project and does not support the newest scikit-learn: set
+DIFFPRIVLIB_PYTHON=/path/to/python to a Python that has it. Otherwise its rows are reported as not run.
 """
 
 import json
@@ -57,7 +57,7 @@ def benchmarks():
 
 
 def _estimator():
-    """Fitting a frame of 100,000 records and 10 columns."""
+    """Measure fitting a frame of 100,000 records and 10 columns."""
     rng = stream(1, "bench", "estimators")
     y = rng.integers(0, 2, 100_000)
     X = rng.normal(y[:, None], 1.0, (100_000, 10))
@@ -66,7 +66,8 @@ def _estimator():
 
 
 def _beside_diffprivlib(tables):
-    """Test errors at equal budgets: Laplace at pure epsilon, the Dirichlet at (epsilon, 1e-6), theirs at pure epsilon.
+    """Compare test errors at equal budgets: Laplace at pure epsilon, the Dirichlet at (epsilon, 1e-6), diffprivlib at
+    pure epsilon.
 
     Bounds and levels are taken from the data for both alike, and all releases are of one split. Their neighbours add or
     remove a record, ours replace one, which is the stricter reading of the same number.
@@ -90,7 +91,9 @@ def _beside_diffprivlib(tables):
 
 
 def _arrays(table):
-    """Features as numbers (codes where they are text), the classes, bounds, the published split; no constant column."""
+    """Return features as numbers (codes for text), classes, bounds and the published split, without constant
+    columns.
+    """
     codes, y = table.features, table.codes[:, -1]
     kept = [k for k in range(codes.shape[1]) if len(table.levels[k]) > 1]
     levels = [np.asarray(table.levels[k] if table.numeric[k] else range(len(table.levels[k])), float) for k in kept]
@@ -102,7 +105,7 @@ def _arrays(table):
 
 
 def _theirs(arrays):
-    """Their errors and seconds, or why there are none."""
+    """Return errors and seconds of diffprivlib, or the reason why there are none."""
     python = os.environ.get("DIFFPRIVLIB_PYTHON", sys.executable)
     with tempfile.TemporaryDirectory() as folder:
         for name, data in arrays.items():
@@ -115,7 +118,7 @@ def _theirs(arrays):
 
 
 def _errors(data, mechanism, epsilon, order):
-    """Test errors of `SEEDS` releases, and the least CPU seconds of one."""
+    """Return test errors of `SEEDS` releases, and the least CPU seconds of one."""
     X, y = data["X"], data["y"]
     columns = range(X.shape[1])
     common = {
@@ -135,7 +138,9 @@ def _errors(data, mechanism, epsilon, order):
 
 
 def _renyi(epsilon, releases):
-    """Renyi budget and order of (epsilon, delta) privacy that leave the Dirichlet the fewest pseudo-records."""
+    """Return the Rényi budget and order of (epsilon, delta) privacy that give the Dirichlet the fewest
+    pseudo-records.
+    """
     found = []
     for order in 1 + np.geomspace(0.05, 1e5, 60):
         budget = composition.dp_to_rdp(epsilon, order=order, delta=DELTA)
@@ -158,7 +163,7 @@ def _laws(features):
 
 
 def _compiled(table):
-    """Dirichlet, Gaussian, Laplace, non-private, random."""
+    """Run Dirichlet, Gaussian, Laplace, non-private and random models with the compiled code."""
     counts, test = experiment.prepared(table, "corrected", 0)
     cells, labels = counts.cells(test.test[:, :-1]), test.test[:, -1]
     rng = stream(1, "bench")
@@ -170,7 +175,7 @@ def _compiled(table):
 
 
 def _plain(table):
-    """The same with pandas counting and NumPy releases and scores, one release at a time."""
+    """Run the same with pandas counting and NumPy releases and scores, one release at a time."""
     counts, test = experiment.prepared(table, "corrected", 0)
     train = pd.DataFrame(test.train)
     crossed = [pd.crosstab(train.iloc[:, -1], train.iloc[:, k]).to_numpy() for k in counts.kept]

@@ -1,4 +1,4 @@
-"""The eight UCI data sets of Table 1: files with their SHA-256, where they are looked for, how to read them, the print.
+"""Catalogue of the eight UCI data sets of Table 1: files with SHA-256, locations, formats, and printed values.
 
 Checksums are those of the uncompressed files as the UCI archive serves them (the CreditCard CSV is a re-export of the
 archive's workbook, equal in every cell). Rows are in the archive's order, training file first, as the author's. The
@@ -12,7 +12,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class File:
-    """One raw file: its name, its SHA-256, and its member in the archive's zip (several names: zips in zips)."""
+    """Raw file: its name, its SHA-256, and its member in the archive's zip (several names: zips in zips)."""
 
     name: str
     sha256: str
@@ -21,19 +21,19 @@ class File:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """One data set.
+    """Data set of the catalogue.
 
     Parameters
     ----------
     name : of the data set.
-    files : read in this order and put one below the other.
+    files : files, concatenated in this order.
     archive : address of the zip.
-    archive_files : in place of `files` where the archive has another format.
+    archive_files : files in the archive, if its format differs from `files`.
     separator, header, skip : of the text files.
-    columns : their names where `header` is False.
+    columns : names of the columns if `header` is False.
     target, numeric, dropped : columns.
-    strip : characters taken off the end of the target.
-    rounded : numeric columns that the author's copy holds rounded to whole numbers.
+    strip : characters removed from the end of the target.
+    rounded : numeric columns that the author's copy has rounded to integers.
     printed : Table 1 as printed: instances, attributes, classes, percent positive (None where not printed).
     positive : the class that "percent positive" counts.
     networks : node -> its parents, of the Bayesian networks.
@@ -320,11 +320,11 @@ NAMES = ("CreditCard", "Thyroid", "Shopper", "Digit", "GermanCredit", "Bank", "S
 NETWORKS = ("Adult", "Bank", "GermanCredit")
 
 
-DOWNLOADED = "downloaded"  # marks a folder whose files came from the archive, not from the user
+DOWNLOADED = "downloaded"  # marks a folder whose files were downloaded from the archive, not provided by the user
 
 
 def places(name: str, file: File, folders: Sequence[str | Path]) -> Iterator[Path]:
-    """Every path at which a file of the data set `name` is looked for, in this order; not all of them exist."""
+    """Return every path at which a file of the data set `name` is searched for, in order; some may not exist."""
     for folder in map(Path, folders):
         for path in (folder / name / file.name, folder / file.name):
             yield path
@@ -332,9 +332,9 @@ def places(name: str, file: File, folders: Sequence[str | Path]) -> Iterator[Pat
 
 
 def brought(name: str, folders: Sequence[str | Path]) -> list[str]:
-    """Files of a data set that the user has put into a folder: when one comes, the set is prepared again.
+    """Return the files of a data set that the user has provided: a new file causes the set to be prepared again.
 
-    Downloads are ignored: they are what a preparation left over, not a reason for another one.
+    Downloads are ignored, because they result from an earlier preparation.
     """
     source = SOURCES.get(name)
     if source is None:

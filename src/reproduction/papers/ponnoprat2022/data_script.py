@@ -1,4 +1,4 @@
-"""Adapter: a data set as an integer-coded table, or a mark that it could not be obtained."""
+"""Adapter: a data set as an integer-coded table, or a marker that it is unavailable."""
 
 import sys
 

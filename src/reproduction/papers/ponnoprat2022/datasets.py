@@ -1,4 +1,4 @@
-"""The raw files, from local folders or else from the UCI archive, as integer-coded tables with their schema recorded.
+"""Read raw files from local folders or the UCI archive as integer-coded tables, and record their schema.
 
 Every byte of a raw file is verified before it is used or kept.
 """
@@ -32,30 +32,32 @@ _ROOT = Path(__file__).resolve().parents[4]
 
 
 class ChecksumError(ValueError):
-    """A file is there but is not the right one."""
+    """Raise if a file exists but has the wrong checksum."""
 
 
 class UnavailableError(RuntimeError):
-    """A data set is in no folder and could not be downloaded."""
+    """Raise if a data set is in no folder and cannot be downloaded."""
 
 
 def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, retries: int = 2) -> dict[str, bytes]:
-    """Content of a data set's files by name, verified.
+    """Return the verified content of a data set's files by name.
 
     Parameters
     ----------
-    source : which files.
+    source : data set to obtain.
     folders : searched in order for ``<folder>/<data set>/<file>`` or ``<folder>/<file>``, plain or with .gz added; a
-        wrong file is passed over for the next folder's.
-    download : whether to fetch from `source.archive` what no folder has. What arrives is kept in the first folder.
+        file with the wrong checksum is skipped.
+    download : whether to download missing files from `source.archive`. They are kept in the first folder.
     retries : further attempts at a failed download.
 
     Raises
     ------
     ChecksumError
-        If a downloaded file has another SHA-256; names file, expected and found. Nothing is written then.
+        If a downloaded file has a different SHA-256; the message states the file, the expected and the actual value.
+        Nothing is written.
     UnavailableError
-        If no folder has the right files and they could not be downloaded; says why, and which files were wrong.
+        If no folder has the right files and they could not be downloaded; the message states the reason and the wrong
+        files.
     """
     wanted = [source.files] + ([source.archive_files] if source.archive_files else [])
     wrong: list[str] = []
@@ -79,12 +81,12 @@ def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, ret
 
 
 def _shown(path: str | Path) -> str:
-    """`path` from the project's root: a reason is published, and names no folder of this machine."""
+    """Return `path` relative to the project's root, since published reasons must not name folders of this machine."""
     return os.path.relpath(path, _ROOT)
 
 
 def verified(content: bytes, file: File, place: str | Path) -> bytes:
-    """`content` if it has the SHA-256 of `file`."""
+    """Return `content` if it has the SHA-256 of `file`."""
     found = hashlib.sha256(content).hexdigest()
     if found != file.sha256:
         raise ChecksumError(
@@ -95,7 +97,7 @@ def verified(content: bytes, file: File, place: str | Path) -> bytes:
 
 
 def _local(name: str, file: File, folders: Sequence[str | Path], wrong: list[str]) -> bytes | None:
-    """The first file that is the right one; what is wrong with the others is added to `wrong`."""
+    """Return the first file with the right checksum; mistakes of other files are added to `wrong`."""
     for path in places(name, file, folders):
         if path.is_file():
             try:
@@ -114,7 +116,7 @@ def _unpacked(path: Path) -> bytes:
 
 
 def _download(address: str, retries: int) -> bytes:
-    """Bytes at `address`, with a progress bar; only a transfer of full length counts."""
+    """Return the bytes at `address`, with a progress bar; only a complete transfer is accepted."""
     with pooch.utils.temporary_file() as path:
         downloader = pooch.HTTPDownloader(progressbar=True, timeout=_TIMEOUT)
         for attempt in range(retries + 1):
@@ -128,7 +130,7 @@ def _download(address: str, retries: int) -> bytes:
 
 
 def _member(archive: bytes, file: File, place: str) -> bytes:
-    """One file out of a zip, through zips inside it."""
+    """Return one file from a zip, through nested zips."""
     for member in file.member:
         try:
             with zipfile.ZipFile(io.BytesIO(archive)) as opened:
@@ -148,7 +150,7 @@ def _keep(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """The first line of an error without its address and object numbers."""
+    """Return the first line of an error without its address and object numbers."""
     if isinstance(error, requests.HTTPError):
         return f"HTTP status {cast(requests.Response, error.response).status_code}"
     if isinstance(error, (requests.ConnectionError, requests.Timeout)):
@@ -157,7 +159,7 @@ def _reason(error: Exception) -> str:
 
 
 def load(name: str, *, folders: Sequence[str | Path], download: bool, retries: int = 2) -> CodedTable:
-    """A data set of the catalogue, or one that scikit-learn carries (``bundled_...``).
+    """Return a data set of the catalogue, or one that scikit-learn provides (``bundled_...``).
 
     Raises
     ------
@@ -173,7 +175,7 @@ def load(name: str, *, folders: Sequence[str | Path], download: bool, retries: i
 
 
 def tidy(source: Source, content: dict[str, bytes]) -> pd.DataFrame:
-    """One data frame of text cells from the raw files."""
+    """Return one data frame of strings from the raw files."""
     if any(name.endswith(".xls") for name in content):
         frame = _workbook(source, *content.values())
     else:
@@ -198,7 +200,7 @@ def _workbook(source: Source, raw: bytes) -> pd.DataFrame:
 
 
 def write(table: CodedTable, csv: str | Path, schema: str | Path) -> None:
-    """Codes as CSV, levels and roles as JSON; each all or nothing."""
+    """Write codes as CSV, levels and roles as JSON; each file all or nothing."""
     columns = [
         {"name": n, "numeric": bool(q), "levels": v.tolist()}
         for n, q, v in zip(table.columns, table.numeric, table.levels, strict=True)
@@ -209,13 +211,13 @@ def write(table: CodedTable, csv: str | Path, schema: str | Path) -> None:
 
 
 def write_missing(name: str, reason: str, csv: str | Path, schema: str | Path) -> None:
-    """What stands for a data set that could not be had."""
+    """Write a placeholder for a data set that could not be obtained."""
     _replace(csv, "\n")
     _replace(schema, json.dumps({"name": name, "status": NOT_RUN, "reason": reason}) + "\n")
 
 
 def read(csv: str | Path, schema: str | Path) -> CodedTable | str:
-    """The table, or the reason why there is none."""
+    """Return the table, or the reason why there is none."""
     about: dict[str, Any] = json.loads(Path(schema).read_text(encoding="utf-8"))
     if about["status"] == NOT_RUN:
         return about["reason"]

@@ -1,4 +1,4 @@
-"""What the experiments share: splits, prepared counts, and the approximate-DP budgets of Appendix C."""
+"""Functions that the experiments share: splits, prepared counts, and the approximate-DP budgets of Appendix C."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ from dpmultinomial._models.coded_table import CodedTable
 from . import catalogue
 from .algorithms import gohari
 
-BINS = 10  # of a numerical attribute, by quantiles
+BINS = 10  # number of quantile bins of a numeric attribute
 TEST_SHARE = 0.3
-FIRST_SPLIT = 1  # the published split; further splits count up from it
+FIRST_SPLIT = 1  # seed of the published split; further splits use the next seeds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class Split:
 
 
 def published_table(table: CodedTable) -> CodedTable:
-    """The table as the author had it: some columns of Shopper were rounded to whole numbers."""
+    """Return the table as in the author's copy: some columns of Shopper are rounded to integers."""
     source = catalogue.SOURCES.get(table.name)
     return table.rounded(source.rounded) if source and source.rounded else table
 
@@ -44,7 +44,7 @@ def published_table(table: CodedTable) -> CodedTable:
 def split(
     table: CodedTable, number: int, *, match: str = "nearest", public_levels: bool = False, bins: int = BINS
 ) -> Split:
-    """The `number`-th 70-30 split (0 is the published one), binned; keywords as in `binning.learn`."""
+    """Return the `number`-th 70-30 split (0 is the published one), binned; keywords as in `binning.learn`."""
     rows = np.arange(len(table.codes))
     train, test = train_test_split(rows, test_size=TEST_SHARE, random_state=FIRST_SPLIT + number)
     learnt = coded_table.learn(table, train, match=match, public_levels=public_levels, bins=bins)
@@ -56,14 +56,14 @@ def split(
 
 
 def log_grid(least: float, most: float, points: int) -> NDArray[np.float64]:
-    """`points` values from `least` to `most`, evenly spaced in their logarithm."""
+    """Return `points` values from `least` to `most`, evenly spaced in their logarithm."""
     return np.geomspace(least, most, points)
 
 
 def dirichlet_for_dp(target: float, *, delta: float, releases: int) -> tuple[float, float]:
-    """r and alpha of Algorithm 1 with which `releases` releases are (target, delta)-DP by composition in Rényi terms.
+    """Return r and alpha of Algorithm 1 with which `releases` releases are (target, delta)-DP by Rényi composition.
 
-    The order is the one that leaves the fewest pseudo-records a cell, alpha/r; it needs no data.
+    The order minimises the number of pseudo-records per cell, alpha/r; it does not depend on data.
     """
 
     def pair(log_excess: float) -> tuple[float, float] | None:
@@ -79,7 +79,9 @@ def dirichlet_for_dp(target: float, *, delta: float, releases: int) -> tuple[flo
 
 
 def gaussian_for_dp(target: float, *, delta: float, releases: int) -> float:
-    """Standard deviation with which `releases` releases are (target, delta)-DP, exactly (they are one Gaussian)."""
+    """Return the standard deviation with which `releases` releases are (target, delta)-DP, exactly (as a single
+    Gaussian).
+    """
     squared = 2.0 * releases
 
     def gap(log_sigma: float) -> float:
@@ -90,7 +92,7 @@ def gaussian_for_dp(target: float, *, delta: float, releases: int) -> float:
 
 
 def laplace_for_dp(target: float, *, delta: float, releases: int) -> float:
-    """Scale with which `releases` releases are (target, delta)-DP: pure composition, or Rényi where that is smaller."""
+    """Return the scale with which `releases` releases are (target, delta)-DP: pure or Rényi composition, if smaller."""
 
     def scale(log_excess: float) -> float:
         order = 1 + float(np.exp(log_excess))
@@ -102,20 +104,21 @@ def laplace_for_dp(target: float, *, delta: float, releases: int) -> float:
 
 
 def gohari_epsilon(r: float, alpha: float, *, total: int, sizes: Sequence[int], delta: float, releases: int) -> float:
-    """epsilon_hat of `releases` Dirichlet releases by Gohari et al., basic or advanced composition, the smaller.
+    """Return epsilon_hat of `releases` Dirichlet releases by Gohari et al., the smaller of basic and advanced
+    composition.
 
     Parameters
     ----------
-    r, alpha : of the releases.
-    total : public number of records, an upper bound of what each histogram holds.
-    sizes : cells of the histograms; the most demanding one is charged for all.
-    delta : in all.
-    releases : how many histograms one record touches.
+    r, alpha : parameters of the releases.
+    total : public number of records, an upper bound of each histogram's total.
+    sizes : cells of the histograms; the largest cost among them is charged for all.
+    delta : total delta.
+    releases : number of histograms that one record affects.
 
     Notes
     -----
-    Gohari's neighbours move weight between two cells of one histogram. That a record may also leave one histogram for
-    another is not covered by their theorem; the paper uses it all the same, and so does this.
+    Gohari's neighbours move weight between two cells of one histogram. Their theorem does not cover a record that moves
+    from one histogram to another; the paper uses it nevertheless, and so does this function.
     """
     several = {d for d in sizes if d > 1}  # a histogram with one cell releases the constant 1
     basic = releases * max(_one_gohari(r, alpha, total, d, delta / releases) for d in several)
@@ -133,12 +136,14 @@ def _one_gohari(r: float, alpha: float, total: int, cells: int, delta: float) ->
 
 
 def _gamma_by_union_bound(delta: float, k: float, alpha: float) -> float:
-    """gamma with Pr[Y_i <= gamma] = delta/2 at the lowest vertex: by the union bound it is at most the exact one."""
+    """Return gamma with Pr[Y_i <= gamma] = delta/2 at the lowest vertex, which is at most the exact gamma (union
+    bound).
+    """
     return float(min(betaincinv(alpha, k - alpha, delta / 2), 0.49))
 
 
 def published_dirichlet(epsilon: float, *, delta: float) -> tuple[float, float]:
-    """r and alpha as the author's approximate-DP runs had them: alpha is 1 + (order - 1) r, too small for Theorem 1.
+    """Return r and alpha of the author's approximate-DP runs: alpha is 1 + (order - 1) r, too small for Theorem 1.
 
     The order is 1 + 1/e for the Rényi epsilon e that equation 14 then gives `epsilon`.
     """
@@ -158,7 +163,9 @@ def published_dirichlet(epsilon: float, *, delta: float) -> tuple[float, float]:
 
 
 def published_noise(mechanism: str, epsilons: Sequence[float], *, delta: float, share: float) -> Noise:
-    """Noise of the author's approximate-DP runs for one release at `epsilons`; `share` is its part of delta."""
+    """Return the noise of the author's approximate-DP runs for one release at `epsilons`; `share` is its part
+    of delta.
+    """
     if mechanism == "dirichlet":
         pairs = np.array([published_dirichlet(e, delta=share) for e in epsilons])
         return Noise("dirichlet", pairs[:, 0].copy(), pairs[:, 1].copy())
@@ -171,7 +178,7 @@ def published_noise(mechanism: str, epsilons: Sequence[float], *, delta: float, 
 
 
 def corrected_noise(mechanism: str, targets: Sequence[float], *, delta: float, releases: int) -> Noise:
-    """Noise with which `releases` releases are (target, delta)-DP for every target."""
+    """Return the noise with which `releases` releases are (target, delta)-DP for every target."""
     ones = np.ones(len(targets))
     if mechanism == "dirichlet":
         pairs = np.array([dirichlet_for_dp(t, delta=delta, releases=releases) for t in targets])
@@ -181,7 +188,7 @@ def corrected_noise(mechanism: str, targets: Sequence[float], *, delta: float, r
 
 
 def _smallest(cost: Callable[[float], float]) -> float:
-    """Where `cost` of log(order - 1) is smallest: a grid, then a refinement."""
+    """Return the minimum of `cost` over log(order - 1): a grid, then a refinement."""
     grid = np.linspace(np.log(1e-2), np.log(1e7), 60)
     at = int(np.argmin([cost(x) for x in grid]))
     bounds = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]

@@ -1,4 +1,4 @@
-"""Figures of Ponnoprat (2022) and of what goes beyond it."""
+"""Figures of Ponnoprat (2022) and of extensions of the paper."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,7 +50,7 @@ LOSS, ACCURACY, LIKELIHOOD = "test cross-entropy (nats)", "test accuracy", "test
 
 
 def panel(axis: Axes, rows: pd.DataFrame, measure: str, variant: str, *, faint: bool = False) -> None:
-    """Curves with bars of one standard deviation over releases, and flat reference lines; faint: dashed, open marks."""
+    """Draw curves with bars of one standard deviation over releases, and reference lines; faint: dashed, open marks."""
     rows = rows[rows["variant"] == variant]
     columns = ("method", "epsilon", f"{measure}_mean", f"{measure}_sd")
     methods, *numbers = (rows[column].to_numpy() for column in columns)
@@ -62,7 +62,7 @@ def panel(axis: Axes, rows: pd.DataFrame, measure: str, variant: str, *, faint: 
             rising = x.argsort(kind="stable")
             curve = x[rising], y[rising], spread[rising]
             axis.errorbar(*curve, fmt=marker + ("--" if faint else line), color=colour, **look)
-    lowest = rows.loc[rows["epsilon"].notna(), f"{measure}_mean"].min()  # a far lower guess would flatten the curves
+    lowest = rows.loc[rows["epsilon"].notna(), f"{measure}_mean"].min()  # a guess far below would flatten the curves
     for method, (_, colour, line) in FLATS.items():
         level = numbers[1][(methods == method) & ~np.isnan(numbers[1])]
         if len(level) and not (measure == "accuracy" and level[0] < lowest - 0.1):
@@ -71,21 +71,21 @@ def panel(axis: Axes, rows: pd.DataFrame, measure: str, variant: str, *, faint: 
 
 
 def read_off_print(artefact: str) -> pd.DataFrame:
-    """Numbers that were read off a printed plot: columns of ``published.tsv``, with dataset and what."""
+    """Return numbers read off a printed plot: columns of ``published.tsv``, with dataset and description."""
     published = read_published(Path(__file__).with_name("published.tsv"))
     rows = published[(published["artefact"] == artefact) & (published["kind"] == "curve")]
     return rows.assign(**rows["quantity"].str.extract(r"^(?P<dataset>\w+): (?P<what>.*)$"))
 
 
 def mark(axis: Axes, x: float, row: Any, colour: str = BLACK, unit: float = 1) -> None:
-    """An open diamond for a number read off print, with how far the reading may be off."""
+    """Draw an open diamond for a number read off a plot, with the reading error."""
     value, error = row.value / unit, row.error / unit
     look: dict[str, Any] = {"marker": "D", "mfc": "white", "ms": 4.5, "mew": 1, "zorder": 5}
     interval(axis, x, value, value - error, value + error, color=colour, **look)
 
 
 def grid(table: pd.DataFrame, blocks: int, height: float = 1.75) -> tuple[Figure, list[tuple[Axes, str]]]:
-    """Up to four panels a row of this height, all data sets, `blocks` times."""
+    """Return up to four panels per row of this height, for all data sets, `blocks` times."""
     found = set(table["dataset"])
     names = [n for n in ORDER if n in found] + sorted(found - set(ORDER))
     columns = min(4, max(len(names), 2))
@@ -104,7 +104,7 @@ def grid(table: pd.DataFrame, blocks: int, height: float = 1.75) -> tuple[Figure
 
 
 def empty(axis: Axes, rows: pd.DataFrame) -> bool:
-    """Mark a panel whose data set could not be had."""
+    """Mark a panel whose data set is unavailable."""
     if (rows["method"] != "not_run").all():
         return False
     axis.text(0.5, 0.5, "not run:\nno data", ha="center", va="center", transform=axis.transAxes, color=GREY)
@@ -113,7 +113,7 @@ def empty(axis: Axes, rows: pd.DataFrame) -> bool:
 
 
 def legend(figure: Figure, table: pd.DataFrame, methods: Sequence[str], further: Sequence[Line2D] = ()) -> None:
-    """One legend above all panels; `further` handles come last."""
+    """Draw one legend above all panels; `further` handles come last."""
     found = set(table["method"].str.removeprefix("network, "))
     looks = {m: LOOKS[m] for m in methods if m in found}
     handles = [Line2D([], [], color=c, marker=m, ls=s, label=name) for name, c, m, s in looks.values()]
@@ -132,27 +132,27 @@ METHODS = ("dirichlet", "dirichlet, exact", "gaussian", "laplace", "gohari")
 
 
 def figure_4(table: pd.DataFrame) -> Figure:
-    """Cross-entropy by data set: the author's protocol and the corrected one."""
+    """Draw cross-entropy by data set: the author's protocol and the corrected one."""
     return _scores(table, "figure_4", "cross_entropy", LOSS, log=True)
 
 
 def figure_5(table: pd.DataFrame) -> Figure:
-    """Accuracy by data set, as `figure_4`."""
+    """Draw accuracy by data set, as `figure_4`."""
     return _scores(table, "figure_5", "accuracy", ACCURACY, log=False)
 
 
 def figure_9(table: pd.DataFrame) -> Figure:
-    """Cross-entropy under approximate differential privacy."""
+    """Draw cross-entropy under approximate differential privacy."""
     return _scores(table, "figure_9", "cross_entropy", LOSS, log=True, budget=REACH)
 
 
 def figure_10(table: pd.DataFrame) -> Figure:
-    """Accuracy under approximate differential privacy."""
+    """Draw accuracy under approximate differential privacy."""
     return _scores(table, "figure_10", "accuracy", ACCURACY, log=False, budget=REACH)
 
 
 def bundled_sets(table: pd.DataFrame) -> Figure:
-    """Cross-entropy (above) and accuracy (below) on the sets that scikit-learn carries."""
+    """Draw cross-entropy (above) and accuracy (below) on the sets that scikit-learn provides."""
     names = list(dict.fromkeys(table["dataset"]))
     figure = Figure(figsize=(DOUBLE, 4.2))
     axes = figure.subplots(2, len(names), squeeze=False)
@@ -170,7 +170,9 @@ def bundled_sets(table: pd.DataFrame) -> Figure:
 
 
 def clipping_floor(table: pd.DataFrame) -> Figure:
-    """Cross-entropy of the Gaussian mechanism by the floor under its noisy counts, beside the Dirichlet."""
+    """Draw cross-entropy of the Gaussian mechanism for each floor of its noisy counts, with the Dirichlet for
+    comparison.
+    """
     figure, axes = grid(table, 1)
     shades = {"1e-06": (RED, ":"), "0.1": (ORANGE, "--"), "1.0": (GREEN, "-."), "sigma": (BLACK, "-")}
     for axis, name in axes:
@@ -191,7 +193,7 @@ def clipping_floor(table: pd.DataFrame) -> Figure:
 
 
 def paired_differences(table: pd.DataFrame) -> Figure:
-    """Dirichlet minus Gaussian with its interval: floor 1e-6 and floor sigma."""
+    """Draw Dirichlet minus Gaussian with its interval: floor 1e-6 and floor sigma."""
     table = table[table["method"].isin(["gaussian", "not_run"]) & (table["measure"] == "cross_entropy")]
     looks = {"1e-06": (RED, "--"), "sigma": (BLACK, "-")}
     figure, axes = grid(table, 1)
@@ -214,7 +216,9 @@ def paired_differences(table: pd.DataFrame) -> Figure:
 
 
 def figure_7(table: pd.DataFrame) -> Figure:
-    """Log-likelihoods of the networks: the printed budget, the stated budget, and corrected, from top to bottom."""
+    """Draw log-likelihoods of the networks: the printed budget, the stated budget, and corrected, from top to
+    bottom.
+    """
     return _likelihoods(
         table,
         "figure_7",
@@ -224,12 +228,14 @@ def figure_7(table: pd.DataFrame) -> Figure:
 
 
 def figure_11(table: pd.DataFrame) -> Figure:
-    """Log-likelihoods of the networks under approximate differential privacy."""
+    """Draw log-likelihoods of the networks under approximate differential privacy."""
     return _likelihoods(table, "figure_11", {"published": "as published", "corrected": "corrected"}, REACH)
 
 
 def _scores(table: pd.DataFrame, artefact: str, measure: str, label: str, *, log: bool, budget: str = BUDGET) -> Figure:
-    """One panel a data set, in the paper's order: published curves dashed with open marks, corrected ones solid."""
+    """Draw one panel per data set in the paper's order: published curves dashed with open marks, corrected curves
+    solid.
+    """
     figure, panels = grid(table, 1, height=2.5)
     printed = read_off_print(artefact)
     for axis, name in panels:
@@ -257,7 +263,7 @@ def _scores(table: pd.DataFrame, artefact: str, measure: str, label: str, *, log
 
 
 def _likelihoods(table: pd.DataFrame, artefact: str, variants: dict[str, str], budget: str) -> Figure:
-    """One row a variant, one column a network; points read off print in the first row."""
+    """Draw one row per variant and one column per network; points read off print are in the first row."""
     printed = read_off_print(artefact)
     names = list(dict.fromkeys(table["dataset"]))
     figure = Figure(figsize=(DOUBLE, 1.9 * len(variants) + 0.5))
@@ -288,7 +294,7 @@ def _likelihoods(table: pd.DataFrame, artefact: str, variants: dict[str, str], b
 
 
 def _with_errors(axis: Axes, rows: pd.DataFrame, line: str, colour: str) -> None:
-    """Mean cross-entropy with two standard errors."""
+    """Return the mean cross-entropy with two standard errors."""
     look: dict[str, Any] = {"fmt": line, "color": colour, "ms": 2.2, "elinewidth": 0.6}
     axis.errorbar(rows["epsilon"], rows["cross_entropy_mean"], 2 * rows["cross_entropy_se"], **look)
 
@@ -334,7 +340,7 @@ SERIES = {
 
 
 def figure_1(table: pd.DataFrame) -> Figure:
-    """psi' between the bounds of equation 6; below, the bounds over psi'."""
+    """Draw psi' between the bounds of equation 6, and the bounds divided by psi'."""
     figure = Figure(figsize=(SINGLE, 3.2))
     panels: Any = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     axis, ratio = panels
@@ -353,7 +359,7 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def figure_2(table: pd.DataFrame) -> Figure:
-    """delta against gamma: over the whole range, and over the range of the printed plot."""
+    """Draw delta against gamma over the whole range, and over the range of the printed plot."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     axes = figure.subplots(1, 2)
     looks = {"corrected": ("exact", BLACK, "-"), "published": ("quadrature of degree 50", RED, "--")}
@@ -377,7 +383,7 @@ def figure_2(table: pd.DataFrame) -> Figure:
 
 
 def figure_3_top(table: pd.DataFrame) -> Figure:
-    """Rényi divergence against r, one column an order; below, over the exact worst case."""
+    """Draw the Rényi divergence against r, one column per order; below, relative to the exact worst case."""
     orders = sorted(table["order"].unique())
     figure = Figure(figsize=(DOUBLE, 3.6))
     panels = figure.subplots(2, len(orders), sharex=True, sharey="row", squeeze=False, height_ratios=(3, 2))
@@ -404,7 +410,9 @@ def figure_3_top(table: pd.DataFrame) -> Figure:
 
 
 def figure_3_bottom(table: pd.DataFrame) -> Figure:
-    """Expected KL divergence against epsilon_hat, one panel an order; bands are one standard deviation of a draw."""
+    """Draw the expected KL divergence against epsilon_hat, one panel per order; bands are one standard deviation of a
+    draw.
+    """
     orders = sorted(table["order"].unique())
     figure = Figure(figsize=(DOUBLE, 3.0))
     axes = figure.subplots(1, len(orders), sharey=True, squeeze=False)[0]
@@ -433,7 +441,7 @@ def figure_3_bottom(table: pd.DataFrame) -> Figure:
 
 
 def figure_8(table: pd.DataFrame) -> Figure:
-    """epsilon_hat of equation 14 against r."""
+    """Draw epsilon_hat of equation 14 against r."""
     figure = Figure(figsize=(SINGLE, 2.6))
     axis = figure.subplots()
     looks = zip(sorted(table["order"].unique()), (BLUE, RED, GREEN, ORANGE), MARKERS, strict=False)
@@ -450,7 +458,7 @@ def figure_8(table: pd.DataFrame) -> Figure:
 
 
 def exact_calibration(table: pd.DataFrame) -> Figure:
-    """Expected KL by calibration, for both kinds of privacy."""
+    """Draw the expected KL divergence by calibration, for both kinds of privacy."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     axes = figure.subplots(1, 2, sharey=True)
     looks = {"Algorithm 1": (BLUE, "o-"), "exact worst case": (ORANGE, "s--"), "exact, free alpha": (BLACK, "^-")}
@@ -473,7 +481,7 @@ def exact_calibration(table: pd.DataFrame) -> Figure:
 
 
 def theorem_2(table: pd.DataFrame) -> Figure:
-    """Frequency of a divergence above eta beside the bound, against alpha."""
+    """Draw the frequency of a divergence above eta, and its bound, against alpha."""
     etas = sorted(table["eta"].unique())
     figure = Figure(figsize=(DOUBLE, 2.7))
     axes = figure.subplots(1, len(etas), sharey=True, squeeze=False)[0]
@@ -483,7 +491,7 @@ def theorem_2(table: pd.DataFrame) -> Figure:
         looks = zip(sizes, (BLUE, RED, GREEN, ORANGE), MARKERS, ("-", "--", "-.", ":"), strict=False)
         for number, (cells, colour, marker, line) in enumerate(looks):
             rows = table[(table["eta"] == eta) & (table["cells"] == cells)].sort_values("alpha")
-            aside = 1.05 ** (2 * number + 1 - len(sizes))  # so that points do not lie on each other
+            aside = 1.05 ** (2 * number + 1 - len(sizes))  # horizontal offset, so that points do not overlap
             x, y, reach = aside * rows["alpha"], rows["frequency"], 2 * rows["mc_se"]
             look: dict[str, Any] = {"marker": marker, "ms": 3, "mfc": "white", "color": colour, "label": f"$d={cells}$"}
             interval(axis, x, y, y - reach, y + reach, **look)
@@ -497,7 +505,7 @@ def theorem_2(table: pd.DataFrame) -> Figure:
 
 
 def _reach(table: pd.DataFrame) -> str:
-    """Label of an axis of epsilon_hat, with the table's delta."""
+    """Return the label of an axis of epsilon_hat, with the table's delta."""
     delta = table["delta"].iloc[0]
     power = np.log10(delta)
     shown = f"10^{{{round(power)}}}" if np.isclose(power, round(power)) else f"{delta:g}"
@@ -505,7 +513,7 @@ def _reach(table: pd.DataFrame) -> str:
 
 
 Array = NDArray[np.float64]
-_LAYOUTS = 80  # orders of the layers that are tried
+_LAYOUTS = 80  # maximum number of layer orders that are tried
 _BENDS = np.array(sorted(np.linspace(-0.6, 0.6, 37), key=abs))  # curvatures, the straightest first
 _ALONG = np.linspace(0, 1, 41)[:, None]
 _MARGIN = 3.0  # pixels, at 100 an inch, between an arrow and a box that it passes
@@ -514,7 +522,7 @@ _MIDDLE = slice(12, 29)
 
 
 def figure_6(table: pd.DataFrame) -> Figure:
-    """The three networks, parents above children."""
+    """Draw the three networks, parents above children."""
     figure = Figure(figsize=(DOUBLE, 5.0), dpi=100)
     names = list(dict.fromkeys(table["dataset"]))
     widest = [table[table["dataset"] == n].drop_duplicates("node").groupby("depth").size().max() for n in names]
@@ -526,7 +534,7 @@ def figure_6(table: pd.DataFrame) -> Figure:
         axis.axis("off")
         layers = _layers(rows)
         shown.append((axis, rows, layers, {node: _box(axis, node, spot) for node, spot in _places(layers, 0).items()}))
-    figure.draw_without_rendering()  # the boxes have their sizes
+    figure.draw_without_rendering()  # sizes of the boxes are known only after drawing
     for axis, rows, layers, boxes in shown:
         _laid_out(axis, rows, layers, boxes)
     return figure
@@ -538,13 +546,13 @@ def _box(axis: Axes, node: str, spot: tuple[float, float]) -> Text:
 
 
 def _layers(rows: pd.DataFrame) -> list[tuple[int, list[str], Array]]:
-    """Depth, nodes and their places from left to right, from top to bottom."""
+    """Return depth, nodes and their positions from left to right, from top to bottom."""
     each = rows.drop_duplicates("node").groupby("depth")
     return [(int(str(depth)), layer["node"].astype(str).tolist(), layer["x"].to_numpy(float)) for depth, layer in each]
 
 
 def _places(layers: list[tuple[int, list[str], Array]], layout: int) -> dict[str, tuple[float, float]]:
-    """Nodes of every layer in an order that `layout` numbers; what is alone in its layer swings sideways."""
+    """Return nodes of every layer in the order number `layout`; a node alone in its layer is shifted sideways."""
     place: dict[str, tuple[float, float]] = {}
     for level, nodes, places in layers:
         lone = 0.1 + 0.8 * ((0.5 + 0.618034 * layout * (level + 1)) % 1)  # spread evenly over the layouts
@@ -558,7 +566,7 @@ def _places(layers: list[tuple[int, list[str], Array]], layout: int) -> dict[str
 def _laid_out(
     axis: Axes, rows: pd.DataFrame, layers: list[tuple[int, list[str], Array]], boxes: dict[str, Text]
 ) -> None:
-    """The layout with the least harm, and its arrows from parents to children."""
+    """Return the layout with the smallest penalty, and its arrows from parents to children."""
     patches: dict[str, Any] = {node: text.get_bbox_patch() for node, text in boxes.items()}
     half: dict[str, Array] = {
         node: np.array(patch.get_window_extent().size) / 2 + _MARGIN for node, patch in patches.items()
@@ -587,10 +595,10 @@ def _routes(
     sides: tuple[float, float],
     least: float = np.inf,
 ) -> tuple[float, list[float]]:
-    """Harm of a layout, and for each edge the least bend that keeps it off other nodes and other arrows.
+    """Return the penalty of a layout, and for each edge the smallest curvature that avoids other nodes and arrows.
 
-    Harm only grows from edge to edge: once it has reached `least` this is no layout to keep, and what is found so far
-    is returned.
+    The penalty can only increase: once it reaches `least`, the layout cannot be the best, and the partial result is
+    returned.
     """
     drawn: list[Array] = []
     total, bends = 0.0, []
@@ -614,7 +622,7 @@ def _routes(
 
 
 def _beside(harm: Array, curves: Array, drawn: list[Array], bends: NDArray[np.intp]) -> Array:
-    """Harm of some bends, with what they do to the arrows that are drawn."""
+    """Return the penalty of candidate curvatures, with respect to the arrows drawn so far."""
     found = harm[bends]
     if not drawn:
         return found
@@ -627,7 +635,7 @@ def _beside(harm: Array, curves: Array, drawn: list[Array], bends: NDArray[np.in
 
 
 def _curves(start: Array, end: Array) -> Array:
-    """Points, in pixels, of matplotlib's ``arc3`` (a quadratic Bézier curve) at every bend."""
+    """Return points, in pixels, along matplotlib's ``arc3`` (a quadratic Bézier curve), one curve per curvature."""
     dx, dy = end - start
     control = ((start + end) / 2 + _BENDS[:, None] * np.array([dy, -dx]))[:, None]
     whole: Array = (1 - _ALONG) ** 2 * start + 2 * _ALONG * (1 - _ALONG) * control + _ALONG**2 * end

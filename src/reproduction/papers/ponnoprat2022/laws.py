@@ -1,4 +1,6 @@
-"""Draws of the three mechanisms compared with their exact laws, and the paper's formulas from gamma functions alone."""
+"""Draws of the three mechanisms compared with their exact distributions, and the paper's formulas from gamma
+functions.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,13 +18,13 @@ from dpmultinomial._models import calibrated_noise, private_blocks
 from ...verdicts import power
 
 Array = NDArray[np.float64]
-_SHIFTED = 30  # steps of the trigamma's recurrence before its asymptotic series
+_SHIFTED = 30  # steps of the trigamma recurrence before its asymptotic series
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 
 def trigamma(x: ArrayLike) -> Array:
-    """psi'(x) = sum 1/(x + k)^2, the first terms one by one, the rest by Euler and Maclaurin."""
+    """Return psi'(x) = sum 1/(x + k)^2, with the first terms summed and the rest by the Euler-Maclaurin formula."""
     start = np.asarray(x, dtype=float)
     far = start + _SHIFTED
     rest = 1 / far + 1 / (2 * far**2) + sum(b / far ** (2 * i + 3) for i, b in enumerate(_BERNOULLI))
@@ -30,32 +32,34 @@ def trigamma(x: ArrayLike) -> Array:
 
 
 def guarantee(r: ArrayLike, order: ArrayLike, l2_squared: ArrayLike = 2.0) -> Array:
-    """Line 1 of Algorithm 1: (lambda/2) r^2 Delta_2^2 psi'(1 + 3(lambda - 1) r)."""
+    """Return line 1 of Algorithm 1: (lambda/2) r^2 Delta_2^2 psi'(1 + 3(lambda - 1) r)."""
     scale, lam = np.asarray(r, dtype=float), np.asarray(order, dtype=float)
     return lam / 2 * scale**2 * np.asarray(l2_squared) * trigamma(1 + 3 * (lam - 1) * scale)
 
 
 def calibrated(epsilon: float, order: float) -> tuple[float, float]:
-    """Algorithm 1: r at which its line 1 is epsilon, alpha = 1 + 4(lambda - 1) r."""
+    """Return r of Algorithm 1 at which its line 1 is epsilon, alpha = 1 + 4(lambda - 1) r."""
     r = brentq(lambda log_r: float(guarantee(np.exp(log_r), order)) / epsilon - 1, -40, 40, xtol=1e-13)
     return float(np.exp(r)), 1 + 4 * (order - 1) * float(np.exp(r))
 
 
 def floor(order: ArrayLike, delta: ArrayLike) -> Array:
-    """What equation 14 adds: log(1/delta)/(lambda - 1) + log(1 - 1/lambda) - log(lambda)/(lambda - 1)."""
+    """Return the term that equation 14 adds: log(1/delta)/(lambda - 1) + log(1 - 1/lambda) -
+    log(lambda)/(lambda - 1).
+    """
     lam = np.asarray(order, dtype=float)
     return np.asarray(-np.log(delta) / (lam - 1) + np.log1p(-1 / lam) - np.log(lam) / (lam - 1))
 
 
 def renyi(u: ArrayLike, v: ArrayLike, order: float) -> float:
-    """D_order of Dirichlet(u) from Dirichlet(v)."""
+    """Return D_order of Dirichlet(u) from Dirichlet(v)."""
     a, b = np.asarray(u, dtype=float), np.asarray(v, dtype=float)
     mixed = order * a + (1 - order) * b
     return float((_log_beta(mixed) + (order - 1) * _log_beta(b) - order * _log_beta(a)) / (order - 1))
 
 
 def divergence(counts: ArrayLike, r: ArrayLike, alpha: ArrayLike) -> tuple[Array, Array]:
-    """Mean and standard deviation of D_KL(f || y), y ~ Dirichlet(r f + alpha)."""
+    """Return mean and standard deviation of D_KL(f || y), y ~ Dirichlet(r f + alpha)."""
     f = np.asarray(counts, dtype=float)
     p = f / f.sum()
     a = np.asarray(r, dtype=float)[..., None] * f + np.asarray(alpha, dtype=float)[..., None]
@@ -65,12 +69,12 @@ def divergence(counts: ArrayLike, r: ArrayLike, alpha: ArrayLike) -> tuple[Array
 
 
 def some_below(gamma: float, concentration: float, eta: float, eta_bar: float) -> float:
-    """Largest probability, over both vertices of the region, that one of two cells is gamma or less."""
+    """Return the largest probability, over both vertices of the region, that one of two cells is gamma or less."""
     return max(_some_below(gamma, concentration, eta, other) for other in (eta, 1 - eta_bar - eta))
 
 
 def _some_below(gamma: float, k: float, first: float, second: float) -> float:
-    """Pr[1] + Pr[2] - Pr[both]; the last by Gauss's rule in t, x = gamma t^(1/a)."""
+    """Return Pr[1] + Pr[2] - Pr[both]; the last by Gauss's rule in t, x = gamma t^(1/a)."""
     a, b, rest = k * first, k * second, k * (1 - first - second)
     t = (_NODES + 1) / 2
     x = gamma * t ** (1 / a)
@@ -84,20 +88,20 @@ def _log_beta(a: Array) -> float:
     return float(gammaln(a).sum() - gammaln(a.sum()))
 
 
-LEVEL = 1e-4  # of every law (published.tsv)
-FAR = 1e6  # added to every count before additive noise, so that no noisy count is lifted to the floor
+LEVEL = 1e-4  # level of every test (published.tsv)
+FAR = 1e6  # added to every count before additive noise, so that no noisy count is below the floor
 
 
 def release_laws(
     *, counts: Sequence[int], order: float, epsilon: float, draws: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """p values of `draws` releases of one histogram, one row a cell, by Kolmogorov and Smirnov's test.
+    """Return Kolmogorov-Smirnov p-values of `draws` releases of one histogram, one row per cell.
 
     Cells of a Dirichlet release are Beta(a_i, a_0 - a_i) with a = r f + alpha, r and alpha by Algorithm 1 as printed;
     noise is normal or Laplace. Further rows are z tests: the scores of the parameters (``score of r``, ``score of
     alpha``, ``score of the scale``), and the mean ``divergence`` of the Dirichlet releases against its closed form.
-    Their `seen` is the relative change of the parameter (of the divergence: of r) that they refuse among the tests of
-    their statement.
+    Their `seen` is the detection limit: the relative change of the parameter (for the divergence: of r) that they
+    reject among the tests of their statement.
     """
     f, rows = np.asarray(counts, dtype=float), []
     starts = np.array([0, len(f)])
@@ -122,7 +126,7 @@ def release_laws(
         found = np.exp(logs) - FAR - f
         rows += [(law, f"cell {k + 1}", draws, *_smirnov(found[:, k], exact)) for k in range(len(f))]
         ratio = found / scale
-        # sum of |x|/b less 1 has variance 1 a draw, sum of (x/sigma)^2 less 1 has 2: the scores of the scale
+        # sum of |x|/b minus 1 has variance 1 per draw, sum of (x/sigma)^2 minus 1 has variance 2: scores of the scale
         score = (ratio**2 - 1, 2.0) if law == "gaussian" else (np.abs(ratio) - 1, 1.0)
         rows.append((law, "score of the scale", draws, *_z(score[0].ravel(), score[1], len(f) + 1)))
     frame = pd.DataFrame(rows, columns=["mechanism", "quantity", "draws", "statistic", "p_value", "seen"])
@@ -135,14 +139,16 @@ def _smirnov(values: np.ndarray, law: Any) -> tuple[float, float, float]:
 
 
 def _z(scores: np.ndarray, information: float, tests: int) -> tuple[float, float, float]:
-    """z and p value of scores with mean 0 and this information a draw; the relative change that they see."""
+    """Return z and p-value of scores with mean 0 and this information per draw, and the detection limit."""
     per_unit = np.sqrt(len(scores) * information)
     z = float(scores.sum() / per_unit)
     return z, float(2 * stats.norm.sf(abs(z))), power.normal(per_unit, LEVEL / tests)
 
 
 def _scores(logs: np.ndarray, f: np.ndarray, r: float, alpha: float) -> dict[str, tuple[float, float, float]]:
-    """Of log r and log alpha: logs of Dirichlet shares, less their means, weighted by what the parameter adds to a."""
+    """Return scores of log r and log alpha: logs of Dirichlet shares minus their means, weighted by
+    derivatives of a.
+    """
     a = r * f + alpha
     centred = logs - (digamma(a) - digamma(a.sum()))
     found = {}
@@ -153,7 +159,9 @@ def _scores(logs: np.ndarray, f: np.ndarray, r: float, alpha: float) -> dict[str
 
 
 def _divergence(logs: np.ndarray, f: np.ndarray, mechanism: Dirichlet) -> tuple[float, float, float]:
-    """z and p value of the mean of D_KL(f || y) against its closed mean and variance; the change of r that it sees."""
+    """Return z and p-value of the mean of D_KL(f || y) against its exact mean and variance, and the detection limit of
+    r.
+    """
     share = f / f.sum()
     found = np.sum(share * np.log(share)) - logs @ share
     error = np.sqrt(float(mechanism.kl_variance(f)) / len(logs))

@@ -38,17 +38,17 @@ def runs(
     bins: int = experiment.BINS,
     root_seed: int,
 ) -> pd.DataFrame:
-    """Test scores of every model, one row a release.
+    """Return test scores of every model, one row per release.
 
     Parameters
     ----------
-    table : the data set, or the reason why there is none (one row without numbers then).
-    name : of the data set.
+    table : the data set, or the reason why there is none (then one row without numbers).
+    name : name of the data set.
     order : Rényi order.
     epsilons : budgets of a whole model.
     repeats : releases per split and budget.
     splits : 70-30 splits of the corrected variant; the others use the first.
-    floors : under noisy counts, of the corrected variant; numbers or ``"sigma"``.
+    floors : lower bounds of noisy counts in the corrected variant; numbers or ``"sigma"``.
     bins : intervals of a numeric column.
     root_seed : streams are named after paper, "naive_bayes", data set, variant and split.
     """
@@ -67,7 +67,7 @@ def runs(
 
 
 def prepared(table: CodedTable, variant: str, number: int, bins: int = experiment.BINS) -> tuple[Counts, Split]:
-    """Training counts and the split of a variant."""
+    """Return training counts and the split of a variant."""
     if variant == "published":
         found = experiment.split(experiment.published_table(table), number, match="exact", bins=bins)
     else:
@@ -79,7 +79,7 @@ def prepared(table: CodedTable, variant: str, number: int, bins: int = experimen
 def _releases(
     counts: Counts, variant: str, order: float, epsilons: Sequence[float], floors: Sequence[float | str], repeats: int
 ) -> Iterator[tuple[str, float | str, NDArray, Noise]]:
-    """(method, floor, epsilons, noise) of every family of releases."""
+    """Yield (method, floor, epsilons, noise) of every family of releases."""
     each = np.asarray(epsilons) / (counts.features + 1)
     corrected = variant == "corrected"
     for mechanism in calibrated_noise.MECHANISMS:
@@ -128,7 +128,7 @@ def _score(model: Any, counts: Counts, test: Split, variant: str) -> NDArray[np.
 
 
 def _reference(counts: Counts, test: Split, variant: str) -> pd.DataFrame:
-    """Non-private models with both smoothings, random guessing, and always the largest class."""
+    """Return scores of non-private models with both smoothings, of random guessing, and of always the largest class."""
     rows = []
     for smoothing in (0.1, 1.0) if variant == "corrected" else (0.1,):
         loss, right = _score(counts.smoothed(smoothing), counts, test, variant)[0]
@@ -152,12 +152,12 @@ def approximate(
     bins: int = experiment.BINS,
     root_seed: int,
 ) -> pd.DataFrame:
-    """`runs` for Appendix C; `epsilon` is the whole model's epsilon_hat at `delta`.
+    """Return `runs` for Appendix C; `epsilon` is the whole model's epsilon_hat at `delta`.
 
     Parameters
     ----------
     table, name, repeats, bins, root_seed : as in `runs`.
-    delta : of the whole model, in (0, 1).
+    delta : delta of the whole model, in (0, 1).
     per_release : the author's epsilon of one release; the published variant's epsilon_hat is that times the printed
         composition factor of the data set itself.
     targets : epsilon_hat of the corrected variant.
@@ -196,7 +196,7 @@ def approximate(
 
 
 def missing(name: str, reason: str) -> pd.DataFrame:
-    """One row for a data set that is not there."""
+    """Return one row for an unavailable data set."""
     row = dict.fromkeys(COLUMNS, np.nan) | {"dataset": name, "variant": "corrected", "method": "not_run"}
     return pd.DataFrame([row | {"floor": "none", "split": 0, "repeat": 0, "note": reason}], columns=list(COLUMNS))
 

@@ -34,7 +34,7 @@ NAMES = {
 
 
 def figure_6() -> pd.DataFrame:
-    """Edges of the three networks and where the figure puts the nodes: layers by longest path from a root."""
+    """Return edges of the three networks and positions of nodes: layers by longest path from a root."""
     rows = []
     for dataset in catalogue.NETWORKS:
         parents = catalogue.SOURCES[dataset].networks
@@ -61,7 +61,7 @@ class Prepared:
         self.columns, self.test, self.records = table.columns, found.test, len(found.train)
 
     def score(self, parameters: list[NDArray[np.float64]]) -> tuple[NDArray[np.float64], float]:
-        """Test log-likelihood of every release and the share of test terms it counts."""
+        """Return the test log-likelihood of every release and the proportion of test terms that it includes."""
         return bayesian_network.log_likelihoods(parameters, self.nodes, self.test, columns=self.columns)
 
     def private(
@@ -73,7 +73,7 @@ class Prepared:
         repeats: int,
         rng: np.random.Generator,
     ) -> pd.DataFrame:
-        """Scores of `repeats` releases at every epsilon."""
+        """Return scores of `repeats` releases at every epsilon."""
         released = bayesian_network.release(self.nodes, law.repeated(repeats), floor=floor, rng=rng)
         value, counted = self.score(released)
         rows = {"epsilon": np.repeat(epsilons, repeats), "repeat": np.tile(np.arange(repeats), len(epsilons))}
@@ -81,7 +81,7 @@ class Prepared:
         return pd.DataFrame(rows | {"log_likelihood": value, "counted": counted}).assign(**named)
 
     def non_private(self, smoothings: Sequence[float]) -> pd.DataFrame:
-        """The non-private model."""
+        """Return scores of the non-private model."""
         rows = []
         for smoothing in smoothings:
             value, counted = self.score(bayesian_network.smoothed(self.nodes, smoothing))
@@ -92,12 +92,12 @@ class Prepared:
 def runs(
     table: CodedTable | str, *, name: str, order: float, epsilons: Sequence[float], repeats: int, root_seed: int
 ) -> pd.DataFrame:
-    """Test log-likelihoods, one row a release; arguments as in `naive_bayes.runs`."""
+    """Return test log-likelihoods, one row per release; arguments as in `naive_bayes.runs`."""
     if isinstance(table, str):
         return missing(name, table)
     parts = []
     for variant, drawn in (("published", "published"), ("stated_share", "as_written"), ("corrected", "corrected")):
-        rng = stream(root_seed, "ponnoprat2022", "networks", name, drawn)  # a stream keeps its name
+        rng = stream(root_seed, "ponnoprat2022", "networks", name, drawn)  # names of streams are fixed
         prepared = Prepared(table, variant)
         nodes = DATASETS_IN_THE_SLIP if variant == "published" else len(prepared.nodes)
         each = np.asarray(epsilons) / nodes
@@ -125,7 +125,9 @@ def approximate(
     repeats: int,
     root_seed: int,
 ) -> pd.DataFrame:
-    """`runs` for Figure 11; `epsilon` is the whole network's epsilon_hat, arguments as in `naive_bayes.approximate`."""
+    """Return `runs` for Figure 11; `epsilon` is the whole network's epsilon_hat, arguments as in
+    `naive_bayes.approximate`.
+    """
     if isinstance(table, str):
         return missing(name, table)
     parts = []
@@ -155,6 +157,6 @@ def approximate(
 
 
 def missing(name: str, reason: str) -> pd.DataFrame:
-    """One row for a data set that is not there."""
+    """Return one row for an unavailable data set."""
     row = dict.fromkeys(COLUMNS, np.nan) | {"dataset": name, "variant": "corrected", "method": "not_run"}
     return pd.DataFrame([row | {"floor": "none", "repeat": 0, "note": reason}], columns=list(COLUMNS))

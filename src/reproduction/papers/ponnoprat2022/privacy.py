@@ -1,4 +1,4 @@
-"""Figures 1, 2, 3 and 8: what the Dirichlet mechanism costs and what it loses, by closed forms.
+"""Figures 1, 2, 3 and 8: privacy cost and loss of the Dirichlet mechanism, by closed forms.
 
 `published` emulates what the printed figures show (the author's pair, a delta of 2 where 1e-5 was meant, a quadrature
 error); `as_written` takes the text; `corrected` is exact.
@@ -28,7 +28,7 @@ USED_PAIR = ((11, 8, 65, 25, 38, 0), (11, 7, 65, 25, 38, 1))
 
 
 def figure_1(*, least: float, most: float, points: int) -> pd.DataFrame:
-    """psi'(x) with the bounds of equation 6."""
+    """Return psi'(x) with the bounds of equation 6."""
     x = np.linspace(least, most, points)
     lower, upper = 1 / x + 1 / (2 * x**2), 1 / x + 1 / x**2
     return pd.DataFrame({"x": x, "trigamma": polygamma(1, x), "lower": lower, "upper": upper})
@@ -37,13 +37,13 @@ def figure_1(*, least: float, most: float, points: int) -> pd.DataFrame:
 def figure_2(
     *, total: int, cells: int, r: float, order: float, least: float, most: float, points: int, rule: Path
 ) -> pd.DataFrame:
-    """delta of Gohari et al. against gamma: exactly, and by the quadrature of degree 50 of the printed figure.
+    """Return delta of Gohari et al. against gamma, exactly, and by the degree-50 quadrature of the printed figure.
 
     Parameters
     ----------
     total, cells, r, order : N, d, r and lambda; alpha = 1 + 4(order - 1) r and the printed "r" is k = r N + d alpha.
-    least, most, points : grid of gamma, even in its logarithm.
-    rule : file of the quadrature.
+    least, most, points : grid of gamma, evenly spaced in its logarithm.
+    rule : file of the quadrature rule.
     """
     alpha = 1 + 4 * (order - 1) * r
     k = r * total + cells * alpha
@@ -57,7 +57,7 @@ def figure_2(
 
 
 def figure_3_top(*, orders: Sequence[float], least: float, most: float, points: int) -> pd.DataFrame:
-    """Rényi divergence of the printed pair and of the pair the figure shows, the worst case of all, and the bound."""
+    """Return the Rényi divergence of the printed pair, of the pair in the figure, of the worst case, and the bound."""
     rows = []
     for order in orders:
         for r in np.geomspace(least, most, points):
@@ -81,7 +81,7 @@ def figure_3_bottom(
     points: int,
     gohari_points: int,
 ) -> pd.DataFrame:
-    """Mean and standard deviation of D_KL(f || y) against epsilon_hat, by the guarantee that chose r.
+    """Return mean and standard deviation of D_KL(f || y) against epsilon_hat, by the guarantee that chose r.
 
     `floor` is the least epsilon_hat that equation 14 gives at the order, `kl_uniform` the divergence from flat shares.
     """
@@ -119,7 +119,7 @@ def _at_order(
 
 
 def gohari_reach(r: float, alpha: float, *, total: int, cells: int, delta: float, empty_cells: bool) -> float:
-    """epsilon_hat of Gohari et al. at `delta`; without `empty_cells` no cell may be empty, as published."""
+    """Return epsilon_hat of Gohari et al. at `delta`; without `empty_cells` no cell may be empty, as published."""
     k = r * total + cells * alpha
     low = alpha if empty_cells else r + alpha
     region: dict[str, Any] = {"concentration": k, "eta": low / k, "eta_bar": (cells - 2) * alpha / k}
@@ -127,7 +127,9 @@ def gohari_reach(r: float, alpha: float, *, total: int, cells: int, delta: float
 
 
 def figure_8(*, orders: Sequence[float], delta: float, least: float, most: float, points: int) -> pd.DataFrame:
-    """epsilon_hat of equation 14 against r, with the squared sensitivity of the text (2) and of the figure (1)."""
+    """Return epsilon_hat of equation 14 against r, with the squared sensitivity of the text (2) and of the
+    figure (1).
+    """
     rows = []
     for order in orders:
         floor = composition.floor(order=order, delta=delta)
@@ -143,10 +145,11 @@ def figure_8(*, orders: Sequence[float], delta: float, least: float, most: float
 def exact_calibration(
     *, counts: Sequence[int], order: float, least: float, most: float, points: int, delta: float
 ) -> pd.DataFrame:
-    """What exact accounting gains: expected KL by the way r and alpha were chosen, for both kinds of privacy.
+    """Return the gain of exact accounting: expected KL by the method of choosing r and alpha, for both kinds of
+    privacy.
 
     `privacy` is ``"renyi"`` (epsilon at `order`) or ``"approximate"`` (epsilon_hat at `delta`, Algorithm 1 at its best
-    order). "free alpha" picks alpha for these counts, which then must be public; it shows what is possible.
+    order). "free alpha" chooses alpha for these counts, which then must be public; it is a bound for comparison.
     """
     rows = []
     for epsilon in np.geomspace(least, most, points):
@@ -166,7 +169,7 @@ def exact_calibration(
 
 
 def _best_order(target: float, delta: float, counts: Sequence[int]) -> tuple[float, float, float]:
-    """Order, r and alpha of Algorithm 1 with the smallest expected KL at epsilon_hat = target."""
+    """Return order, r and alpha of Algorithm 1 with the smallest expected KL at epsilon_hat = target."""
 
     def pair(log_excess: float) -> tuple[float, float]:
         order = 1 + float(np.exp(log_excess))
@@ -193,7 +196,7 @@ def _free_alpha_profile(target: float, delta: float, counts: Sequence[int]) -> t
 
 
 def audits(*, order: float, epsilons: Sequence[float]) -> pd.DataFrame:
-    """One row a mechanism, its calibration and epsilon: claimed and exact Rényi cost of one replaced record."""
+    """Return one row per mechanism, calibration and epsilon: claimed and exact Rényi cost of replacing one record."""
     rows: list[dict[str, Any]] = []
     for epsilon in epsilons:
         r, alpha = dirichlet.calibrate(epsilon, order=order)

@@ -1,4 +1,4 @@
-"""Numbers that methods.md and errata.md quote, and the tables that give them."""
+"""Numbers that methods.md and errata.md quote, and the tables from which they follow."""
 
 import pandas as pd
 
@@ -100,7 +100,7 @@ QUOTES = [
             at(t, "value", noise="z2", quantity="KL"),
         ],
     ),
-    # one release a node: the budget is divided by three, the number of data sets
+    # one release per node: the budget is divided by three, the number of data sets
     Quote("errata.md", "spent {{2.3}}, {{3.3}} and {{4.7}} times", "", lambda _: [nodes / 3 for nodes in (7, 10, 14)]),
     Quote("errata.md", "{{66 %}} (GermanCredit) to {{98 %}} (Bank)", "figure_7", _counted),
     Quote(

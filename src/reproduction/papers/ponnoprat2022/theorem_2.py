@@ -1,4 +1,4 @@
-"""Theorem 2 by simulation: where the tail bound holds, and the small alpha for which it does not."""
+"""Simulation of Theorem 2: settings where the tail bound holds, and small alpha for which it fails."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,9 @@ def simulate(
     etas: Sequence[float],
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """How often D_KL(p || q) > eta in `size` draws q ~ Dirichlet(beta p + alpha), p flat, beta the least allowed."""
+    """Return the frequency of D_KL(p || q) > eta in `size` draws q ~ Dirichlet(beta p + alpha), p flat, beta
+    minimal.
+    """
     rows = []
     for d in cells:
         for alpha in alphas:
@@ -29,16 +31,16 @@ def simulate(
 
 
 def least_beta(cells: int, alpha: float, eta: float) -> float:
-    """The smallest beta that Theorem 2 allows."""
+    """Return the smallest beta that Theorem 2 allows."""
     return cells * alpha / np.expm1(eta / 2)
 
 
 def theorem_2(
     table: pd.DataFrame, *, alphas: Sequence[float], cells: Sequence[int], etas: Sequence[float]
 ) -> pd.DataFrame:
-    """Frequency, its standard error, the bound, the exact mean of the divergence, and whether the bound is broken.
+    """Return frequency, its standard error, the bound, the exact mean of the divergence, and whether the bound fails.
 
-    `broken` asks for a frequency more than five standard errors above the bound (false alarms below 1e-6).
+    `broken` requires a frequency more than five standard errors above the bound (false alarms below 1e-6).
     """
     sums = table.groupby(["alpha", "cells", "eta", "beta"], as_index=False, sort=False)[["draws", "above"]].sum()
     eta, share = sums["eta"], sums["above"] / sums["draws"]

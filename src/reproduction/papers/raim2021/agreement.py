@@ -1,4 +1,4 @@
-"""The slides' statements next to this run: mechanism, statistics, samplers, models."""
+"""Compare the statements of the slides with this run: mechanism, statistics, samplers, models."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ FALSE_GIBBS = "erratum 3: as written the chain does not leave its model as it is
 
 
 def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """Sensitivity, privacy and noise."""
+    """Yield rows on sensitivity, privacy and noise."""
     table, loss = tables["sensitivity"], tables["privacy_loss"]
     at = table[(table["lower"] == -2) & (table["upper"] == 2) & (table["n"] == 1000)]["exact"]
     note = "exact, replace-one; the slides use an upper bound without giving it (22 by adding up ranges)"
@@ -62,7 +62,7 @@ def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 
 def statistics(table: pd.DataFrame) -> list[Row]:
-    """The laws given to the statistics."""
+    """Yield rows on the distributions of the statistics."""
     slides = table[table["variant"] == "as_written"].set_index("statistic")
     counts = slides.loc[["s_low", "s_high"], "p_value"]
     note = "Kolmogorov's test of s_u and of s_l given s_u, the lesser times two"
@@ -78,7 +78,9 @@ def statistics(table: pd.DataFrame) -> list[Row]:
 
 
 def counts(table: pd.DataFrame) -> list[Row]:
-    """Counts drawn in turn: against their own law, and that law against the joint one."""
+    """Yield rows on counts drawn in turn: draws against their distribution, and this distribution against the joint
+    one.
+    """
     size = table["drawn"].sum()
     p_value = chi_squared(table["drawn"].to_numpy(float), (table["in_turn"] * size).to_numpy())
     distance = 0.5 * (table["in_turn"] - table["joint"]).abs().sum(skipna=False)
@@ -98,7 +100,7 @@ def counts(table: pd.DataFrame) -> list[Row]:
 
 
 def gibbs(table: pd.DataFrame) -> list[Row]:
-    """Geweke's test of the slides' sampler, with and without censoring."""
+    """Yield rows on Geweke's test of the slides' sampler, with and without censoring."""
     groups = [of for _, of in table[table["method"] == "as_written"].groupby("limits", sort=False)]
     names = ("the Gibbs sampler has its posterior", "the Gibbs sampler has its posterior where nothing is censored")
     free = law("geweke", names[1], *_moments(groups[-1]), "as_written", sees=_moments_seen(groups[-1]))
@@ -109,19 +111,19 @@ def gibbs(table: pd.DataFrame) -> list[Row]:
 
 
 def _moments(of: pd.DataFrame) -> tuple[float, str]:
-    """p value of the drawn z of all moments together."""
+    """Return the p-value of the drawn z of all moments together."""
     p_value = 2 * len(of) * stats.t.sf(of["z"].abs().max(skipna=False), BATCHES - 1)
     return float(np.minimum(1.0, p_value)), "Geweke's test, five moments together"
 
 
 def _moments_seen(of: pd.DataFrame) -> str:
-    """The moment that it sees least of, as a relative change."""
+    """Return the moment with the largest detection limit, as a relative change."""
     needed = stats.t.isf(LEVEL / (2 * len(of)), BATCHES - 1) + stats.norm.ppf(power.SEEN)
     return power.words({"a moment": float((needed * of["se"] / of["expected"].abs()).max())})
 
 
 def ignoring(table: pd.DataFrame) -> list[Row]:
-    """The naive analysis misses the truth far more often than it says."""
+    """Yield rows on the naive analysis, which misses the truth far more often than its level."""
     quantity = "ignoring the noise distorts results"
     naive = table[(table["method"] == "naive") & (table["epsilon"] == table["epsilon"].min())]
     if not len(naive):
@@ -133,7 +135,7 @@ def ignoring(table: pd.DataFrame) -> list[Row]:
 
 
 def other_noises(table: pd.DataFrame) -> list[Row]:
-    """Other additive mechanisms through the same direct sampler."""
+    """Yield rows on other additive mechanisms with the same direct sampler."""
     rows = []
     for noise in ("Gaussian", "two-sided geometric", "discrete Gaussian"):
         of = table[table["noise"] == noise]
@@ -146,7 +148,7 @@ def other_noises(table: pd.DataFrame) -> list[Row]:
 
 
 def _bars(of: pd.DataFrame) -> float:
-    """p value of a drawn histogram: the law's share of every bin is beside it."""
+    """Return the p-value of a drawn histogram, given the exact probability of every bin."""
     bars, inside = of[of["kind"] == "histogram"], of.loc[of["statistic"] == "inside", "y"].iloc[0]
     seen = bars["y"].to_numpy()[:-1] * np.diff(bars["x"]) * inside
     return pooled(seen, bars["expected"].to_numpy()[:-1] * inside, inside)
@@ -157,12 +159,12 @@ FALSE_ENVELOPE = "erratum 7: P(A_u) is largest below u_L, h* stays at P(A_uL); w
 
 
 def jointly(p_values: pd.Series) -> float:
-    """Bonferroni: the least of several p values times their number, at most 1; NaN if one of them is NaN."""
+    """Return the smallest of several p-values times their number (Bonferroni), at most 1; NaN if one of them is NaN."""
     return float(np.minimum(1.0, len(p_values) * p_values.min(skipna=False)))
 
 
 def formulas(table: pd.DataFrame) -> list[Row]:
-    """Every formula against its independent evaluation, within the tolerance of its row."""
+    """Yield rows that compare every formula with its independent evaluation, within the tolerance of its row."""
     rows = []
     row: Any
     for row in table.itertuples():
@@ -174,7 +176,7 @@ def formulas(table: pd.DataFrame) -> list[Row]:
 
 
 def descent(table: pd.DataFrame) -> list[Row]:
-    """P(A_u) falls, and is constant up to the u_L of floating point."""
+    """Yield rows on P(A_u), which decreases, and is constant up to the u_L of floating point."""
     rises, before = [], []
     for _, of in table.groupby("target"):
         area = of[of["curve"] == "area"].sort_values("log_u")
@@ -190,7 +192,7 @@ def descent(table: pd.DataFrame) -> list[Row]:
 
 
 def step_functions(table: pd.DataFrame) -> list[Row]:
-    """The envelope above and below u_L, and what more knots do."""
+    """Yield rows on the envelope above and below u_L, and the effect of more knots."""
     area = table[table["kind"] == "area"]
     above, below, bounds = [], [], []
     for _, steps in table[table["kind"] == "step"].groupby("knots"):
@@ -202,7 +204,7 @@ def step_functions(table: pd.DataFrame) -> list[Row]:
         above.append((height - area["y"])[inside].min())
         below.append((first["y"] - area["y"])[~inside].min())
         bounds.append(steps["bound"].iloc[0])
-    with np.errstate(divide="ignore", invalid="ignore"):  # a bound of 0 or NaN is judged, not hidden
+    with np.errstate(divide="ignore", invalid="ignore"):  # a bound of 0 or NaN is checked, not omitted
         fall = float(np.min(-np.diff(np.log(bounds)))) if len(bounds) > 1 else np.nan
     rows = [
         claim(
@@ -220,7 +222,7 @@ def step_functions(table: pd.DataFrame) -> list[Row]:
 
 
 def accept_reject(table: pd.DataFrame) -> list[Row]:
-    """Accepted candidates: how many, and where."""
+    """Yield rows on the number and positions of accepted candidates."""
     kinds = dict(iter(table.groupby("kind")))
     area, step = (kinds[name].sort_values("u") for name in ("area", "step"))
     envelope = float(np.sum(np.diff(step["u"]) * step["y"].to_numpy()[:-1]))
@@ -242,7 +244,7 @@ def accept_reject(table: pd.DataFrame) -> list[Row]:
 
 
 def _cumulated(table: pd.DataFrame, u: pd.Series) -> np.ndarray:
-    """Distribution function of u by the formulas of the slides, at other settings than were drawn."""
+    """Return the distribution function of u by the formulas of the slides, at other settings than were drawn."""
     first = table.iloc[0]
     area = Target("xi_mean", first["z"], 0.0, first["sigma2"], 1.0, first["scale"]).area(u)
     cumulated = np.concatenate([[0.0], np.cumsum(np.diff(u) * (area[1:] + area[:-1]) / 2)])
@@ -250,7 +252,7 @@ def _cumulated(table: pd.DataFrame, u: pd.Series) -> np.ndarray:
 
 
 def weights(table: pd.DataFrame) -> list[Row]:
-    """Modes and maxima of both weights, from the parabola through the curve's three highest points."""
+    """Yield rows on modes and maxima of both weights, from the parabola through the curve's three highest points."""
     rows, artefact = [], "weight_functions"
     for target, name in (("xi_mean", "normal"), ("xi_sse", "gamma")):
         curve = table[(table["target"] == target) & (table["curve"] == "weight")]
@@ -265,7 +267,7 @@ def weights(table: pd.DataFrame) -> list[Row]:
 
 
 def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """The settings of the slides' two figures; what they draw is in `drawn_judgements`."""
+    """Yield rows on the settings of the slides' two figures; the drawn content is in `drawn_judgements`."""
     rows = []
     for target in ("xi_mean", "xi_sse"):
         table = tables[target]
@@ -277,7 +279,7 @@ def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 
 def laws(table: pd.DataFrame) -> list[Row]:
-    """The modes that the figures show and do not print."""
+    """Yield rows on the modes that the figures show but do not print."""
     rows = []
     for target in ("xi_mean", "xi_sse"):
         law = table[table["target"] == target].iloc[0]
@@ -287,7 +289,7 @@ def laws(table: pd.DataFrame) -> list[Row]:
 
 
 def sampler(table: pd.DataFrame) -> list[Row]:
-    """Bounds, exactness of the draws, rejections, adaptive knots."""
+    """Yield rows on bounds, exactness of the draws, rejections, and adaptive knots."""
     rows, artefact = [], "sampler_accuracy"
     fixed = table[table["mc_se"].notna()]
     for column, quantity in (
@@ -341,7 +343,7 @@ def _rules(table: pd.DataFrame) -> list[Row]:
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
+    """Return rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
     of_one = {
         "formulas": formulas,
         "descent": descent,

@@ -1,4 +1,4 @@
-"""The coverage study at limits that do not lie symmetrically about the records' mean."""
+"""Coverage study at limits that are not symmetric about the mean of the records."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from . import coverage as symmetric
 
 
 def simulate(size: int, *, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
-    """As `coverage.simulate`; its own streams."""
+    """Return results as `coverage.simulate`, with different random streams."""
     return symmetric.simulate(size, rng=rng, **settings)
 
 
 def coverage(table: pd.DataFrame, **settings: Any) -> pd.DataFrame:
-    """As `coverage.coverage`."""
+    """Return results as `coverage.coverage`."""
     return symmetric.coverage(table)

@@ -1,4 +1,4 @@
-"""Speed of the direct sampler, of the Gibbs sweeps and of the sampler without records, n = 1,000 to 100,000."""
+"""Speed of the direct sampler, the Gibbs sweeps and the sampler without records, n = 1,000 to 100,000."""
 
 import numpy as np
 from measuring import Row, limited, timed
@@ -21,7 +21,7 @@ WEIGHTS = {  # and seconds; the R package takes 0.353 and 1.440
 
 
 def vectorised(weight, rng):
-    """The direct sampler in NumPy alone: all candidates at once, on the knots of the compiled one."""
+    """Run the direct sampler in NumPy: all candidates at once, on the knots of the compiled sampler."""
     sampler = ds.DirectSampler(weight, ds.LaplaceBase(SCALE))
     steps = sampler.step_function()
     left, log_height = steps["log_u"].to_numpy(), steps["log_height"].to_numpy()[:-1]
@@ -69,7 +69,7 @@ def benchmarks():
 
 
 def _hard(rng):
-    """Inputs that fixed knots or plain logarithms would never return from."""
+    """Measure inputs for which fixed knots or plain logarithms would never finish."""
     narrow = ds.GammaWeight(778.56, sigma2=3.0, count=9500)
     far = [1e7, -1e7, 1e7, 1e7]
     model = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": 1.0, "burn_in": 0}
@@ -80,7 +80,7 @@ def _hard(rng):
 
 
 def _sweeps(rng):
-    """A Gibbs sweep of each method beside its reference implementation in NumPy."""
+    """Measure a Gibbs sweep of each method and of its reference implementation in NumPy."""
     model = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": SCALE, "burn_in": 0, "initial": (0.0, 1.0)}
     references = {
         "as_written": _reference("as_written", 40),
@@ -95,7 +95,7 @@ def _sweeps(rng):
 
 
 def _without_records(rng):
-    """Seconds for 20,000 effective draws without records, and for as many of two other samplers at n = 1,000."""
+    """Measure seconds for 20,000 effective draws without records, and for two other samplers at n = 1,000."""
     model, x = {"lower": -0.5, "upper": 3.0}, rng.standard_normal(1000)
     scale = CensoredStatistics(**model).sensitivity(1000)
     z = CensoredStatistics(**model).release(x, epsilon=1.0, rng=rng)
@@ -114,7 +114,7 @@ def _without_records(rng):
 
 
 def _rate(n, limits, epsilon, rng):
-    """20,000 effective draws, the set-up's 0.2 s spread over a long run."""
+    """Return the rate for 20,000 effective draws, with the set-up time of 0.2 s spread over a long run."""
     statistics = CensoredStatistics(**limits)
     z = statistics.release(rng.standard_normal(n), epsilon=epsilon, rng=rng)
     setting = {"n": n, **limits, "scale": statistics.sensitivity(n) / epsilon, "rng": rng}
@@ -124,7 +124,7 @@ def _rate(n, limits, epsilon, rng):
 
 
 def _effective(call):
-    """CPU seconds for 20,000 effective draws of whichever of mu and sigma2 mixes worse; draws (chains, draws, 2)."""
+    """Return CPU seconds for 20,000 effective draws of the slower mixing of mu and sigma2; draws (chains, draws, 2)."""
     kept = []
     seconds = timed(lambda: kept.append(call()), 1)
     return seconds / min(convergence.bulk_ess(kept[0][:, :, i]) for i in range(2)) * 20_000

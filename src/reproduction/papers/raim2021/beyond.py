@@ -1,4 +1,6 @@
-"""Beyond the slides: the exact sensitivity, better releases, other noises with tests of their draws."""
+"""Extensions of the slides: the exact sensitivity, better releases, other noise distributions with tests of their
+draws.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,13 +26,13 @@ LEAST_EXPECTED = 5.0
 
 @dataclass(frozen=True)
 class Noise:
-    """A noise by its formula: exp(-abs(x)/width), or exp(-x^2/(2 width^2)) for a `normal` one.
+    """Noise distribution by its formula: exp(-abs(x)/width), or exp(-x^2/(2 width^2)) for a `normal` one.
 
     Parameters
     ----------
     width : scale, or standard deviation of a normal noise; > 0.
-    normal : whether it falls with the square.
-    whole : whether it is on the whole numbers.
+    normal : whether the exponent is quadratic.
+    whole : whether it is on the integers.
     """
 
     width: float
@@ -38,24 +40,24 @@ class Noise:
     whole: bool = False
 
     def log_density(self, x: Array) -> Array:
-        """Up to a constant."""
+        """Return the log density up to a constant."""
         return -((x / self.width) ** 2) / 2 if self.normal else -np.abs(x) / self.width
 
 
 def p_value(x: Array, weight: Weight, noise: Noise) -> float:
-    """p value of draws from w(x) g(x)/psi: chi-squared for whole numbers, Kolmogorov's test otherwise."""
+    """Return the p-value of draws from w(x) g(x)/psi: chi-squared for integers, Kolmogorov's test otherwise."""
     places, mass = law(x, weight, noise)
     if not noise.whole:
         cdf = np.cumsum(mass)
         return float(stats.kstest(x, lambda at: np.interp(at, places, cdf - mass / 2)).pvalue)
     if not np.array_equal(x, np.rint(x)):
-        return 0.0  # a draw that the law does not reach
+        return 0.0  # a draw outside the support
     counts = np.bincount((x - places[0]).astype(int), minlength=len(places))
     return 0.0 if len(counts) > len(places) else chi_squared(counts, mass * len(x))
 
 
 def law(x: Array, weight: Weight, noise: Noise) -> tuple[Array, Array]:
-    """Places around the draws x and what the law holds there, adding up to one: whole numbers, or a fine grid."""
+    """Return points around the draws x and their probabilities, with sum one: integers, or a fine grid."""
     if noise.whole:
         reach = int(20 * x.std()) + 50
         places = np.arange(int(np.floor(x.mean())) - reach, int(np.ceil(x.mean())) + reach + 1).astype(float)
@@ -67,7 +69,7 @@ def law(x: Array, weight: Weight, noise: Noise) -> tuple[Array, Array]:
 
 
 def masses(edges: Array, x: Array, weight: Weight, noise: Noise) -> Array:
-    """What the law holds between neighbouring edges, as a share of what it holds between the first and the last."""
+    """Return probabilities between neighbouring edges, relative to the probability between the first and the last."""
     places, mass = law(x, weight, noise)
     if noise.whole:
         cdf = np.array([mass[places < edge].sum() for edge in edges])
@@ -77,7 +79,7 @@ def masses(edges: Array, x: Array, weight: Weight, noise: Noise) -> Array:
 
 
 def sees(x: Array, weight: Weight, noise: Noise, level: float) -> float:
-    """Relative change of the noise's width that `p_value` refuses at this level with probability 0.9."""
+    """Return the relative change of the noise's width that `p_value` rejects at this level with probability 0.9."""
     wider = replace(noise, width=1.01 * noise.width)
     mass, moved = law(x, weight, noise)[1], law(x, weight, wider)[1]
     if not noise.whole:
@@ -88,7 +90,7 @@ def sees(x: Array, weight: Weight, noise: Noise, level: float) -> float:
 
 
 def chi_squared(counts: Array | NDArray[np.int64], expected: Array) -> float:
-    """p value of Pearson's test; neighbouring cells are put together until each expects five."""
+    """Return the p-value of Pearson's test; neighbouring cells are merged until each has an expected number of five."""
     observed, wanted = [0.0], [0.0]
     for count, mass in zip(counts, expected, strict=True):
         if wanted[-1] >= LEAST_EXPECTED:
@@ -96,7 +98,7 @@ def chi_squared(counts: Array | NDArray[np.int64], expected: Array) -> float:
             wanted.append(0.0)
         observed[-1] += count
         wanted[-1] += mass
-    if len(wanted) > 1 and wanted[-1] < LEAST_EXPECTED:  # the last, unfinished group
+    if len(wanted) > 1 and wanted[-1] < LEAST_EXPECTED:  # the last, incomplete group
         observed[-2:], wanted[-2:] = [sum(observed[-2:])], [sum(wanted[-2:])]
     if len(wanted) < 2:
         return 1.0
@@ -111,7 +113,7 @@ Base = ds.LaplaceBase | ds.GaussianBase | ds.GeometricBase | ds.DiscreteGaussian
 
 
 def sensitivity(*, limits: list[list[float]], sizes: list[int], brute_force_up_to: int) -> pd.DataFrame:
-    """Delta_s by limits and n: exact formula, brute force over extremal data sets, and the sum of the ranges.
+    """Return Delta_s by limits and n: exact formula, brute force over extremal data sets, and the sum of the ranges.
 
     Returns
     -------
@@ -131,7 +133,7 @@ def sensitivity(*, limits: list[list[float]], sizes: list[int], brute_force_up_t
 def release_designs(
     *, n: int, lower: float, upper: float, epsilons: list[float], data_sets: int, draws: int, burn_in: int, rng
 ) -> pd.DataFrame:
-    """Posterior spread by what is released, all at the same epsilon: N(0, 1) data.
+    """Return the posterior spread by released statistics, all at the same epsilon: N(0, 1) data.
 
     Designs: the four statistics with the noise of the ranges' sum (22 for [-2, 2]) or of the exact sensitivity; noise
     of separate scales; the sums of x and x^2 in place of mean and sum of squares; and the posterior without privacy.
@@ -147,7 +149,7 @@ def release_designs(
         x = rng.standard_normal(n)
         found = censored_normal.without_privacy(x, lower=lower, upper=upper, **size)
         for epsilon in epsilons:
-            # a third of epsilon each for mean, sum of squares and counts; the worst case of each alone
+            # a third of epsilon each for mean, sum of squares and counts; separate worst case of each
             separate = np.array([width, width**2, 2, 2]) * 3 / epsilon
             designs: dict[str, tuple[Any, bool]] = {
                 "ranges added up": (mechanism.range_bound() / epsilon, False),
@@ -177,17 +179,17 @@ def _rows(epsilon: float, design: str, data_set: int, draws: np.ndarray) -> list
 def other_noises(
     *, delta_s: float, epsilon: float, draws: int, knots: int, bins: int, rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Both targets under four noises of equal variance, all through the same direct sampler.
+    """Return both targets under four noise distributions of equal variance, with the same direct sampler.
 
     Returns
     -------
     DataFrame: target, noise, kind (histogram: left ends and density; number: rejected, exact_rate, observed_rate, mean,
-        sd, p_value (`p_value`), inside (draws in the histogram), sees (relative change of the noise's width
-        that the test refuses)), statistic, x, y, expected (the law's share of a bin, of what is within their ends).
+        sd, p_value (`p_value`), inside (draws in the histogram), sees (relative change of the noise's width that the
+        test rejects)), statistic, x, y, expected (exact probability of a bin, relative to all bins).
     """
     scale = delta_s / epsilon
     sd = 2**0.5 * scale
-    noises: dict[str, tuple[Base, Noise]] = {  # what is sampled, and its law: they share nothing
+    noises: dict[str, tuple[Base, Noise]] = {  # sampler and exact distribution are independent implementations
         "Laplace": (ds.LaplaceBase(scale), Noise(scale)),
         "two-sided geometric": (ds.GeometricBase(scale), Noise(scale, whole=True)),
         "Gaussian": (ds.GaussianBase(sd), Noise(sd, normal=True)),
@@ -196,7 +198,7 @@ def other_noises(
     parts = []
     for target in TARGETS:
         w = weight(target, **setting)
-        if target == "xi_mean":  # a whole-numbered noise can only be seen where the weight spans several of them
+        if target == "xi_mean":  # integer noise is visible only if the weight spans several integers
             w = ds.NormalWeight(w.z, mu=w.mu, sigma2=w.sigma2, count=1)
         for noise, (base, stated) in noises.items():
             sampler = ds.DirectSampler(w, base, knots=knots)

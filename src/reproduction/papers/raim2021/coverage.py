@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # its statistics load when they are first used
+import scipy  # scipy.stats is loaded at first use
 
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._posteriors.censored import censored_statistics, noiseless_statistics
@@ -20,7 +20,7 @@ TRUTH = (0.0, 1.0)
 PARAMETERS = ("mu", "sigma2")
 WITHOUT = "without privacy"
 TAILS = (0.025, 0.975)
-Z = 1.959963984540054  # of Wilson's interval of a coverage
+Z = 1.959963984540054  # level of Wilson's interval of a coverage
 
 
 def simulate(
@@ -36,7 +36,8 @@ def simulate(
     burn_in: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """`size` data sets of n records from N(0, 1), one release at every epsilon, every method on each.
+    """Return results for `size` data sets of n records from N(0, 1): one release at every epsilon, every method on
+    each.
 
     Returns
     -------
@@ -68,7 +69,7 @@ def simulate(
 
 
 def _four_chains(method: str, z: np.ndarray, model: dict, size: dict) -> np.ndarray:
-    """Pooled draws of four chains that together are as long as `draws`."""
+    """Return pooled draws of four chains whose total length is that of `draws`."""
     model = model | {"prior": censored_normal.VAGUE, "rng": size["rng"], "draws": max(8, size["draws"] // 4)}
     if method == "statistics":
         return censored_statistics.sample(z, **model).draws.reshape(-1, 2)
@@ -98,7 +99,7 @@ def _row(
 
 
 def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
-    """Bias, coverage and interval length by method, epsilon and parameter.
+    """Return bias, coverage and interval length by method, epsilon and parameter.
 
     Returns
     -------
@@ -130,19 +131,19 @@ def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
 
 
 def median_interval(values: pd.Series) -> tuple[float, float]:
-    """95 % interval of a median whatever the law: two order statistics, the ends if there are fewer than six values."""
+    """Return a distribution-free 95 % interval of a median: two order statistics, or the extremes below six values."""
     ordered = np.sort(values.to_numpy())
     rank = max(int(scipy.stats.binom.ppf(0.025, len(ordered), 0.5)), 1)
     return float(ordered[rank - 1]), float(ordered[-rank])
 
 
 def wilson(share: float, size: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a proportion: where (share - p)^2 = z^2 p (1 - p)/size."""
+    """Return Wilson's 95 % interval of a proportion: where (share - p)^2 = z^2 p (1 - p)/size."""
     middle, spread = share + Z**2 / (2 * size), Z * (share * (1 - share) / size + Z**2 / (4 * size**2)) ** 0.5
     low, high = (float((middle + sign * spread) / (1 + Z**2 / size)) for sign in (-1, 1))
     return low, high
 
 
 def intervals(table: pd.DataFrame, **settings) -> pd.DataFrame:
-    """Every interval, one row a data set: what the figure shows."""
+    """Return every interval, one row per data set, as shown in the figure."""
     return table

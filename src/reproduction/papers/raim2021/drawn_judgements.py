@@ -1,4 +1,4 @@
-"""What the slides' pictures show, judged from the very columns that are drawn, against the slides' own formulas."""
+"""Compare the slides' pictures with the slides' formulas, using the same columns that the figures plot."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,11 +12,11 @@ from .statistics_laws import LEVEL, TELLS, WORDS, Target
 
 Row = dict[str, Any]
 _TARGETS = ("xi_mean", "xi_sse")
-_STEP = 0.01  # relative, of what a parameter is changed by
+_STEP = 0.01  # relative change of a parameter
 
 
 def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Rows of `agreement.ours`."""
+    """Return rows of `agreement.ours`."""
     yield _areas(tables)
     yield _descent(tables["descent"])
     yield _rectangles(tables["step_functions"])
@@ -28,7 +28,7 @@ def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 
 def target_of(kind: str, table: pd.DataFrame) -> Target:
-    """The target of a table's first row, from its columns."""
+    """Return the target of a table's first row, from its columns."""
     first: Any = {"mu": 0.0, "count": 1.0} | table.iloc[0].to_dict()
     return Target(kind, **{name: float(first[name]) for name in ("z", "mu", "sigma2", "count", "scale")})
 
@@ -57,7 +57,9 @@ def _descent(table: pd.DataFrame) -> Row:
 
 
 def _rectangles(table: pd.DataFrame) -> Row:
-    """N, bound and rejection probability of every panel from its steps; psi/c = the integral of P(A_u)."""
+    """Yield rows on N, bound and rejection probability of every panel from its steps; psi/c = the integral of
+    P(A_u).
+    """
     area = table[table["kind"] == "area"]
     u = np.linspace(1e-9, 1, 200_001)
     whole = np.trapezoid(target_of("xi_mean", area).area(u), u)
@@ -117,7 +119,7 @@ def _weighted(table: pd.DataFrame) -> Row:
 
 
 def _target(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Draws, density and knots of one of the slides' two figures, in every panel."""
+    """Yield rows on draws, density and knots of one of the slides' two figures, in every panel."""
     panels = [of for _, of in table.groupby(["variant", "delta_s"])]
     tests = [_bars(name, of) for of in panels]
     p_values, seen = [p for p, _ in tests], max((s for _, s in tests), key=lambda s: s[1])
@@ -141,7 +143,9 @@ def _panel(name: str, of: pd.DataFrame) -> Target:
 
 
 def _bars(name: str, of: pd.DataFrame) -> tuple[float, tuple[str, float]]:
-    """p value of a panel's bars: chi-squared, and the score of the parameter they tell most about; what that sees."""
+    """Return the p-value of a panel's bars: chi-squared, and the score of the most sensitive parameter; detection
+    limit.
+    """
     bars, w = of[of["kind"] == "histogram"], _panel(name, of)
     size, width = bars["draws"].iloc[0], bars["bin_width"].iloc[0]
     edges = np.append(bars["x"], bars["x"].iloc[-1] + width)
@@ -152,7 +156,7 @@ def _bars(name: str, of: pd.DataFrame) -> tuple[float, tuple[str, float]]:
 
 
 def _order(name: str, panels: list[pd.DataFrame]) -> Row:
-    """Replay of the small rectangles algorithm on the drawn knots: how far a split rectangle is from the largest."""
+    """Replay the small rectangles algorithm on the drawn knots: difference of a split rectangle from the largest."""
     worst = []
     for of in panels:
         steps = of[of["kind"] == "step"].sort_values("order")

@@ -1,4 +1,4 @@
-"""The slides' figures of xi_mean and xi_sse: draws, exact density, step function; and how good the sampler is."""
+"""Figures of xi_mean and xi_sse: draws, exact density, step function; and the accuracy of the sampler."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def target_draws(
     rng: np.random.Generator,
     **setting,
 ) -> pd.DataFrame:
-    """Histogram of the direct sampler's draws, exact density, and the step function with the order of its knots.
+    """Return a histogram of the direct sampler's draws, the exact density, and the step function with its knots.
 
     Returns
     -------
@@ -74,17 +74,17 @@ def _fine(steps: pd.DataFrame) -> np.ndarray:
 
 
 def xi_mean(*, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
-    """`target_draws` of xi_mean."""
+    """Return `target_draws` of xi_mean."""
     return target_draws(target="xi_mean", rng=rng, **settings)
 
 
 def xi_sse(*, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
-    """`target_draws` of xi_sse."""
+    """Return `target_draws` of xi_sse."""
     return target_draws(target="xi_sse", rng=rng, **settings)
 
 
 def exact_laws(*, deltas: list[float], epsilon: float, **setting) -> pd.DataFrame:
-    """Closed-form laws of both targets.
+    """Return closed-form distributions of both targets.
 
     Returns
     -------
@@ -104,13 +104,13 @@ def exact_laws(*, deltas: list[float], epsilon: float, **setting) -> pd.DataFram
 def sampler_accuracy(
     *, deltas: list[float], epsilon: float, draws: int, knots: list[int], rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Rejections, exact rejection rate, bound, total variation and tests of the draws by rule and N.
+    """Return rejections, exact rejection rate, bound, total variation and tests of the draws by rule and N.
 
     Returns
     -------
     DataFrame: target, delta_s, variant, rule, knots, log_u_lower, rejected, observed_rate, mc_se, exact_rate, bound,
         total_variation, ks, ks_p (Kolmogorov's test), serial_p (`serial.p_value`), seen (relative change of the noise's
-        scale, of xi_mean of sigma2, that Kolmogorov's test refuses among those of its target), knots_at_end. An
+        scale, of xi_mean of sigma2, that Kolmogorov's test rejects among those of its target), knots_at_end. An
         adaptive sampler has the exact_rate of its first knots, and no mc_se.
     """
     rows, tests = [], 2 * len(deltas) * len(RULES) * len(knots)
@@ -137,7 +137,7 @@ def sampler_accuracy(
 
 
 def _shift(target: str, scale: float, **setting: Any) -> float:
-    """Largest change of the distribution function as the target's parameter (`TELLS`) changes by 100 %."""
+    """Return the largest change of the distribution function if the target's parameter (`TELLS`) changes by 100 %."""
     z = setting["z_mean" if target == "xi_mean" else "z_sse"]
     law = Target(target, z, setting["mu"], setting["sigma2"], setting["count"], scale)
     edges = exact(target, scale, **setting).quantile(np.linspace(1e-4, 1 - 1e-4, 400))

@@ -1,4 +1,4 @@
-"""What is wrong or missing in the slides, each with the evidence a run gives."""
+"""Errata and omissions of the slides, each with evidence from a run."""
 
 from typing import Any
 
@@ -128,5 +128,5 @@ ERRATA: evidence.Errata = {
 
 
 def errata(*, sweeps: int, rng: np.random.Generator) -> pd.DataFrame:
-    """All errata: number, erratum, evidence, command."""
+    """Return all errata: number, erratum, evidence, command."""
     return evidence.table("raim2021", ERRATA, rng=rng, size=sweeps)

@@ -1,4 +1,4 @@
-"""Figures of Raim (2021) and of what goes beyond it."""
+"""Figures of Raim (2021) and of extensions of the slides."""
 
 from typing import Any
 
@@ -28,11 +28,11 @@ from ...style import (
 )
 from .gibbs import BATCHES, PASSED
 
-_ROOM = 0.085  # parts of a panel between two numbers of knots
+_ROOM = 0.085  # positions within a panel between two numbers of knots
 
 
 def _target(table: pd.DataFrame, name: str) -> Figure:
-    """Rows: Delta_s. Left: draws and exact density. Right: the step function, log u against log P(A_u)."""
+    """Draw rows by Delta_s. Left: draws and exact density. Right: the step function, log u against log P(A_u)."""
     deltas = list(dict.fromkeys(table["delta_s"]))
     figure = Figure(figsize=(DOUBLE, 2.35 * len(deltas)))
     panels = figure.subplots(len(deltas), 3, squeeze=False)
@@ -61,7 +61,7 @@ def _target(table: pd.DataFrame, name: str) -> Figure:
 
 
 def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
-    """Step function from u_L to u_H on a reversed log scale, with the number of each knot."""
+    """Draw the step function from u_L to u_H on a reversed log scale, with the number of each knot."""
     steps = steps.sort_values("x")
     finite = np.isfinite(steps["y"])
     floor = area["y"][area["x"] < -1e-3].min() - 0.3
@@ -76,9 +76,9 @@ def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
     last = np.array([np.inf, np.inf])
     extent = np.array([np.log(-steps["x"].min() * 2 / smallest), top - floor])
     for row in steps[finite].itertuples():
-        here = np.array([np.log(-row.x), row.y]) / extent  # in parts of the panel
+        here = np.array([np.log(-row.x), row.y]) / extent  # relative to the panel
         if np.hypot(*(here - last)) < _ROOM:
-            continue  # the number would lie on the one before
+            continue  # the number would overlap the previous one
         last = here
         look = {"textcoords": "offset points", "fontsize": 5, "color": RED, "ha": "left", "va": "bottom"}
         axis.annotate(f"{row.order:.0f}", (-row.x, row.y), (2, 1), **look)
@@ -86,17 +86,17 @@ def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
 
 
 def xi_mean(table: pd.DataFrame) -> Figure:
-    """Draws of xi_mean and the step functions they came from."""
+    """Draw xi_mean and the step functions of the sampler."""
     return _target(table, TARGETS["xi_mean"])
 
 
 def xi_sse(table: pd.DataFrame) -> Figure:
-    """Draws of xi_sse and the step functions they came from."""
+    """Draw xi_sse and the step functions of the sampler."""
     return _target(table, TARGETS["xi_sse"])
 
 
 def sampler_accuracy(table: pd.DataFrame) -> Figure:
-    """Exact rejection rate (line), observed (marker) and bound (dotted) against N by rule."""
+    """Draw the exact rejection rate (line), observed rate (marker) and bound (dotted) against N by rule."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     panels = figure.subplots(1, 2, sharey=True)
     table = table[table["delta_s"] == table["delta_s"].iloc[0]]
@@ -126,7 +126,7 @@ def sampler_accuracy(table: pd.DataFrame) -> Figure:
 
 
 def weighted_density(table: pd.DataFrame) -> Figure:
-    """Left: base, weight and target. Right: the interval A_u and the density of x given u."""
+    """Draw base, weight and target (left), and the interval A_u with the density of x given u (right)."""
     figure = Figure(figsize=(DOUBLE, 2.3))
     left, right = figure.subplots(1, 2, sharex=True)
     curves = dict(iter(table.groupby("curve")))
@@ -147,7 +147,7 @@ def weighted_density(table: pd.DataFrame) -> Figure:
 
 
 def descent(table: pd.DataFrame) -> Figure:
-    """P(A_u) and the density of log u for both targets, on the scale of -log u."""
+    """Draw P(A_u) and the density of log u for both targets, on the scale of -log u."""
     figure = Figure(figsize=(DOUBLE, 2.4))
     panels = figure.subplots(1, 2, sharey=True)
     for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):
@@ -169,7 +169,7 @@ def descent(table: pd.DataFrame) -> Figure:
 
 
 def step_functions(table: pd.DataFrame) -> Figure:
-    """One panel an N: P(A_u), the step function and the rectangles between them."""
+    """Draw one panel per N: P(A_u), the step function and the rectangles between them."""
     sizes = [n for n in table["knots"].unique() if n > 0]
     figure = Figure(figsize=(DOUBLE, 2.3))
     panels = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
@@ -195,7 +195,7 @@ def step_functions(table: pd.DataFrame) -> Figure:
 
 
 def accept_reject(table: pd.DataFrame) -> Figure:
-    """Candidates under the step function."""
+    """Draw candidates under the step function."""
     figure = Figure(figsize=(SINGLE, 2.6))
     axis = figure.subplots()
     kinds = dict(iter(table.groupby("kind")))
@@ -210,7 +210,7 @@ def accept_reject(table: pd.DataFrame) -> Figure:
 
 
 def weight_functions(table: pd.DataFrame) -> Figure:
-    """Normal and gamma weights with A_u at some u."""
+    """Draw normal and gamma weights with A_u at some u."""
     figure = Figure(figsize=(DOUBLE, 2.2))
     panels = figure.subplots(1, 2, sharey=True)
     for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):
@@ -259,7 +259,7 @@ __all__ = [
 
 
 def gibbs_traces(table: pd.DataFrame) -> Figure:
-    """mu, sigma2 and the number of uncensored records against the sweep."""
+    """Draw mu, sigma2 and the number of uncensored records against the sweep."""
     figure = Figure(figsize=(DOUBLE, 4.2))
     panels = figure.subplots(3, 1, sharex=True)
     censored = table.assign(censored=table["s_low"] + table["s_high"])
@@ -278,7 +278,7 @@ def gibbs_traces(table: pd.DataFrame) -> Figure:
 
 
 def gibbs_posteriors(table: pd.DataFrame) -> Figure:
-    """Posterior histograms of the methods that converge; a diverged one is named, not drawn."""
+    """Draw posterior histograms of the methods that converge; a diverged method is only named."""
     figure = Figure(figsize=(DOUBLE, 2.4))
     panels = figure.subplots(1, 2)
     gone = table[(table["statistic"] == "diverged") & (table["y"] > 0)]["method"].unique()
@@ -301,17 +301,17 @@ def gibbs_posteriors(table: pd.DataFrame) -> Figure:
 
 
 def geweke(table: pd.DataFrame) -> Figure:
-    """z of every moment by method."""
+    """Draw z of every moment by method."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     axis = figure.subplots()
     groups = list(table.groupby(["method", "limits"], sort=False))
-    bound = float(-stdtrit(BATCHES - 1, PASSED / (2 * table["moment"].nunique())))  # of Student's t
+    bound = float(-stdtrit(BATCHES - 1, PASSED / (2 * table["moment"].nunique())))  # quantile of Student's t
     axis.axvspan(-bound, bound, color=GREY, alpha=0.35, lw=0)
     for place, ((method, _), rows) in enumerate(groups):
         axis.plot(rows["z"], np.full(len(rows), place), "o", color=METHODS[str(method)][1], mfc="none")
     axis.set_yticks(range(len(groups)), [f"{METHODS[str(m)][0]}, {limits}" for (m, limits), _ in groups])
     axis.invert_yaxis()
-    axis.set_xscale("asinh", linear_width=2 * bound)  # linear over all that is near the bound
+    axis.set_xscale("asinh", linear_width=2 * bound)  # linear near the bound
     reach = 1.3 * max(30.0, table["z"].abs().max())
     axis.set_xlim(max(-reach, min(-6.0, 1.3 * table["z"].min())), reach)
     shown = [t for t in (-100, -30, -10, -5, 0, 5, 10, 30, 100) if axis.get_xlim()[0] <= t <= reach]
@@ -325,7 +325,7 @@ def geweke(table: pd.DataFrame) -> Figure:
 
 
 def coverage(table: pd.DataFrame) -> Figure:
-    """Coverage of 95 % intervals, and their length."""
+    """Draw coverage of 95 % intervals, and their length."""
     figure = Figure(figsize=(DOUBLE, 3.2))
     panels = figure.subplots(2, 2, sharex=True, sharey="row")
     epsilons = sorted(table["epsilon"].dropna().unique())
@@ -354,7 +354,7 @@ def coverage(table: pd.DataFrame) -> Figure:
 
 
 def release_designs(table: pd.DataFrame) -> Figure:
-    """Posterior standard deviation by what is released."""
+    """Draw posterior standard deviations by released statistics."""
     figure = Figure(figsize=(DOUBLE, 2.5))
     panels = figure.subplots(1, 2)
     designs = [d for d in dict.fromkeys(table["design"]) if d != "without privacy"]
@@ -380,12 +380,12 @@ def release_designs(table: pd.DataFrame) -> Figure:
 
 
 def other_noises(table: pd.DataFrame) -> Figure:
-    """Draws under four noises of equal variance."""
+    """Draw results under four noise distributions of equal variance."""
     figure = Figure(figsize=(DOUBLE, 2.4))
     panels = figure.subplots(1, 2)
     for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):
         rows = table[(table["target"] == target) & (table["kind"] == "histogram")]
-        looks = ((BLACK, "-"), (SKY, "--"), (RED, "-"), (ORANGE, "--"))  # dashed: whole numbers
+        looks = ((BLACK, "-"), (SKY, "--"), (RED, "-"), (ORANGE, "--"))  # dashed: noise on the integers
         for (noise, bars), (colour, line) in zip(rows.groupby("noise", sort=False), looks, strict=False):
             look = {"color": colour, "ls": line, "lw": 1, "label": noise}
             axis.stairs(bars["y"].to_numpy()[:-1], bars["x"].to_numpy(), **look)

@@ -1,4 +1,4 @@
-"""Formulas of the slides as printed, next to independent evaluations at the values of the last two figures."""
+"""Formulas of the slides as printed, compared with independent evaluations at the values of the last two figures."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -57,13 +57,13 @@ def conditional_precision(x: Array, sigma2: float, var0: float) -> float:
 
 
 def conditional_gamma(x: Array, mu: float, shape0: float, rate0: float) -> tuple[float, float]:
-    """Shape and rate of the full conditional of sigma2."""
+    """Return shape and rate of the full conditional of sigma2."""
     sse = float(((x - x.mean()) ** 2).sum())
     return shape0 + len(x) / 2, rate0 + 0.5 * (sse + len(x) * (x.mean() - mu) ** 2)
 
 
 def censored_log_likelihood(statistics: Array, n: int, lower: float, upper: float, mu: float, sigma2: float) -> float:
-    """log f(x | theta) through s_mean, s_sse, s_low, s_high."""
+    """Return log f(x | theta) from s_mean, s_sse, s_low, s_high."""
     mean, sse, low, high = map(float, statistics)
     inside, sigma = n - low - high, sigma2**0.5
     tails = low * log_ndtr((lower - mu) / sigma) + high * log_ndtr((mu - upper) / sigma)
@@ -77,7 +77,7 @@ TOLERANCE = 1e-8
 
 @dataclass(frozen=True)
 class Setting:
-    """The figures' values, and records (fixed, made up) for the formulas that need some."""
+    """Values of the figures, and fixed synthetic records for formulas that need records."""
 
     z_mean: float
     z_sse: float
@@ -137,7 +137,7 @@ def _gamma_mode(at: Setting) -> float:
         lambda xi: -float(at.gamma_log_density(xi)), bracket=(middle - width, middle, middle + width)
     )
     theirs = gamma_mode(at.z_sse, at.shape, at.beta)
-    # a minimum is found to the square root of the machine's precision: compare the heights, which are flat there
+    # a minimum is accurate only to the square root of machine precision, so compare the heights, which are flat there
     gap = float(at.gamma_log_density(found.x) - at.gamma_log_density(theirs))
     return max(abs(gap), abs(theirs - at.sampler("xi_sse").weight.mode))
 
@@ -164,7 +164,7 @@ def _gamma_ends(at: Setting) -> float:
 
 
 def _conditional(at: Setting) -> tuple[float, float]:
-    """Mean and variance of mu given sigma2 = 1 and the records, prior N(0, 100), by quadrature."""
+    """Return mean and variance of mu given sigma2 = 1 and the records, prior N(0, 100), by quadrature."""
     x, grid = at.records, np.linspace(-3, 4, 20001)
     logs = -0.5 * ((x[:, None] - grid) ** 2).sum(axis=0) - grid**2 / 200
     mass = np.exp(logs - logs.max())
@@ -181,7 +181,7 @@ def _conditional_variance(at: Setting) -> float:
 
 
 def _conditional_gamma(at: Setting) -> float:
-    """Against quadrature in log sigma2: the mean of 1/sigma2 given mu = 0, prior IG(1, 1)."""
+    """Return the mean of 1/sigma2 given mu = 0, prior IG(1, 1), by quadrature in log sigma2."""
     x, t = at.records, np.linspace(-4, 5, 20001)
     logs = -0.5 * len(x) * t - 0.5 * (x**2).sum() * np.exp(-t) - t - np.exp(-t)
     mass = np.exp(logs - logs.max())
@@ -202,13 +202,13 @@ def _empty(at: Setting) -> float:
 
 
 def _whole(at: Setting) -> float:
-    """P(A_0) against the base's probability of the weight's support: 1, and G(z_sse)."""
+    """Return P(A_0) minus the base's probability of the weight's support: 1, and G(z_sse)."""
     found = [np.exp(at.sampler(t).log_whole) for t in ("xi_mean", "xi_sse")]
     return float(max(abs(found[0] - 1), abs(found[1] - stats.laplace.cdf(at.z_sse, scale=at.scale))))
 
 
 def _marginal_of_u(at: Setting) -> float:
-    """(c/psi) times the integral of P(A_u) over u, less 1."""
+    """Return (c/psi) times the integral of P(A_u) over u, minus 1."""
     gaps = []
     for target in ("xi_mean", "xi_sse"):
         sampler = at.sampler(target)
@@ -218,7 +218,7 @@ def _marginal_of_u(at: Setting) -> float:
 
 
 def _joint(at: Setting) -> float:
-    """The integral of f(x | u) p(u) over u beside w(x) g(x)/psi with psi by quadrature over x, relative."""
+    """Return the relative difference of the integral of f(x | u) p(u) over u and w(x) g(x)/psi, psi by quadrature."""
     gaps = []
     for target in ("xi_mean", "xi_sse"):
         sampler = at.sampler(target)
@@ -254,7 +254,7 @@ FORMULAS: tuple[Check, ...] = (
 
 
 def formulas(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, scale: float) -> pd.DataFrame:
-    """Largest difference of every printed formula from an independent evaluation.
+    """Return the largest difference of every printed formula from an independent evaluation.
 
     Returns
     -------

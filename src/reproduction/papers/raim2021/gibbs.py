@@ -1,18 +1,18 @@
-"""The privacy-aware Gibbs sampler of the slides, as written and mended: traces, posteriors, Geweke's test."""
+"""Privacy-aware Gibbs sampler of the slides, as written and corrected: traces, posteriors, Geweke's test."""
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # its statistics load when they are first used
+import scipy  # scipy.stats is loaded at first use
 
 from dpmultinomial._posteriors.censored.normal_model import Prior
 
 from .algorithms import censored_normal
 from .algorithms.censored_normal import Chain
 
-BATCHES = 50  # batch means of every z
-PASSED = 0.01  # least p value of a method's five moments together
+BATCHES = 50  # number of batch means for every z
+PASSED = 0.01  # minimum p-value of a method's five moments together
 
 
 VARIANTS = {"as_written": "as_written", "slides_model": "as_written", "corrected": "corrected", "exact": "corrected"}
@@ -40,12 +40,12 @@ def _chains(method: str, chains: int, draws: int, burn_in: int, rng: np.random.G
 
 
 def _starts(chains: int) -> list[tuple[float, float]]:
-    """First values around (0, 1), spread more widely than any posterior here."""
+    """Return starting points around (0, 1), more dispersed than any posterior here."""
     return [(0.5 * (-1) ** i * ((i + 1) // 2), 1.0 * 1.5 ** ((-1) ** i * (i // 2))) for i in range(chains)]
 
 
 def gibbs_traces(*, methods: list[str], sweeps: int, rng: np.random.Generator, **setting: Any) -> pd.DataFrame:
-    """First sweeps of one chain a method, from (0, 1).
+    """Return the first sweeps of one chain per method, from (0, 1).
 
     Returns
     -------
@@ -65,7 +65,7 @@ def gibbs_traces(*, methods: list[str], sweeps: int, rng: np.random.Generator, *
 def gibbs_posteriors(
     *, methods: list[str], chains: int, draws: int, burn_in: int, bins: int, rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Posterior of mu and sigma2 by method: histograms and their summary with ESS, R-hat and divergence.
+    """Return the posterior of mu and sigma2 by method: histograms, and summaries with ESS, R-hat and divergence.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def geweke(
     *, methods: list[str], n: int, lower: float, upper: float, wide: float, scale: float, sweeps: int, mu0: float,
     var0: float, shape0: float, rate0: float, rng: np.random.Generator,
 ) -> pd.DataFrame:  # fmt: skip
-    """Geweke's joint distribution test of every method, and of the slides' sampler where nothing is censored.
+    """Return Geweke's joint distribution test of every method, and of the slides' sampler without censoring.
 
     Returns
     -------

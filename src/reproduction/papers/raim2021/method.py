@@ -1,6 +1,6 @@
-"""The slides' pictures of the method, as tables: weighted density, P(A_u), step functions, accept-reject, weights.
+"""Tables of the slides' illustrations: weighted density, P(A_u), step functions, accept-reject, weights.
 
-Also the setting of the slides that several tables share.
+It also has the setting of the slides that several tables share.
 """
 
 from typing import Any
@@ -15,21 +15,21 @@ TARGETS = ("xi_mean", "xi_sse")
 
 
 def weight(target: str, *, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int) -> Any:
-    """The weight function of a target; `count` is s_c."""
+    """Return the weight function of a target; `count` is s_c."""
     if target == "xi_mean":
         return ds.NormalWeight(z_mean, mu=mu, sigma2=sigma2, count=count)
     return ds.GammaWeight(z_sse, sigma2=sigma2, count=count)
 
 
 def exact(target: str, scale: float, *, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int) -> Any:
-    """The closed-form law of a target."""
+    """Return the closed-form distribution of a target."""
     if target == "xi_mean":
         return ds.exact_normal(z_mean, mu=mu, sigma2=sigma2, count=count, scale=scale)
     return ds.exact_gamma(z_sse, sigma2=sigma2, count=count, scale=scale)
 
 
 def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.DataFrame:
-    """A normal weight on a Laplace base: base, weight, target, the interval A_u and the density of [x | u].
+    """Return a normal weight on a Laplace base: base, weight, target, the interval A_u and the density of [x | u].
 
     Returns
     -------
@@ -51,7 +51,7 @@ def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.D
 
 
 def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, scale: float) -> pd.DataFrame:
-    """P(A_u) and p(u) against log u, with both rules for u_L.
+    """Return P(A_u) and p(u) against log u, with both rules for u_L.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int
 
 
 def step_functions(*, z: float, sigma2: float, scale: float, knots: list[int]) -> pd.DataFrame:
-    """P(A_u) and its step functions for several N, on the scale of u.
+    """Return P(A_u) and its step functions for several N, on the scale of u.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def step_functions(*, z: float, sigma2: float, scale: float, knots: list[int]) -
 def accept_reject(
     *, z: float, sigma2: float, scale: float, knots: int, candidates: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Candidates (u, v h*(u)) under the step function: accepted where they lie below P(A_u).
+    """Return candidates (u, v h*(u)) under the step function; those below P(A_u) are accepted.
 
     Returns
     -------
@@ -125,11 +125,11 @@ def accept_reject(
 
 
 def weight_functions(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, levels: list[float]):
-    """Normal and gamma weights relative to their maxima, and A_u at some u.
+    """Return normal and gamma weights relative to their maxima, and A_u at some u.
 
     Returns
     -------
-    DataFrame: target, curve (weight, or interval: two rows a level), xi, y, log_maximum, z, mu, sigma2, count, scale.
+    DataFrame: target, curve (weight, or interval: two rows per level), xi, y, log_maximum, z, mu, sigma2, count, scale.
     """
     parts = []
     for target in TARGETS:

@@ -1,4 +1,6 @@
-"""The laws the slides give to the four statistics, compared with simulated censored samples; targets of the sampler."""
+"""Distributions that the slides give for the four statistics, compared with simulated censored samples; sampler
+targets.
+"""
 
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -21,18 +23,18 @@ from .algorithms.direct_sampling import LEAST_COUNT
 
 Array = NDArray[np.float64]
 
-LEVEL = 1e-4  # of every law (published.tsv)
-# what the draws of a target tell most about: of xi_mean the noise's scale moves only the fifth decimal
+LEVEL = 1e-4  # level of every test (published.tsv)
+# most sensitive parameter of a target: the noise scale changes xi_mean only in the fifth decimal
 TELLS = {"xi_mean": "sigma2", "xi_sse": "scale"}
 WORDS = {"xi_mean": "sigma2/s_c", "xi_sse": "noise scale"}
-_LEAST = -600.0  # log u over alpha - 1 below which A_u is all but the whole support
-_CELL = 60  # points of a bin's mass
-_WHOLE = 40_001  # points of a normalising constant
+_LEAST = -600.0  # log u over alpha - 1 below which A_u is nearly the whole support
+_CELL = 60  # integration points of a bin
+_WHOLE = 40_001  # integration points of a normalising constant
 
 
 @dataclass(frozen=True)
 class Target:
-    """xi_mean (normal weight) or xi_sse (gamma weight) on a Laplace base."""
+    """Target xi_mean (normal weight) or xi_sse (gamma weight) on a Laplace base."""
 
     kind: str
     z: float
@@ -43,16 +45,16 @@ class Target:
 
     @property
     def variance(self) -> float:
-        """tau^2 of the normal weight."""
+        """Return tau^2 of the normal weight."""
         return self.sigma2 / self.count
 
     @property
     def shape(self) -> float:
-        """alpha of the gamma weight; its beta is 2 sigma2."""
+        """Return alpha of the gamma weight; its beta is 2 sigma2."""
         return (self.count - 1) / 2
 
     def log_weight(self, xi: Array) -> Array:
-        """log w(xi)/c."""
+        """Return log w(xi)/c."""
         if self.kind == "xi_mean":
             return -((self.z - xi - self.mu) ** 2) / (2 * self.variance)
         s = self.z - xi
@@ -62,16 +64,18 @@ class Target:
         return np.where(s > 0, logs - top, -np.inf)
 
     def log_maximum(self) -> float:
-        """log c: of the normal weight 0, of the gamma weight as printed."""
+        """Return log c: 0 for the normal weight, as printed for the gamma weight."""
         if self.kind == "xi_mean":
             return 0.0
         a = self.shape
         return float((a - 1) * np.log(a - 1) - (a - 1) - gammaln(a) - np.log(2 * self.sigma2))
 
     def ends(self, log_u: Array) -> tuple[Array, Array]:
-        """A_u: the normal weight's formula; of the gamma weight by Lambert's function, w(s) = u c at s = -s* W(..)."""
+        """Return A_u: the normal weight's formula; for the gamma weight by Lambert's function, w(s) = u c at s = -s*
+        W(..).
+        """
         if self.kind == "xi_mean":
-            with np.errstate(invalid="ignore"):  # u > 1 has no A_u: NaN
+            with np.errstate(invalid="ignore"):  # for u > 1, A_u is empty: NaN
                 reach = np.sqrt(-2 * self.variance * np.asarray(log_u, dtype=float))
             return self.z - self.mu - reach, self.z - self.mu + reach
         top = 2 * self.sigma2 * (self.shape - 1)
@@ -80,26 +84,26 @@ class Target:
         return self.z - large, self.z - small
 
     def area(self, u: Array | pd.Series) -> Array:
-        """P(A_u) = G(x2) - G(x1); of any u up to 1."""
+        """Return P(A_u) = G(x2) - G(x1), for any u up to 1."""
         with np.errstate(divide="ignore"):
             return self.log_area(np.log(np.asarray(u, dtype=float)))
 
     def log_area(self, log_u: Array | pd.Series) -> Array:
-        """P(A_u), by log u."""
+        """Return P(A_u), by log u."""
         low, high = self.ends(np.asarray(log_u, dtype=float))
         return formulas.laplace_cdf(high, self.scale) - formulas.laplace_cdf(low, self.scale)
 
     def density(self, xi: Array) -> Array:
-        """w g/psi, psi by quadrature."""
+        """Return w g/psi, psi by quadrature."""
         return np.exp(self._log(np.asarray(xi, dtype=float)) - self.log_psi)
 
     def masses(self, edges: Array) -> Array:
-        """What the density holds between neighbouring edges."""
+        """Return the probability between neighbouring edges."""
         parts = np.diff(edges)[:, None] * (np.arange(_CELL) + 0.5) / _CELL
         return np.exp(self._log(edges[:-1, None] + parts) - self.log_psi).mean(axis=1) * np.diff(edges)
 
     def changed(self, **parts: float) -> "Target":
-        """The target with other parameters."""
+        """Return the target with other parameters."""
         return Target(**{field.name: getattr(self, field.name) for field in fields(self)} | parts)
 
     def _log(self, xi: Array) -> Array:
@@ -107,12 +111,14 @@ class Target:
 
     @cached_property
     def log_psi(self) -> float:
-        """log of psi/c times twice the base's scale, by quadrature where the weight counts."""
+        """Return the log of psi/c times twice the base's scale, by quadrature over the effective range of the
+        weight.
+        """
         sd = self.variance**0.5 if self.kind == "xi_mean" else 2 * self.sigma2 * self.shape**0.5
         centre = self.z - self.mu if self.kind == "xi_mean" else self.z - 2 * self.sigma2 * self.shape
         pull = sd**2 / self.scale
         grid = np.linspace(centre - 12 * sd - pull, centre + 12 * sd + pull, _WHOLE)
-        grid = np.append(grid, 0.0) if grid[0] < 0 < grid[-1] else grid  # the base's kink
+        grid = np.append(grid, 0.0) if grid[0] < 0 < grid[-1] else grid  # kink of the base
         grid.sort()
         logs = self._log(grid)
         top = logs.max()
@@ -122,15 +128,15 @@ class Target:
 def statistics_laws(
     *, mu: float, sigma2: float, n: int, lower: float, upper: float, data_sets: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Statistics of simulated samples against the slides' laws and the truncated normal's.
+    """Compare statistics of simulated samples with the slides' distributions and the truncated normal.
 
-    Every statistic is put through the cdf of its law (a count with a uniform share of its own probability), which makes
-    it uniform under the right law; the test is Kolmogorov's.
+    Every statistic is transformed by its cdf (randomised for a count), which makes it uniform under the right
+    distribution; the test is Kolmogorov's.
 
     Returns
     -------
     DataFrame: statistic, variant, law, data_sets, mean, law_mean, sd, law_sd (at the average s_c), p_value, seen
-        (relative change of a count's probability, or of a statistic's scale, that the test refuses).
+        (relative change of a count's probability, or of a statistic's scale, that the test rejects).
     """
     mechanism = CensoredStatistics(lower=lower, upper=upper)
     sigma = sigma2**0.5
@@ -155,7 +161,8 @@ def statistics_laws(
         row = {"statistic": statistic, "variant": variant, "law": name, "data_sets": data_sets}
         row |= {"mean": values.mean(), "law_mean": np.mean(law.mean()), "sd": values.std(), "law_sd": _sd(law)}
         row["p_value"] = stats.kstest(_uniform(values, law, rng), "uniform").pvalue
-        # nearly normal laws: a mean of m sds that grows by x moves the law by x m phi(0), an sd by x phi(1)
+        # nearly normal distributions: if a mean of m sds grows by x, the cdf changes by x m phi(0); if an sd does, by x
+        # phi(1)
         centred = statistic == "s_mean"
         per_unit = stats.norm.pdf(1) if centred else stats.norm.pdf(0) * np.mean(law.mean()) / max(_sd(law), 1e-300)
         rows.append(row | {"seen": power.kolmogorov(per_unit, data_sets, LEVEL / 2)})
@@ -163,7 +170,7 @@ def statistics_laws(
 
 
 def _sd(law) -> float:
-    """Of the mixture of laws over the data sets."""
+    """Return the standard deviation of the mixture over the data sets."""
     return float(np.sqrt(np.mean(law.var()) + np.var(law.mean())))
 
 
@@ -178,7 +185,7 @@ def counts_in_turn(
     z_mean: float, z_sse: float, z_low: float, z_high: float, n: int, lower: float, upper: float,
     delta_s: float, epsilon: float, draws: int, rng: np.random.Generator,
 ) -> pd.DataFrame:  # fmt: skip
-    """Law of s_c given theta = (0, 1) and the release: drawn in turn as on the slides, and from the joint law.
+    """Return the distribution of s_c given theta = (0, 1) and the release: drawn in turn as in the slides, and joint.
 
     Both by enumeration of all (s_low, s_high), under the slides' model; and as the sampler ``as_written`` draws it in
     its first sweep, `draws` times.
@@ -211,7 +218,9 @@ def counts_in_turn(
 def _in_turn(
     noise: Laplace, z_low: float, z_high: float, n: int, lower: float, upper: float
 ) -> tuple[Array, Array, Array]:
-    """log weights of s_low given s_high (rows s_low), of s_high, and the log law of both drawn in turn."""
+    """Return log weights of s_low given s_high (rows s_low), of s_high, and the log probabilities of both drawn in
+    turn.
+    """
     k = np.arange(n + 1)
     q_low, q_high = np.asarray(stats.norm.cdf([lower, -upper]))
     high = noise.log_weights(z_high, k) + stats.binom.logpmf(k, n, q_high)
@@ -221,7 +230,7 @@ def _in_turn(
 
 
 def _log_psi(count: int, z_mean: float, z_sse: float, scale: float) -> float:
-    """log psi_mean(s_c) psi_sse(s_c) of the normal and the gamma law of the statistics; theta = (0, 1)."""
+    """Return log psi_mean(s_c) psi_sse(s_c) for the normal and gamma statistics; theta = (0, 1)."""
     normal = ds.exact_normal(z_mean, mu=0.0, sigma2=1.0, count=count, scale=scale).log_normaliser
     gamma = ds.exact_gamma(z_sse, sigma2=1.0, count=count, scale=scale).log_normaliser
     return float(normal + 0.5 * np.log(count / (2 * np.pi)) + gamma)
@@ -230,20 +239,21 @@ def _log_psi(count: int, z_mean: float, z_sse: float, scale: float) -> float:
 def _of_inside(log_law: Array, inside: NDArray[np.int64], n: int) -> Array:
     good = inside >= 0
     sums = np.bincount(inside[good], np.exp(log_law[good]), minlength=n + 1)
-    return cast(Array, sums)  # the stub forgets that sums of weights are float64
+    return cast(Array, sums)  # the type stub omits that sums of weights are float64
 
 
 def privacy_loss(
     *, n: int, lower: float, upper: float, deltas: list[float], epsilon: float, draws: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """The mechanism on the worst pair of neighbours: n - 1 records at one end, one at the other that becomes censored.
+    """Return the privacy loss on the worst neighbours: n - 1 records at one end, one at the other that becomes
+    censored.
 
     Returns
     -------
     DataFrame: delta_s, epsilon, change (L1, of the statistics), largest_loss (change x epsilon/delta_s: the supremum of
         the log ratio of densities), observed_largest (of `draws` releases), noise_p_value (of the noise against its
-        Laplace law: Kolmogorov's test and the mean absolute noise, the lesser p value times two), noise_sees (relative
-        change of its scale that is refused).
+        Laplace law: twice the smaller p-value of Kolmogorov's test and a test of the mean absolute noise), noise_sees
+        (relative change of its scale that is rejected).
     """
     mechanism = CensoredStatistics(lower=lower, upper=upper)
     first = np.append(np.full(n - 1, upper), lower)
@@ -257,13 +267,13 @@ def privacy_loss(
         noise = (z - here).ravel()
         row = {"delta_s": delta, "epsilon": epsilon, "change": change, "largest_loss": change / scale}
         row |= {"observed_largest": loss.max(), "noise_p_value": _laplace_test(noise, scale)}
-        # |noise|/scale is exponential: one unit of information about log scale a draw
+        # |noise|/scale is exponential: one unit of information about log scale per draw
         rows.append(row | {"noise_sees": power.normal(len(noise) ** 0.5, LEVEL / (2 * len(deltas)))})
     return pd.DataFrame(rows)
 
 
 def _laplace_test(noise: Array, scale: float) -> float:
-    """p value of Laplace noise of this scale: Kolmogorov's test and the mean absolute value, the lesser times two."""
+    """Return twice the smaller p-value of Kolmogorov's test and a test of the mean absolute value of Laplace noise."""
     z = (np.abs(noise).mean() / scale - 1) * len(noise) ** 0.5
     whole = float(stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue)
     return float(np.minimum(1.0, 2 * np.minimum(whole, 2 * stats.norm.sf(abs(z)))))

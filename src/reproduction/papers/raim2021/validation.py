@@ -1,4 +1,6 @@
-"""What a configuration of raim2021 must obey beyond its schema. Plain Python: it runs before any kernel exists."""
+"""Rules of a configuration of raim2021 that its schema cannot express. Plain Python: it runs before any
+kernel exists.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +12,7 @@ _LIMITED = (
 
 
 def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(path, message) of every broken rule."""
+    """Return (path, message) of every mistake."""
     for name in _LIMITED:
         if not section[name]["lower"] < section[name]["upper"]:
             yield f"{name}.lower", f"{section[name]['lower']} is not below upper, {section[name]['upper']}"

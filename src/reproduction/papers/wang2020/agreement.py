@@ -1,4 +1,4 @@
-"""The paper's printed statements, as this run gives them."""
+"""Compare the paper's printed statements with this run."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -10,12 +10,12 @@ from ...verdicts.rows import claim, computed
 from . import claims
 from .examples import REPRESENTATIVES
 
-_PRINTED_RUNS = 10_000  # releases of a printed mean or variance
+_PRINTED_RUNS = 10_000  # number of releases of a printed mean or variance
 _PLACES = (0, 11, 24, 37, 49)
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
+    """Return rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
     rows = [*_figure_1(tables["figure_1"]), *_table_2(tables["table_2"])]
     rows += _moments("table_1", tables["table_1"], "")
     rows += _moments("table_3", tables["table_3"], _ties(tables["tie_fit"]))
@@ -53,13 +53,13 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _ties(fit: pd.DataFrame) -> str:
-    """What the printed row of algorithm 3 says of the tie rule."""
+    """Yield rows on the tie rule that explains the printed row of algorithm 3."""
     p = fit.set_index("ties")["p_value"]
     return f"; the ten cells of algorithm 3 fit rounding with p = {p['ieee']:.2g}, random ties with {p['random']:.2g}"
 
 
 def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any]]:
-    """Algorithms 1 and 2 exactly, with the printed number's simulation error; algorithm 3 simulated, with both errors.
+    """Yield rows on moments: algorithms 1 and 2 exactly, algorithm 3 simulated, with the errors of print and ours.
 
     The errors are those of 10,000 releases: sqrt(variance/n) of a mean, sqrt((mu4 - variance^2)/n) of a variance.
     Algorithm 3 is Theorem 1 in doubles, as the paper has it; random ties are another method, not a reading of it.
@@ -80,12 +80,12 @@ def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any
 
 
 def _printed_error(row: Any, what: str) -> float:
-    """Standard error of a printed mean or variance, from its 10,000 releases."""
+    """Return the standard error of a printed mean or variance, from its 10,000 releases."""
     return float(getattr(row, f"{what}_se") * np.sqrt(row.n / _PRINTED_RUNS))
 
 
 def _literal(readings: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Table 3's first row if draws must be above 0, as the text says."""
+    """Yield rows on Table 3's first row if draws must be above 0, as the text states."""
     name = "Algorithm 1 (ind)"
     errors = {row.representative: row for row in table.itertuples() if row.algorithm == name}
     row: Any

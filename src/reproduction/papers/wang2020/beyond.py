@@ -1,4 +1,4 @@
-"""Posteriors of pairs of counts (Section 4.2, Tables 4 and 5) and, beyond the paper, of all fifty components."""
+"""Posteriors of pairs of counts (Section 4.2, Tables 4 and 5) and, as an extension, of all fifty components."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def _top(released: list[int], epsilon: float, algorithm: str, rows: int, reading
 
 
 def table_4(*, released: list[int], epsilon: float, window: int, other_window: int, rows: int) -> pd.DataFrame:
-    """Most probable pairs given a release of algorithm 2.
+    """Return the most probable pairs given a release of algorithm 2.
 
     ``as_written``: the stated window; ``published``: the narrower window that gives the printed probabilities;
     ``corrected``: no window (NaN). Columns variant, window, ties, row, N1, N2, N, probability.
@@ -35,13 +35,15 @@ def table_4(*, released: list[int], epsilon: float, window: int, other_window: i
 
 
 def table_5(*, released: list[int], epsilon: float, window: int, other_window: int, rows: int) -> pd.DataFrame:
-    """The same given a release of algorithm 3; as written, ties fall as Theorem 1 rounds them in doubles."""
+    """Return the most probable pairs given a release of algorithm 3; as written, ties are broken by rounding in
+    doubles.
+    """
     readings = [("as_written", window, "ieee"), ("published", other_window, "ieee"), ("corrected", None, "random")]
     return _top(released, epsilon, "3", rows, readings)
 
 
 def windows(*, released: list[int], epsilon: float, windows: list[int], rows: int) -> pd.DataFrame:
-    """Highest posterior probabilities by window: algorithm, window (NaN: none), row, probability."""
+    """Return the highest posterior probabilities by window: algorithm, window (NaN: none), row, probability."""
     parts = []
     for algorithm in ("2", "3"):
         for window in [*windows, None]:
@@ -61,9 +63,9 @@ RELEASES = {
 
 
 def precision(*, released: list[int], epsilon: float) -> pd.DataFrame:
-    """What is known after each kind of release of the same numbers, no window.
+    """Return posterior means and standard deviations after each kind of release of the same numbers, no window.
 
-    Long: release, quantity (``N1``, ``N``), mean, sd, and the law itself as value, probability (one row a value).
+    Long: release, quantity (``N1``, ``N``), mean, sd, and the distribution as value, probability (one row per value).
     """
     laws = {name: additive_counts.posterior(released, epsilon=epsilon, algorithm=a, window=None)
             for name, a in RELEASES.items()}  # fmt: skip
@@ -84,8 +86,9 @@ def precision(*, released: list[int], epsilon: float) -> pd.DataFrame:
 
 
 def fifty_components(*, epsilon: float, support: int, level: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Exact posterior of every component of Example 2 from one noise: release (by algorithm, or the noisy counts),
-    component, true, released, mean, sd, lower, upper (central interval), ``log10_pairs`` of the paper's brute force.
+    """Return exact posteriors of every component of Example 2 from one noise vector: release (by algorithm, or the
+    noisy counts), component, true, released, mean, sd, lower, upper (central interval), ``log10_pairs`` of the paper's
+    brute force.
     """
     counts = examples.example_2()
     noise = TwoSidedGeometric(epsilon=epsilon, support=support)
@@ -106,7 +109,7 @@ def fifty_components(*, epsilon: float, support: int, level: float, rng: np.rand
 
 
 def privacy(*, epsilon: float, support: int, claims: list[float]) -> pd.DataFrame:
-    """Smallest delta of a claimed epsilon for what an additive release uses: claimed, counts, changed, delta.
+    """Return the smallest delta at a claimed epsilon for an additive release: claimed, counts, changed, delta.
 
     The total alone changes one count; the paper's release uses the total and one component, two counts.
     """

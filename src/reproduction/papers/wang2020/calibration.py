@@ -1,4 +1,4 @@
-"""Are the posteriors for more than two components right? Coverage and probability integral transforms (PIT).
+"""Calibration of the posteriors for more than two components: coverage and probability integral transforms (PIT).
 
 True counts are uniform on 0..largest, the releases are made from them, and the posteriors use that same prior. Then the
 randomised PIT P(N < true) + U P(N = true) of every component, and of the total, is uniform.
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # its statistics load when they are first used
+import scipy  # scipy.stats is loaded at first use
 from scipy.special import chdtrc
 
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
@@ -21,7 +21,9 @@ _BINS = 20
 def simulate(
     size: int, *, components: int, largest: int, epsilon: float, support: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """One row a replication and method: method, replication, pit (of one component), total (PIT of the total)."""
+    """Return one row per replication and method: method, replication, pit (of one component), total (PIT of
+    the total).
+    """
     rows = []
     noise = TwoSidedGeometric(epsilon=epsilon, support=support)
     model: dict[str, Any] = {"epsilon": epsilon, "support": support, "largest": largest}
@@ -48,10 +50,11 @@ def _pit(values: np.ndarray, probabilities: np.ndarray, true: int, u: float) -> 
 
 
 def calibration(table: pd.DataFrame, *, components: int, largest: int, epsilon: float, support: int) -> pd.DataFrame:
-    """PIT histograms, long: method, quantity, bin (left end), density, lower and upper (99 % band of a uniform bin).
+    """Return PIT histograms, long: method, quantity, bin (left end), density, lower and upper (99 % band of a uniform
+    bin).
 
-    Also `ecdf_difference`: empirical distribution function less the uniform one at the bin's right end, and `band`:
-    Kolmogorov's 99 % bound for all places at once.
+    Also `ecdf_difference`: empirical distribution function minus the uniform one at the bin's right end, and `band`:
+    Kolmogorov's simultaneous 99 % bound.
     """
     edges = np.linspace(0, 1, _BINS + 1)
     parts = []
@@ -71,7 +74,7 @@ def calibration(table: pd.DataFrame, *, components: int, largest: int, epsilon: 
 
 
 def coverage(table: pd.DataFrame, *, components: int, largest: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Coverage of the central 90 % interval with its standard error, and the chi-squared test of uniformity."""
+    """Return coverage of the central 90 % interval with its standard error, and the chi-squared test of uniformity."""
     rows = []
     for method in METHODS:
         for quantity, column in (("component", "pit"), ("total", "total")):

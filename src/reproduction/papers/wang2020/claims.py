@@ -1,4 +1,4 @@
-"""The paper's claims in words, about releases and posteriors, each as a relation of numbers with its note.
+"""Claims of the paper about releases and posteriors, each as a relation of numbers with a note.
 
 Means and variances of algorithms 1 and 2 are exact, those of algorithm 3 are simulated as written (ties by rounding);
 standard errors of margins follow by propagation.
@@ -24,7 +24,7 @@ PAIR = (250, 357)
 
 
 def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Section 4.2 in words, with windows as stated."""
+    """Yield rows on Section 4.2, with windows as stated."""
     part = table[table["variant"] == "as_written"].sort_values("row")
     p, pairs = part["probability"].to_numpy(dtype=float), part[["N1", "N2"]].to_numpy(dtype=float)
     own, others = (p[0], p[1:].max()) if tuple(pairs[0]) == PAIR else (0.0, 1.0)
@@ -44,7 +44,7 @@ def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
-    """Sections 2.2.2, 4.2, 5.2 and 5.3: how the posteriors compare, without windows; exact."""
+    """Yield rows on Sections 2.2.2, 4.2, 5.2 and 5.3: comparisons of posteriors, without windows; exact."""
     laws = table.groupby(["release", "quantity"])
     sd = laws.apply(_sd)
 
@@ -76,14 +76,16 @@ def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _sd(of: pd.DataFrame) -> float:
-    """Standard deviation of a law from its values and probabilities; NaN if one is missing."""
+    """Return the standard deviation of a distribution from its values and probabilities; NaN if one is missing."""
     p, x = of["probability"].to_numpy(), of["value"].to_numpy()
     mean = np.sum(p * x)
     return float(np.sqrt(np.sum(p * (x - mean) ** 2)))
 
 
 def _as_laws(table: pd.DataFrame, laws: Any) -> Iterator[Row]:
-    """The drawn values and probabilities are laws of whole numbers, highest at what was released."""
+    """Check that the drawn values and probabilities are distributions on the integers, with modes at the released
+    values.
+    """
     mass, note = (
         laws["probability"].apply(lambda p: p.sum(skipna=False)),
         "largest distance of a law's mass from one; 1e-12 a value is left out",
@@ -103,11 +105,11 @@ Margin = tuple[float, float]  # with its standard error
 MULTINOMIAL = (*ONE, "Algorithm 2")
 ALL = (*MULTINOMIAL, "Algorithm 3")
 ABOVE_ZERO = REPRESENTATIVES[1:]
-_LEVEL = 1e-4  # of every law here (published.tsv)
+_LEVEL = 1e-4  # level of every test here (published.tsv)
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """One row a claim or law."""
+    """Return one row per claim or test."""
     rows = [_uniform(tables["figure_1"])]
     for name in ("table_1", "table_3"):
         rows += of_moments(name, tables[name])
@@ -127,34 +129,34 @@ class Cells:
     true: dict[str, float]
 
     def ratio(self, over: tuple[str, str], under: tuple[str, str]) -> tuple[float, float]:
-        """Ratio of two variances and its standard error."""
+        """Return the ratio of two variances and its standard error."""
         (a, a_se), (b, b_se) = self.variance[over], self.variance[under]
         ratio = a / b if b else inf
         return ratio, ratio * hypot(a_se / a, b_se / b) if a and b else inf
 
     def extremes(self, algorithms: tuple[str, ...], place: str) -> tuple[float, float]:
-        """Ratio of the largest to the smallest variance of one count, with its standard error."""
+        """Return the ratio of the largest to the smallest variance of one count, with its standard error."""
         order = sorted(algorithms, key=lambda a: self.variance[a, place][0])
         return self.ratio((order[-1], place), (order[0], place))
 
     def spread(self, algorithm: str) -> tuple[float, float]:
-        """Ratio of the largest to the smallest variance over the five counts, with its standard error."""
+        """Return the ratio of the largest to the smallest variance over the five counts, with its standard error."""
         order = sorted(REPRESENTATIVES, key=lambda p: self.variance[algorithm, p][0])
         return self.ratio((algorithm, order[-1]), (algorithm, order[0]))
 
 
 def least(margins: Iterable[Margin]) -> Margin:
-    """The smallest margin with its error; NaN if one is NaN."""
+    """Return the smallest margin with its error; NaN if one is NaN."""
     return min(margins, key=lambda m: -inf if isnan(m[0]) else m[0])
 
 
 def most(margins: Iterable[Margin]) -> Margin:
-    """The largest, as `least`."""
+    """Return the largest margin with its error; NaN if one is NaN."""
     return max(margins, key=lambda m: inf if isnan(m[0]) else m[0])
 
 
 def cells(table: pd.DataFrame) -> Cells:
-    """Exact values of algorithms 1 and 2, simulated ones of algorithm 3 as written."""
+    """Return exact values of algorithms 1 and 2, and simulated values of algorithm 3 as written."""
     found: dict[str, dict[tuple[str, str], tuple[float, float]]] = {"mean": {}, "variance": {}}
     wanted = np.where(table["algorithm"] == "Algorithm 3", "as_written", "corrected")
     for _, row in table[table["variant"] == wanted].iterrows():
@@ -167,7 +169,7 @@ def cells(table: pd.DataFrame) -> Cells:
 
 
 def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Tables 1 and 3 in words (sections 4.1.1, 4.1.2, 5.1), and our draws against their exact law."""
+    """Yield rows on Tables 1 and 3 (sections 4.1.1, 4.1.2, 5.1), and on our draws against their exact distribution."""
     c = cells(table)
     far = most((abs(m - c.true[p]), se) for (_, p), (m, se) in c.mean.items())
     note = "largest distance of a mean from the true count; no mean is a whole count away"
@@ -190,7 +192,7 @@ def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _small_counts(name: str, c: Cells) -> Iterator[Row]:
-    """What section 4.1.1 says of N_min = 0 and of large counts."""
+    """Yield rows on section 4.1.1 about N_min = 0 and large counts."""
     far = most((abs(c.mean[a, "N_min"][0] - 1), c.mean[a, "N_min"][1]) for a in ALL)
     note = "largest distance of a mean at N_min from 1; below 0.5 of algorithm 1 only, as printed (0.4 for the others)"
     yield claim(name, "claim: means at N_min are close to 1", far[0], "<", 0.5, note, mc_se=far[1])
@@ -209,7 +211,7 @@ def _small_counts(name: str, c: Cells) -> Iterator[Row]:
 
 
 def _second_example(name: str, c: Cells) -> Iterator[Row]:
-    """What section 4.1.2 says of its variances."""
+    """Yield rows on section 4.1.2 about its variances."""
     high = most(c.extremes(MULTINOMIAL, p) for p in REPRESENTATIVES)
     note = "largest ratio of the largest of the three to the smallest at one count; exact"
     yield claim(name, "claim: variances of algorithms 1 and 2 are similar", high[0], "<", 2, note, mc_se=high[1])
@@ -228,7 +230,7 @@ def _independent_and_summed(name: str, c: Cells) -> Iterator[Row]:
 
 
 def _law(name: str, table: pd.DataFrame) -> Row:
-    """Bonferroni's p value of all simulated means and variances against the exact ones; any dependence is allowed."""
+    """Return the Bonferroni p-value of all simulated means and variances against the exact ones."""
     z = table.loc[np.isfinite(table["exact_mean"]), ["mean_z", "variance_z"]].to_numpy(dtype=float).ravel()
     p = float(np.minimum(1.0, 2 * z.size * norm.sf(np.abs(z).max()))) if z.size else np.nan
     note = f"largest of {z.size} standardised distances from the exact moments, Bonferroni"
@@ -241,7 +243,7 @@ def _law(name: str, table: pd.DataFrame) -> Row:
 
 
 def of_checks(table: pd.DataFrame) -> Iterator[Row]:
-    """Sections 2.1, 3.1 and 5.1 in words, from draws."""
+    """Yield rows on Sections 2.1, 3.1 and 5.1, from draws."""
     rows = dict(iter(table.groupby("statement", sort=False)))
 
     def worst(statement: str) -> Margin:
@@ -279,7 +281,7 @@ def of_checks(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
-    """Section 5.1: many zeros lower the few large counts; exact."""
+    """Yield rows on Section 5.1: many zeros reduce the few large counts; exact."""
     bias = table.set_index("algorithm")["bias"]
     for name, of in (("algorithms 1 and 2", ["Algorithm 1 (ind)", "Algorithm 2"]), ("algorithm 3", ["Algorithm 3"])):
         note = "least bias of three counts of 200 among 47 zeros; more than 1 counts as lowered; exact, ties at random"
@@ -287,7 +289,7 @@ def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_comparison(table: pd.DataFrame) -> Iterator[Row]:
-    """Sections 4.1.2 and 5.2: one draw of algorithm 3 is close to the truth, and closer than the others."""
+    """Yield rows on Sections 4.1.2 and 5.2: draws of algorithm 3 are close to the truth, closer than other methods."""
     by = table.set_index(["example", "method"])
     close, best = [], []
     for example in by.index.unique("example"):
@@ -305,10 +307,10 @@ def of_comparison(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _uniform(table: pd.DataFrame) -> Row:
-    """The counts of Example 1 that are said to be scattered uniformly."""
+    """Yield rows on the counts of Example 1 that are described as uniform."""
     counts = table.loc[table["count"] >= 60, "count"]
     p = float(kstest(counts, "uniform", args=(60, 940)).pvalue)
     note = f"Kolmogorov's test of the {len(counts)} counts of 60 and more; our vector, the paper's own is not published"
-    # ending at 1000 (1 + d) moves the distribution function by 1000 d/940 at 1000
+    # a range ending at 1000 (1 + d) moves the distribution function by 1000 d/940 at 1000
     sees = power.words({"upper end": power.kolmogorov(1000 / 940, max(len(counts), 1), _LEVEL)})
     return law("figure_1", "law: counts above 60 are uniform to 1000", p, note, sees=sees)

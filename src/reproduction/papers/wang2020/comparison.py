@@ -1,4 +1,4 @@
-"""What users would pick: the paper's releases beside simple projections of the same noisy counts."""
+"""Compare the paper's releases with simple projections of the same noisy counts."""
 
 from typing import Any
 
@@ -17,8 +17,9 @@ Whole = NDArray[np.int64]
 
 
 def simulate(size: int, *, vector: int, epsilon: float, support: int, posteriors: int, rng: np.random.Generator):
-    """Power sums of the errors: example, method, n, and sums over releases of the error e at the largest component
-    (e1, e2, e4), of the squared error over all components (all, all2), and of the error of the total (t1, t2).
+    """Return power sums of the errors: example, method, n, and sums over releases of the error e at the largest
+    component (e1, e2, e4), of the squared error over all components (all, all2), and of the error of the total (t1,
+    t2).
 
     `posteriors` of the releases of a block also have their exact posterior mean computed.
     """
@@ -66,7 +67,8 @@ def _errors(released: Whole, counts: Whole) -> dict[str, int]:
 
 
 def comparison(table: pd.DataFrame, *, vector: int, epsilon: float, support: int, posteriors: int) -> pd.DataFrame:
-    """Example, method, n, bias and variance at the largest component, RMSE over all components, variance of the total.
+    """Return example, method, n, bias and variance at the largest component, RMSE over all components, variance of the
+    total.
 
     Each with its standard error (`bias_se`, `variance_se`, `rmse_se`).
     """

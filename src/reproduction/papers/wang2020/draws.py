@@ -1,4 +1,4 @@
-"""What the paper says of its releases in words, looked at in draws and exact laws; the tie rule of Table 3."""
+"""Check the paper's statements about its releases with draws and exact distributions; the tie rule of Table 3."""
 
 from collections.abc import Iterator
 from math import exp, sqrt
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # its statistics load when they are first used
+import scipy  # scipy.stats is loaded at first use
 from numpy.typing import NDArray
 
 from dpmultinomial._mechanisms.additive import additive_counts, additive_release
@@ -17,14 +17,14 @@ from . import examples
 from .algorithms import release_moments
 
 Whole = NDArray[np.int64]
-_LEAST_EXPECTED = 5.0  # draws a cell of a chi-squared test
+_LEAST_EXPECTED = 5.0  # draws per cell of a chi-squared test
 _PRINTED_RUNS = 10_000
-_TOTALS = 5  # releases of algorithm 2 whose total alone is looked at, for each that is looked at whole
-LEVEL = 1e-4  # of the law of the released total (published.tsv)
+_TOTALS = 5  # releases of algorithm 2 of which only the total is checked, for each release that is checked completely
+LEVEL = 1e-4  # level of the test of the released total (published.tsv)
 
 
 def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Statement, example, algorithm, value, se (of a share), n: of `size` releases by all algorithms a row.
+    """Return statement, example, algorithm, value, se (of a proportion), n, from `size` releases by all algorithms.
 
     ``zeros at 0 or 1``, ``zeros above 0``: shares of releases where a true count of 0 becomes that (Example 1);
     ``wrong totals``: releases that are negative somewhere or whose total is not the noisy total (algorithms 2 and 3);
@@ -51,7 +51,7 @@ def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng:
         totals = noise.sample(np.full(size, counts.sum()), rng=rng)
         apart = float(np.mean(noisy.sum(axis=1) != totals))
         rows.append(about | _share("not additive", "", apart, size))
-        with np.errstate(divide="ignore", invalid="ignore"):  # noise that is always the same has no correlation
+        with np.errstate(divide="ignore", invalid="ignore"):  # constant noise has no correlation
             together = float(np.corrcoef(noisy.sum(axis=1), totals)[0, 1]) * sqrt(size)
         rows.append(about | _number("sum and total, z", "", together))
         weights, totals = np.maximum(noisy, 0), np.maximum(totals, 0)
@@ -70,8 +70,9 @@ def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng:
 
 
 def _width(found: Whole, noise: TwoSidedGeometric) -> Iterator[dict[str, Any]]:
-    """The mean absolute noise, all that says something about epsilon; a draw's information about its log is its
-    variance times epsilon squared."""
+    """Return tests of the mean absolute noise, which is sufficient for epsilon; the information of a draw about log
+    epsilon is its variance times epsilon squared.
+    """
     values, p = np.abs(noise.values()), noise.probabilities()
     mean = float(values @ p)
     sd = sqrt(float((values - mean) ** 2 @ p))
@@ -101,9 +102,10 @@ def _number(statement: str, algorithm: str, value: float) -> dict[str, Any]:
 
 
 def noise_test(found: Whole, noise: TwoSidedGeometric) -> float:
-    """p value of the chi-squared test of draws against the law of the noise; 0 for a draw outside its support.
+    """Return the p-value of a chi-squared test of draws against the noise distribution; 0 for a draw outside its
+    support.
 
-    Cells are single values where five draws or more are expected, else the two tails.
+    Cells are single values if at least five draws are expected, else the two tails.
     """
     if np.abs(found).max() > noise.support:
         return 0.0
@@ -117,7 +119,7 @@ def noise_test(found: Whole, noise: TwoSidedGeometric) -> float:
 
 
 def is_mode(k: Whole, weights: Whole) -> bool:
-    """Whether k is a mode of Multinomial(sum k, weights): no unit gains by moving, x_i (k_j + 1) >= x_j k_i."""
+    """Return whether k is a mode of Multinomial(sum k, weights): no unit gains by moving, x_i (k_j + 1) >= x_j k_i."""
     if not weights.any():
         return True  # every result is as likely as any other of its shape; equal shares are not looked at
     served = np.where(k > 0, weights / np.maximum(k, 1), np.inf)
@@ -126,12 +128,12 @@ def is_mode(k: Whole, weights: Whole) -> bool:
 
 
 def many_zeros(*, zeros: int, large: int, count: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Exact mean of a large count among many zeros: algorithm, true, exact_mean, bias, exact_variance.
+    """Return the exact mean of a large count among many zeros: algorithm, true, exact_mean, bias, exact_variance.
 
     Parameters
     ----------
     zeros, large : number of counts that are 0, and of counts that are `count`.
-    count : the large count, a whole number >= 0.
+    count : the large count, an integer >= 0.
     epsilon, support : of the noise.
     """
     counts = np.repeat([0, count], [zeros, large])
@@ -146,10 +148,11 @@ def many_zeros(*, zeros: int, large: int, count: int, epsilon: float, support: i
 
 
 def tie_fit(*, tie_rules: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Which tie rule the ten printed cells of Table 3's last row speak for: ties, cells, chi_squared, p_value.
+    """Return the fit of each tie rule to the ten printed cells of Table 3's last row: ties, cells, chi_squared,
+    p_value.
 
     Mean and variance of a count are correlated (`correlation` of `tie_rules`); their errors are those of the printed
-    10,000 runs, of our own simulation where no exact value is known, and of rounding (unit^2/12).
+    10,000 runs, of our simulation if no exact value is known, and of rounding (unit^2/12).
     """
     printed = published[published["artefact"] == "table_3"].set_index("quantity")
     rows = []
@@ -161,7 +164,7 @@ def tie_fit(*, tie_rules: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame
 
 
 def _squared(row: "pd.Series[Any]", printed: pd.DataFrame) -> float:
-    """Squared distance of one printed mean and variance from ours, under their joint normal law."""
+    """Return the squared Mahalanobis distance of one printed mean and variance from ours."""
     known = np.isfinite(row["exact_mean"])
     gap, errors, rounding = [], [], []
     for what in ("mean", "variance"):

@@ -22,47 +22,47 @@ SEATS = {
     **{"Wisconsin": 8, "Wyoming": 1, "United States": 435},
 }
 _TOTAL = 21249
-_FREE = ((5, 15, 60), (12, 60, 382), (12, 382, 736), (11, 736, 977))  # how many, between what
+_FREE = ((5, 15, 60), (12, 60, 382), (12, 382, 736), (11, 736, 977))  # how many counts, and their range
 _FIXED = (0, 0, 0, 1, 2, 3, 60, 382, 736, 977)
 
 
 def example_1(vector: int) -> NDArray[np.int64]:
-    """Fifty simulated counts that meet every constraint the paper states; its own vector is not published.
+    """Return fifty simulated counts that satisfy every constraint stated in the paper; its own vector is not published.
 
     Three 0, one each of 1, 2, 3, five in 15..60, the rest in 60..1000; order statistics 0, 60, 382, 736, 977; in all
     21249.
 
     Parameters
     ----------
-    vector : whole number >= 0, which of the many such vectors.
+    vector : integer >= 0 that selects one of the many such vectors.
     """
     rng = stream(vector, "wang2020", "example_1")
     low = np.concatenate([np.full(n, a) for n, a, _ in _FREE])
     high = np.concatenate([np.full(n, b) for n, _, b in _FREE])
     free = rng.integers(low, high + 1)
-    while gap := _TOTAL - sum(_FIXED) - int(free.sum()):  # single units to and fro until the total is met
+    while gap := _TOTAL - sum(_FIXED) - int(free.sum()):  # move single units until the total is met
         i = rng.integers(len(free))
         free[i] = np.clip(free[i] + np.sign(gap), low[i], high[i])
     return rng.permutation(np.concatenate([_FIXED, free])).astype(np.int64)
 
 
 def example_2() -> NDArray[np.int64]:
-    """The seats, Alaska to Wyoming, then the national total."""
+    """Return the seats, Alaska to Wyoming, then the national total."""
     return np.array(list(SEATS.values()), dtype=np.int64)
 
 
 def both(vector: int) -> dict[str, NDArray[np.int64]]:
-    """Both examples by name."""
+    """Return both examples by name."""
     return {"example_1": example_1(vector), "example_2": example_2()}
 
 
 def representatives(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Indices of the minimum, quartiles and maximum: order statistics of a stable sort (of fifty counts)."""
+    """Return indices of the minimum, quartiles and maximum: order statistics of a stable sort (of fifty counts)."""
     return np.argsort(counts, kind="stable")[list(_PLACES)]
 
 
 def figure_1(*, vector: int) -> pd.DataFrame:
-    """The counts of Example 1 in rising order: rank, count, representative (empty where none)."""
+    """Return the counts of Example 1 in increasing order: rank, count, representative (empty if none)."""
     counts = np.sort(example_1(vector))
     names = dict(zip(_PLACES, REPRESENTATIVES, strict=True))
     representative = [names.get(i, "") for i in range(len(counts))]
@@ -70,7 +70,7 @@ def figure_1(*, vector: int) -> pd.DataFrame:
 
 
 def table_2() -> pd.DataFrame:
-    """Components of Example 2 by count: count, instances, components."""
+    """Return components of Example 2 by count: count, instances, components."""
     rows = pd.DataFrame({"count": SEATS.values(), "component": SEATS.keys()}).groupby("count")["component"]
     table = rows.agg(["size", ", ".join]).reset_index()
     table.columns = ["count", "instances", "components"]

@@ -1,4 +1,4 @@
-"""Figures of Wang (2020) and of what goes beyond it."""
+"""Figures of Wang (2020) and of extensions of the paper."""
 
 from typing import Any
 
@@ -36,7 +36,9 @@ RELEASES = {
 
 
 def windows(table: pd.DataFrame) -> Figure:
-    """Highest probabilities against the window; for algorithm 2 also close up, where the printed digits are decided."""
+    """Draw the highest probabilities against the window; for algorithm 2 also enlarged, at the scale of the printed
+    digits.
+    """
     figure = Figure(figsize=(DOUBLE, 2.5))
     second, close, third = figure.subplots(1, 3)
     for axis, algorithm in ((second, "Algorithm 2"), (close, "Algorithm 2"), (third, "Algorithm 3")):
@@ -72,10 +74,10 @@ def windows(table: pd.DataFrame) -> Figure:
 
 
 def precision(table: pd.DataFrame) -> Figure:
-    """Posterior laws of a component and of the total by release: steps, since counts are whole."""
+    """Draw posterior distributions of a component and of the total by release, as steps, since counts are integers."""
     figure = Figure(figsize=(DOUBLE, 2.9))
     panels = figure.subplots(1, 2)
-    looks = (("-", 2.6), ("--", 1.8), (":", 1.6), ("-", 1.2), ("-", 1.0))  # curves that coincide stay visible
+    looks = (("-", 2.6), ("--", 1.8), (":", 1.6), ("-", 1.2), ("-", 1.0))  # curves that coincide remain visible
     sd = table.drop_duplicates(["release", "quantity"]).set_index(["release", "quantity"])["sd"]
     for axis, (quantity, label) in zip(panels, (("N1", "$N_1$"), ("N", "$N$")), strict=True):
         for (release, colour), (style, width) in zip(RELEASES.items(), looks, strict=True):
@@ -97,7 +99,7 @@ def precision(table: pd.DataFrame) -> Figure:
 
 
 def fifty_components(table: pd.DataFrame) -> Figure:
-    """Posterior mean minus true count with interval, by release."""
+    """Draw the posterior mean minus the true count with its interval, by release."""
     names = list(dict.fromkeys(table["release"]))
     figure = Figure(figsize=(DOUBLE, 4.2))
     panels = figure.subplots(2, 2, sharex=True).ravel()
@@ -124,7 +126,7 @@ def fifty_components(table: pd.DataFrame) -> Figure:
 
 
 def comparison(table: pd.DataFrame) -> Figure:
-    """RMSE over all components (also close up), and spread and bias at the largest, by method and example."""
+    """Draw RMSE over all components (also enlarged), and spread and bias at the largest, by method and example."""
     methods = list(dict.fromkeys(table["method"]))[::-1]
     figure = Figure(figsize=(DOUBLE, 1.1 + 0.28 * len(methods)))
     panels = figure.subplots(1, 4, sharey=True)
@@ -160,7 +162,7 @@ SYMBOLS = {
     "N_max": r"$N_{max}$",
 }
 
-_BREAK = 1e-9  # smaller deltas come from the cut of the noise alone
+_BREAK = 1e-9  # smaller deltas are caused only by the truncation of the noise
 
 __all__ = [
     "agreement",
@@ -176,7 +178,7 @@ __all__ = [
 
 
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Histogram of the true counts with the counts themselves below."""
+    """Draw a histogram of the true counts with the counts below."""
     figure = Figure(figsize=(SINGLE, 2.4))
     axis = figure.subplots()
     axis.hist(table["count"], bins=range(0, 1001, 50), color=SKY, edgecolor="white", lw=0.5)
@@ -185,7 +187,7 @@ def figure_1(table: pd.DataFrame) -> Figure:
     chosen = table[table["representative"] != ""]
     axis.plot(chosen["count"], np.full(len(chosen), 1.03 * top), "v", color=RED, clip_on=False)
     for count, name in chosen[["count", "representative"]].to_numpy():
-        side = {"N_min": "right", "N_q1": "left"}.get(name, "center")  # these two stand close to each other
+        side = {"N_min": "right", "N_q1": "left"}.get(name, "center")  # these two are close to each other
         aside = {"right": 12, "left": -12, "center": 0}[side]
         axis.text(count + aside, 1.08 * top, SYMBOLS[name], ha=side, va="bottom", fontsize=7)
     axis.set(xlabel="true count $N_s$", ylabel="number of components", ylim=(-0.06 * top, 1.2 * top), xlim=(-30, 1000))
@@ -195,7 +197,7 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def tie_rules(table: pd.DataFrame) -> Figure:
-    """Bias of algorithm 3 by tie rule, the largest count apart, and variance over that of random ties."""
+    """Draw the bias of algorithm 3 by tie rule, with a separate panel for the largest count, and the variance ratio."""
     rules = {"first": "lowest index", "last": "highest index", "random": "random", "ieee": "rounding (as written)"}
     figure = Figure(figsize=(DOUBLE, 2.7))
     panels = figure.subplots(1, 3, width_ratios=(4, 1.2, 5))
@@ -228,7 +230,9 @@ def tie_rules(table: pd.DataFrame) -> Figure:
 
 
 def calibration(table: pd.DataFrame) -> Figure:
-    """ECDF of the PIT less the diagonal: one column per release, components above totals, simultaneous bands."""
+    """Draw the ECDF of the PIT minus the diagonal: one column per release, components above totals,
+    simultaneous bands.
+    """
     methods, quantities = list(dict.fromkeys(table["method"])), list(dict.fromkeys(table["quantity"]))
     figure = Figure(figsize=(DOUBLE, 3.2))
     panels = figure.subplots(len(quantities), len(methods), sharex=True, sharey=True, squeeze=False)
@@ -245,7 +249,7 @@ def calibration(table: pd.DataFrame) -> Figure:
 
 
 def privacy(table: pd.DataFrame) -> Figure:
-    """Delta against the claimed epsilon, on a log axis broken in two: it drops where the claim becomes true."""
+    """Draw delta against the claimed epsilon, on a broken log axis: it drops where the claim becomes true."""
     figure = Figure(figsize=(SINGLE, 2.9))
     panels: Any = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     above, below = panels
@@ -271,7 +275,7 @@ def privacy(table: pd.DataFrame) -> Figure:
 
 
 def agreement(table: pd.DataFrame) -> Figure:
-    """z of every printed mean and variance of the two simulation tables."""
+    """Draw z of every printed mean and variance of the two simulation tables."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     panels = figure.subplots(1, 2, sharey=True)
     for axis, artefact in zip(panels, ("table_1", "table_3"), strict=True):

@@ -1,4 +1,4 @@
-"""The paper's procedures one step at a time in plain Python: baselines of the timings, checks of the fast forms."""
+"""The paper's procedures step by step in plain Python: baselines for timings, checks of the fast implementations."""
 
 from math import exp, lgamma, log
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def release(counts: list[int], *, epsilon: float, support: int, rng: np.random.Generator) -> list[NDArray]:
-    """One release by each algorithm, drawing from listed values with listed probabilities (section 3.1)."""
+    """Return one release by each algorithm, drawing from listed values with listed probabilities (section 3.1)."""
     noise = np.arange(-support, support + 1)
     weights = np.exp(-epsilon * np.abs(noise))
     weights = weights / weights.sum()
@@ -34,7 +34,7 @@ def release(counts: list[int], *, epsilon: float, support: int, rng: np.random.G
 
 
 def theorem_1(m: int, p: list[float]) -> NDArray[np.int64]:
-    """Finucan's algorithm as printed."""
+    """Return Finucan's mode as printed in Theorem 1."""
     k = [int((m + len(p) / 2) * q) for q in p]
     f = [(m + len(p) / 2) * q - v for q, v in zip(p, k, strict=True)]
     while sum(k) < m:
@@ -49,7 +49,7 @@ def theorem_1(m: int, p: list[float]) -> NDArray[np.int64]:
 
 
 def pair_table(released: list[int], *, epsilon: float, window: int) -> NDArray[np.float64]:
-    """Posterior given algorithm 2 by the four-fold sum of section 3.2, over true counts within +-window."""
+    """Return the posterior given algorithm 2 by the four-fold sum of section 3.2, over true counts within +-window."""
     r1, r2 = released
     total = r1 + r2
     constant = lgamma(total + 1) - lgamma(r1 + 1) - lgamma(r2 + 1)

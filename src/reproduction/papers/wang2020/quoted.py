@@ -1,4 +1,4 @@
-"""Numbers that methods.md and errata.md quote, and the tables that give them."""
+"""Numbers that methods.md and errata.md quote, and the tables from which they follow."""
 
 from math import exp, sqrt
 

@@ -1,4 +1,4 @@
-"""Tables 1 and 3: means and variances of the released counts over many releases, beside the exact ones."""
+"""Tables 1 and 3: means and variances of the released counts over many releases, compared with the exact values."""
 
 from typing import Any
 
@@ -22,9 +22,11 @@ _POWERS = ("s1", "s2", "s3", "s4")
 
 
 def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Power sums of (released - true) of the representatives: example, algorithm, ties, representative, n, s1 .. s4.
+    """Return power sums of (released - true) of the representatives: example, algorithm, ties, representative, n, s1 ..
+    s4.
 
-    Whole numbers, so blocks add up exactly in any order. Algorithm 3 runs under every tie rule, on releases of its own.
+    These are integers, so blocks add up exactly in any order. Algorithm 3 runs under every tie rule, on separate
+    releases.
     """
     parts = []
     for example, counts in examples.both(vector).items():
@@ -44,8 +46,9 @@ def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.ra
 
 
 def moments(table: pd.DataFrame, *, vector: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Mean and variance with standard errors: example, algorithm, ties, representative, true, n, mean, mean_se,
-    variance, variance_se (the square root of (mu4 - variance^2)/n), correlation of mean and variance."""
+    """Return mean and variance with standard errors: example, algorithm, ties, representative, true, n, mean, mean_se,
+    variance, variance_se (the square root of (mu4 - variance^2)/n), correlation of mean and variance.
+    """
     keys = ["example", "algorithm", "ties", "representative", "true"]
     sums = table.groupby(keys, sort=False, dropna=False)[["n", *_POWERS]].sum().reset_index()
     n = sums["n"]
@@ -64,7 +67,7 @@ def moments(table: pd.DataFrame, *, vector: int, epsilon: float, support: int) -
 
 
 def exact_moments(*, vector: int, epsilon: float, support: int) -> pd.DataFrame:
-    """The same without simulation: example, algorithm, ties, representative, exact_mean, exact_variance."""
+    """Return the same without simulation: example, algorithm, ties, representative, exact_mean, exact_variance."""
     parts = []
     for example, counts in examples.both(vector).items():
         chosen = examples.representatives(counts).tolist()
@@ -82,17 +85,18 @@ def exact_moments(*, vector: int, epsilon: float, support: int) -> pd.DataFrame:
 
 
 def table_1(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
-    """Example 1: simulated beside exact, one row an algorithm, variant and representative."""
+    """Return Example 1: simulated and exact values, one row per algorithm, variant and representative."""
     return _side_by_side(releases, exact_moments, "example_1")
 
 
 def table_3(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
-    """Example 2, as `table_1`."""
+    """Return Example 2, as `table_1`."""
     return _side_by_side(releases, exact_moments, "example_2")
 
 
 def _side_by_side(releases: pd.DataFrame, exact_moments: pd.DataFrame, example: str) -> pd.DataFrame:
-    """Columns algorithm, variant, representative, true, mean, variance, their standard errors, exact values and z.
+    """Return columns algorithm, variant, representative, true, mean, variance, their standard errors, exact values and
+    z.
 
     Algorithm 3 is ``as_written`` with Theorem 1 in doubles and ``corrected`` with exact random ties.
     """
@@ -107,15 +111,16 @@ def _side_by_side(releases: pd.DataFrame, exact_moments: pd.DataFrame, example: 
 
 
 def tie_rules(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
-    """Algorithm 3 on Example 2 under the named tie rules: ties, representative, true, n, mean, variance, errors, their
-    correlation, exact values."""
+    """Return algorithm 3 on Example 2 under the named tie rules: ties, representative, true, n, mean, variance, errors,
+    their correlation, exact values.
+    """
     rows = releases[(releases["example"] == "example_2") & (releases["algorithm"] == "Algorithm 3")]
     table = rows.merge(exact_moments, on=["example", "algorithm", "ties", "representative"], how="left")
     return table.drop(columns=["example", "algorithm"])
 
 
 def readings(*, epsilon: float, support: int) -> pd.DataFrame:
-    """Exact moments of Example 2 if the paper's "positive" is read as > 0 instead of >= 0.
+    """Return exact moments of Example 2 if "positive" in the paper is read as > 0 instead of >= 0.
 
     Columns algorithm, reading, variant, representative, mean, variance.
     """

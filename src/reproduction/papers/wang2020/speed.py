@@ -1,4 +1,4 @@
-"""How long things take, measured: the compiled releases and exact posteriors beside the procedures as written."""
+"""Timings of the compiled releases and exact posteriors, compared with the procedures as written."""
 
 from collections.abc import Callable
 from functools import partial
@@ -34,10 +34,10 @@ def timings(
     repeats: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Medians: task, method, seconds, baseline, baseline_seconds, ratio, note.
+    """Return medians: task, method, seconds, baseline, baseline_seconds, ratio, note.
 
-    A baseline run at a smaller size is scaled to the full one (releases in proportion, window by its fourth power); the
-    note says so.
+    A baseline run at a smaller size is scaled to the full size (proportional to releases, or to the fourth power of the
+    window), as the note states.
     """
     counts, pair = examples.example_2(), [250, 357]
     model: dict[str, Any] = {"epsilon": epsilon, "support": support, "rng": rng}

@@ -1,1 +1,1 @@
-"""Algorithms and kernels that this paper alone needs."""
+"""Algorithms and kernels used only by this paper."""

@@ -1,7 +1,7 @@
-"""The posterior of r = p1/(p1 + p0) by enumeration of all compositions; it shares no code with what draws.
+"""Posterior of r = p1/(p1 + p0) by enumeration of all compositions, independent of the code of the samplers.
 
 Given S, r is Beta(alpha + S1, alpha + S0), and S has weight prod_i Gamma(alpha + S_i)/S_i! exp(-|Sn_i - S_i|/scale).
-Scores, derivatives of the log density with respect to the log of a parameter, tell the parameter from draws of r.
+Scores are derivatives of the log density with respect to the log of a parameter; they are used to test it with draws.
 """
 
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaln, gammaln, xlog1py, xlogy
 
 Array = NDArray[np.float64]
-_POINTS = 2001  # of the distribution function; between them it is taken as straight (error below 1e-5)
-_INSIDE = 1e-9  # a density with alpha below 1 has no value at 0 and 1
-_STEP = 1e-3  # relative, of the central differences that give scores (error of order 1e-6)
+_POINTS = 2001  # grid points of the distribution function; linear interpolation between them has an error below 1e-5
+_INSIDE = 1e-9  # a density with alpha below 1 is undefined at 0 and 1
+_STEP = 1e-3  # relative step of the central differences for scores (error of order 1e-6)
 SCALE, ALPHA = "noise scale", "prior's concentration"
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """Law of r on a grid.
+    """Distribution of r on a grid.
 
     Parameters
     ----------
@@ -36,11 +36,10 @@ class Posterior:
     scores: dict[str, Array]
 
     def at(self, x: Array, parameters: Sequence[str] = ()) -> list[Array]:
-        """The distribution function at points of [0, 1], straight between those of the grid; or scores, if they are
-        named."""
+        """Return the distribution function (or a score) at points of [0, 1], by linear interpolation on the grid."""
         last = len(self.grid) - 2
         place = np.minimum((x * (last + 1)).astype(np.intp), last)
-        place -= x < self.grid[place]  # where the product was rounded up
+        place -= x < self.grid[place]  # the product may have been rounded up
         beyond, found = x - self.grid[place], []
         for values in [self.scores[name] for name in parameters] or [self.cdf]:
             slopes = np.diff(values) / np.diff(self.grid)
@@ -48,21 +47,21 @@ class Posterior:
         return found
 
     def mean(self, values: Array) -> float:
-        """Mean of a function of r given on the grid."""
+        """Return the mean of a function of r given on the grid."""
         return float(np.trapezoid(values * self.pdf, self.grid))
 
     def information(self, parameter: str) -> float:
-        """Fisher information of one draw about the log of a parameter."""
+        """Return the Fisher information of one draw about the log of a parameter."""
         return self.mean(self.scores[parameter] ** 2)
 
     def shift(self, parameter: str) -> float:
-        """Largest change of the distribution function as a parameter changes by 100 %, to first order."""
+        """Return the largest change of the distribution function if a parameter changes by 100 %, to first order."""
         change = self.scores[parameter] * self.pdf
         return float(np.abs(np.cumsum((change[1:] + change[:-1]) / 2 * np.diff(self.grid))).max())
 
 
 def posterior(counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0) -> Posterior:
-    """The law of r given noisy `counts`, with its scores; that of a few settings is kept."""
+    """Return the posterior of r given noisy `counts`, with its scores; results of a few settings are cached."""
     return _posterior(tuple(counts), total, scale, alpha)
 
 
@@ -82,9 +81,12 @@ def _posterior(counts: tuple[float, ...], total: int, scale: float, alpha: float
 
 
 def density(x: Array, counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0) -> Array:
-    """Density of r at points of [0, 1]; at the ends for alpha >= 1 alone."""
+    """Return the density of r at points of [0, 1]; the ends require alpha >= 1."""
     a, b, weights = _mixture(counts, total, scale, alpha)
-    ends = np.maximum(xlogy(1.0, x), -1e300), np.maximum(xlog1py(1.0, -x), -1e300)  # finite: times 0 they are 0
+    ends = (
+        np.maximum(xlogy(1.0, x), -1e300),
+        np.maximum(xlog1py(1.0, -x), -1e300),
+    )  # finite, because it is multiplied by 0
     logs = np.multiply.outer(a - 1, ends[0]) + np.multiply.outer(b - 1, ends[1])
     logs -= betaln(a, b)[:, None]
     return np.asarray(weights @ np.exp(logs))
@@ -93,11 +95,11 @@ def density(x: Array, counts: Sequence[float], *, total: int, scale: float, alph
 def moments_given(
     p: Array, counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0
 ) -> tuple[Array, Array]:
-    """Means and variances of r ~ Beta(alpha + S1, alpha + S0), S drawn given each p and the noisy counts.
+    """Return means and variances of r ~ Beta(alpha + S1, alpha + S0), S drawn given each p and the noisy counts.
 
     Parameters
     ----------
-    p : float64 (n, 3), each the probabilities of one multinomial law of S.
+    p : float64 (n, 3), multinomial probabilities of S.
     counts, total, scale, alpha : as in `density`.
 
     Returns
@@ -106,7 +108,7 @@ def moments_given(
     """
     parts = _parts(total)
     static = (-gammaln(parts + 1) - np.abs(np.asarray(counts) - parts) / scale).sum(axis=1)
-    log_p = np.log(p, out=np.full(p.shape, -1e30), where=p > 0)  # finite: a count of 0 in it weighs 0^0 = 1
+    log_p = np.log(p, out=np.full(p.shape, -1e30), where=p > 0)  # finite: a count of 0 has weight 0^0 = 1
     a, b = alpha + parts[:, 0], alpha + parts[:, 1]
     centres, spreads, found = a / (a + b), a * b / ((a + b) ** 2 * (a + b + 1)), []
     for rows in np.array_split(log_p, max(1, len(p) // 200)):
@@ -124,7 +126,7 @@ def _named(pair: tuple[float, float]) -> dict[str, float]:
 
 
 def _mixture(counts: Sequence[float], total: int, scale: float, alpha: float) -> tuple[Array, Array, Array]:
-    """Parameters of the Beta laws of r and their weights, one a composition of `total` in three parts."""
+    """Return parameters and weights of the Beta mixture of r: one component per composition of `total` in 3 parts."""
     parts = _parts(total)
     logs = (gammaln(alpha + parts) - gammaln(parts + 1) - np.abs(np.asarray(counts) - parts) / scale).sum(axis=1)
     weights = np.exp(logs - logs.max())
@@ -132,7 +134,7 @@ def _mixture(counts: Sequence[float], total: int, scale: float, alpha: float) ->
 
 
 def _parts(total: int) -> Array:
-    """All compositions of `total` in three parts: float64 (n, 3)."""
+    """Return all compositions of `total` in three parts: float64 (n, 3)."""
     s1, s0 = (side.ravel() for side in np.meshgrid(np.arange(total + 1.0), np.arange(total + 1.0), indexing="ij"))
     kept = s1 + s0 <= total
     return np.column_stack([s1[kept], s0[kept], total - s1[kept] - s0[kept]])

@@ -26,4 +26,4 @@ def test_settings_add_up_and_have_a_share(name, counts):
 
 def test_probabilities_add_up_to_one():
     ((path, text),) = validation.mistakes(section(choosing_epsilon={"probabilities": [0.2, 0.3, 0.6]}))
-    assert (path, text) == ("choosing_epsilon.probabilities", "[0.2, 0.3, 0.6] adds up to 1.1, not to 1")
+    assert (path, text) == ("choosing_epsilon.probabilities", "[0.2, 0.3, 0.6] must add up to 1, got 1.1")

@@ -1,1 +1,1 @@
-"""Algorithms that this paper alone needs: an audit of the swapping mechanism."""
+"""Algorithms used only by this paper: an audit of the swapping mechanism."""

@@ -1,7 +1,7 @@
 """Exact audit of swapped tables: every pair of originals with the same margins, every output.
 
-The theorem promises epsilon per unit of Hamming distance, so 2 epsilon for one exchange. Read as "epsilon for one
-exchange" it is false; `two_by_two` shows by how much.
+The theorem promises epsilon per unit of Hamming distance, so 2 epsilon for one exchange. If epsilon is read as the loss
+of one exchange, the theorem is false; `two_by_two` computes the difference.
 """
 
 from dataclasses import dataclass
@@ -40,17 +40,17 @@ class SwapAudit:
 
     @property
     def holds(self) -> bool:
-        """Whether the claim per unit of distance covers the exact loss."""
+        """Return whether the claim per unit of distance covers the exact loss."""
         return self.per_unit <= self.claimed * (1 + 1e-9)
 
     @property
     def holds_per_exchange(self) -> bool:
-        """Whether epsilon would even cover one exchange; it need not."""
+        """Return whether epsilon would also cover one exchange, which the theorem does not claim."""
         return self.per_exchange <= self.claimed * (1 + 1e-9)
 
 
 def log_kernel(n: int, r1: int, c1: int, *, rate: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Class of 2 x 2 tables with n records, #V1 = 1 equal to r1 and #V2 = 1 equal to c1.
+    """Return the class of 2 x 2 tables with n records, #V1 = 1 equal to r1 and #V2 = 1 equal to c1.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def two_by_two(n: int, *, rate: float, classes: str = "all") -> SwapAudit:
     Raises
     ------
     ValueError, TypeError
-        If an argument is out of its range.
+        If an argument is outside its range.
 
     Notes
     -----

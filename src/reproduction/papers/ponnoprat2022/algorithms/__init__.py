@@ -1,1 +1,1 @@
-"""Algorithms that this paper alone needs: the accounting of Gohari et al."""
+"""Algorithms used only by this paper: the accounting of Gohari et al."""

@@ -1,13 +1,12 @@
 """The (epsilon, delta) guarantee of Gohari et al. (2021) for Dirichlet draws, with delta by exact integration.
 
-Mechanism: Y ~ Dirichlet(k p) for p with p_i >= eta on a set W of cells and at most 1 - eta_bar on W in all; adjacent p
-differ by `shift` in L1 norm, on two cells of W. For counts k = r N + d alpha, eta = alpha/k,
-eta_bar = (d - |W|) alpha/k and shift = 2 r/k. delta is the largest probability that some Y_i with i in W is gamma or
-less.
+Mechanism: Y ~ Dirichlet(k p) for p with p_i >= eta on a set W of cells and at most 1 - eta_bar in total on W; adjacent
+p differ by `shift` in L1 norm, on two cells of W. For counts k = r N + d alpha, eta = alpha/k, eta_bar = (d - |W|)
+alpha/k and shift = 2 r/k. delta is the largest probability that some Y_i with i in W is gamma or less.
 
 The printed Figure 2 integrates by the rule of degree 50 on the triangle (453 points) of Xiao and Gimbutas (2010),
-Computers & Mathematics with Applications 59, 663-676; their numbers, as modepy (MIT) hands them out, are in
-``triangle_rule_50.tsv``. That the rule is exact to degree 50 is tested.
+Computers & Mathematics with Applications 59, 663-676; the numbers, as distributed by modepy (MIT licence), are in
+``triangle_rule_50.tsv``. A test checks that the rule is exact to degree 50.
 """
 
 from functools import cache, lru_cache
@@ -28,13 +27,13 @@ from .... import tables
 DEGREE_50_RULE = Path(__file__).with_name("triangle_rule_50.tsv")
 _NODES: Final = 600
 _LARGEST_SET: Final = 3
-_AGREEMENT: Final = 1e-7  # the two rules of `delta` must agree to this, relatively
+_AGREEMENT: Final = 1e-7  # required relative agreement of the two rules of `delta`
 
 Array = NDArray[np.float64]
 
 
 def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, shift: float, members: int = 2) -> float:
-    """epsilon of the guarantee that holds off an event of probability `delta`.
+    """Return epsilon of the guarantee that holds outside an event of probability `delta`.
 
     Parameters
     ----------
@@ -52,7 +51,7 @@ def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, s
     Raises
     ------
     ValueError, TypeError
-        If an argument is no number or lies outside its range, or `members` eta + eta_bar exceeds 1.
+        If an argument is not a number or is outside its range, or `members` eta + eta_bar exceeds 1.
 
     Notes
     -----
@@ -68,7 +67,7 @@ def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, s
 
 
 def delta(gamma: float, *, concentration: float, eta: float, eta_bar: float, members: int = 2) -> float:
-    """Largest probability, over the vertices of the region, that a cell of W is gamma or less.
+    """Return the largest probability, over the vertices of the region, that a cell of W is gamma or less.
 
     Parameters
     ----------
@@ -88,7 +87,8 @@ def delta(gamma: float, *, concentration: float, eta: float, eta_bar: float, mem
     Notes
     -----
     Two rules are compared: stick breaking with tanh-sinh nodes, which adds positive terms, and inclusion and exclusion
-    over quantiles, which also resolves cells with less than one pseudo-record. Where they part, the second is right.
+    over quantiles, which is also accurate for cells with less than one pseudo-record. If they disagree, the second is
+    used.
     """
     k, gamma, members = _checked(gamma, concentration, eta, eta_bar, members)
     if members > _LARGEST_SET:
@@ -97,7 +97,7 @@ def delta(gamma: float, *, concentration: float, eta: float, eta_bar: float, mem
 
 
 def vertices(concentration: float, eta: float, eta_bar: float, members: int) -> list[Array]:
-    """Dirichlet parameters at the two kinds of vertices of the region.
+    """Return Dirichlet parameters at the two kinds of vertices of the region.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def vertices(concentration: float, eta: float, eta_bar: float, members: int) -> 
     Returns
     -------
     list of float64 (members + 1,)
-        The cells of W first, then all other cells together.
+        The cells of W first, then the sum of all other cells.
     """
     low = np.full(members, eta)
     high = np.append(low[:-1], 1 - eta_bar - (members - 1) * eta)
@@ -114,7 +114,7 @@ def vertices(concentration: float, eta: float, eta_bar: float, members: int) -> 
 
 
 def delta_by_product_rule(gamma: float, *, concentration: float, eta: float, eta_bar: float, degree: int = 51) -> float:
-    """`delta` for |W| = 2 as 1 minus a product Gauss rule over the triangle of points above gamma: emulates a slip.
+    """Return `delta` for |W| = 2 as 1 minus a product Gauss rule over points above gamma: emulates an error in print.
 
     The integrand is far too peaked for a rule of this degree, and the subtraction turns its error into a floor.
     The printed figure came from another rule of about the same degree.
@@ -122,7 +122,7 @@ def delta_by_product_rule(gamma: float, *, concentration: float, eta: float, eta
     Parameters
     ----------
     gamma, concentration, eta, eta_bar : as in `epsilon`.
-    degree : of the product rule; cost O(degree^2).
+    degree : degree of the product rule; cost O(degree^2).
 
     Returns
     -------
@@ -141,12 +141,12 @@ def delta_by_product_rule(gamma: float, *, concentration: float, eta: float, eta
 
 
 def calibrate(target: float, *, concentration: float, eta: float, eta_bar: float, members: int = 2) -> float:
-    """The largest gamma with delta(gamma) <= target, to 1e-12 relative.
+    """Return the largest gamma with delta(gamma) <= target, to 1e-12 relative.
 
     Parameters
     ----------
-    target : of `delta`, in (0, 1).
-    concentration, eta, eta_bar, members : as in `delta`; some ten evaluations of it.
+    target : value of `delta`, in (0, 1).
+    concentration, eta, eta_bar, members : as in `delta`; about ten evaluations of `delta`.
 
     Returns
     -------
@@ -174,8 +174,9 @@ def calibrate(target: float, *, concentration: float, eta: float, eta_bar: float
 
 
 def _around(target: float, parameters: list[Array]) -> tuple[float, float]:
-    """Logs of a gamma below and above that of `calibrate`: some cell is as likely as the likeliest, at least, and as
-    all of them one by one, at most."""
+    """Return logs of a lower and an upper bound of the gamma of `calibrate`, from the most probable cell and from the
+    union bound.
+    """
     ends = []
     for level in (target / (len(parameters[0]) - 1), target):
         roots = np.array([betaincinv(a[:-1], a.sum() - a[:-1], level) for a in parameters])
@@ -195,7 +196,7 @@ def _checked(gamma: float, concentration: float, eta: float, eta_bar: float, mem
 
 
 def _checked_some_below(gamma: float, a: Array) -> float:
-    """Pr[some of the cells but the last is <= gamma] by the two rules."""
+    """Return Pr[some of the cells but the last is <= gamma] by the two rules."""
     with np.errstate(all="ignore"):
         sticks = float(_some_below(np.asarray(gamma), a))
     quantiles = float(_some_below_by_quantiles(np.asarray(gamma), a))
@@ -203,15 +204,18 @@ def _checked_some_below(gamma: float, a: Array) -> float:
 
 
 def _some_below_by_quantiles(gamma: Array, a: Array) -> Array:
-    """`_some_below` as Pr[first] + Pr[some other] - Pr[both]; the last is at most either, so no digits cancel.
+    """Return `_some_below` as Pr[first] + Pr[some other] - Pr[both]; the last is at most either, so no digits cancel.
 
-    Given Y_1 = y the others are a Dirichlet scaled by 1 - y; y runs over quantiles q exp(-v) of its law below gamma.
+    Given Y_1 = y the others are a Dirichlet scaled by 1 - y; y runs over quantiles q exp(-v) of its distribution below
+    gamma.
     """
     if len(a) == 2:
         return np.asarray(betainc(a[0], a[1], np.minimum(gamma, 1.0)))
     first = betainc(a[0], a[1:].sum(), gamma)
     v, weight = _exponential()
-    y = np.nan_to_num(betaincinv(a[0], a[1:].sum(), first[..., None] * np.exp(-v)))  # NaN only where "both" is nothing
+    y = np.nan_to_num(
+        betaincinv(a[0], a[1:].sum(), first[..., None] * np.exp(-v))
+    )  # NaN only if "both" has probability 0
     given = _some_below_by_quantiles(np.minimum(gamma[..., None] / (1 - y), 1.0), a[1:])
     others = _some_below_by_quantiles(gamma, np.append(a[1:-1], a[-1] + a[0]))
     return np.asarray(first * (1 - given @ weight) + others)
@@ -219,7 +223,9 @@ def _some_below_by_quantiles(gamma: Array, a: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def _exponential() -> tuple[Array, Array]:
-    """Nodes and weights for the integral of exp(-v) g(v) over v > 0: Gauss rules on cells that shrink towards 0."""
+    """Return nodes and weights for the integral of exp(-v) g(v) over v > 0: Gauss rules on cells that shrink
+    towards 0.
+    """
     x, w = _quadrature.legendre(12)
     edges = np.concatenate([[0.0], np.geomspace(1e-9, 1.0, 28), np.arange(2.0, 46.0, 2.0)])
     half = np.diff(edges)[:, None] / 2
@@ -228,7 +234,7 @@ def _exponential() -> tuple[Array, Array]:
 
 
 def _some_below(gamma: Array, a: Array) -> Array:
-    """Pr[some of the cells but the last is <= gamma], Y ~ Dirichlet(a); one cell is split off, the rest is rescaled."""
+    """Return Pr[some of the cells but the last is <= gamma], Y ~ Dirichlet(a), splitting off one cell."""
     if len(a) == 2:
         return np.asarray(betainc(a[0], a[1], np.minimum(gamma, 1.0)))
     first, others = a[0], a[1:].sum()
@@ -243,7 +249,7 @@ def _some_below(gamma: Array, a: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def _double_exponential() -> tuple[Array, Array]:
-    """Nodes and weights on (0, 1) that crowd at both ends (tanh-sinh)."""
+    """Return nodes and weights on (0, 1) that are dense at both ends (tanh-sinh)."""
     t = np.linspace(-4.2, 4.2, _NODES)
     inner = np.pi / 2 * np.sinh(t)
     nodes = 0.5 * (1 + np.tanh(inner))
@@ -251,7 +257,7 @@ def _double_exponential() -> tuple[Array, Array]:
 
 
 def _triangle_rule(order: int) -> tuple[Array, Array]:
-    """Conical product rule on the triangle x, y >= 0, x + y <= 1: points (order^2, 2) and weights."""
+    """Return the conical product rule on the triangle x, y >= 0, x + y <= 1: points (order^2, 2) and weights."""
     x, wx = roots_jacobi(order, 1, 0)
     t, wt = roots_legendre(order)
     x, wx, t, wt = (x + 1) / 2, wx / 4, (t + 1) / 2, wt / 2
@@ -265,7 +271,7 @@ def _log_beta(a: Array) -> float:
 
 @cache
 def degree_50_rule(path: Path = DEGREE_50_RULE) -> tuple[Array, Array]:
-    """Barycentric coordinates (453, 3) and weights that add up to 1.
+    """Return barycentric coordinates (453, 3) and weights that add up to 1.
 
     A row of the file is an orbit under the triangle's symmetries: two coordinates of one of its 3 or 6 points.
     """
@@ -281,7 +287,7 @@ def degree_50_rule(path: Path = DEGREE_50_RULE) -> tuple[Array, Array]:
 def delta_by_degree_50(
     gamma: float, *, concentration: float, eta: float, eta_bar: float, path: Path = DEGREE_50_RULE
 ) -> float:
-    """delta of Gohari et al. for two cells as 1 minus this rule's integral over the triangle of points above gamma.
+    """Return delta of Gohari et al. for two cells as 1 minus this rule's integral over points above gamma.
 
     As `gohari.delta_by_product_rule`: the density is too peaked for the degree, and its error becomes a floor.
     """

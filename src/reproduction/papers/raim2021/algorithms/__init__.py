@@ -1,1 +1,1 @@
-"""Samplers that this paper alone needs: direct sampling, chains over censored statistics, the baseline."""
+"""Samplers used only by this paper: direct sampling, chains for censored statistics, the baseline."""

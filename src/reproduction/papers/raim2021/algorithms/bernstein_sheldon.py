@@ -1,9 +1,10 @@
-"""The Gibbs sampler of Bernstein and Sheldon (2018) for the censored normal model: a baseline to measure against.
+"""Gibbs sampler of Bernstein and Sheldon (2018) for the censored normal model, used as a baseline.
 
-Idea of "Differentially Private Bayesian Inference for Exponential Families": the statistics' law given theta is
-replaced by the normal law with its mean and covariance, Laplace noise is a normal law whose variance has an exponential
-law (so 1/variance is inverse Gaussian given the noise), and theta is drawn as if the drawn statistics were those of the
-data, here with the censored records drawn anew. Records on the scale of the limits; all chains in one array.
+Idea of "Differentially Private Bayesian Inference for Exponential Families": the distribution of the statistics given
+theta is approximated by a normal distribution with the same mean and covariance; Laplace noise is normal with an
+exponential variance (so 1/variance is inverse Gaussian given the noise); and theta is drawn as if the drawn statistics
+were those of the data, here with the censored records redrawn. Records are on the scale of the limits; all chains are
+in one array.
 """
 
 from collections.abc import Mapping
@@ -34,31 +35,32 @@ def gibbs(
     prior: Prior | None = None,
     chains: int = 4,
 ) -> Array:
-    """Dependent draws of (mu, sigma2): float64 (chains, draws, 2), from the normal approximation's posterior.
+    """Return dependent draws of (mu, sigma2): float64 (chains, draws, 2), from the posterior under a normal
+    approximation.
 
     Parameters
     ----------
     release : (z_mean, z_sse, z_low, z_high), or a mapping.
-    n : records, >= 4.
+    n : number of records, >= 4.
     lower, upper : censoring limits.
-    scale : Laplace scale, one number or one a statistic.
-    draws, burn_in : sweeps kept and thrown away.
+    scale : Laplace scale, one number or one per statistic.
+    draws, burn_in : sweeps kept and discarded.
     rng : numpy Generator.
     prior : None takes `Prior.from_limits`.
     chains : >= 1.
 
     Returns
     -------
-    float64 (chains, draws, 2). A sweep costs O(records outside). The law is not that of the model: it misses the
-        skewness of the sum of squares and the bounds of the statistics, worst where the noise is small or few records
-        are inside.
+    float64 (chains, draws, 2). A sweep costs O(records outside). The distribution differs from the posterior of the
+    model: it ignores the skewness of the sum of squares and the bounds of the statistics. The error is largest if the
+    noise is small or few records are inside.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     numpy.linalg.LinAlgError
-        If a covariance of the normal laws is not positive definite.
+        If a covariance of the normal distributions is not positive definite.
     """
     limits = CensoredStatistics(lower=lower, upper=upper)
     half, middle = limits.width / 2, (limits.lower + limits.upper) / 2

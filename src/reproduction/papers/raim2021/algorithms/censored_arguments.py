@@ -1,4 +1,4 @@
-"""The arguments that both chains given a censored release share, checked once."""
+"""Check the arguments that both samplers for a censored release share."""
 
 from typing import NamedTuple
 
@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 from dpmultinomial import _checks
 
 LEAST_RECORDS = 4
-MOST_RECORDS = 10**7  # both chains keep work of this size
-FARTHEST = 1e7  # scales between a released number and its statistic's range: beyond, float64 loses the difference
+MOST_RECORDS = 10**7  # maximum number of records of both samplers
+FARTHEST = 1e7  # distance in scales of a released number from its statistic's range above which float64 is inaccurate
 
 
 class Arguments(NamedTuple):
-    """Clean arguments of `checked`, in its order.
+    """Checked arguments, in the order of `checked`.
 
     Attributes
     ----------
@@ -40,17 +40,17 @@ def checked(
     *,
     sums: bool = False,
 ) -> Arguments:
-    """The arguments of `censored_gibbs.statistics_chain`, checked.
+    """Return the checked arguments of `censored_gibbs.statistics_chain`.
 
     Parameters
     ----------
-    release : four finite numbers, none farther than 10^7 scales from its statistic's range.
+    release : four finite numbers, each within 10^7 scales of its statistic's range.
     n : 4 to 10^7.
     a, b : finite, a < b.
     scales : one number > 0 or four.
     prior : (mu0, var0 > 0, shape0 > 0, rate0 > 0).
     initial : (mu, sigma2 > 0).
-    sums : the release is that of sums.
+    sums : whether the release consists of sums.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def checked(
     Raises
     ------
     ValueError, TypeError
-        Naming the argument, its rule and the value.
+        With the argument, its rule and the value.
     """
     z, size = _sized("release", release, 4), _checks.positives("scales", scales, 4)
     count = _checks.whole("n", n, least=LEAST_RECORDS, most=MOST_RECORDS)

@@ -3,7 +3,7 @@
 Model: x_1 .. x_n ~ N(mu, sigma2), z = s(x) + Laplace noise, mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). Methods are
 those of `censored_gibbs`: ``"corrected"``, ``"as_written"``, ``"slides_model"`` and ``"exact"``.
 
-Finished chains of `censored_normal`: their draws, their state of convergence and their summary.
+The module also has the class of finished chains: draws, convergence status and summary.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ from dpmultinomial._posteriors.censored.normal_model import Prior, released
 from . import censored_gibbs
 
 COLUMNS = ("mu", "sigma2", "s_mean", "s_sse", "s_low", "s_high")
-APPROXIMATE = {  # why the law of a sampler is not the posterior
+APPROXIMATE = {  # reason why the sampler's distribution is not the posterior
     "corrected": "s_mean and s_sse are drawn as independent",
     "as_written": "the slides' updates do not leave the posterior as it is",
     "slides_model": "the slides' laws of the statistics",
@@ -31,13 +31,13 @@ APPROXIMATE = {  # why the law of a sampler is not the posterior
 
 
 class Chain(NamedTuple):
-    """A finished chain: draws (draws, 6) with `COLUMNS`, share of accepted proposals, share of impossible sweeps.
+    """A finished chain: draws (draws, 6) with `COLUMNS`, acceptance rate, fraction of impossible sweeps.
 
     Parameters
     ----------
     draws : float64 (draws, 6).
-    accepted, impossible : shares in [0, 1].
-    method : which of `METHODS` ran.
+    accepted, impossible : proportions in [0, 1].
+    method : one of `METHODS`.
     """
 
     draws: NDArray[np.float64]
@@ -47,17 +47,19 @@ class Chain(NamedTuple):
 
     @property
     def diverged(self) -> bool:
-        """Whether more than 5 % of the sweeps have a mean of uncensored records outside [a, b]: no data have that."""
+        """Return whether more than 5 % of the sweeps have a mean of uncensored records outside [a, b], which is
+        impossible.
+        """
         return self.impossible > 0.05
 
     @property
     def accuracy(self) -> Accuracy:
-        """Never better than ``not converged``: one chain is not judged, `judged` compares several."""
+        """Return ``not converged``, because a single chain cannot be checked; `judged` compares several."""
         why = f"{self.impossible:.0%} of the sweeps are impossible; " if self.diverged else ""
         return Accuracy("not converged", float("nan"), f"{why}one chain is not judged, several are (`judged`)")
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Mean, sd and central interval of mu, sigma2 and the four statistics; columns `accuracy.SUMMARY`.
+        """Return mean, sd and central interval of mu, sigma2 and the four statistics; columns `accuracy.SUMMARY`.
 
         Parameters
         ----------
@@ -72,22 +74,22 @@ class Chain(NamedTuple):
 
 
 def judged(chains: Sequence[Chain]) -> Accuracy:
-    """The state of several chains of equal length together, by mu and sigma2.
+    """Return the convergence status of several chains of equal length together, from mu and sigma2.
 
     Parameters
     ----------
-    chains : two or more of one method and length.
+    chains : two or more chains of the same method and length.
 
     Returns
     -------
     Accuracy
-        ``not converged`` where ESS, R-hat or the share of impossible sweeps say so; else ``converged`` for
-        ``method="exact"`` and ``approximate`` for the others, whose law is not quite the posterior.
+        ``not converged`` if ESS, R-hat or the fraction of impossible sweeps fails; else ``converged`` for
+        ``method="exact"`` and ``approximate`` for the other methods, which approximate the posterior.
 
     Raises
     ------
     ValueError
-        If there is one chain, or their methods or lengths differ.
+        If there is only one chain, or their methods or lengths differ.
     """
     kinds = {(c.method, len(c.draws)) for c in chains}
     if len(chains) < 2 or len(kinds) > 1:
@@ -123,9 +125,9 @@ def gibbs(
     prior: Iterable[float] = VAGUE,
     initial: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    """Dependent draws of (mu, sigma2), float64 (draws, 2); arguments as in `chain`.
+    """Return dependent draws of (mu, sigma2), float64 (draws, 2); arguments as in `chain`.
 
-    ``method="as_written"`` runs away from the posterior in most settings: look at ``chain(..).diverged``.
+    ``method="as_written"`` diverges from the posterior in most settings: check ``chain(..).diverged``.
 
     Parameters
     ----------
@@ -158,7 +160,7 @@ def chain(
     sums: bool = False,
     again: bool = False,
 ) -> Chain:
-    """Gibbs sampling of theta and of the true statistics given the release.
+    """Return a Gibbs chain of theta and of the true statistics given the release.
 
     Parameters
     ----------
@@ -167,17 +169,19 @@ def chain(
     n : number of records, >= 4.
     lower, upper : censoring limits a < b.
     scale : Laplace scale of the noise, Delta_s/epsilon; one number or one for each statistic.
-    method : ``"corrected"`` (statistics drawn by closed-form laws: joint counts, a normal law for s_mean and a gamma
-        law for s_sse with the moments of the truncated normal, taken as independent: an approximation of the slides'
-        structure. Where the limits are not symmetric about mu, s_mean and s_sse depend on each other and the sd of
-        sigma2 comes out too large, by 12 % at [-0.5, 3], 55 % at [0.5, 4]; n = 1,000), ``"exact"`` (all records, O(n) a
-        sweep, the reference; for large n `censored_statistics.sample` has the same law), ``"as_written"`` (the slides),
-        ``"slides_model"`` (their laws, coherent).
-    draws, burn_in : sweeps kept and thrown away. Draws are worth about a 25th of their number for mu, a 6th for sigma2.
+    method : ``"corrected"`` (statistics drawn from closed-form distributions: joint counts, a normal distribution for
+        s_mean and a gamma distribution for s_sse with the moments of the truncated normal, assumed independent: an
+        approximation of the slides' structure. If the limits are not symmetric about mu, s_mean and s_sse are dependent
+        and the sd of sigma2 is too large, by 12 % at [-0.5, 3], 55 % at [0.5, 4]; n = 1,000), ``"exact"`` (all records,
+        O(n) per sweep, the reference; for large n `censored_statistics.sample` has the same distribution),
+        ``"as_written"`` (the slides),
+        ``"slides_model"`` (the slides' distributions, made coherent).
+    draws, burn_in : sweeps kept and discarded. The effective sample size is about 1/25 of the draws for mu, 1/6 for
+    sigma2.
     rng : numpy Generator.
     prior : (mu0, var0, shape0, rate0).
     initial : first (mu, sigma2); None takes it from the released counts.
-    sums : only with ``"exact"``: the release is that of `CensoredStatistics.sums_of`.
+    sums : only with ``"exact"``: the release consists of the sums of `CensoredStatistics.sums_of`.
     again : redraw the release after every sweep, for Geweke's test (`geweke`).
 
     Returns
@@ -187,7 +191,7 @@ def chain(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     _checks.one_of("method", method, METHODS)
     _checks.generator(rng)
@@ -215,12 +219,13 @@ def chain(
 
 
 def first_guess(release: ArrayLike, *, n: int, lower: float, upper: float) -> tuple[float, float]:
-    """(mu, sigma2) at which the released counts are what one expects; the middle of [a, b] where they say nothing.
+    """Return (mu, sigma2) at which the released counts equal their expectation; the middle of [a, b] if they are
+    uninformative.
 
     Parameters
     ----------
     release : (z_mean, z_sse, z_low, z_high).
-    n : records.
+    n : number of records.
     lower, upper : limits a < b.
 
     Returns
@@ -233,7 +238,8 @@ def first_guess(release: ArrayLike, *, n: int, lower: float, upper: float) -> tu
 
 
 def diagnostics(chains: list[Chain]) -> pd.DataFrame:
-    """Posterior summary of (mu, sigma2) over chains of equal length, with ESS, R-hat, share of impossible sweeps.
+    """Return a posterior summary of (mu, sigma2) over chains of equal length: ESS, R-hat, fraction of impossible
+    sweeps.
 
     Returns
     -------
@@ -264,7 +270,8 @@ def geweke(
     rng: np.random.Generator,
     batches: int = 50,
 ) -> pd.DataFrame:
-    """Geweke's (2004) joint distribution test: with the release redrawn after each sweep, theta must follow its prior.
+    """Return Geweke's (2004) joint distribution test: with the release redrawn after each sweep, theta must follow its
+    prior.
 
     Parameters
     ----------
@@ -311,9 +318,9 @@ def without_privacy(
     burn_in: int,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """The posterior from the exact statistics: data augmentation of the censored records. float64 (draws, 2).
+    """Return draws of the posterior from exact statistics, by augmentation of the censored records: float64 (draws, 2).
 
-    Arguments as in `chain`. `noiseless_statistics.posterior` is the same law without simulation.
+    Arguments as in `chain`. `noiseless_statistics.posterior` is the same distribution without simulation.
 
     Parameters
     ----------
@@ -325,7 +332,7 @@ def without_privacy(
     float64 (draws, 2)
     """
     z = CensoredStatistics(lower=lower, upper=upper).of(records)
-    tiny = np.array([1e-7, 1e-5, 1e-3, 1e-3])  # noise that moves nothing: the counts stay, mean and sum of squares too
+    tiny = np.array([1e-7, 1e-5, 1e-3, 1e-3])  # noise that changes nothing: counts, mean and sum of squares are fixed
     return gibbs(
         z, n=len(records), lower=lower, upper=upper, scale=tiny, method="corrected", draws=draws, burn_in=burn_in,
         rng=rng, prior=prior,

@@ -1,15 +1,16 @@
-"""Direct sampling of the noise in a released statistic (Walker et al. 2011, Raim 2021), and the laws it samples.
+"""Direct sampling of the noise in a released statistic (Walker et al. 2011, Raim 2021), and its target distributions.
 
-Target f(xi) proportional to w(xi) g(xi): the weight w is the law of the unprotected statistic z - xi, the base g that
-of the noise. `exact_normal` and `exact_gamma` are the same targets in closed form (Laplace noise).
+Target f(xi) proportional to w(xi) g(xi): the weight w is the density of the unprotected statistic z - xi, and the base
+g is the density of the noise. `exact_normal` and `exact_gamma` are the same targets in closed form (Laplace noise).
 
-Closed-form laws of the Laplace noise in a released statistic, given what the statistic's own law is.
+The module also has closed-form distributions of the Laplace noise in a released statistic, given the distribution of
+the statistic.
 
 These are the targets of the direct sampler in Raim (2021): xi_mean added to a normal mean, xi_sse to a gamma sum of
-squares. Both are two-piece laws, one on each side of xi = 0 (methods of Raim, 2021, in the documentation), so nothing
-has to be simulated.
+squares. Both are two-piece distributions, one piece on each side of xi = 0 (methods of Raim, 2021, in the
+documentation), so no simulation is needed.
 
-Weights and bases of the direct sampler: laws of an unprotected statistic, and laws of the noise.
+Weights of the direct sampler are distributions of an unprotected statistic; bases are distributions of the noise.
 """
 
 from abc import ABC, abstractmethod
@@ -27,12 +28,12 @@ from dpmultinomial import _checks, _quadrature
 from . import direct_sampler, laplace_noise
 
 Array = NDArray[np.float64]
-_NARROW = 1e5  # of z over the width of a peak at 0: beyond it z - xi keeps fewer than eleven digits of xi
-_FARTHEST = 1e150  # stands for infinity, where a logarithm of xi is taken
+_NARROW = 1e5  # ratio of z to the width of a peak at 0, above which z - xi has fewer than eleven digits of xi
+_FARTHEST = 1e150  # represents infinity if a logarithm of xi is needed
 
 
 class NoiseLaw(ABC):
-    """Law of noise xi on the real line, with a kink at 0."""
+    """Distribution of noise xi on the real line, with a kink at 0."""
 
     @abstractmethod
     def _log_pdf(self, xi: Array) -> Array: ...
@@ -46,42 +47,42 @@ class NoiseLaw(ABC):
     @property
     @abstractmethod
     def log_normaliser(self) -> float:
-        """log psi, psi = integral of weight times base."""
+        """Return log psi, psi = integral of weight times base."""
 
     @abstractmethod
     def mode(self) -> float:
-        """Place of the highest density."""
+        """Return the mode of the density."""
 
     def pdf(self, xi: ArrayLike) -> Array:
-        """Density at xi, any shape."""
+        """Return the density at xi, any shape."""
         return np.exp(_flat(self._log_pdf, xi))
 
     def cdf(self, xi: ArrayLike) -> Array:
-        """P(noise <= xi); relative accuracy also where it is tiny."""
+        """Return P(noise <= xi), with full relative precision in the tail."""
         return np.exp(_flat(lambda x: self._log_cdf(x, False), xi))
 
     def sf(self, xi: ArrayLike) -> Array:
-        """P(noise > xi); relative accuracy also where it is tiny."""
+        """Return P(noise > xi), with full relative precision in the tail."""
         return np.exp(_flat(lambda x: self._log_cdf(x, True), xi))
 
     def quantile(self, q: ArrayLike) -> Array:
-        """xi with P(noise <= xi) = q; q strictly between 0 and 1."""
+        """Return xi with P(noise <= xi) = q; q strictly between 0 and 1."""
         levels = _checks.fraction("q", q)
         if np.any((levels == 0) | (levels == 1)):
             raise ValueError("q must lie strictly between 0 and 1: the law has no ends")
         return _flat(self._quantile, levels)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Independent draws by inversion, one uniform each: float64 (size,)."""
+        """Return independent draws by inversion, one uniform each: float64 (size,)."""
         uniforms = _checks.generator(rng).random(_checks.whole("size", size))
         return self._quantile(1.0 - uniforms) if size else uniforms  # 1 - u is never 0; 1 is moved one step down
 
     def mean(self) -> float:
-        """Expected noise."""
+        """Return the expected noise."""
         return self._moments[0]
 
     def variance(self) -> float:
-        """Variance of the noise."""
+        """Return the variance of the noise."""
         return self._moments[1]
 
     @cached_property
@@ -100,15 +101,15 @@ class NoiseLaw(ABC):
 
 @dataclass(frozen=True)
 class NormalStatistic(NoiseLaw):
-    """xi given z = s + xi with s ~ N(mu, variance), xi ~ Laplace(scale).
+    """Distribution of xi given z = s + xi with s ~ N(mu, variance), xi ~ Laplace(scale).
 
     The weight is exp(-(z - xi - mu)^2/(2 variance)), with maximum 1, as on the slides.
 
     Parameters
     ----------
     z : released value.
-    mu, variance_of_statistic : of s.
-    scale : of xi, > 0.
+    mu, variance_of_statistic : mean and variance of s.
+    scale : scale of xi, > 0.
     """
 
     z: float
@@ -143,15 +144,15 @@ class NormalStatistic(NoiseLaw):
 
 @dataclass(frozen=True)
 class GammaStatistic(NoiseLaw):
-    """xi given z = s + xi with s ~ Gamma(shape, scale beta), xi ~ Laplace(scale); xi < z.
+    """Distribution of xi given z = s + xi with s ~ Gamma(shape, scale beta), xi ~ Laplace(scale); xi < z.
 
     The weight is the gamma density of z - xi, as on the slides.
 
     Parameters
     ----------
     z : released value.
-    shape, beta : of s, > 0.
-    scale : of xi, > 0.
+    shape, beta : parameters of s, > 0.
+    scale : scale of xi, > 0.
     """
 
     z: float
@@ -177,10 +178,14 @@ class GammaStatistic(NoiseLaw):
 
     @property
     def _peaked(self) -> bool:
-        """Whether the law is a peak at 0 far narrower than z, so that z - xi says nothing about it."""
+        """Return whether the distribution is a peak at 0 much narrower than z, so that z - xi has no information about
+        it.
+        """
         if not self.z > 0:
             return False
-        below = 1 / self.beta + 1 / self.scale - (self.shape - 1) / self.z  # fall of log density on either side of 0
+        below = (
+            1 / self.beta + 1 / self.scale - (self.shape - 1) / self.z
+        )  # decrease of the log density on either side of 0
         above = (self.shape - 1) / self.z - 1 / self.beta + 1 / self.scale
         return min(below, above) > 0 and max(below, above) * self.z > _NARROW
 
@@ -214,18 +219,18 @@ def _flat(function: Callable[[Array], Array], values: ArrayLike) -> Array:
     return np.asarray(function(np.ascontiguousarray(points.ravel()))).reshape(points.shape)
 
 
-LEAST_COUNT = 4  # records in a sum of squares, for a bounded gamma weight
+LEAST_COUNT = 4  # minimum number of records in a sum of squares, for a bounded gamma weight
 
 
 @dataclass(frozen=True)
 class NormalWeight:
-    """w(xi) = exp(-(z - xi - mu)^2 count/(2 sigma2)): largest value 1, at xi = z - mu.
+    """Weight w(xi) = exp(-(z - xi - mu)^2 count/(2 sigma2)): largest value 1, at xi = z - mu.
 
     Parameters
     ----------
     z : released value.
-    mu, sigma2 : of one record.
-    count : records that the mean is of, > 0.
+    mu, sigma2 : mean and variance of one record.
+    count : number of records in the mean, > 0.
     """
 
     z: float
@@ -249,7 +254,7 @@ class NormalWeight:
         return 0.0
 
     def log_relative(self, xi: NDArray[np.float64]) -> NDArray[np.float64]:
-        """log(w(xi)/c)."""
+        """Return log(w(xi)/c)."""
         return -((xi - self.mode) ** 2) * self.count / (2 * self.sigma2)
 
     def problem(self) -> dict[str, float | str]:
@@ -261,13 +266,13 @@ class NormalWeight:
 
 @dataclass(frozen=True)
 class GammaWeight:
-    """w(xi) = Gamma density of z - xi with shape (count - 1)/2 and scale 2 sigma2; needs count >= 4 to be bounded.
+    """Weight w(xi) = Gamma density of z - xi with shape (count - 1)/2 and scale 2 sigma2; count >= 4 makes it bounded.
 
     Parameters
     ----------
     z : released value.
-    sigma2 : of one record.
-    count : records in the sum of squares.
+    sigma2 : variance of one record.
+    count : number of records in the sum of squares.
     """
 
     z: float
@@ -297,7 +302,7 @@ class GammaWeight:
         return float(self.power * np.log(self.power) - self.power - gammaln(self.power + 1) - np.log(2 * self.sigma2))
 
     def log_relative(self, xi: NDArray[np.float64]) -> NDArray[np.float64]:
-        """log(w(xi)/c)."""
+        """Return log(w(xi)/c)."""
         ratio = (self.z - np.asarray(xi, dtype=float)) / (self.z - self.mode)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(ratio > 0, self.power * (np.log(ratio) - (ratio - 1)), -np.inf)
@@ -336,11 +341,11 @@ class GaussianBase:
 
 
 class IntegerBase(ABC):
-    """Symmetric noise on the whole numbers, as a table of log tails up to `reach`."""
+    """Symmetric noise on the integers, as a table of log tails up to `reach`."""
 
     @abstractmethod
     def log_tail(self, size: int) -> NDArray[np.float64]:
-        """log P(X >= k) for k = 0 .. size - 1."""
+        """Return log P(X >= k) for k = 0 .. size - 1."""
 
     def problem(self, reach: float) -> dict[str, float | str | NDArray[np.float64]]:
         return {"base": "integers", "tail": self.log_tail(int(reach) + 2)}
@@ -391,19 +396,19 @@ __all__ = [
 LOWER_ENDS = ("efficient", "machine")
 SPACINGS = ("small_rectangles", "equal")
 KNOTS, MOST_KNOTS = 25, 10**6
-ENOUGH = 0.3  # rejection probability at which an open number of knots is enough; adaptation does the rest
-LIMIT = 5 * 10**7  # rejections, some ten seconds; beyond, the step function is an error and no wait
-_SAFE = 1e-3  # share of the envelope that the piece below u_L may have
+ENOUGH = 0.3  # rejection probability at which the default number of knots is sufficient; adaptation reduces it further
+LIMIT = 5 * 10**7  # maximum number of rejections, about ten seconds; above it, the step function is treated as an error
+_SAFE = 1e-3  # maximum proportion of the envelope in the piece below u_L
 
 
 def exact_normal(z: float, *, mu: float, sigma2: float, count: int, scale: float) -> NormalStatistic:
-    """Law of the noise xi in z = s + xi, where s ~ N(mu, sigma2/count) and xi ~ Laplace(scale).
+    """Return the distribution of the noise xi in z = s + xi, where s ~ N(mu, sigma2/count) and xi ~ Laplace(scale).
 
     Parameters
     ----------
     z : the released mean.
     mu, sigma2 : mean and variance of one record.
-    count : records that s is the mean of, >= 1.
+    count : number of records in the mean s, >= 1.
     scale : Delta_s/epsilon.
 
     Returns
@@ -415,13 +420,13 @@ def exact_normal(z: float, *, mu: float, sigma2: float, count: int, scale: float
 
 
 def exact_gamma(z: float, *, sigma2: float, count: int, scale: float) -> GammaStatistic:
-    """Law of the noise xi in z = s + xi, where s ~ sigma2 chi^2(count - 1) and xi ~ Laplace(scale).
+    """Return the distribution of the noise xi in z = s + xi, where s ~ sigma2 chi^2(count - 1) and xi ~ Laplace(scale).
 
     Parameters
     ----------
     z : the released sum of squares, any real number.
     sigma2, scale : as in `exact_normal`.
-    count : records that s is the sum of squares of, >= 2.
+    count : number of records in the sum of squares s, >= 2.
 
     Returns
     -------
@@ -433,7 +438,7 @@ def exact_gamma(z: float, *, sigma2: float, count: int, scale: float) -> GammaSt
 
 
 class DirectSampler:
-    """Exact draws from w(x) g(x)/psi through the step function on `knots` intervals.
+    """Sampler of exact draws from w(x) g(x)/psi with a step function on `knots` intervals.
 
     Parameters
     ----------
@@ -443,13 +448,13 @@ class DirectSampler:
     lower : ``"efficient"``: u_L = 0.001 max_u{u P(A_u)}/P(A_0), so that the piece below u_L costs at most 0.1 % of the
         target's mass; ``"machine"``: the smallest u at which P(A_u) < P(A_0) in floating point, as on the slides.
     spacing : ``"small_rectangles"`` (the slides' algorithm) or ``"equal"`` (equally spaced u, for comparison).
-    midpoint : ``"geometric"`` or ``"arithmetic"`` halving; the slides leave it open.
-    adaptive : add rejected u to the knots while drawing; None: only where `knots` is left open. The draws stay exact.
+    midpoint : ``"geometric"`` or ``"arithmetic"`` halving; the slides do not specify it.
+    adaptive : add rejected u to the knots while drawing; None: only if `knots` is None. The draws stay exact.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
 
     Notes
     -----
@@ -487,7 +492,7 @@ class DirectSampler:
                 self._place(count, spacing, midpoint)
 
     def _place(self, knots: int, spacing: str, midpoint: str) -> None:
-        """Put the knots: `_added` in the order of adding, `_u` and `_p` = log P(A_u) sorted."""
+        """Place the knots: `_added` in the order of adding, `_u` and `_p` = log P(A_u) sorted."""
         if spacing == "equal":
             share = np.arange(knots + 1) / knots
             u = self.log_upper + np.log(share + (1 - share) * np.exp(self.log_lower - self.log_upper))
@@ -501,11 +506,11 @@ class DirectSampler:
         self._u, self._p = self._added[self._order], p[self._order]
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Independent draws, float64 (size,)."""
+        """Return independent draws, float64 (size,)."""
         return self.sample_counted(size, rng=rng)[0]
 
     def sample_counted(self, size: int, *, rng: np.random.Generator) -> tuple[NDArray[np.float64], int, int]:
-        """Draws, number of rejections and number of intervals at the end (it grows if `adaptive`).
+        """Return draws, number of rejections and final number of intervals (it grows if `adaptive`).
 
         Parameters
         ----------
@@ -515,7 +520,8 @@ class DirectSampler:
         Raises
         ------
         RuntimeError
-            If more than 5 10^7 candidates are rejected, or surely would be: the step function is no useful envelope.
+            If more than 5 10^7 candidates are rejected, or certainly would be, because the step function is a poor
+            envelope.
         """
         if not self.adaptive and isinstance(self.base, LaplaceBase) and size:
             accepted = float(np.exp(min(0.0, self.log_psi - self._log_envelope)))
@@ -528,16 +534,17 @@ class DirectSampler:
         return x, int(rejected), len(u) - 1
 
     def log_area(self, log_u: ArrayLike) -> NDArray[np.float64]:
-        """log P(A_u) at log u <= 0."""
+        """Return log P(A_u) at log u <= 0."""
         return self.problem.log_area(np.atleast_1d(np.asarray(log_u, dtype=float)))
 
     def interval(self, log_u: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Ends of A_u."""
+        """Return the ends of A_u."""
         left, right = self.problem.interval(np.atleast_1d(np.asarray(log_u, dtype=float)))
         return self.weight.mode - left, self.weight.mode + right
 
     def step_function(self) -> pd.DataFrame:
-        """The pieces: columns log_u (left end, -inf first), log_height, and order, in which the left knot was added.
+        """Return the pieces: columns log_u (left end, -inf first), log_height, and order, in which the left knot was
+        added.
 
         order 0 is u_L, 1 is u_H (its height is 0, it closes the last piece); -1 marks the piece below u_L.
         """
@@ -546,13 +553,13 @@ class DirectSampler:
         return pd.concat([first, pd.DataFrame(pieces)], ignore_index=True)
 
     def log_height(self, log_u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """log h*(u), the envelope."""
+        """Return log h*(u), the envelope."""
         piece = np.searchsorted(self._u, log_u, side="right")
         return np.concatenate([[self.log_whole], self._p[:-1], [-np.inf]])[piece]
 
     @cached_property
     def log_psi(self) -> float:
-        """log(psi/c), the integral of P(A_u); closed form for Laplace noise, otherwise a sum or quadrature."""
+        """Return log(psi/c), the integral of P(A_u); closed form for Laplace noise, otherwise a sum or quadrature."""
         if isinstance(self.base, LaplaceBase):
             return self.weight.exact(self.base.scale).log_normaliser - self.weight.log_maximum
         if isinstance(self.base, IntegerBase):
@@ -567,12 +574,13 @@ class DirectSampler:
 
     @property
     def rejection_rate(self) -> float:
-        """Exact probability that a candidate is rejected, 1 - psi/(c a)."""
+        """Return the exact probability that a candidate is rejected, 1 - psi/(c a)."""
         return float(-np.expm1(self.log_psi - self._log_envelope))
 
     @property
     def bound(self) -> float:
-        """Upper bound of the rejection probability and of the total variation distance: (c/psi) sum of rectangles.
+        """Return an upper bound of the rejection probability and of the total variation distance: (c/psi) sum of
+        rectangles.
 
         The rectangle between 0 and u_L is included; the slides omit it. Never NaN; at most 8e307.
         """
@@ -580,14 +588,14 @@ class DirectSampler:
         if self._u[-1] - self.log_psi < 700:
             u = np.exp(self._u - self.log_psi)
             return float(np.concatenate([[u[0]], np.diff(u)]) @ (np.exp(p[:-1]) - np.exp(p[1:])))
-        with np.errstate(divide="ignore"):  # knots too close to differ leave nothing
+        with np.errstate(divide="ignore"):  # knots that are too close to distinguish have zero width
             widths = np.append(self._u[0], self._u[1:] + np.log(-np.expm1(self._u[:-1] - self._u[1:])))
             falls = p[:-1] + np.log(-np.expm1(np.minimum(p[1:] - p[:-1], 0.0)))
         return float(np.exp(min(logsumexp(widths + falls) - self.log_psi, 709.0)))
 
     @property
     def total_variation(self) -> float:
-        """Exact total variation distance between the step function and p(u)."""
+        """Return the exact total variation distance between the step function and p(u)."""
         nodes, weights = _quadrature.legendre(24)
         ends = np.concatenate([[self._u[0] - 40.0], self._u])
         total = 0.0
@@ -608,7 +616,7 @@ class DirectSampler:
         return getattr(self.base, "sd", getattr(self.base, "scale", 1.0))
 
     def _upper_end(self) -> float:
-        """log of the smallest u with P(A_u) = 0."""
+        """Return the log of the smallest u with P(A_u) = 0."""
         if not isinstance(self.base, IntegerBase):
             return 0.0
         return float(max(self.weight.log_relative(np.array([np.floor(self.weight.mode), np.ceil(self.weight.mode)]))))
@@ -618,7 +626,7 @@ class DirectSampler:
 
     @cached_property
     def _peak(self) -> tuple[float, float]:
-        """log u at which u P(A_u) is largest, and its log: a grid that doubles, then two refinements."""
+        """Return log u at which u P(A_u) is largest, and its log: a doubling grid, then two refinements."""
         grid = self.log_upper - 2.0 ** np.arange(-20, 60, 0.5)
         for _ in range(4):
             value = grid + self.log_area(grid)
@@ -628,7 +636,7 @@ class DirectSampler:
         return float(grid[16]), float(value[best])
 
     def _machine_end(self) -> float:
-        """Bisection, halfway in log u by ratio, for the first u at which P(A_u) differs from P(A_0)."""
+        """Return the first u at which P(A_u) differs from P(A_0), by bisection in log u."""
         low, high = self.log_upper - 1.0, self.log_upper
         while self.log_area(low)[0] < self.log_whole:
             low, high = 2 * low, low

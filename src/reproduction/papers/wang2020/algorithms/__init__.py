@@ -1,1 +1,1 @@
-"""Algorithms that this paper alone needs: moments of its releases, projections onto a total."""
+"""Algorithms used only by this paper: moments of its releases, projections onto a total."""

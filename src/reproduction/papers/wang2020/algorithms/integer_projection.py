@@ -1,4 +1,4 @@
-"""Noisy counts made to add up by simple means: what one would compare the additive releases of Wang (2020) with.
+"""Simple methods that make noisy counts add up, for comparison with the additive releases of Wang (2020).
 
 All functions work on rows: `noisy` float64 or int64 (n, S), `totals` (n,). Post-processing costs no privacy.
 """
@@ -12,11 +12,11 @@ Array = NDArray[np.float64]
 
 
 def scaled(noisy: ArrayLike, totals: ArrayLike) -> Array:
-    """Non-negative parts in proportion, to the total; equal shares where all are 0.
+    """Return non-negative parts scaled to the total; equal shares if all are 0.
 
     Parameters
     ----------
-    noisy : float64 or int64 (n, S), finite, one release a row.
+    noisy : float64 or int64 (n, S), finite, one release per row.
     totals : (n,).
 
     Returns
@@ -35,11 +35,11 @@ def scaled(noisy: ArrayLike, totals: ArrayLike) -> Array:
 
 
 def projected(noisy: ArrayLike, totals: ArrayLike) -> Array:
-    """The nearest (least squares) non-negative rows with the given totals: max(noisy - shift, 0).
+    """Return the nearest (least squares) non-negative rows with the given totals: max(noisy - shift, 0).
 
     Parameters
     ----------
-    noisy : float64 or int64 (n, S), finite, one release a row.
+    noisy : float64 or int64 (n, S), finite, one release per row.
     totals : (n,); 0 or less gives a row of zeros.
 
     Returns
@@ -63,11 +63,11 @@ def projected(noisy: ArrayLike, totals: ArrayLike) -> Array:
 
 
 def least_squares(noisy: ArrayLike, noisy_totals: ArrayLike) -> tuple[Array, Array]:
-    """Generalised least squares with the total as one more observation of equal variance.
+    """Return generalised least-squares estimates with the total as one more observation of equal variance.
 
     Parameters
     ----------
-    noisy : float64 or int64 (n, S), finite, one release a row.
+    noisy : float64 or int64 (n, S), finite, one release per row.
     noisy_totals : (n,).
 
     Returns
@@ -86,12 +86,12 @@ def least_squares(noisy: ArrayLike, noisy_totals: ArrayLike) -> tuple[Array, Arr
 
 
 def largest_remainder(rows: Array, totals: ArrayLike) -> NDArray[np.int64]:
-    """Whole numbers with the given totals: floors, then one more unit for the largest remainders.
+    """Return integers with the given totals: floors, plus one for the largest remainders.
 
     Parameters
     ----------
     rows : float64 (n, S), finite.
-    totals : whole numbers (n,), what the rows add up to.
+    totals : integers (n,), sums of the rows.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Exact means and variances of the additive releases of Wang (2020): the numbers his tables 1 and 3 simulate.
+"""Exact means and variances of the additive releases of Wang (2020): the exact values of the simulated tables 1 and 3.
 
 Algorithms ``1-independent`` and ``2`` release X ~ Multinomial(M, theta) with M independent of theta = A/(A + B), A the
 weight of one component and B that of the others: two convolutions. In ``1-summed`` M depends on the sum of the noisy
@@ -35,11 +35,11 @@ _CERTAIN = 1e-11
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Spectrum = NDArray[np.complex128]
-Group = tuple[Whole, Array, int, bool]  # values, probabilities, repeats, wins ties
+Group = tuple[Whole, Array, int, bool]  # values, probabilities, repeats, whether it wins ties
 
 
 class LawOfCount(Protocol):
-    """Law on the whole numbers low, low + 1, ..: what `release_moments.Law` is."""
+    """Protocol of a distribution on the integers low, low + 1, .., such as `release_moments.Law`."""
 
     @property
     def low(self) -> int: ...
@@ -53,12 +53,12 @@ class LawOfCount(Protocol):
 
 
 def mode_moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, ties: str) -> tuple[float, float]:
-    """First and second moment of component `index`.
+    """Return the first and second moment of component `index`.
 
     Parameters
     ----------
-    laws : `release_moments.Law` of every weight, independent, non-negative.
-    total : law of the total, independent of the weights.
+    laws : distribution of every weight (`release_moments.Law`), independent, non-negative.
+    total : distribution of the total, independent of the weights.
     index : 0..S - 1.
     ties : ``"random"`` (uniform over the claims, integrated by Gauss-Legendre nodes), ``"first"`` or ``"last"``.
 
@@ -94,7 +94,7 @@ def mode_moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, t
 
 
 def _groups(laws: Sequence[LawOfCount], index: int, ties: str) -> list[Group]:
-    """The other weights, equal laws together: (values, probabilities, repeats, wins ties)."""
+    """Return the other weights grouped by equal distributions: (values, probabilities, repeats, wins ties)."""
     found: dict[tuple[int, int, float, bool], int] = {}
     kinds: dict[tuple[int, int, float, bool], LawOfCount] = {}
     for j, law in enumerate(laws):
@@ -112,7 +112,7 @@ def _groups(laws: Sequence[LawOfCount], index: int, ties: str) -> list[Group]:
 
 
 def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) -> tuple[int, Array]:
-    """(start, P(units >= k) for k = start + 1, ..): before it the probability is 1, after it 0, to 1e-11."""
+    """Return (start, P(units >= k) for k = start + 1, ..): the probability is 1 before it and 0 after it, to 1e-11."""
     mean = [float(v @ p) * n for v, p, n, _ in groups]
     variance = [n * float((v - v @ p) ** 2 @ p) for v, p, n, _ in groups]
     m = max(total.moment(1), 1.0)
@@ -132,7 +132,7 @@ def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) 
 
 
 def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str) -> Array:
-    """P(at least k units | weight a) for every k."""
+    """Return P(at least k units | weight a) for every k."""
     units = _units(a, k, groups)
     if ties != "random":
         wins = np.array([wins for *_, wins in groups])[:, None]
@@ -153,18 +153,22 @@ def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str
 
 
 class _Units(NamedTuple):
-    """How many units of every group come before the k-th one, for every k: spectra of circular laws around a mean."""
+    """Number of units of every group before the k-th one, for every k: spectra of circular distributions
+    around a mean.
+    """
 
     length: int
-    centres: Whole  # (K, 2): what was taken off before the transform, what is left of the mean
+    centres: Whole  # (K, 2): shift removed before the transform, and remainder of the mean
     every: Spectrum  # (G, K, F)
-    some: Spectrum  # (T, F): of tied units, times what a lost tie changes
-    place: Whole  # (G, K): the row of `some`, -1 where no unit is tied
+    some: Spectrum  # (T, F): of tied units, multiplied by the effect of a lost tie
+    place: Whole  # (G, K): row of `some`, -1 if no unit is tied
     chance: Array  # (G, K): of a tied unit
     repeats: Whole  # (G,)
 
     def law(self, rows: Whole, place: Whole, nodes: Array, weights: Array) -> Array:
-        """Law of all units together in some rows, a tie lost with a chance that is integrated: float64 (K, length)."""
+        """Return the distribution of the sum over all units for some rows, integrating over lost ties: float64 (K,
+        length).
+        """
         about = {"rows": rows, "nodes": nodes, "weights": weights}
         return np.fft.irfft(integrated(self.every, self.some, place, self.repeats, **about), n=self.length)
 
@@ -201,7 +205,7 @@ def _units(a: int, k: Whole, groups: list[Group]) -> _Units:
 
 
 def _cumulated(law: Array, centres: Whole, k: Whole, total: LawOfCount) -> Array:
-    """P(k + sum <= total) from the circular law of the sum around its mean."""
+    """Return P(k + sum <= total) from the circular distribution of the sum around its mean."""
     half = law.shape[1] // 2
     shift, near = centres.T[..., None]
     turned = np.take_along_axis(law, (np.arange(law.shape[1]) + near - half) % law.shape[1], axis=1)
@@ -215,11 +219,11 @@ _NEGLIGIBLE = 1e-20
 
 @dataclass(frozen=True)
 class Law:
-    """Law on the whole numbers low, low + 1, ..
+    """Distribution on the integers low, low + 1, ..
 
     Parameters
     ----------
-    low : whole number.
+    low : integer.
     p : float64 (n,), probabilities of low, low + 1, ..
     """
 
@@ -227,28 +231,30 @@ class Law:
     p: Array
 
     def values(self) -> Whole:
-        """The values, int64 (n,)."""
+        """Return the values, int64 (n,)."""
         return self.low + np.arange(len(self.p))
 
     def moment(self, power: int) -> float:
-        """E[X^power]."""
+        """Return E[X^power]."""
         return float(self.values().astype(float) ** power @ self.p)
 
     def plus(self, other: "Law") -> "Law":
-        """Law of the sum of independent variables; what has probability below 1e-20 at either end is neglected."""
+        """Return the distribution of the sum of independent variables; tails with probability below 1e-20 are
+        dropped.
+        """
         p = np.convolve(self.p, other.p)
         kept = np.flatnonzero(p > _NEGLIGIBLE)
         return Law(self.low + other.low + int(kept[0]), p[kept[0] : kept[-1] + 1])
 
 
 def clipped(count: int, noise: TwoSidedGeometric, least: int = 0) -> Law:
-    """Law of count + D where that is >= `least`, else of `least`.
+    """Return the distribution of count + D if that is >= `least`, else of `least`.
 
     Parameters
     ----------
-    count : whole number >= 0.
-    noise : law of D.
-    least : whole number.
+    count : integer >= 0.
+    noise : distribution of D.
+    least : integer.
 
     Returns
     -------
@@ -259,12 +265,12 @@ def clipped(count: int, noise: TwoSidedGeometric, least: int = 0) -> Law:
 
 
 def posterior_draw(count: int, noise: TwoSidedGeometric, least: int = 0) -> tuple[int, Array]:
-    """Joint law of the noisy count n and the posterior draw x >= `least` given n (equations 4 and 5).
+    """Return the joint distribution of the noisy count n and the posterior draw x >= `least` given n (equations 4, 5).
 
     Parameters
     ----------
-    count : whole number >= 0.
-    noise : law of n - count.
+    count : integer >= 0.
+    noise : distribution of n - count.
     least : 0, or 1 (the literal "positive").
 
     Returns
@@ -277,7 +283,7 @@ def posterior_draw(count: int, noise: TwoSidedGeometric, least: int = 0) -> tupl
     for i, probability in enumerate(p):
         n = count - reach + i
         first = max(n - reach, least)
-        kept = p[first - n + reach :] if first <= n + reach else np.ones(1)  # nothing else is left: `least` itself
+        kept = p[first - n + reach :] if first <= n + reach else np.ones(1)  # only `least` itself remains
         joint[i, first - low : first - low + len(kept)] = probability * kept / kept.sum()
     return low, joint
 
@@ -292,15 +298,15 @@ def moments(
     ties: str = "random",
     least: int = 0,
 ) -> tuple[Array, Array]:
-    """Mean and variance of released components, to about 1e-9 relative, without simulation.
+    """Return mean and variance of released components, to about 1e-9 relative, without simulation.
 
     Parameters
     ----------
-    counts : whole numbers >= 0 (S,), the confidential components.
-    components : indices of the components asked for.
-    epsilon, support : of the noise.
+    counts : integers >= 0 (S,), the confidential components.
+    components : indices of the requested components.
+    epsilon, support : parameters of the noise.
     algorithm : ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"``.
-    ties : for algorithm 3 ``"random"``, ``"first"`` or ``"last"``; rounding (``"ieee"``) has no tractable law.
+    ties : for algorithm 3 ``"random"``, ``"first"`` or ``"last"``; rounding (``"ieee"``) has no tractable distribution.
     least : smallest weight and total allowed: 0, or 1 (the literal "positive") for ``"1-independent"`` and ``"2"``.
 
     Returns
@@ -310,7 +316,7 @@ def moments(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     true = _checks.counts("counts", counts)
     _checks.one_of("algorithm", algorithm, additive_release.ALGORITHMS)
@@ -333,7 +339,7 @@ def moments(
 
 
 def _weight(count: int, noise: TwoSidedGeometric, drawn: bool, least: int) -> Law:
-    """Law of a weight: the clipped noisy count, or the posterior draw given it."""
+    """Return the distribution of a weight: the clipped noisy count, or the posterior draw given it."""
     if not drawn:
         return clipped(count, noise, least)
     low, joint = posterior_draw(count, noise, least)
@@ -341,13 +347,13 @@ def _weight(count: int, noise: TwoSidedGeometric, drawn: bool, least: int) -> La
 
 
 def _share(a: Whole, b: Whole, size: int) -> Array:
-    """a/(a + b) for every pair, 1/size at 0/0."""
+    """Return a/(a + b) for every pair, 1/size at 0/0."""
     whole = a[:, None] + b
     return np.asarray(np.divide(a[:, None], whole, out=np.full(whole.shape, 1.0 / size), where=whole > 0))
 
 
 def _independent(laws: list[Law], index: int, total: Law) -> tuple[float, float]:
-    """First two moments of Multinomial(M, theta)[index], M independent of theta."""
+    """Return the first two moments of Multinomial(M, theta)[index], M independent of theta."""
     others = Law(0, np.ones(1))
     for i, law in enumerate(laws):
         if i != index:
@@ -358,14 +364,16 @@ def _independent(laws: list[Law], index: int, total: Law) -> tuple[float, float]
 
 
 def _summed(counts: Whole, index: int, noise: TwoSidedGeometric) -> tuple[float, float]:
-    """First two moments for ``1-summed``: E[X] = E[m1(n*) theta], m1 and m2 the moments of M given n*."""
+    """Return the first two moments for ``1-summed``: E[X] = E[m1(n*) theta], m1 and m2 the moments of M given n*."""
     rest = np.delete(counts, index)
     gaps, low, law = _noise_and_draws(rest, noise)
     table, drawn = posterior_draw(int(counts[index]), noise)[::-1]
     share = _share(drawn + np.arange(table.shape[1]), low + np.arange(law.shape[1]), len(counts))
     m1, m2 = _total_moments(int(counts.sum()), len(counts), noise)
     reach = len(m1) // 2
-    place = np.clip(noise.values()[:, None] + gaps + reach, 0, 2 * reach)  # n* - N for own noise x noise of the rest
+    place = np.clip(
+        noise.values()[:, None] + gaps + reach, 0, 2 * reach
+    )  # n* - N by noise of the component and noise of the rest
     weight1, weight2 = m1[place] @ law, m2[place] @ law
     first = np.sum(table * (weight1 @ share.T))
     second = np.sum(table * (weight1 @ (share * (1 - share)).T + weight2 @ (share**2).T))
@@ -373,9 +381,11 @@ def _summed(counts: Whole, index: int, noise: TwoSidedGeometric) -> tuple[float,
 
 
 def _noise_and_draws(counts: Whole, noise: TwoSidedGeometric) -> tuple[Whole, int, Array]:
-    """Joint law of (sum of noises, sum of posterior draws): (noise values, first draw value, table)."""
+    """Return the joint distribution of (sum of noises, sum of draws): (noise values, first draw value, table)."""
     reach = noise.support
-    kinds, repeats = np.unique(np.minimum(counts, 2 * reach), return_counts=True)  # beyond 2 reach only shifts
+    kinds, repeats = np.unique(
+        np.minimum(counts, 2 * reach), return_counts=True
+    )  # distances above 2 reach only shift the result
     spread = int(9 * np.sqrt(2 * noise.variance() * max(len(counts), 1))) + 2 * reach
     size = 1 << int(np.ceil(np.log2(2 * spread + 1)))
     spectrum, mean = np.ones((size, size // 2 + 1), dtype=complex), 0.0
@@ -393,7 +403,7 @@ def _noise_and_draws(counts: Whole, noise: TwoSidedGeometric) -> tuple[Whole, in
 
 
 def _total_moments(total: int, size: int, noise: TwoSidedGeometric) -> tuple[Array, Array]:
-    """E[M | n*] and E[M^2 | n*] for every n* - total within reach, averaged over the noisy total."""
+    """Return E[M | n*] and E[M^2 | n*] for every n* - total within reach, averaged over the noisy total."""
     logs, reach = additive_release.summed_noise(noise.epsilon, noise.support, size)
     support, p = noise.support, noise.probabilities()
     m = total + np.arange(-2 * support, 2 * support + 1)
