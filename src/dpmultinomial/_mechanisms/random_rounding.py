@@ -48,7 +48,7 @@ class RandomRounding:
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
         """Return which values are multiples of the base."""
         good = releasable(released, discrete=True)
-        return good & (np.where(good, released, 0) % self.base == 0)
+        return np.asarray(good & (np.where(good, released, 0) % self.base == 0))
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
         """Return log P(release | count), by broadcasting; -inf if the release cannot follow from the count.

@@ -130,8 +130,8 @@ class Quantities:
             return self._numbers(level)
         laws = [self[name] for name in self]
         rows = [(law.mean(), law.sd(), *law.interval(level)) for law in laws]
-        columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
-        return Columns(*columns, [law.accuracy for law in laws])
+        mean, sd, lower, upper = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+        return Columns(mean, sd, lower, upper, [law.accuracy for law in laws])
 
     @cached_property
     def states(self) -> Sequence[Accuracy]:

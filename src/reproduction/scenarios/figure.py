@@ -81,8 +81,8 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
     for axis, part, shown in zip(axes, panels, names, strict=True):
         _panel(axis, part, shown, labels, _RELEASED.get(facts["kind"], "released, noisy"))
     level, states = rows["level"].dropna().iloc[0], ", ".join(dict.fromkeys(good["status"]))
-    size, shown = max((part["quantity"].nunique(), len(listed)) for part, listed in zip(panels, names, strict=True))
-    largest = f"; the {shown} largest of {size:,}" if size > shown else ""
+    size, drawn_names = max((part["quantity"].nunique(), len(few)) for part, few in zip(panels, names, strict=True))
+    largest = f"; the {drawn_names} largest of {size:,}" if size > drawn_names else ""
     title = labels.title(f"means and central {100 * level:g} % intervals ({states}){largest}")
     figure.suptitle(title, fontsize=8, color=_warned(good))
     return figure

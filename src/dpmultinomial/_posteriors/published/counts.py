@@ -171,8 +171,12 @@ class PublishedCounts:
             self.law,
             joint=lambda size, rng: joint.draw(every, size, rng=rng),
             together=joint,
-            numbers=lambda level: Columns(*(getattr(self.numbers(level), key) for key in _NUMBERS), EXACT),
+            numbers=self._columns,
         )
+
+    def _columns(self, level: float) -> Columns:
+        found = self.numbers(level)
+        return Columns(found.mean, found.sd, found.lower, found.upper, EXACT)
 
     def law(self, i: int) -> Discrete:
         """Return the distribution of count `i`."""

@@ -535,7 +535,8 @@ class TreeLaw:
             law = self.law(i)
             for values, value in zip(columns, (law.mean(), law.sd(), *law.interval(level)), strict=True):
                 values[i] = value
-        return Columns(*columns, self.accuracy)
+        mean, sd, lower, upper = columns
+        return Columns(mean, sd, lower, upper, self.accuracy)
 
     def implied_totals(self) -> pd.DataFrame | None:
         """Return mean and standard deviation of the totals implied by independent priors of the leaves
