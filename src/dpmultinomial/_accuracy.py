@@ -45,9 +45,9 @@ class Accuracy:
         if self.status not in STATUSES:
             raise ValueError(f"status must be one of {', '.join(STATUSES)}, got {self.status!r}")
         if self.status == "approximate" and not self.reason:
-            raise ValueError("an approximate answer needs a reason that says what its error is")
+            raise ValueError("an approximate answer needs a reason that describes its error")
         if not (self.error >= 0 or isnan(self.error)):
-            raise ValueError(f"error must be >= 0, or NaN where it is not known, got {self.error}")
+            raise ValueError(f"error must be >= 0, or NaN if it is not known, got {self.error}")
 
     def __str__(self) -> str:
         return f"{self.status} ({self.reason})" if self.reason else self.status
@@ -115,7 +115,9 @@ def summary_frame(
     """
     states = [status] * len(quantities) if isinstance(status, Accuracy) else list(status)
     if len(states) != len(quantities):
-        raise ValueError(f"status must be one for all or one a quantity, got {len(states)} for {len(quantities)}")
+        raise ValueError(
+            f"status must be one Accuracy for all or one per quantity, got {len(states)} for {len(quantities)}"
+        )
     if np.any(np.asarray(lower, dtype=float) > np.asarray(upper, dtype=float)):
         raise ValueError(f"lower must be at most upper, got {lower!r} and {upper!r}")
     words, errors = [s.status for s in states], [s.error for s in states]

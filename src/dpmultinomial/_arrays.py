@@ -54,7 +54,7 @@ def _array(name: str, values: Any, kinds: str) -> NDArray[Any]:
     if array.size == 0 and array.dtype.kind == "f":
         array = array.astype(np.int64) if "f" not in kinds else array  # an empty list has no integer dtype
     if array.dtype.kind not in kinds:
-        what = "whole numbers" if kinds == "iu" else "numbers"
+        what = "integers" if kinds == "iu" else "numbers"
         raise TypeError(f"{name} must hold {what}, got dtype {array.dtype}")
     return array
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 def whole(name: str, value: Any, *, least: int = 0, most: int | None = None) -> int:
     """Return `value` as an integer in [least, most]."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be a whole number, got {value!r}")
+        raise TypeError(f"{name} must be an integer, got {value!r}")
     found = int(value)
     if found < least or (most is not None and found > most):
         rule = f">= {least}" if most is None else f"in [{least}, {most}]"
@@ -62,7 +62,7 @@ def levels(name: str, value: ArrayLike, *, least: float) -> NDArray[np.float64]:
     good = (tail == 0) | (tail >= least)
     if not np.all(good):
         raise ValueError(
-            f"{name} must lie in [{least:g}, 1 - {least:g}], where this law is known, got {_worst(array, good)}"
+            f"{name} must lie in [{least:g}, 1 - {least:g}], the accurate range, got {_worst(array, good)}"
         )
     return array
 
@@ -94,7 +94,7 @@ def counts(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.i
     array = reals(name, values, least_size=least_size)
     good = (array >= 0) & (array == np.floor(array))
     if not np.all(good):
-        raise ValueError(f"{name} must be whole numbers >= 0, got {_worst(array, good)}")
+        raise ValueError(f"{name} must be integers >= 0, got {_worst(array, good)}")
     return array.astype(np.int64)
 
 
@@ -103,7 +103,7 @@ def whole_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
     array = floats(name, values)
     good = np.isfinite(array) & (np.abs(array) < 2.0**53) & (array == np.floor(array))
     if not np.all(good):
-        raise ValueError(f"{name} must be whole numbers below 2^53, got {_worst(array, good)}")
+        raise ValueError(f"{name} must be integers below 2^53, got {_worst(array, good)}")
     return array
 
 
@@ -111,7 +111,7 @@ def int64s(name: str, values: ArrayLike) -> NDArray[np.int64]:
     """Return a contiguous one-dimensional int64 array; other integer types are widened, and nothing is rounded."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu" or (array.dtype.kind == "u" and array.dtype.itemsize == 8):
-        raise TypeError(f"{name} must be an array of whole numbers (int64), got {array.dtype}")
+        raise TypeError(f"{name} must be an array of integers (int64), got {array.dtype}")
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
     return np.ascontiguousarray(array, dtype=np.int64)
@@ -132,7 +132,7 @@ def shaped_counts(name: str, values: ArrayLike, *shape: int | None) -> NDArray[n
     """Return a contiguous int64 array of counts >= 0 of the given shape; None means any length."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be whole numbers (int64), got {array.dtype}")
+        raise TypeError(f"{name} must be integers (int64), got {array.dtype}")
     if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
         raise ValueError(f"{name} must have shape ({wanted}), got {array.shape}")
@@ -148,7 +148,7 @@ def table(name: str, values: ArrayLike) -> NDArray[np.int64]:
         raise ValueError(f"{name} must be two-dimensional, at least 2 x 2, got shape {array.shape}")
     good = np.isfinite(array) & (array >= 0) & (array == np.floor(array))
     if not np.all(good):
-        raise ValueError(f"{name} must hold whole numbers >= 0, got {_worst(array, good)}")
+        raise ValueError(f"{name} must hold integers >= 0, got {_worst(array, good)}")
     return np.ascontiguousarray(array.astype(np.int64))
 
 

@@ -30,7 +30,7 @@ def stream(root_seed: int, *names: str | int) -> np.random.Generator:
         If the seed is negative or not an integer, if there is no name, or if a name is neither a string nor an integer.
     """
     if isinstance(root_seed, bool) or not isinstance(root_seed, Integral):
-        raise TypeError(f"root_seed must be a whole number, got {root_seed!r}")
+        raise TypeError(f"root_seed must be an integer, got {root_seed!r}")
     if root_seed < 0:
         raise ValueError(f"root_seed must be >= 0, got {root_seed}")
     if not names:
@@ -38,7 +38,7 @@ def stream(root_seed: int, *names: str | int) -> np.random.Generator:
     digest = hashlib.sha256()
     for name in names:
         if isinstance(name, bool) or not isinstance(name, (str, Integral)):
-            raise TypeError(f"stream names are text or whole numbers, got {name!r}")
+            raise TypeError(f"stream names must be strings or integers, got {name!r}")
         text = f"{'s' if isinstance(name, str) else 'i'}{name}".encode()
         digest.update(len(text).to_bytes(8, "little") + text)
     words = np.frombuffer(digest.digest(), dtype="<u4").tolist()

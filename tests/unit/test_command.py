@@ -87,7 +87,7 @@ def test_no_page_takes_the_place_of_confidential_data(home, option, place):
         (("answer", "counts.csv"), "counts: state the noise of the counts"),
         (("answer", "counts.csv", "--noise", "laplase", "--scale", "2"), "did you mean laplace?"),
         (("answer", "counts.csv", "--noise", "laplace", "--sigma", "2"), "counts.noise"),
-        (("answer", "counts.csv", *NOISY, "--ask", "met > nobody"), "'nobody' is no name here"),
+        (("answer", "counts.csv", *NOISY, "--ask", "met > nobody"), "unknown name 'nobody'"),
         (
             ("answer", "survey", "--total", "3"),
             "survey is a scenario of the configuration; set total in the configuration",

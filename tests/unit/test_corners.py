@@ -68,9 +68,9 @@ def test_refusals_of_files_say_where_and_what_to_do():
         csv_table.decode(b"a,\n\xff\n", name="f", encoding=None)
     with pytest.raises(ValueError, match=r"not utf-16-le at byte \d+ of the file$"):
         csv_table.decode("a,b\n".encode("utf-16-le") + b"x", name="f", encoding="utf-16-le")
-    with pytest.raises(ValueError, match=r"line 1, column 3: has the name of column 1 \('a'\)"):
+    with pytest.raises(ValueError, match=r"line 1, column 3: duplicate name, the same as column 1 \('a'\)"):
         parse(b"a,b,a\n1,2,3\n", name="f", confidential=False)
-    with pytest.raises(ValueError, match=r"line 1, column 3: has the name of column 1$"):
+    with pytest.raises(ValueError, match=r"line 1, column 3: duplicate name, the same as column 1$"):
         parse(b"a,b,a\n1,2,3\n", name="f", confidential=True)
 
 

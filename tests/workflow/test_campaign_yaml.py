@@ -121,7 +121,7 @@ JSON_FILES = {
     "template escaped": ('{"\\u005f_use_yte__": true}', "templates run code"),
     "no number": ('{"root_seed": NaN}', "NaN: is not a number"),
     "infinity": ('{"root_seed": -Infinity}', "-Infinity: is not a number"),
-    "yaml": ("root_seed: 1", "is no JSON"),
+    "yaml": ("root_seed: 1", "is not valid JSON"),
     "a list": ("[]", "must hold keys and values"),
     "deep": ("[" * 100_000, "is nested too deeply"),
     "levels": ('{"a":' * 14 + "1" + "}" * 14, "levels deep"),
@@ -142,7 +142,7 @@ def test_json_is_read_as_strictly(tmp_path, name):
 
 
 def test_a_name_that_is_no_file_name_is_refused():
-    with pytest.raises(config.ConfigError, match="a path must have no NUL"):
+    with pytest.raises(config.ConfigError, match="a path must not contain NUL"):
         overlays.merged([Path("a\0b.yaml")])
 
 

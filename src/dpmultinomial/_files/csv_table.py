@@ -82,9 +82,11 @@ def decode(raw: bytes, *, name: str, encoding: str | None = None) -> Decoded:
     if stated == "latin-1":
         return Decoded(raw, "latin-1", b"")
     if stated == "utf-16" and marked not in ("utf-16-le", "utf-16-be"):
-        raise FileFault(f"{name}: encoding utf-16 needs a byte order mark; without one say utf-16-le or utf-16-be")
+        raise FileFault(f"{name}: encoding utf-16 needs a byte order mark; without one, state utf-16-le or utf-16-be")
     if stated not in (None, "utf-16") and marked and marked != stated:
-        raise FileFault(f"{name}: encoding {stated} was asked for, but the file begins with the mark of {marked}")
+        raise FileFault(
+            f"{name}: encoding {stated} was stated, but the file begins with the byte order mark of {marked}"
+        )
     stored = marked or stated or "utf-8"
     body = raw[len(mark) :]
     problem = None
@@ -108,7 +110,7 @@ DELIMITERS = (",", ";", "\t", "|")
 LARGEST_WHOLE = 2**53
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
-_FORMS = {"whole": (_WHOLE, "must be a whole number"), "number": (_NUMBER, "must be a number with a decimal point")}
+_FORMS = {"whole": (_WHOLE, "must be an integer"), "number": (_NUMBER, "must be a number with a decimal point")}
 _SHOWN = 20  # invalid cells that are listed
 Cell = tuple[str, int, str, str]  # column, record, rule, value
 _RULES = {
@@ -230,7 +232,9 @@ class CsvTable:
         if listed:
             lines = [str(self.refuse(*cell)).removeprefix(f"{self.name}, ") for cell in listed[:_SHOWN]]
             more = [f"and {len(listed) - _SHOWN} more"] if len(listed) > _SHOWN else []
-            raise FileFault("\n".join([f"{self.name}: {len(listed)} faults", *(f"    {t}" for t in [*lines, *more])]))
+            raise FileFault(
+                "\n".join([f"{self.name}: {len(listed)} invalid cells", *(f"    {t}" for t in [*lines, *more])])
+            )
 
     def exchanged(self, columns: Sequence[str], sources: NDArray[np.int64]) -> bytes:
         """Return the file with the fields `columns` of record i taken from record sources[i]; all other bytes are
@@ -330,10 +334,12 @@ def _header(table: CsvTable) -> tuple[str, ...]:
     line, seen = int(table.lines[0]), dict[str, int]()
     for k, found in enumerate(names, start=1):
         if not found.strip():
-            raise FileFault(f"{table.name}, line {line}, column {k}: must have a name")
+            raise FileFault(f"{table.name}, line {line}, column {k}: the column has no name")
         if found in seen:
             shown = "" if table.confidential else f" ({found!r})"
-            raise FileFault(f"{table.name}, line {line}, column {k}: has the name of column {seen[found]}{shown}")
+            raise FileFault(
+                f"{table.name}, line {line}, column {k}: duplicate name, the same as column {seen[found]}{shown}"
+            )
         seen[found] = k
     return tuple(names)
 
@@ -346,7 +352,9 @@ def _delimiter(data: bytes, name: str, limits: Limits) -> str:
     fitting = [d for d in present if _split(data, d, limits).fault == "none"]
     if len(fitting) == 1:
         return fitting[0]
-    raise FileFault(f"{name}, line 1: the delimiter is in doubt ({', '.join(map(repr, fitting or present))}); state it")
+    raise FileFault(
+        f"{name}, line 1: the delimiter is ambiguous ({', '.join(map(repr, fitting or present))}); state it"
+    )
 
 
 def _fault(fields: _csv_fields.Fields, name: str, limits: Limits) -> str:
@@ -393,5 +401,5 @@ def read_bytes(path: str | Path) -> bytes:
         if about.st_size > LARGEST_FILE:
             raise FileFault(f"{path}: must be at most {LARGEST_FILE} bytes, got {about.st_size}")
         if not os.path.samestat(about, os.stat(places.public(path))):
-            raise FileFault(f"{path}: became another file while it was opened")
+            raise FileFault(f"{path}: was replaced while it was being opened")
         return file.read()

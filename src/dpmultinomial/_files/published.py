@@ -128,12 +128,12 @@ MECHANISMS: dict[str, dict[str, Rule]] = {
     },
     "additive_counts": {
         **_COUNTS,
-        **{"law": _one("discrete Laplace"), "support": _one("all whole numbers"), "epsilon_of_each_count": _positive},
+        **{"law": _one("discrete Laplace"), "support": _one("all integers"), "epsilon_of_each_count": _positive},
         **{"sensitivity": _one(2), "sensitivity_norm": _one("L1"), "ties": _one("random")},
         "algorithm": _one("1-independent", "1-summed", "2", "3"),
     },
     "censored_statistics": {
-        "law": _one("discrete Laplace on the grid of step x whole numbers"),
+        "law": _one("discrete Laplace on the grid of step x integers"),
         **{key: _each(_positive) for key in ("scale", "step", "sensitivity", "epsilon_of_each")},
         **{"records": _whole(4), "lower": _finite, "upper": _finite, "column": _text},
     },
@@ -179,14 +179,14 @@ def parsed(raw: bytes, place: str) -> dict[str, Any]:
     try:
         record = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise FileFault(f"{place}: is no JSON ({error})") from None
+        raise FileFault(f"{place}: is not valid JSON ({error})") from None
     if not isinstance(record, dict) or not {"release", "generation", "mechanism", "sha256"} <= set(record):
         raise FileFault(f"{place}: must state release, generation, mechanism and sha256")
     rules = _rules(record, place)
     for key, rule in rules.items():
         if key not in record:
             if key not in LATER:
-                raise FileFault(f"{place}: must state {key}")
+                raise FileFault(f"{place}: {key} is missing")
         elif not _holds(rule, record[key]):
             raise FileFault(f"{place}: {key} is not what a {record['mechanism']} states, got {str(record[key])[:80]!r}")
     if unknown := sorted(set(record) - set(rules)):
@@ -294,12 +294,12 @@ def _close(value: float, wanted: float) -> bool:
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key is written twice")
+        raise ValueError("duplicate key")
     return found
 
 
 def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 _COLUMNS = {
@@ -462,7 +462,7 @@ def _named_by_ledger(folder: Path, record: Mapping[str, object], digest: str) ->
     same = [row for row in rows if (row["release"], row["generation"]) == (name, generation)]
     if not same:
         raise FileFault(
-            f"{folder}: {ledger} knows no such release; it was made elsewhere, or the ledger is an older copy"
+            f"{folder}: {ledger} does not list this release; it was made elsewhere, or the ledger is an older backup"
         )
     if any((row["sha256"], row["record_sha256"]) != (record["sha256"], digest) for row in same):
-        raise FileFault(f"{folder / RECORD}: is not the record that {ledger} names; restore it from a copy")
+        raise FileFault(f"{folder / RECORD}: is not the record named in {ledger}; restore it from a backup")

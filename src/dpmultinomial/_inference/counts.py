@@ -51,7 +51,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     if release.values.ndim > 1:
         raise ValueError(f"values: counts are one list of numbers, got shape {release.shape}")
     if isinstance(release.mechanism, Dirichlet) and release.total is None:
-        raise ValueError("total: released shares need the public number of records, Release(.., total=)")
+        raise ValueError("total: released shares need the public number of records; pass Release(.., total=)")
     size = release.total if isinstance(release.total, int) else None
     plain = size is not None and release.bounds is None and not np.isnan(release.values).any()
     if method in ("gibbs", "table"):
@@ -103,7 +103,7 @@ def _by_chains(release: Release, alpha: NDArray[np.float64], method: str, rng: n
     if scale is None:
         raise ValueError(f"method: {method!r} needs Laplace noise of one scale, got {release.mechanism!r}")
     if rng is None:
-        raise ValueError(f"rng: method {method!r} draws; give a Generator")
+        raise ValueError(f"rng: method {method!r} draws random numbers; pass a numpy Generator")
     kernel = {"gibbs": "convolution"}.get(method, method)
     setting = {"total": release.total, "scale": scale, "alpha": alpha, "draws": _DRAWS, "burn_in": _BURN_IN}
     chains = np.stack(

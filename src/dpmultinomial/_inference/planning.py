@@ -69,7 +69,9 @@ class Goal:
         if (self.interval is None) == (self.question is None):
             raise ValueError("a plan needs either interval= with narrower=, or question=")
         if (self.interval is None) != (self.narrower is None):
-            raise ValueError("interval= and narrower= belong together: the interval of a name, and its largest width")
+            raise ValueError(
+                "interval= and narrower= must be given together: the name of a quantity, and a maximum width"
+            )
         if self.narrower is not None:
             _checks.positive("narrower", self.narrower)
         if self.among is not None:
@@ -385,7 +387,7 @@ def plan(
     runs = _checks.whole("releases", releases, least=100)
     low, high = (_checks.positive("between", end) for end in between)
     if not low < high:
-        raise ValueError(f"between must rise, got {between}")
+        raise ValueError(f"between must be increasing, got {between}")
     simulation = _Simulation(goal, names, p, _checks.whole("total", total, least=1), made, prior)
     seeds = _checks.generator(rng).integers(2**62, size=2).tolist()
     search = Search(

@@ -55,9 +55,9 @@ def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
     made = release.mechanism
     values = release.values
     if values.ndim > 1 or (values != np.floor(values)).any() or (values < 0).any():
-        raise ValueError("values: an additive release is one list of whole numbers >= 0")
+        raise ValueError("values: an additive release is one list of integers >= 0")
     if TOTAL in release.names:
-        raise ValueError(f"names: {TOTAL!r} is kept for the sum of all; give that component another name")
+        raise ValueError(f"names: {TOTAL!r} is reserved for the sum of all; choose another name for that component")
     chosen = "flat" if prior is None else prior
     found = additive_counts.posterior(
         values.astype(np.int64), epsilon=made.epsilon, algorithm=made.algorithm, support=made.support, ties=made.ties,
@@ -107,17 +107,17 @@ def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
     _checks.one_of("method", method, ("auto", "chain"))
     made, n = release.mechanism, release.total
     if made.scale is None:
-        raise ValueError("scale: the scale of the noise is needed, CensoredStatistics(.., scale=)")
+        raise ValueError("scale: the scale of the noise is required; pass CensoredStatistics(.., scale=)")
     if not isinstance(n, int):
-        raise ValueError("total: the public number of records is needed, Release(.., total=)")
+        raise ValueError("total: the public number of records is required; pass Release(.., total=)")
     if rng is None:
-        raise ValueError("rng: a chain draws; give a Generator, posterior(.., rng=)")
+        raise ValueError("rng: a chain draws random numbers; pass a numpy Generator, posterior(.., rng=)")
     if release.names == ("1", "2", "3", "4"):
         values: Any = release.values
     else:
         values = dict(zip(release.names, release.values.ravel().tolist(), strict=True))
     if prior is not None and not isinstance(prior, Prior):
-        raise TypeError(f"prior: of a normal sample is a Prior or None, got {prior!r}")
+        raise TypeError(f"prior of a normal sample must be a Prior or None, got {prior!r}")
     found = censored_statistics.sample(
         values, n=n, lower=made.lower, upper=made.upper, scale=made.scale, grid=made.grid, sums=made.sums,
         prior=prior, rng=rng,
@@ -195,7 +195,7 @@ def _found(release: Release, prior: Any, method: str, rng: np.random.Generator |
     if adapter is counts.posterior and not all(
         hasattr(law, "log_weights") for law in (kind if isinstance(kind, Sequence) else [kind])
     ):
-        raise TypeError(f"mechanism must be one of this library, got {kind!r}")
+        raise TypeError(f"mechanism must be a mechanism of this library, got {kind!r}")
     return adapter(release, prior=prior, method=method, rng=rng)
 
 

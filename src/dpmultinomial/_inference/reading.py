@@ -51,13 +51,13 @@ def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -
     where = Path(path)
     if not where.is_dir():
         if mechanism is None:
-            raise ValueError(f"{where}: a CSV does not say how its numbers were made; give mechanism=")
+            raise ValueError(f"{where}: a CSV file does not state the mechanism of its numbers; pass mechanism=")
         table = read_table(where)
         if "parent" in table.columns:
             return _measured_tree(table, mechanism, total)
         return Release(_named(table), mechanism=mechanism, total=total)
     if mechanism is not None or total is not None:
-        raise ValueError(f"{where / RECORD}: states mechanism and total; leave them out")
+        raise ValueError(f"{where / RECORD}: the record states mechanism and total; do not pass them")
     found = open_release(where)
     kind = str(found.record["mechanism"])
     if kind not in _MADE:
@@ -74,7 +74,7 @@ def _named(table: CsvTable) -> dict[str, float]:
     names = table.texts("name")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{table.name}: column name: {twice!r} stands there twice")
+        raise ValueError(f"{table.name}: column name: duplicate name {twice!r}")
     return dict(zip(names, table.numbers("value").tolist(), strict=True))
 
 

@@ -77,7 +77,7 @@ class Release:
         self.bounds, self.groups = bounds, groups
         self.parents, self.levels = None if parents is None else _parents(parents, self.names), levels
         if levels is not None and parents is None:
-            raise ValueError("levels are those of parents, which are missing")
+            raise ValueError("levels need parents, which are missing")
         self.queries = None if queries is None else dict(queries)
         self.labels = None
         if isinstance(values, pd.DataFrame):
@@ -142,7 +142,7 @@ def _numbers(values: Any) -> NDArray[np.float64]:
     if array.size == 0 or not 1 <= array.ndim <= 3:
         raise ValueError(f"values must be a list, a table or several tables of numbers, got shape {array.shape}")
     if np.isinf(array).any():
-        raise ValueError("values must be finite numbers, or NaN where nothing was measured, got infinity")
+        raise ValueError("values must be finite numbers, or NaN if nothing was measured, got infinity")
     return array
 
 
@@ -170,12 +170,12 @@ def _named(
     own: list[str] | None, names: Sequence[str] | None, shape: tuple[int, ...], *, repeated: bool
 ) -> tuple[str, ...]:
     if own is not None and names is not None:
-        raise ValueError("names must not be given where values bring their own")
+        raise ValueError("names must not be given if values already have names")
     if isinstance(names, str):
-        raise TypeError(f"names must be a sequence of texts, got {names!r}")
+        raise TypeError(f"names must be a sequence of strings, got {names!r}")
     found = own or ([str(name) for name in names] if names is not None else _numbered(shape))
     if len(found) != int(np.prod(shape)):
-        raise ValueError(f"names must be {int(np.prod(shape))}, one a number, got {len(found)}")
+        raise ValueError(f"names must be {int(np.prod(shape))}, one per number, got {len(found)}")
     seen: set[str] = set()
     for name in found:
         if (name in seen and not repeated) or not name.strip():

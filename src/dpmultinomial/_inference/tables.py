@@ -74,7 +74,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
 def _whole(release: Release) -> NDArray[np.int64]:
     table = release.values.astype(np.int64)
     if (table != release.values).any() or (table < 0).any():
-        raise ValueError("values: a swapped table holds whole numbers >= 0")
+        raise ValueError("values: a swapped table holds integers >= 0")
     return table
 
 
@@ -84,13 +84,15 @@ def _inverse(
     if rng is not None:
         return unswapped.infer(table, rate=rate, alpha=alpha, method=method, rng=rng)
     if method == "chain":
-        raise ValueError("rng: method 'chain' draws; give a Generator")
+        raise ValueError("rng: method 'chain' draws random numbers; pass a numpy Generator")
     try:
         return unswapped.infer(table, rate=rate, alpha=alpha, method="exact", rng=stream(0, "never drawn from"))
     except unswapped.OutOfReach as error:
         if method == "exact":
             raise
-        raise ValueError(f"rng: this table needs chains, which draw; give a Generator ({error})") from error
+        raise ValueError(
+            f"rng: this table needs chains, which draw random numbers; pass a numpy Generator ({error})"
+        ) from error
 
 
 def _by_rejection(
@@ -102,7 +104,7 @@ def _by_rejection(
 ) -> Posterior:
     """Draw proposals until some thousands are accepted, or the limit of work is reached."""
     if rng is None:
-        raise ValueError("rng: method 'abc' draws; give a Generator")
+        raise ValueError("rng: method 'abc' draws random numbers; pass a numpy Generator")
     if table.ndim != 2:
         raise ValueError(f"method: 'abc' takes one table, got {len(table)} strata")
     found = swapped_table.abc_run(

@@ -113,11 +113,11 @@ def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
     if isinstance(mechanism, list | tuple):
         mechanism = LawByRow.of([law_of(law) if isinstance(law, Mapping) else law for law in mechanism])
     if not hasattr(mechanism, "log_likelihood"):
-        raise TypeError(f"mechanism must be noise of counts where there are parents, got {mechanism!r}")
+        raise TypeError(f"mechanism must be noise of counts if there are parents, got {mechanism!r}")
     if mechanism.row_count is None:
         return LawByRow([mechanism], np.zeros(size, dtype=np.int64))
     if mechanism.row_count != size:
-        raise ValueError(f"mechanism must be one a value, {size}, got {mechanism.row_count}")
+        raise ValueError(f"mechanism must be one distribution per value, {size}, got {mechanism.row_count}")
     law: NoiseLaw = mechanism
     return law
 
@@ -213,12 +213,14 @@ def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.rand
     if release.total is not None:
         raise ValueError("total: of cells it is a query; add one of all cells, with the law exact")
     if release.groups is not None:
-        raise ValueError("groups are not for crossed cells: every cell has a prior of its own")
+        raise ValueError("groups are not supported for crossed cells: every cell has a separate prior")
     crossed = _crossed(release)
     chosen = "chain" if len(crossed.tree) * len(crossed.cells) <= LARGE else "least squares"
     chosen = chosen if method == "auto" else method
     if chosen == "chain" and rng is None:
-        raise ValueError("rng: a chain draws; give a Generator, posterior(.., rng=), or method='least squares'")
+        raise ValueError(
+            "rng: a chain draws random numbers; pass a numpy Generator, posterior(.., rng=), or method='least squares'"
+        )
     laws = crossed_cells.laws(crossed, prior_of(prior, release, crossed.tree))
     names = _names(crossed, len(release.shape) == 1)
     facts: dict[str, object] = {
@@ -292,7 +294,9 @@ def _noise(release: Release, columns: list[str]) -> LawByRow:
         return LawByRow.of(each * (len(release) // len(columns)))
     found = laws_by_row(kind, len(release))
     if not isinstance(found, LawByRow):
-        raise TypeError(f"mechanism must be one law, one a query, or a sequence of one a number, got {kind!r}")
+        raise TypeError(
+            f"mechanism must be one distribution, one per query, or a sequence of one per number, got {kind!r}"
+        )
     return found
 
 

@@ -61,7 +61,7 @@ class Axis:
                 found[list(self.groups[str(name)])] = True
             else:
                 some = [*self.levels[:10], *([".."] if len(self.levels) > 10 else []), *self.groups]
-                raise ValueError(f"{self.name}: {name!r} is no level; there are {', '.join(some)}")
+                raise ValueError(f"{self.name}: unknown level {name!r}; choose from {', '.join(some)}")
         if not found.any():
             raise ValueError(f"{self.name}: name at least one level")
         return found

@@ -119,7 +119,7 @@ def _by_query(product: Product, rows: pa.RecordBatch, kind: str, wanted: set[str
     starts = dict(zip(runs.values.to_pylist(), pairwise([0, *runs.run_ends.to_pylist()]), strict=True))
     for name in different:
         if name is None:
-            raise ValueError("column query_name: is empty in some row")
+            raise ValueError("column query_name: some rows are empty")
         if wanted is None or name in wanted:
             first, end = starts[name]
             found = rows.slice(first, end - first) if together else rows.filter(pc.equal(names, name))
@@ -205,7 +205,7 @@ def _matrix(column: pa.Array, cells: int, name: str) -> Array:
     """Return lists of any integer width as rows of numbers; floating point is accepted if all values are integers."""
     kind = column.type.value_type if _is_list(column.type) else column.type
     if not _is_list(column.type) or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise ValueError(f"{name}: value must have lists of whole numbers, has {column.type}")
+        raise ValueError(f"{name}: value must have lists of integers, has {column.type}")
     lengths = column.value_lengths().to_numpy(zero_copy_only=False)
     if column.null_count or not (lengths == cells).all():
         raise ValueError(f"{name}: value must have {cells} numbers in every row, has {lengths[lengths != cells][:1]}")
@@ -219,5 +219,5 @@ def _matrix(column: pa.Array, cells: int, name: str) -> Array:
         numbers = np.asarray(flat.to_numpy(zero_copy_only=False))
         far = numbers[~((np.abs(numbers) <= _LARGEST) & (numbers == np.floor(numbers)))].tolist()
     if far:
-        raise ValueError(f"{name}: value must have whole numbers within +-2^53, got {far[0]:g}")
+        raise ValueError(f"{name}: value must have integers within +-2^53, got {far[0]:g}")
     return np.asarray(flat.to_numpy(zero_copy_only=False), dtype=np.float64).reshape(-1, cells)

@@ -345,7 +345,7 @@ def _codes(found: Sequence[pa.Array]) -> Texts:
         return np.zeros(0, dtype="<U1")
     texts = pc.unique(pa.chunked_array(found))
     if texts.null_count:
-        raise ValueError("column geocode: is empty in some row")
+        raise ValueError("column geocode: some rows are empty")
     return np.sort(texts.to_numpy(zero_copy_only=False).astype(str))
 
 
@@ -359,7 +359,7 @@ def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) ->
     if different < sum(map(len, parts)):
         times = np.bincount(np.concatenate([_places(codes, part) for part in parts]))
         twice = codes[int(times.argmax())]
-        raise ValueError(f"{name}: geocode {twice} has two rows; is a part of the files there twice?")
+        raise ValueError(f"{name}: geocode {twice} has two rows; check the files for duplicates")
 
 
 def _combined(found: Sequence[Sums], known: Array) -> tuple[Whole, list[Combination]]:

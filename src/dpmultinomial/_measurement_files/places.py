@@ -228,7 +228,7 @@ class Places:
         if not isinstance(part, Mapping) or "of" not in part:
             return part
         if part["of"] == "all" and len(self.levels) > 1:
-            raise ValueError("rank of all: ask for one level, or name the places")
+            raise ValueError("rank: 'all' covers several levels; choose one level or list the places")
         wanted = (
             list(self.names) if part["of"] == "all" else [part["of"]] if isinstance(part["of"], str) else part["of"]
         )

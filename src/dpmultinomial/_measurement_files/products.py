@@ -68,7 +68,7 @@ class Product:
         parts = [] if name == "total" else name.split("*")
         found = tuple(next((p for p in parts if p in axis.all_binnings), WHOLE) for axis in self.axes)
         if lost := set(parts) - set(found):
-            raise ValueError(f"{name}: {', '.join(sorted(lost))} is no binning of {self.product} {self.table}")
+            raise ValueError(f"{name}: {', '.join(sorted(lost))} is not a binning of {self.product} {self.table}")
         return found
 
 
@@ -99,7 +99,7 @@ def product_of(product: str, table: str) -> Product:
     found = PRODUCTS.get((product, table))
     if found is None:
         known = ", ".join(f"{p} with table {t}" for p, t in PRODUCTS)
-        raise ValueError(f"{product} with table {table} is no product that can be read; there are {known}")
+        raise ValueError(f"{product} with table {table} is not a product that can be read; there are {known}")
     return found
 
 
@@ -134,7 +134,7 @@ def state_number(state: str) -> int:
         return STATES[text]
     if text.isascii() and text.isdigit() and int(text) in STATES.values():
         return int(text)
-    raise ValueError(f"{state!r} is no state; write two letters, such as VT, or the two digits of its FIPS code")
+    raise ValueError(f"{state!r} is not a state; write two letters, such as VT, or the two digits of its FIPS code")
 
 
 def cells_of(shape: tuple[int, ...]) -> int:

@@ -56,7 +56,7 @@ class Spine:
         doubled = _cut(tail, 11, 12) == _cut(tail, 12, 13)
         if not doubled.all():
             raise ValueError(
-                f"{codes[~doubled][0]} is no block's code: its last 16 characters have no block group twice"
+                f"{codes[~doubled][0]} is not a block's code: its last 16 characters have no block group twice"
             )
         return np.char.add(_cut(tail, 0, 11), _cut(tail, 12, 16))
 
@@ -90,7 +90,7 @@ class Spine:
         Parameters
         ----------
         level : one of `tabulated`. A node without a GEOID (a level that exists only on the spine, an AIAN area, a tract
-            if there are no blocks) is a place of its own, named by its geocode.
+            if there are no blocks) is a separate place, named by its geocode.
         """
         if self.blocks is not None and level in GEOID_DIGITS:
             above = [self.levels.index(name) for name in GEOID_DIGITS if name in self.levels[: self._depth(level)]]

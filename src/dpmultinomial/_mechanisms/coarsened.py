@@ -131,7 +131,7 @@ class Coarsened:
         absent = np.isnan(released)
         for good, text in self._rules(released):
             if not good.all():
-                raise ValueError(f"{text}: got {released[~good].flat[0]}, which {self.words()} never releases")
+                raise ValueError(f"{text}: got {released[~good].flat[0]}, which is impossible under {self.words()}")
         low, high = self._multiples(np.where(absent, 0.0, released)) if self.step else (released, released)
         if self.at is not None:
             at = released == self.at
@@ -201,7 +201,7 @@ class Coarsened:
                 near = np.abs(parts - np.round(parts)) <= _NEAR + 2 * np.spacing(np.abs(parts))
             rules.append((at | near, f"noisy_counts must be multiples of {self.step}"))
         elif self.discrete:
-            rules.append((at | (released == np.floor(released)), "noisy_counts must be whole numbers"))
+            rules.append((at | (released == np.floor(released)), "noisy_counts must be integers"))
         return rules
 
     def _rounded(self, values: Array) -> Array:

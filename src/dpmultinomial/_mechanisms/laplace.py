@@ -188,6 +188,6 @@ class TwoSidedGeometric:
         """Draw noisy versions of `counts` (any shape)."""
         counts = np.asarray(counts)
         if not np.issubdtype(counts.dtype, np.integer):
-            raise TypeError(f"counts must be whole numbers, got {counts.dtype}")
+            raise TypeError(f"counts must be integers, got {counts.dtype}")
         noise = geometric.draw(counts.size, epsilon=self.epsilon, support=self.support, rng=rng)
         return counts + noise.reshape(counts.shape)

@@ -74,7 +74,7 @@ def _unmodified(name: str, given: Mapping[str, Any]) -> NoiseLaw:
     if name == "table":
         _only(name, given, ("table", "beyond"))
         if "table" not in given:
-            raise ValueError("noise: a table needs its columns true, released and probability under table")
+            raise ValueError("noise: law 'table' needs the key table, with columns true, released and probability")
         return Perturbation(given["table"], beyond=given.get("beyond", "none"))
     if name == "random_rounding":
         _only(name, given, ("base",))
@@ -120,7 +120,9 @@ def _modified(law: Any, name: str, steps: Mapping[str, Any]) -> NoiseLaw:
     if name == "random_rounding":
         raise ValueError(f"noise: random_rounding cannot be combined with {', '.join(steps)}")
     if name == "table":
-        raise ValueError(f"noise: a table takes no {', '.join(steps)}: list what is released in the table itself")
+        raise ValueError(
+            f"noise: law 'table' does not take {', '.join(steps)}: list the released values in the table itself"
+        )
     rounded = steps.get("rounded")
     if rounded is not None and not isinstance(rounded, Mapping):
         rounded = {"step": rounded}
@@ -149,7 +151,7 @@ def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None
         if (means := _MEANS.get((name, key))) is not None:
             raise ValueError(f"noise: {name} has no {key}: {means}")
         if key in ("sensitivity", "relation") and name in _SCALES:
-            raise ValueError(f"noise: {key} has a meaning only beside {_SCALES[name][-1]}")
+            raise ValueError(f"noise: {key} is allowed only together with {_SCALES[name][-1]}")
         hint = get_close_matches(str(key), (*allowed, *MODIFIERS), n=1, cutoff=0.75)
         takes = ", ".join((*allowed, *MODIFIERS) if name not in ("table", "random_rounding") else allowed)
         raise ValueError(

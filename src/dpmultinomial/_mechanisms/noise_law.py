@@ -98,7 +98,7 @@ def by_row(name: str, parameter: Array, released: NDArray[Any]) -> Array:
         return parameter
     if released.ndim == 0 or len(released) != len(parameter):
         raise ValueError(
-            f"{name} must be one number or one a row: got {len(parameter)} for released values {released.shape}"
+            f"{name} must be one number or one per row, got {len(parameter)} for released values {released.shape}"
         )
     return parameter.reshape(-1, *[1] * (released.ndim - 1))
 
@@ -129,6 +129,6 @@ def summed_over_records(cost: Array, relation: str, sensitivity: float | None) -
         return float(cost.max()) * sensitivity
     if relation not in _DISJOINT:
         known = " and ".join(repr(word) for word in _DISJOINT)
-        raise ValueError(f"sensitivity must be given for {relation!r}; counts have one of their own for {known}")
+        raise ValueError(f"sensitivity is required for relation {relation!r}; only {known} imply one for counts")
     changed = _DISJOINT[relation]
     return float(cost) * changed if cost.ndim == 0 else float(np.sort(cost)[::-1][:changed].sum())

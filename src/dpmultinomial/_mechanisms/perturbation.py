@@ -38,7 +38,7 @@ class Perturbation:
     def __init__(self, table: Mapping[str, ArrayLike], *, beyond: str = "none") -> None:
         missing = [name for name in ("true", "released", "probability") if name not in table]
         if missing:
-            raise ValueError(f"table needs the columns true, released and probability; without {', '.join(missing)}")
+            raise ValueError(f"table needs the columns true, released and probability; missing: {', '.join(missing)}")
         true, p = _checks.counts("true", table["true"]), _checks.reals("probability", table["probability"])
         released = _checks.reals("released", _checks.whole_numbers("released", table["released"]))
         if not len(true) == len(released) == len(p):

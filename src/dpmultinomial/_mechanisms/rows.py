@@ -28,7 +28,7 @@ class LawByRow:
         self.laws, self.which = tuple(laws), _checks.int64s("which", which)
         if self.which.size and not 0 <= self.which.min() <= self.which.max() < len(self.laws):
             raise ValueError(
-                f"which must name one of {len(self.laws)} laws, got {self.which.min()}..{self.which.max()}"
+                f"which must be positions in {len(self.laws)} laws, got {self.which.min()}..{self.which.max()}"
             )
         for law in self.laws:
             if law.row_count is not None:
@@ -113,7 +113,9 @@ class LawByRow:
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
         """Raise an error: costs of different distributions are of different kinds."""
-        raise ValueError("laws that differ by row have no single cost: add up law.cost(..) by composition.total")
+        raise ValueError(
+            "distributions that differ by row have no single cost: sum their cost(..) with composition.total"
+        )
 
     def words(self) -> dict[str, object]:
         """Return the distributions as configuration keys and values, and the number of rows of each."""
@@ -123,7 +125,7 @@ class LawByRow:
     def _rows(self, values: ArrayLike) -> Array:
         array = np.asarray(values, dtype=np.float64)
         if array.ndim == 0 or len(array) != len(self.which):
-            raise ValueError(f"there must be one value a row, {len(self.which)} in all, got shape {array.shape}")
+            raise ValueError(f"there must be one value per row, {len(self.which)} in total, got shape {array.shape}")
         return array
 
     def __repr__(self) -> str:

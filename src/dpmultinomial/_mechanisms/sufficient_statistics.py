@@ -114,7 +114,7 @@ class CensoredStatistics:
 
     def _stated(self) -> float | tuple[float, ...]:
         if self.scale is None:
-            raise ValueError("scale: must be stated to draw noise or to say what it costs")
+            raise ValueError("scale is required to draw noise or to compute the privacy cost")
         return self.scale
 
     def epsilon(self, n: int, scale: ArrayLike, *, sums: bool = False) -> float:
@@ -289,7 +289,7 @@ class CensoredStatistics:
             return mechanism.sample(found, rng=rng)
         if sensitivity is not None:
             raise ValueError(
-                f"give shares or sensitivity, not both: got shares = {shares} and sensitivity = {sensitivity}"
+                f"pass shares or sensitivity, not both, got shares = {shares} and sensitivity = {sensitivity}"
             )
         size = self.scales(n, epsilon=epsilon, shares=shares, sums=sums)
         return found + size * _checks.generator(rng).laplace(size=4)

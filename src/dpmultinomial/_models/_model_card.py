@@ -279,7 +279,7 @@ def texts(name: str, values: object) -> list[str]:
     values : a list.
     """
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise TypeError(f"{name} must be a list of texts, got {_shown(values)}")
+        raise TypeError(f"{name} must be a list of strings, got {_shown(values)}")
     if len(set(values)) < len(values):
         raise ValueError(f"{name} must be distinct, got {_shown(values)}")
     return values
@@ -308,7 +308,7 @@ def _lists(name: str, values: object, shape: tuple[int, ...]) -> list[list[objec
     rows: Any = [values] if len(shape) == 1 else values
     good = isinstance(rows, list) and all(isinstance(row, list) for row in rows)
     if not good or (len(shape) == 2 and len(rows) != shape[0]) or any(len(row) != shape[-1] for row in rows):
-        raise ValueError(f"{name} must have the shapes {shape}, got other ones")
+        raise ValueError(f"{name} must have the shapes {shape}")
     return list(rows)
 
 

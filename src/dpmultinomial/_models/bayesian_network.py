@@ -45,7 +45,7 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "n
             raise ValueError(f"network: unknown node {node!r}; the columns are {', '.join(columns)}")
         for parent in above:
             if parent not in parents:
-                raise ValueError(f"network: {parent!r}, a parent of {node!r}, is no node of the network")
+                raise ValueError(f"network: {parent!r}, listed as a parent of {node!r}, is not a node of the network")
     found = nx.DiGraph([(parent, node) for node, above in parents.items() for parent in above])
     found.add_nodes_from(parents)
     if not nx.is_directed_acyclic_graph(found):

@@ -69,7 +69,7 @@ def audit(mechanism: Mechanism, *, epsilon: float, delta: float | None = None, o
     True
     """
     if (delta is None) == (order is None):
-        raise ValueError("give delta or order, one of them")
+        raise ValueError("pass exactly one of delta and order")
     if order is not None:
         return renyi_claim(mechanism, order=order, epsilon=epsilon)
     assert delta is not None

@@ -177,7 +177,7 @@ def _numbers(column: "pd.Series[str]", name: str, missing: str) -> NDArray[np.fl
         bad = int(np.flatnonzero(wrong)[0])
         cell = "is missing" if blank[bad] else f"holds {column.iloc[bad]!r}"
         way = "; missing='category' makes missing cells a category" if blank[bad] else ""
-        raise ValueError(f"{name}: numeric column {column.name!r} {cell} (row {bad + 1}), no number{way}")
+        raise ValueError(f"{name}: numeric column {column.name!r} {cell} (row {bad + 1}), not a number{way}")
     return values
 
 

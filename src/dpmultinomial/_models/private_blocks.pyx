@@ -61,7 +61,7 @@ def release(counts, starts, *, law, scale, alpha=None, floors=None, normalise=Tr
     Parameters
     ----------
     counts : float64 (cells,), all histograms one after the other, finite and >= 0; at least one cell.
-    starts : int64 (blocks + 1,), increasing from 0 to cells; every block is a histogram of its own, not empty.
+    starts : int64 (blocks + 1,), increasing from 0 to cells; every block is a separate histogram, not empty.
     law : ``"dirichlet"`` (gamma shape scale*count + alpha), ``"gaussian"`` (standard deviation scale) or ``"laplace"``
         (Laplace scale).
     scale, alpha : float64 (releases,), > 0; `alpha` for the Dirichlet only.

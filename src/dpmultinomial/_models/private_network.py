@@ -27,8 +27,8 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
     Parameters
     ----------
-    network : node -> its parents, by column names (or numbers as strings if X has no names); None makes every column a
-        node without parents. Columns that are not nodes are dropped. The structure must not come from the data.
+    network : node -> its parents, by column names (or numbers as strings if X has no names); None gives every column
+        no parents. Columns that are not nodes are dropped. The structure must not come from the data.
     mechanism, epsilon, order, floor, smoothing, exact : as in `PrivateNaiveBayes`; the budget is shared by the nodes.
     levels, bounds, bins, random_state : as in `PrivateNaiveBayes`.
 

@@ -39,7 +39,7 @@ def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     names, counts = read(table)
     scale = _noise.laplace_scale(settings["epsilon"], sensitivity=1)
     if int(counts.sum()) + 60 * scale * (len(counts) + 1) > LARGEST_TOTAL:
-        raise Refused(f"{table.name}: counts, noise included, must stay below {LARGEST_TOTAL} in all")
+        raise Refused(f"{table.name}: counts, noise included, must stay below {LARGEST_TOTAL} in total")
     algorithm = str(settings["algorithm"])
     if algorithm == "1-summed" and scale > LARGEST_SUMMED_SCALE:
         raise Refused(
@@ -47,7 +47,7 @@ def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
         )
     facts = {
         "law": "discrete Laplace",
-        "support": "all whole numbers",
+        "support": "all integers",
         "scale": scale,
         "step": 1,
         "epsilon_of_each_count": float(settings["epsilon"]),

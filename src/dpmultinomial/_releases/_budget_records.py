@@ -101,7 +101,7 @@ class Memory:
                     files=tuple(map(str, found["files"])),
                 )
             except (OSError, ValueError, KeyError, TypeError, AttributeError):
-                raise Refused(f"{path}: cannot be read; it is the account's memory of what was spent") from None
+                raise Refused(f"{path}: cannot be read; it is the account's copy of a journal of spending") from None
 
     def find(self, identity: str) -> Remembered | None:
         """Return the copy of one journal, or None."""
@@ -192,7 +192,7 @@ class Entry:
         """
         values = [str(value) for value in astuple(self)]
         if any(re.search(r"[\t\r\n]", value) for value in values):
-            raise Refused("a ledger's field must not hold tabs or line ends")
+            raise Refused("ledger fields must not contain tabs or line breaks")
         return ("\t".join(values) + "\n").encode()
 
 
@@ -225,7 +225,7 @@ def of_line(values: list[str], place: str) -> Entry:
         raise Refused(f"{place}: state must be {SPENT!r} or {PUBLISHED!r}, got {named['state']!r}")
     generation = named.pop("generation")
     if not re.fullmatch(r"[1-9][0-9]{0,8}", generation, re.ASCII):
-        raise Refused(f"{place}: generation must be a whole number, got {generation!r}")
+        raise Refused(f"{place}: generation must be an integer, got {generation!r}")
     for key in ("release", "source"):
         if not _NAME.fullmatch(named[key]):
             raise Refused(f"{place}: {key} must be [a-z][a-z0-9_]*, got {named[key]!r}")
@@ -277,7 +277,7 @@ def of_record(raw: bytes, place: str, *, record_sha256: str, sha256: str) -> Ent
         values = [now(), said["release"], str(said["generation"]), said["source"], said["mechanism"]]
         cost = str(spending.read(json.dumps(said["cost"])))
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
-        raise Refused(f"{place}: does not say what the release cost ({type(error).__name__})") from None
+        raise Refused(f"{place}: does not state the privacy cost of the release ({type(error).__name__})") from None
     return of_line([*map(str, values), cost, sha256, record_sha256, "", "", PUBLISHED], place)
 
 
@@ -390,7 +390,7 @@ class Journal:
     def _start(self, text: bytes) -> bytes:
         found = _HEADER.fullmatch(text.split(b"\n")[0])
         if not found or not hmac.compare_digest(found[2], self._digest(b"", found[1])):
-            raise Refused(f"{self.path}, line 1: is not what was written under the key beside it")
+            raise Refused(f"{self.path}, line 1: does not match the key next to it")
         return found[2]
 
     def _chained(self, text: bytes) -> Iterator[tuple[Line, bytes]]:
@@ -402,7 +402,7 @@ class Journal:
             body, _, stated = raw.rpartition(b"\t")
             chain = self._digest(chain, body)
             if not hmac.compare_digest(stated, chain):
-                raise Refused(f"{place}: is not what was written there; it or a line before it was changed")
+                raise Refused(f"{place}: does not match its checksum; this line or an earlier one was modified")
             values = body.decode().split("\t")
             yield Line(entry=of_line(values[:-2], place), file=values[-2], name=values[-1]), chain
 
@@ -495,7 +495,9 @@ class Books:
             self.journal.begin()
             lines = self.journal.lines()
         except Refused as error:
-            raise Refused(f"{error}. Restore the newest copy, or {RESTORE} writes it from all that is known") from None
+            raise Refused(
+                f"{error}. Restore the newest backup, or run {RESTORE} to rebuild it from the remaining records"
+            ) from None
         self._ledger_agrees([line.entry for line in lines])
         self._releases_known({line.entry.name for line in lines})
         self._memory_agrees()
@@ -582,7 +584,7 @@ class Books:
                 )
             if known.identity != identity and known.place == str(self.place):
                 raise Refused(
-                    f"the account remembers another journal of {self.place}: this one was begun anew. Restore the old "
+                    f"the account remembers another journal of {self.place}: this one is a new one. Restore the old "
                     f"one from a copy, or {RESTORE} adds what is remembered"
                 )
 
@@ -602,7 +604,7 @@ def read(ledger: Ledger) -> list[Entry]:
     try:
         return ledger.lines()
     except Refused as error:
-        raise Refused(f"{error}. Restore it from a copy, or {RESTORE} writes it from the journal") from None
+        raise Refused(f"{error}. Restore it from a backup, or run {RESTORE} to rebuild it from the journal") from None
 
 
 def opened(root: Path) -> Books:

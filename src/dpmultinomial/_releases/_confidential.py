@@ -126,7 +126,7 @@ def key(place: Path) -> bytes:
         draft.unlink()
         _durable.sync(place, name="key")
     if not stat.S_ISREG(path.lstat().st_mode):
-        raise Refused(f"{path}: must be a file of its own, no link")
+        raise Refused(f"{path}: must be a separate file, not a link")
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise Refused(f"{path}: must be readable by its owner alone (chmod 600)")
     found = path.read_bytes()

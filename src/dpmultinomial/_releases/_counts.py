@@ -99,7 +99,7 @@ def _is_tree(settings: Mapping[str, Any], table: CsvTable) -> bool:
         return True
     asked = [key for key in TREE_KEYS if settings[key] and settings[key] != REPLACE]
     if asked:
-        raise Refused(f"{asked[0]}: is for a tree of counts; {table.name} has no column parent")
+        raise Refused(f"{asked[0]}: applies only to a tree of counts; {table.name} has no column parent")
     return False
 
 

@@ -61,7 +61,7 @@ def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
         table.place(column)
     held = [c for c in table.columns if c not in moving]
     if not held:
-        raise Refused(f"{table.name}: a column must be left that is not swapped")
+        raise Refused(f"{table.name}: at least one column must not be swapped")
     for column in match:
         _filled(table, column)
     codes = {column: coded_column(table, column) for column in table.columns}

@@ -121,7 +121,7 @@ def _raised(scale: float, most: float, cost: Callable[[float], float]) -> float:
         if cost(scale) <= most:
             return scale
         scale = math.nextafter(scale, math.inf)
-    raise ArithmeticError(f"no scale near {scale} costs at most {most}")
+    raise ArithmeticError(f"no noise scale near {scale} keeps the privacy cost at or below {most}")
 
 
 def _scale(scale: float) -> float:

@@ -56,7 +56,7 @@ def problems(data: str, root: Path) -> list[str]:
 def own_file(path: Path) -> None:
     """Reject a link or a folder in place of a file next to the data; ValueError with its name."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise Refused(f"{FOLDER}/{path.name}: must be a file of its own, no link and no folder")
+        raise Refused(f"{FOLDER}/{path.name}: must be a separate file, not a link or a folder")
 
 
 def _public(home: Path, root: Path) -> list[str]:

@@ -74,10 +74,10 @@ def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
     if entry := found.get((asked.release, asked.generation)):
         return entry
     if asked.folder.exists() and any(asked.folder.iterdir()):
-        raise Refused(f"{asked}: its folder holds files that are no release's; take out what is yours")
+        raise Refused(f"{asked}: its folder contains files that do not belong to a release; remove them")
     latest = max((generation for release, generation in found if release == asked.release), default=0)
     if asked.generation != latest + 1:
-        raise Refused(f"{asked}: the next generation is {latest + 1}")
+        raise Refused(f"{asked}: generations must be consecutive; the next one is {latest + 1}")
     return None
 
 
@@ -115,7 +115,7 @@ def one_source(
             raise Refused(
                 f"{asked}: {what} was released from source {other} (releases/{line.entry.release}, generation "
                 f"{line.entry.generation}), and one file spends one budget: write source: {other}. A file about other "
-                "people needs a name of its own"
+                "people needs a separate name"
             )
 
 

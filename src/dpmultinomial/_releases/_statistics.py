@@ -90,7 +90,7 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     if not LEAST_RECORDS <= len(records) <= MOST_RECORDS:
         raise Refused(f"{table.name}: must have {LEAST_RECORDS} to {MOST_RECORDS} records, got {len(records)}")
     if max(abs(settings["lower"]), abs(settings["upper"])) > 2**FINE * (settings["upper"] - settings["lower"]):
-        raise Refused("lower, upper: lie too far from 0 for their distance (2^20 times); subtract a public constant")
+        raise Refused("lower, upper: are too far from 0 for their distance (2^20 times); subtract a public constant")
     statistics = CensoredStatistics(lower=settings["lower"], upper=settings["upper"])
     derived = sensitivities(statistics.width, len(records))
     wanted = {**derived, **{k: float(v) for k, v in settings["sensitivities"].items()}}
@@ -104,7 +104,7 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     scales = {key: _noise.laplace_scale(budgets[key], sensitivity=units[key]) for key in STATISTICS}
     spent = [_noise.laplace_epsilon(scales[key], sensitivity=units[key]) for key in STATISTICS]
     facts = {
-        "law": "discrete Laplace on the grid of step x whole numbers",
+        "law": "discrete Laplace on the grid of step x integers",
         "scale": {key: scales[key] * steps[key] for key in STATISTICS},
         "step": steps,
         "sensitivity": wanted,

@@ -105,9 +105,9 @@ def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> l
     for folder in take_over:
         known = [found for found in memory.all() if found.place == str(Path(folder).absolute())]
         if not known:
-            raise Refused(f"the account remembers no journal in {folder}")
+            raise Refused(f"the account has no copy of a journal in {folder}")
         if Path(folder, NAME).exists():
-            raise Refused(f"{folder} is still there: make {_places.FOLDER}/ here a link to it")
+            raise Refused(f"{folder} still exists: make {_places.FOLDER}/ a link to it")
         wanted |= {found.place for found in known}
     return [found for found in memory.all() if found.identity == identity or found.place in wanted]
 
@@ -133,7 +133,7 @@ def _unvouched(root: Path, journal: Journal, ledger: Ledger, old: Iterable[Remem
 def _of_record(folder: Path, name: str) -> Entry:
     files = [folder / file for file in (RECORD, DATA)]
     if not all(path.is_file() for path in files):
-        raise Refused(f"{name}: has no {RECORD} or no {DATA}; restore it from a copy")
+        raise Refused(f"{name}: {RECORD} or {DATA} is missing; restore it from a backup")
     record, data = (path.read_bytes() for path in files)
     record_sha256, data_sha256 = (sha256(raw).hexdigest() for raw in (record, data))
     return _budget_records.of_record(record, f"{name}/{RECORD}", record_sha256=record_sha256, sha256=data_sha256)

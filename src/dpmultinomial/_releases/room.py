@@ -304,5 +304,5 @@ def _guarded(root: Path, asked: Asked, call: Callable[[], Path]) -> Path:
         kind, text = type(error).__name__, traceback.format_exc().encode()
     where = _confidential.keep(_places.folder(root), f"{asked.release}_{asked.generation}_error.txt", text)
     raise RuntimeError(
-        f"{asked}: {kind} while the confidential file was open; what is known is in {_places.FOLDER}/{where.name}"
+        f"{asked}: {kind} while the confidential file was open; details are in {_places.FOLDER}/{where.name}"
     )

@@ -69,7 +69,9 @@ class Cost:
         if self.relation == REPLACE:
             return self
         if self.relation == EXCHANGE:
-            raise ValueError("an exchange within invariants bounds no loss of a person whose record is replaced")
+            raise ValueError(
+                "an exchange within invariants does not bound the loss of a person whose record is replaced"
+            )
         if self.rho is not None:
             return Cost(relation=REPLACE, rho=neighbours.concentrated(self.rho))
         epsilon = self.epsilon or 0.0

@@ -282,7 +282,7 @@ def _met(own: Window, tie: Window) -> Window:
     """Return the product of two weights of the same number, normalised to sum 1."""
     weights = own.weights * tie.at(own.first, len(own.weights))
     if not weights.max() > 0:
-        raise Incompatible("the counts and what is known of their sum have nothing in common")
+        raise Incompatible("the counts and the information on their sum are incompatible")
     return Window(own.first, weights / weights.sum())
 
 

@@ -79,7 +79,7 @@ class Names:
                 if near
                 else f"there are {', '.join(some)}" + ", .." * (len(self.places) > 10)
             )
-            raise KeyError(f"{name!r} is no name here: {hint}")
+            raise KeyError(f"unknown name {name!r}: {hint}")
         return self.places[name]
 
 
@@ -112,7 +112,7 @@ def comparison(text: str, names: Names) -> Comparison:
     tokens = _tokens(text, names)
     found = [i for i, (kind, _) in enumerate(tokens) if kind == "operator"]
     if len(found) != 1:
-        raise ValueError(f"{text!r}: a probability is of one comparison, with one of {' '.join(OPERATORS)}")
+        raise ValueError(f"{text!r}: a probability needs exactly one comparison, with one of {' '.join(OPERATORS)}")
     sides = [_linear(tokens[: found[0]], text), _linear(tokens[found[0] + 1 :], text)]
     (left, a), (right, b) = sides
     coefficients = {p: left.get(p, 0.0) - right.get(p, 0.0) for p in {**left, **right}}
@@ -144,7 +144,7 @@ def _tokens(text: str, names: Names) -> list[tuple[str, Any]]:
         else:
             loose = _LOOSE.match(text, i)
             names.place(loose[0] if loose else text[i:])
-            raise ValueError(f"{text!r}: what stands at {text[i:]!r} is unclear; put names in quotes")
+            raise ValueError(f"{text!r}: cannot parse {text[i:]!r}; put names in quotes")
     return tokens
 
 

@@ -17,7 +17,7 @@ from .questions import Asked, Drawer, about_of
 COLUMNS = ("quantity", "type", "mean", "sd", "lower", "upper", "level", "status", "error")
 GROUPS = {"counts": "count", "shares": "share", "rates": "rate", "parameters": "parameter"}
 _MEANING = {
-    "counts": "whole numbers in the confidential file",
+    "counts": "integers in the confidential file",
     "shares": "ratios of counts in the confidential file",
     "rates": "probabilities that the file is taken to be a sample of",
     "parameters": "parameters of a model",
@@ -277,5 +277,5 @@ class Posterior:
     def _group(self, name: str) -> Quantities:
         if name not in self._groups:
             has = " and ".join(self._groups)
-            raise AttributeError(f"this release says nothing of {name} ({_MEANING[name]}); it has {has}")
+            raise AttributeError(f"this posterior has no {name} ({_MEANING[name]}); it has {has}")
         return self._groups[name]

@@ -111,7 +111,7 @@ class Quantities:
             If these quantities are not shares.
         """
         if self._among is None:
-            raise Unavailable(f"{', '.join(self.names[:3])}: are no shares; ask .shares or .rates")
+            raise Unavailable(f"{', '.join(self.names[:3])}: these are not shares; use .shares or .rates")
         for name in names:
             if name not in self.places:
                 raise KeyError(f"{name!r} is none of {self._listed()}")

@@ -340,7 +340,7 @@ class Drawer:
     def _parts(self, places: list[int]) -> Iterator[Array]:
         """Yield the draws in blocks of rows."""
         if self._seed is None:
-            raise ValueError("rng: this question is answered from draws; give a Generator")
+            raise ValueError("rng: this question is answered by sampling; pass a numpy Generator")
         together = self.group.together
         width = len(places) if together is not None else len(self.group)
         size = max(min(DRAWS, _AT_ONCE // max(width, 1)), 1)

@@ -96,7 +96,7 @@ WRONG_VALUES = calls(
     (lambda: Prior.from_limits(1.0, 1.0), "lower must be below upper, got lower = 1.0 and upper = 1.0"),
     (lambda: PairTable(np.zeros(2, np.int64), np.zeros((2, 2))), "has probability 0"),
     (lambda: laplace_multinomial.exact([1.0, 2.0], total=3, scale=1e-101, alpha=1.0), "at least 1e-100 times"),
-    (lambda: noisy_counts.exact([1.0, 2.0], total=3, noise=[NOISE], alpha=1.0), "one law or 2 of them, got 1"),
+    (lambda: noisy_counts.exact([1.0, 2.0], total=3, noise=[NOISE], alpha=1.0), "one distribution or 2 of them, got 1"),
     (lambda: unknown_rate.infer_rate([[4, 2], [1, 5]], prior=(501.0, 1.0)), "parameters up to 500"),
     error=ValueError,
 )  # fmt: skip
@@ -130,9 +130,9 @@ def test_what_is_just_good_enough_is_taken(call):
     ("change", "words"),
     [
         ({"row": [None, "a", "b", "b"]}, "table, row and column must not be missing"),
-        ({"count": [1.5, 2, 3, 4]}, "count must hold whole numbers >= 0"),
-        ({"count": [-1, 2, 3, 4]}, "count must hold whole numbers >= 0"),
-        ({"column": ["x", "x", "x", "y"]}, r"cell \(b, x\)|given twice"),
+        ({"count": [1.5, 2, 3, 4]}, "count must hold integers >= 0"),
+        ({"count": [-1, 2, 3, 4]}, "count must hold integers >= 0"),
+        ({"column": ["x", "x", "x", "y"]}, r"cell \(b, x\)|duplicate cell"),
         ({"rate": [0.1, 0.1, 0.2, 0.1]}, "rate must be the same in all lines of a table, got 2 values"),
     ],
 )

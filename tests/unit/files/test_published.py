@@ -174,7 +174,7 @@ def test_what_is_no_record_is_refused(made, tmp_path, text):
         published.open_release(put(tmp_path / "r", text, b""))
     whole = json.dumps(made["discrete_laplace"][0])
     for bad in (whole.replace("200", "Infinity"), whole.replace("{", '{"total": 3,', 1), whole[:-5]):
-        with pytest.raises(FileFault, match="is no JSON"):
+        with pytest.raises(FileFault, match="is not valid JSON"):
             published.open_release(put(tmp_path / "r", bad, made["discrete_laplace"][1]))
 
 
@@ -185,7 +185,7 @@ FILES = {
         (lambda t: t.replace("\n", ",1\n").replace("count,1", "count,more"), "must have the columns category, count"),
         (lambda t: t.replace("category", "name"), "must have the columns"),
         (lambda t: t + "extra,4\n", "must have 4 rows"),
-        (lambda t: t.rsplit(",", 1)[0] + ",1.5\n", "must be a whole number"),
+        (lambda t: t.rsplit(",", 1)[0] + ",1.5\n", "must be an integer"),
         (lambda t: "", "empty"),
     ],
     "additive_counts": [(lambda t: t.rsplit(",", 1)[0] + ",-5\n", "must be in")],
@@ -224,10 +224,10 @@ def test_where_there_is_a_ledger_it_must_name_the_release(made, tmp_path):
     ledger.write_text(head + good)
     assert published.open_release(folder).number("scale") == 2.0
     for text, words in (
-        (head, "knows no such release"),
-        (head + good.replace("\t1\t", "\t2\t"), "knows no such release"),
-        (head + good.replace(digest, "0" * 64), "is not the record that"),
-        (head + good.replace(record["sha256"], "0" * 64), "is not the record that"),
+        (head, "does not list this release"),
+        (head + good.replace("\t1\t", "\t2\t"), "does not list this release"),
+        (head + good.replace(digest, "0" * 64), "is not the record named in"),
+        (head + good.replace(record["sha256"], "0" * 64), "is not the record named in"),
         ("a\tb\n", "line 1: must name the columns"),
         ("", "line 1: must name the columns"),
     ):
@@ -237,7 +237,7 @@ def test_where_there_is_a_ledger_it_must_name_the_release(made, tmp_path):
     ledger.write_text(head + good)
     again = json.dumps(record | {"scale": 2.0000001})  # close enough for its cost, not for the ledger
     (folder / "record.json").write_text(again)
-    with pytest.raises(FileFault, match="is not the record that"):
+    with pytest.raises(FileFault, match="is not the record named in"):
         published.open_release(folder)
     folder.rename(folder.with_name("2"))
     with pytest.raises(FileFault, match="must be of county, generation 2"):
@@ -272,7 +272,7 @@ def test_confidential_files_are_known_under_every_name(tmp_path, monkeypatch):
             places.public(name)
     for name in ("public.csv", "away/e.csv", "none.csv", "circle", "circle/x", "confidential.csv"):
         assert str(places.public(name)) == name
-    with pytest.raises(FileFault, match="no NUL"):
+    with pytest.raises(FileFault, match="not contain NUL"):
         places.public("a\0b")
     for path in (home / "deep/d.csv", home / "c.csv"):
         path.unlink()

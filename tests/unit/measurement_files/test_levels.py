@@ -222,7 +222,7 @@ def test_ages_that_a_relation_never_has_are_an_upper_bound_of_nothing():
     [
         (PEOPLE, {"sex": "male"}, "sex: pl94 person has no axis of that name; dhc person has it"),
         (PEOPLE, {"income": "high"}, "its axes are hhgq, votingage"),
-        (PEOPLE, {"hispanic": "latino"}, "hispanic: 'latino' is no level; there are not hispanic, hispanic"),
+        (PEOPLE, {"hispanic": "latino"}, "hispanic: unknown level 'latino'; choose from not hispanic, hispanic"),
         (PEOPLE, {"hispanic": []}, "name at least one level"),
     ],
 )
@@ -238,5 +238,5 @@ def test_queries_have_names():
     assert synthetic_census.variances("pl94", "unit", "Block")["detailed"] == Fraction(12343, 3379) ** 2 / Fraction(
         495, 4100
     )
-    with pytest.raises(ValueError, match="salary is no binning"):
+    with pytest.raises(ValueError, match="salary is not a binning"):
         PEOPLE.specs("votingage*salary")

@@ -57,14 +57,14 @@ def test_forms_that_say_the_same_are_read(tmp_path, column, values):
 
 
 WRONG_COLUMNS = {
-    "a half": ("value", pa.array([[100.5], [50.0]]), r"total_dpq: value must have whole numbers .* got 100\.5"),
-    "a NaN": ("value", pa.array([[float("nan")], [50.0]]), "value must have whole numbers"),
-    "an infinity": ("value", pa.array([[float("inf")], [50.0]]), "value must have whole numbers"),
-    "more than 2^53": ("value", pa.array([[2**53 + 2], [50]]), r"whole numbers within \+-2\^53"),
-    "texts": ("value", pa.array([["100"], ["50"]]), "value must have lists of whole numbers"),
-    "flags": ("value", pa.array([[True], [False]]), "value must have lists of whole numbers"),
-    "no lists": ("value", pa.array([100, 50]), "value must have lists of whole numbers, has int64"),
-    "lists of lists": ("value", pa.array([[[100]], [[50]]]), "value must have lists of whole numbers"),
+    "a half": ("value", pa.array([[100.5], [50.0]]), r"total_dpq: value must have integers .* got 100\.5"),
+    "a NaN": ("value", pa.array([[float("nan")], [50.0]]), "value must have integers"),
+    "an infinity": ("value", pa.array([[float("inf")], [50.0]]), "value must have integers"),
+    "more than 2^53": ("value", pa.array([[2**53 + 2], [50]]), r"integers within \+-2\^53"),
+    "texts": ("value", pa.array([["100"], ["50"]]), "value must have lists of integers"),
+    "flags": ("value", pa.array([[True], [False]]), "value must have lists of integers"),
+    "no lists": ("value", pa.array([100, 50]), "value must have lists of integers, has int64"),
+    "lists of lists": ("value", pa.array([[[100]], [[50]]]), "value must have lists of integers"),
     "an empty list": ("value", pa.array([None, [50]], INTS), "value must have 1 numbers in every row"),
     "two cells": ("value", pa.array([[1, 2], [50]], INTS), "value must have 1 numbers in every row"),
     "names that are numbers": ("query_name", pa.array([1, 2]), "column query_name: must be text"),
@@ -97,7 +97,7 @@ FILLING = [(f"05{i:04d}", "cenrace_dpq", {"cenrace": "cenrace"}, range(63), 4.0)
 EXACT = {"rows": [("050100071", "total_con", {}, [100], "=")], "kind": "Constraint"}
 TWO_ROWS = "total_dpq: geocode 050100071 has two rows"
 TWICE = {
-    "a part": ([{}, {"rows": ROWS[:1], "part": 1}], TWO_ROWS + "; is a part of the files there twice"),
+    "a part": ([{}, {"rows": ROWS[:1], "part": 1}], TWO_ROWS + "; check the files for duplicates"),
     "the folder of a state": ([{}, {"state": "50"}], "has two rows"),
     "a row of another batch": ([{"rows": [ROWS[0], *FILLING, *ROWS]}], TWO_ROWS),
     "an exact count": ([{}, EXACT, EXACT | {"part": 1}], "total_con: geocode 050100071 has two rows"),
@@ -137,7 +137,7 @@ def test_a_path_that_is_not_a_parquet_file_is_rejected_by_its_name(tmp_path, mak
 @pytest.mark.parametrize("state", ["²", "５０", "../VT", "", "5O", "State=050", None])
 def test_an_invalid_state_is_rejected(tmp_path, state):
     put(tmp_path, "County", ROWS)
-    rejects(read, {"folder": tmp_path, "state": state}, "is no state; write two letters", ValueError)
+    rejects(read, {"folder": tmp_path, "state": state}, "is not a state; write two letters", ValueError)
 
 
 @pytest.mark.parametrize(

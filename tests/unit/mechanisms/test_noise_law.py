@@ -125,7 +125,7 @@ def test_parameters_by_row_are_the_laws_of_the_rows():
         assert law.row_count == 3
         assert law == pickle.loads(pickle.dumps(law)) != make(kind, sizes + 1)
         assert hash(law) == hash(make(kind, sizes.copy()))
-        with pytest.raises(ValueError, match="one a row: got 3 for"):
+        with pytest.raises(ValueError, match="one per row, got 3 for"):
             law.log_likelihood([1, 2], 0)
         with pytest.raises(ValueError, match=r"must be finite and > 0, got -1.0 \(index 1\)"):
             make(kind, np.array([1.0, -1.0]))
@@ -311,7 +311,7 @@ def test_what_a_law_never_releases_is_refused_by_name():
         (law.threshold(5), 4, "values below 5 are withheld: got 4"),
         (law.rounded(5), 7, "multiples of 5: got 7"),
         (law.clipped(0), np.nan, "an absent value has a meaning only with a threshold"),
-        (law.clipped(0), 1.5, "must be whole numbers: got 1.5"),
+        (law.clipped(0), 1.5, "must be integers: got 1.5"),
         (law.threshold(0), np.inf, "must be finite"),
     ]:
         with pytest.raises(ValueError, match=words):
@@ -322,7 +322,7 @@ def test_what_a_law_never_releases_is_refused_by_name():
         law.rounded(2.5)
     with pytest.raises(TypeError, match="must be a law of added noise"):
         Coarsened(Perturbation({"true": [0], "released": [0], "probability": [1.0]}), at=0)
-    with pytest.raises(ValueError, match="noisy_counts must be whole numbers"):
+    with pytest.raises(ValueError, match="noisy_counts must be integers"):
         law.log_likelihood(1.5, 0)
     with pytest.raises(ValueError, match="noisy_counts must be finite, got nan"):
         Laplace(scale=1.0).log_likelihood([1.0, np.nan], 0)
@@ -382,7 +382,7 @@ def test_beyond_its_last_row_a_table_may_move_with_the_count():
     [
         ({"probability": [0.9, *CELL_KEYS["probability"][1:]]}, "probabilities of true 0 must add up to 1, got 0.9"),
         ({"released": [0, 0, 1, 1, *CELL_KEYS["released"][4:]]}, "true 1, released 1 is listed 2 times"),
-        ({"true": [-1, *CELL_KEYS["true"][1:]]}, "true must be whole numbers >= 0"),
+        ({"true": [-1, *CELL_KEYS["true"][1:]]}, "true must be integers >= 0"),
         ({"probability": [1.0, -0.5, 1.25, *CELL_KEYS["probability"][3:]]}, "probability must be >= 0, got -0.5"),
         ({"released": [0, 1]}, "columns must be equally long, got 13, 2 and 13"),
     ],
@@ -390,7 +390,7 @@ def test_beyond_its_last_row_a_table_may_move_with_the_count():
 def test_a_wrong_table_is_refused_by_its_row(change, words):
     with pytest.raises(ValueError, match=words):
         Perturbation({**CELL_KEYS, **change})
-    with pytest.raises(ValueError, match="without probability"):
+    with pytest.raises(ValueError, match="missing: probability"):
         Perturbation({"true": [0], "released": [0]})
 
 
@@ -415,7 +415,7 @@ def test_costs_of_disjoint_counts():
         assert (rows.cost(add).rho, rows.cost(replace).rho) == (2.0, 2.5)
         assert type(law).calibrated(law.cost(replace).rho, l2_squared=2.0).sigma == pytest.approx(2.0, rel=1e-15)
     assert Gaussian(sigma=2.0).clipped(0).cost(add).rho == 0.125
-    with pytest.raises(ValueError, match="sensitivity must be given for 'exchange within invariants'"):
+    with pytest.raises(ValueError, match="sensitivity is required for relation 'exchange within invariants'"):
         Laplace(scale=1.0).cost("exchange within invariants")
     with pytest.raises(ValueError, match="relation must be one of"):
         Laplace(scale=1.0).cost("neighbours", sensitivity=1.0)
@@ -463,7 +463,7 @@ def test_different_laws_by_row():
     draws = law.sample(np.array([5, 5, 5, 5]), rng=stream(1, "laws"))
     assert draws[3] == 5
     assert law.words()["laws"][0] == {"law": "laplace", "scale": 2.0, "rows": 2}
-    with pytest.raises(ValueError, match="one value a row, 4 in all"):
+    with pytest.raises(ValueError, match="one value per row, 4 in total"):
         law.log_likelihood([1.0], counts)
     with pytest.raises(ValueError, match="no single cost"):
         law.cost(composition.RELATIONS[0])

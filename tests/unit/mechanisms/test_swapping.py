@@ -258,8 +258,8 @@ def test_missing_values_in_the_swap_key_are_refused():
 
 @pytest.mark.parametrize(
     ("table", "message"),
-    [([1, 2, 3, 4], "two-dimensional"), ([[1.5, 2], [3, 4]], "whole numbers"), ([[-1, 2], [3, 4]], "whole numbers"),
-     ([[np.nan, 2], [3, 4]], "whole numbers"), ([[1, 2]], "at least 2 x 2"), (np.ones((2, 2, 2)), "two-dimensional")],
+    [([1, 2, 3, 4], "two-dimensional"), ([[1.5, 2], [3, 4]], "integers"), ([[-1, 2], [3, 4]], "integers"),
+     ([[np.nan, 2], [3, 4]], "integers"), ([[1, 2]], "at least 2 x 2"), (np.ones((2, 2, 2)), "two-dimensional")],
 )  # fmt: skip
 def test_bad_tables_are_refused(table, message):
     for call in (lambda: swapped_table.exact(table, rate=0.1), lambda: mechanism.swap_law(table, rate=0.1)):

@@ -260,7 +260,7 @@ def test_one_network_is_fitted_and_scored(mechanism):
     [
         ({"a": ("b",), "b": ("a",)}, "is a cycle"),
         ({"a": (), "z": ("a",)}, "unknown node 'z'"),
-        ({"a": ("b",)}, "'b', a parent of 'a', is no node"),
+        ({"a": ("b",)}, "'b', listed as a parent of 'a', is not a node"),
     ],
 )
 def test_wrong_networks_are_refused(parents, message):

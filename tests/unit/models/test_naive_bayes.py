@@ -267,7 +267,7 @@ X5, Y5 = data(60)
         ({"mechanism": "laplace", "floor": "sd"}, {}, ValueError, "floor must be one of 'sigma'"),
         ({"smoothing": 0.0}, {}, ValueError, "smoothing must be finite and > 0"),
         ({"bins": 1}, {}, ValueError, r"bins must be >= 2"),
-        ({"random_state": "7"}, {}, TypeError, "random_state must be a whole number"),
+        ({"random_state": "7"}, {}, TypeError, "random_state must be an integer"),
         ({"levels": {"word": ["a", "b"]}}, {}, ValueError, "column 'word' must hold its levels alone, got 'c'"),
         ({"levels": {"nope": ["a"]}}, {}, ValueError, "levels must name columns of X"),
         ({"levels": {"word": ["a", "a"]}}, {}, ValueError, "levels of 'word' must be distinct"),

@@ -26,8 +26,8 @@ UNREADABLE = [
     (LEDGER.replace(b"\ts\t", b"\tS\t"), "line 2: source must be"),
     (b"time\n", "line 1: must name the columns time, release"),
     (LEDGER.replace(b"spent, not published", b"lost"), "line 2: state must be 'spent, not published'"),
-    (LEDGER.replace(b"\tr\t1\t", b"\tr\tx\t"), "line 2: generation must be a whole number, got 'x'"),
-    (LEDGER.replace(b"\tr\t1\t", "\tr\t\u0661\t".encode()), "generation must be a whole number"),
+    (LEDGER.replace(b"\tr\t1\t", b"\tr\tx\t"), "line 2: generation must be an integer, got 'x'"),
+    (LEDGER.replace(b"\tr\t1\t", "\tr\t\u0661\t".encode()), "generation must be an integer"),
     (LEDGER + b"a\tb\n", "line 4: must have 11 fields, got 2"),
 ]
 
@@ -52,7 +52,7 @@ def test_a_ledger_takes_only_what_it_can_read_back(tmp_path):
     kept.add(replace(ENTRY, state=_budget_records.PUBLISHED))
     assert [e.state for e in kept.entries()] == [_budget_records.PUBLISHED]
     for bad in ("a\tb", "a\nb", "a\rb"):
-        with pytest.raises(ValueError, match="must not hold tabs or line ends"):
+        with pytest.raises(ValueError, match="must not contain tabs or line breaks"):
             kept.add(replace(ENTRY, source=bad))
     assert kept.path.read_bytes() == LEDGER
     kept.path.write_bytes(LEDGER + b"half a li")

@@ -28,10 +28,10 @@ EMPTY, TWO = table(b"a,b,c\n1,2,x\n3,4,\n"), table(b"a,b\n1,2\n3,4\n")
 ROWS = calls(
     (lambda: _additive.additive({"epsilon": 1.0, "algorithm": "2"}, MANY), "must stay below"),
     (lambda: _additive.additive({"epsilon": 1e-5, "algorithm": "1-summed"}, table(COUNTS)), "needs at least"),
-    (lambda: _microdata.swap(SWAPPED | {"swap": ["a", "b"], "match": []}, TWO), "a column must be left"),
+    (lambda: _microdata.swap(SWAPPED | {"swap": ["a", "b"], "match": []}, TWO), "at least one column must not be"),
     (lambda: _microdata.swap(SWAPPED, EMPTY), "line 3.* a value to match on must not be empty"),
     (lambda: released.censored(CENSORED, FEW), "must have 4 to .* records, got 3"),
-    (lambda: released.censored(FAR, ENOUGH), "lie too far from 0"),
+    (lambda: released.censored(FAR, ENOUGH), "are too far from 0"),
     (lambda: spending.Cost(**PER_RECORD), "epsilon, rho, or epsilon and order, got none"),
     (lambda: spending.Cost(**PER_RECORD, epsilon=1.0, rho=1.0), "got epsilon, rho"),
     (lambda: _noise.laplace_scale(5e-324, sensitivity=1), "scale|finite"),
@@ -46,18 +46,18 @@ def test_rejects(call, arguments, words, error):
 
 def test_all_faults_of_a_confidential_file_of_counts_come_at_once_and_show_nothing():
     wrong = table("category,count\nnord,812.5\n,7\nnord,-3\nsüd,\na\tb,1\n".encode())
-    with pytest.raises(ValueError, match=r"f\.csv: 6 faults") as caught:
+    with pytest.raises(ValueError, match=r"f\.csv: 6 invalid cells") as caught:
         _counts.read(wrong)
     assert str(caught.value).splitlines()[1:] == [
-        "    line 2, column 'count': must be a whole number",
+        "    line 2, column 'count': must be an integer",
         "    line 3, column 'category': must not be empty",
         "    line 4, column 'category': must differ from that of line 2",
         f"    line 4, column 'count': must be in [0, {2**53 // 5}]",
-        "    line 5, column 'count': must be a whole number",
+        "    line 5, column 'count': must be an integer",
         "    line 6, column 'category': must have no control characters",
     ]
     swapped = table(b"a,b,c\n1,2,\n3,4,x\n5,6,\n")
-    with pytest.raises(ValueError, match=r"2 faults\n +line 2, column 'c': .* empty\n +line 4, column 'c'"):
+    with pytest.raises(ValueError, match=r"2 invalid cells\n +line 2, column 'c': .* empty\n +line 4, column 'c'"):
         _microdata.swap(SWAPPED, swapped)
 
 
@@ -248,11 +248,11 @@ def test_a_release_whose_data_are_gone_answers_for_itself_alone(tmp_path, change
 @pytest.mark.parametrize(
     ("prepare", "words"),
     [
-        (lambda r: _linked(r / "confidential/.spent"), r"confidential/\.spent: must be a file of its own"),
-        (lambda r: _linked(r / "confidential/.lock"), r"confidential/\.lock: must be a file of its own"),
-        (lambda r: _linked(r / "confidential/.release_key"), r"\.release_key: must be a file of its own"),
-        (lambda r: (r / "confidential/.spent").unlink() or (r / "confidential/.spent").mkdir(), "a file of its own"),
-        (lambda r: (r / "confidential/.lock").unlink() or (r / "confidential/.lock").mkdir(), "a file of its own"),
+        (lambda r: _linked(r / "confidential/.spent"), r"confidential/\.spent: must be a separate file"),
+        (lambda r: _linked(r / "confidential/.lock"), r"confidential/\.lock: must be a separate file"),
+        (lambda r: _linked(r / "confidential/.release_key"), r"\.release_key: must be a separate file"),
+        (lambda r: (r / "confidential/.spent").unlink() or (r / "confidential/.spent").mkdir(), "a separate file"),
+        (lambda r: (r / "confidential/.lock").unlink() or (r / "confidential/.lock").mkdir(), "a separate file"),
         (lambda r: shutil.rmtree(r / "releases") or (r / "releases").symlink_to("confidential"), "must not lead into"),
         (
             lambda r: shutil.rmtree(r / "confidential") or (r / "confidential").symlink_to(r.parent),

@@ -380,7 +380,7 @@ def test_weak_privacy_needs_a_key_that_says_so(root):
 def test_a_folder_the_ledger_does_not_know_is_refused(root):
     (root / "releases" / "r" / "1").mkdir(parents=True)
     (root / "releases" / "r" / "1" / "mine.txt").write_text("x")
-    with pytest.raises(ValueError, match="no release's; take out what is yours"):
+    with pytest.raises(ValueError, match="do not belong to a release; remove them"):
         room.make("r", counts(), root=root)
     assert (root / "releases" / "r" / "1" / "mine.txt").read_text() == "x"
     (root / "releases" / "r" / "1" / "mine.txt").unlink()
@@ -401,7 +401,7 @@ def test_changed_settings_or_data_under_one_generation_are_refused(root):
     assert second.name == "2"
     with pytest.raises(ValueError, match=r"epsilon would rise from 2 to 3 \(replace a record\), the ceiling is 2\.5"):
         room.make("r", counts(generation=3), root=root, budgets=budgets)
-    with pytest.raises(ValueError, match="the next generation is 3"):
+    with pytest.raises(ValueError, match="the next one is 3"):
         room.make("r", counts(generation=5), root=root)
     assert (folder / "release.csv").read_bytes() == before
     path.write_text(COUNTS)

@@ -349,7 +349,7 @@ WRONG = {
     "two roots": ("a,,3\nb,a,3\nc,,1\n", r"line 4, column 'parent': must name a node, .* which is in line 2"),
     "its own parent": ("a,,3\nb,a,3\nc,c,0\n", r"line 4, column 'parent': must lead to the root"),
     "children that do not add up": ("a,,3\nb,a,1\nc,a,1\n", r"line 2, column 'count': must be the sum of the counts"),
-    "a count that is none": ("a,,3\nb,a,\nc,a,1\n", r"line 3, column 'count': must be a whole number"),
+    "a count that is none": ("a,,3\nb,a,\nc,a,1\n", r"line 3, column 'count': must be an integer"),
     "a node twice": ("a,,3\nb,a,1\nb,a,2\n", r"line 4, column 'category': must differ from that of line 3"),
     "levels that are others": ("a,,3\nb,a,1\nc,a,2\n", r"levels: must name one level for each step"),
 }
@@ -367,7 +367,9 @@ def test_a_file_that_is_no_tree_is_refused_where_it_is_wrong(root, what):
 def test_what_is_asked_of_trees_is_refused_of_other_files(root):
     (root / "confidential/t.csv").write_text("category,count\na,1\nb,2\n")
     for settings in (LAPLACE, LAPLACE | {"levels": None, "relation": ADDED}):
-        with pytest.raises(Refused, match=r"is for a tree of counts; confidential/t\.csv has no column parent"):
+        with pytest.raises(
+            Refused, match=r"applies only to a tree of counts; confidential/t\.csv has no column parent"
+        ):
             room.make("t", {"data": "confidential/t.csv", **settings}, root=root)
     flat = {"data": "confidential/t.csv", "mechanism": "discrete_laplace", "epsilon": 1.0}
     room.make("t", flat | {"relation": REPLACED}, root=root)

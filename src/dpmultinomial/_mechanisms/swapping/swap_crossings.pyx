@@ -7,7 +7,7 @@ to a record outside: by symmetry the givers are a uniform i-subset of R, the tak
 
 P(s | y) = sum_i w_i sum_u Hyp(u; r, y, i) Hyp(u + s - y; m, c - y, i).
 
-With k1 and k2 records selected inside and outside R (independent binomials but for the refusal of one record in all),
+With k1 and k2 records selected inside and outside R (independent binomials, conditional on a total other than one),
 
 w_i = 1/Z sum_{k1, k2} Bin(k1; r, p) Bin(k2; m, p) C(k1, i) C(k2, i)/C(k1 + k2, k1) g(k1, i) g(k2, i)/g(k1 + k2, 0),
 

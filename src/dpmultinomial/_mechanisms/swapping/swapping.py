@@ -379,5 +379,5 @@ class Swap:
 
     def _known(self) -> float:
         if self.rate is None:
-            raise ValueError("rate: an unknown rate neither swaps nor costs; give the rate")
+            raise ValueError("rate is required to swap and to compute the privacy cost")
         return self.rate

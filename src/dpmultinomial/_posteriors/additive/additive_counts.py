@@ -311,8 +311,8 @@ def _summed(
         if only_pairs:
             raise ValueError(
                 f"{what} has a tractable posterior for two components of moderate size only: here a table of {width:,}"
-                f" counts a component, {width**2 * 8e-9:.1f} GB and {2 * model.reach:,} sums of noisy counts for every"
-                f" pair, more than the {limit:,} worked out; set window, or a larger epsilon"
+                f" counts per component, {width**2 * 8e-9:.1f} GB and {2 * model.reach:,} sums of noisy counts for each"
+                f" pair, more than the {limit:,} that can be computed; set window, or a larger epsilon"
             )
     if only_pairs:
         why = "rounding decides" if algorithm == "3" else "the released total depends on the sum of the noisy counts"
@@ -382,7 +382,7 @@ def posterior_of_noisy(
     values = _checks.reals("noisy_counts", noisy_counts)
     total = float(_checks.reals("noisy_total", [noisy_total])[0])
     if not np.all(values == np.floor(values)) or total != np.floor(total):
-        raise ValueError("noisy_counts and noisy_total must be whole numbers")
+        raise ValueError("noisy_counts and noisy_total must be integers")
     _checks.positive("epsilon", epsilon)
     if largest is not None:
         _checks.whole("largest", largest)

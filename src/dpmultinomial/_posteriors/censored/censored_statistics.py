@@ -309,7 +309,7 @@ def _feasible(release: Release, by: Proposal, particles: Array, rng: np.random.G
         except ValueError:
             continue
         return state
-    raise RuntimeError("no sample fits the release: no possible start among 400 tried")
+    raise RuntimeError("no sample fits the release: none of 400 starting points is possible")
 
 
 ERROR_NODES, ERROR_WEIGHTS = np.polynomial.legendre.leggauss(128)

@@ -123,9 +123,7 @@ def posterior(
     m, q, low, high = released(statistics)
     count = _checks.whole("n", n, least=1)
     if low < 0 or high < 0 or low + high > count or low % 1 or high % 1:
-        raise ValueError(
-            f"low and high must be whole numbers >= 0 with low + high <= n = {count}, got {low:g} and {high:g}"
-        )
+        raise ValueError(f"low and high must be integers >= 0 with low + high <= n = {count}, got {low:g} and {high:g}")
     if q < 0:
         raise ValueError(f"sse must be >= 0, got {q:g}")
     return _on_grid(np.array([m, q, low, high]), count, lower, upper, prior, noise_ignored=False)

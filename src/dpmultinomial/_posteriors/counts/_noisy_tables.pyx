@@ -6,7 +6,7 @@ two-sided geometric) noise, with the total public. Each factor of the distributi
 the window that carries it, tilted so that the free sum lies near the total; the sums of all other counts come from one
 Fourier transform a factor and products that leave one factor out; the quantiles solve mixtures of Beta distributions
 whose parameters add up to one number, by one pass of ratios an evaluation. Every table is computed by itself in the
-same way, whatever stands beside it, so results have equal bits in every batch.
+same way, whatever else is in the batch, so results have equal bits in every batch.
 """
 from functools import cache
 

@@ -156,7 +156,7 @@ def _flat(noisy_counts: ArrayLike | Sequence[ArrayLike], starts: ArrayLike | Non
     else:
         rows = [_checks.floats("noisy_counts", row) for row in noisy_counts]  # type: ignore[union-attr]  # any iterable
         if any(row.ndim != 1 for row in rows):
-            raise ValueError("noisy_counts must be tables of one dimension each")
+            raise ValueError("noisy_counts: every table must be one-dimensional")
         noisy = np.concatenate([np.empty(0), *rows])
         bounds = np.cumsum([0, *(len(row) for row in rows)])
     if len(bounds) > 1 and np.diff(bounds).min() < 2:
@@ -173,7 +173,9 @@ def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
         return np.repeat(array, sizes)
     if array.ravel().shape == (sizes.sum(),):
         return np.ascontiguousarray(array.ravel())
-    raise ValueError(f"{name} must be one number, {len(sizes)} (one a table) or {sizes.sum()}, got shape {array.shape}")
+    raise ValueError(
+        f"{name} must be one number, {len(sizes)} (one per table) or {sizes.sum()}, got shape {array.shape}"
+    )
 
 
 def _reasons(noisy: Array, bounds: NDArray[np.int64], sums: Array, scales: Array, alphas: Array) -> list[str]:
@@ -184,7 +186,7 @@ def _reasons(noisy: Array, bounds: NDArray[np.int64], sums: Array, scales: Array
         whole = (sums >= 0) & (sums <= LARGEST_TOTAL) & (sums == np.floor(sums))
         wide = np.isfinite(scales) & (scales >= 1e-100 * np.fmax(np.repeat(sums, np.diff(bounds)), 1))
     rules = [
-        (whole, f"total must be a whole number in [0, {LARGEST_TOTAL}]"),
+        (whole, f"total must be an integer in [0, {LARGEST_TOTAL}]"),
         (np.logical_and.reduceat(np.isfinite(noisy), bounds[:-1]), "noisy counts must be finite"),
         (np.logical_and.reduceat(wide & (scales > 0), bounds[:-1]), "scale must be finite and > 0"),
         (np.logical_and.reduceat(np.isfinite(alphas) & (alphas > 0), bounds[:-1]), "alpha must be finite and > 0"),

@@ -214,7 +214,7 @@ def exact(
     total, prior = _checks.whole("total", total), _checks.positives("alpha", alpha, len(noisy))
     laws = list(noise) if isinstance(noise, Sequence) else [noise] * len(noisy)
     if len(laws) != len(noisy):
-        raise ValueError(f"noise must be one law or {len(noisy)} of them, got {len(laws)}")
+        raise ValueError(f"noise must be one distribution or {len(noisy)} of them, got {len(laws)}")
     s = np.arange(total + 1)
     logs = np.stack([_log_weights(law, value, s) for law, value in zip(laws, noisy, strict=True)])
     return posterior(logs, prior)

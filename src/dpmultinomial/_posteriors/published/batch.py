@@ -156,6 +156,6 @@ def _given(prior: Any, groups: Sequence[object] | NDArray[Any] | None, n: int) -
     places = {name: i for i, name in enumerate(prior)}
     unknown = sorted(set(labels) - set(places))
     if unknown or len(labels) != n:
-        raise ValueError(f"groups must be one name a count, each with a prior; without one: {', '.join(unknown[:5])}")
+        raise ValueError(f"groups must be one name per count, each with a prior; missing: {', '.join(unknown[:5])}")
     which = np.array([places[label] for label in labels], dtype=np.int64)
     return Choice(tuple(prior.values()), which, tuple(prior), asked=True)

@@ -96,17 +96,17 @@ def cells_of(
     else:
         law = LawByRow.of(noise) if isinstance(noise, Sequence) else noise
     if law.row_count not in (None, n):
-        raise ValueError(f"noise must be one law or one a row: got {law.row_count} for {n} released values")
+        raise ValueError(f"noise must be one distribution, or one per row, got {law.row_count} for {n} released values")
     measured = ~np.isnan(values) | _withholds(law)
     ends = _broadcast("lower", lower, n), _broadcast("upper", upper, n)
     found = Cells(values, law, *ends, measured, np.full(n, "", dtype=object))
     found = found.because(spoilt, "the scale of its noise must be finite and > 0")
     whole = [(np.abs(end) <= LARGEST) & (end == np.floor(end)) | np.isinf(end) for end in ends]
-    found = found.because(~(whole[0] & whole[1] & (ends[0] <= ends[1])), "bounds must be whole, lower <= upper")
+    found = found.because(~(whole[0] & whole[1] & (ends[0] <= ends[1])), "bounds must be integers, lower <= upper")
     at = np.where(measured, values, 0.0)
     with np.errstate(invalid="ignore"):
         found = found.because(measured & (np.abs(values) > LARGEST), "released must be below 2^52")
-        found = found.because(measured & ~law.possible(at), "its law never releases this value")
+        found = found.because(measured & ~law.possible(at), "this value is impossible under its noise distribution")
     return found
 
 
@@ -132,7 +132,7 @@ def _column(name: str, values: ArrayLike) -> Array:
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be numbers, got {values!r}") from None
     if array.ndim > 1 or (name == "released" and (array.ndim == 0 or not len(array))):
-        raise ValueError(f"{name} must be one number a row, got shape {array.shape}")
+        raise ValueError(f"{name} must be one number per row, got shape {array.shape}")
     return array
 
 

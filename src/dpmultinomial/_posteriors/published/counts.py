@@ -298,11 +298,11 @@ def named(released: Any, names: Sequence[str] | None) -> tuple[Any, tuple[str, .
     """
     if isinstance(released, Mapping):
         if names is not None:
-            raise ValueError("names must be left out where the released counts bring their own")
+            raise ValueError("names must not be given if the released counts already have names")
         return list(released.values()), tuple(str(name) for name in released)
     values = np.asarray(released, dtype=object)
     if values.ndim != 1:
-        raise ValueError(f"released must be one noisy count a row, got shape {values.shape}")
+        raise ValueError(f"released must be one noisy count per row, got shape {values.shape}")
     found = tuple(str(name) for name in names) if names is not None else tuple(str(i + 1) for i in range(len(values)))
     if len(found) != len(values) or len(set(found)) != len(found):
         raise ValueError(f"names must be {len(values)} different ones, got {len(found)}, {len(set(found))} different")

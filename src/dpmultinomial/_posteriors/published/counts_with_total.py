@@ -113,7 +113,7 @@ class Leaves:
             return None
         widest = float((high - low).max()) + 1
         if not k * widest <= _ENTRIES:
-            raise TooWide(f"windows of {widest:.3g} for each of {k} counts are too wide: give bounds or priors")
+            raise TooWide(f"windows of {widest:.3g} for each of {k} counts are too wide: set bounds or priors")
         counts = low[:, None] + np.arange(int(widest))
         ends = np.stack([low - 1, low - 2, high + 1, high + 2], axis=1)
         likelihood, beyond = np.zeros(counts.shape), np.zeros(ends.shape)
@@ -249,11 +249,11 @@ def total_of(total: Any, concentration: float | None) -> Total:
     if not isinstance(total, Mapping):
         return Total(float(_checks.whole("total", total)), Exact(), concentration)
     if set(total) != {"released", "noise"}:
-        raise ValueError(f"total must be a whole number or {{released, noise}}, got {', '.join(map(str, total))}")
+        raise ValueError(f"total must be an integer or {{released, noise}}, got {', '.join(map(str, total))}")
     law = total["noise"] if hasattr(total["noise"], "log_likelihood") else law_of(total["noise"])
     released = _checks.number("total", total["released"])
     if not law.possible(np.array([released]))[0]:
-        raise ValueError(f"total: its law never releases {released:g}")
+        raise ValueError(f"total: the released value {released:g} is impossible under its noise distribution")
     return Total(released, law, concentration)
 
 
@@ -337,7 +337,7 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
     low, high = windows.around(np.floor(ends[0]), np.ceil(ends[1]), half, least, most)
     first, last = max(float(low[0]), least), min(float(high[0]), most)
     if not last - first < windows.WIDEST:
-        raise ValueError(f"total: its noise allows {last - first + 1:.3g} sums, too many to add up: give bounds")
+        raise ValueError(f"total: its noise allows {last - first + 1:.3g} sums, too many to add up: set bounds")
     capped = replace(cells, upper=np.minimum(cells.upper, cells.lower + last - least))
     leaves = Leaves.of(capped, priors, log_mass)
     if leaves is None:
@@ -614,7 +614,7 @@ def posterior(
     cells = cells_of(values, noise, lower=lower, upper=upper)
     refuse(cells, labels)
     if not np.isfinite(cells.lower).all():
-        raise ValueError("lower must be finite where counts have a total")
+        raise ValueError("lower must be finite if counts have a total")
     alpha = _concentrations(prior, len(labels))
     priors: list[CountPrior]
     if alpha is not None:

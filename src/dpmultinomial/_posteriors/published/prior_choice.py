@@ -280,7 +280,7 @@ def fit(cells: Cells) -> Fitted:
     rows = np.flatnonzero(cells.good & cells.measured)
     if len(rows) < FEWEST:
         raise ValueError(
-            f"a fitted prior needs at least {FEWEST} measured counts, got {len(rows)}: give another, such as 1/(1+n)"
+            f"fitting a prior needs at least {FEWEST} measured counts, got {len(rows)}: choose another, such as 1/(1+n)"
         )
     part, times = _different(cells, rows)
     low, high = windows.spans(cells.take(rows), _COUNTS, _LOG_MASS)
@@ -370,7 +370,7 @@ def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | N
     names, which = _grouped(groups, len(cells))
     by_group = isinstance(prior, Mapping) and "law" not in prior
     if by_group and set(prior) != set(names):
-        raise ValueError(f"prior must have one entry a group, {', '.join(names)}; got {', '.join(map(str, prior))}")
+        raise ValueError(f"prior must have one entry per group, {', '.join(names)}; got {', '.join(map(str, prior))}")
     made = []
     for i, name in enumerate(names):
         wanted = prior[name] if by_group else prior
@@ -397,6 +397,6 @@ def _grouped(groups: Sequence[object] | NDArray[Any] | None, n: int) -> tuple[tu
         return ("",), np.zeros(n, dtype=np.int64)
     labels = np.array([str(group) for group in groups], dtype=object)
     if len(labels) != n:
-        raise ValueError(f"groups must be one name a count, {n} in all, got {len(labels)}")
+        raise ValueError(f"groups must be one name per count, {n} in total, got {len(labels)}")
     names, which = np.unique(labels.astype(str), return_inverse=True)
     return tuple(str(name) for name in names), np.asarray(which, dtype=np.int64)

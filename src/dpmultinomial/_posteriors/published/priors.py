@@ -266,7 +266,7 @@ def prior_of(words: Any) -> CountPrior:
         raise TypeError(f"prior must be one of {', '.join(WORDS)}, a mapping with law, or a prior, got {words!r}")
     law = given.get("law")
     if law == "fitted":
-        raise ValueError("prior: a fitted prior is made from many noisy counts: fitted.fit(..)")
+        raise ValueError("prior: a fitted prior needs many noisy counts; use prior_choice.fit(..)")
     if law not in WORDS:
         hint = get_close_matches(str(law), WORDS, n=1)
         raise ValueError(

@@ -47,7 +47,7 @@ def summaries(
         Swap rate of all tables, in (0, 1).
     rows, columns : sequences of labels, optional
         The categories of every table, also of one that lacks all cells of a category; a table with another category is
-        not used. Without them a table has the categories of its own lines.
+        not used. Without them a table has the categories that occur in its lines.
     alpha : float
         Dirichlet prior of every cell, > 0.
     level : float
@@ -139,10 +139,10 @@ def _table(
     pairs = list(zip(map(str, cells["row"]), map(str, cells["column"]), strict=True))
     if len(set(pairs)) < len(pairs):
         row, column = next(pair for i, pair in enumerate(pairs) if pair in pairs[:i])
-        raise ValueError(f"cell ({row}, {column}) is given twice")
+        raise ValueError(f"duplicate cell ({row}, {column})")
     counts = cells["count"]
     if not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts)) & (counts < 2**40)):
-        raise ValueError("count must hold whole numbers >= 0")
+        raise ValueError("count must hold integers >= 0")
     sides = [_side(which, pairs, given) for which, given in enumerate((rows, columns))]
     if len(sides[0]) * len(sides[1]) > _MOST_CELLS:
         raise ValueError(f"table must have at most {_MOST_CELLS} cells, got {len(sides[0])} x {len(sides[1])}")
@@ -152,7 +152,7 @@ def _table(
         table[places[0][row], places[1][column]] = count
     if table.sum() != counts.sum():
         raise RuntimeError(
-            f"{counts.sum():.0f} records were read and {table.sum():.0f} placed: a fault of this program"
+            f"{counts.sum():.0f} records were read and {table.sum():.0f} placed: internal error, please report it"
         )
     return _checks.table("table", table), sides[0], sides[1]
 
@@ -197,7 +197,7 @@ def _numbers(
     if stratum is not None:
         law, word = stratum.law, stratum.accuracy.status
     elif stream_of is None:
-        raise ValueError("table is too large to be summed, and there is no stream for chains")
+        raise ValueError("table is too large to be summed, and chains need stream_of")
     else:
         sampled = unswapped.infer(table, rate=rate, rng=stream_of(name), alpha=prior, method="chain")
         law, word = sampled.counts, sampled.accuracy.status

@@ -346,7 +346,7 @@ class _Strata:
         place = self._first[key]
         found = summed(self._counts[place], self._prior[place], rate, strict=True)
         if found is None:
-            raise RuntimeError("a sum that must not fail has failed")
+            raise RuntimeError("a sum failed unexpectedly: internal error, please report it")
         return found
 
 

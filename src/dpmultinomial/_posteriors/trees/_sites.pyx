@@ -142,7 +142,7 @@ cdef inline bint c_plain_node(const Site *s) noexcept nogil:
 
 
 cdef inline double c_floor(const Site *s, const Node *node, double above) noexcept nogil:
-    """What a family's tilt must stay above, lest its parent's own weight does not fall off."""
+    """What a family's tilt must stay above, so that its parent's own weight falls off."""
     return -INFINITY if node.passes else above + s.slope - node.fall + node.edge
 
 
@@ -294,7 +294,7 @@ cdef double move_fill(const int64_t[::1] parent, const int64_t[::1] count, const
 
 cdef void ceilings_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,
                         const double[::1] reach, Node *nodes) noexcept nogil:
-    """What the tilts of a family must stay below, lest a child's weight does not fall off, nor too slowly."""
+    """What the tilts of a family must stay below, so that a child's weight falls off, and not too slowly."""
     cdef int64_t v, p
     for v in range(parent.shape[0]):
         nodes[v].edge, nodes[v].stride = EDGE / (1.0 + reach[v]), STRIDE

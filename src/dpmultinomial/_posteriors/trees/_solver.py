@@ -187,8 +187,8 @@ def consistent(tree: Tree, sites: NDArray[Any]) -> None:
     loose = np.flatnonzero((tree.count == 0) & ~held)
     if len(loose):
         raise Unbounded(
-            f"nothing keeps the count of {_name(tree, int(loose[0]))} from growing without end: measure it or a node "
-            "above, or give it an upper bound or a prior that adds up"
+            f"the count of {_name(tree, int(loose[0]))} is unbounded: measure it or a node "
+            "above, or set an upper bound or a proper prior"
         )
 
 

@@ -229,7 +229,7 @@ def _sized(p: Array) -> Array:
 
 def _sized_as(rows: int, columns: int) -> None:
     if rows * columns > LARGEST:
-        raise Unlisted(f"the joint law of the two counts has {rows} x {columns} entries: take draws instead")
+        raise Unlisted(f"the joint distribution of the two counts has {rows} x {columns} entries: take draws instead")
 
 
 Rows = list[int]
@@ -283,12 +283,12 @@ class TreeTogether:
 
     def _joint(self, first: Rows, second: Rows) -> NodePair:
         if not self._certain:
-            raise Unlisted("the counts' laws are not exact")
+            raise Unlisted("the distributions of the counts are not exact")
         if len(first) == len(second) == 1:
             return self._pair(first[0], second[0])
         found = self._siblings(first, second)
         if found is None:
-            raise Unlisted(f"{len(first) + len(second)} counts that are no siblings")
+            raise Unlisted(f"{len(first) + len(second)} counts that are not siblings")
         return found
 
 

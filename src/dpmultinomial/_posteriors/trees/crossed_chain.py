@@ -100,10 +100,10 @@ class Crossed:
         if noise.row_count is None:
             noise = LawByRow([noise], np.zeros(table.size, dtype=np.int64))
         if not isinstance(noise, LawByRow) or noise.row_count != table.size:
-            raise TypeError(f"noise must be one law, or a LawByRow of {table.size} rows, got {noise!r}")
+            raise TypeError(f"noise must be a single distribution, or a LawByRow with {table.size} rows, got {noise!r}")
         self.noise = noise.take(flat)
         if any(isinstance(law, Perturbation | RandomRounding) for law in self.noise.laws):
-            raise ValueError("laws of crossed cells must be added noise, got a table of probabilities")
+            raise ValueError("noise of crossed cells must be additive, got a table of probabilities")
         self._known: dict[int, Array] = {}
         self.form = shapes(self.values, self.noise)
         self.lower, self.upper = self._bounds(lower, upper)
@@ -183,7 +183,7 @@ def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArr
     cell.
     """
     if not queries:
-        raise ValueError("queries must be one at least")
+        raise ValueError("at least one query is required")
     found: dict[str, None] = {}
     for name, cells in sorted(queries.items(), key=lambda item: len(item[1]) > 1):
         if isinstance(cells, str) or not isinstance(cells, Sequence) or not len(cells):
@@ -196,7 +196,9 @@ def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArr
     for i, (name, cells) in enumerate(queries.items()):
         sums[i, [places[str(cell)] for cell in cells]] = True
         if len(cells) > 1 and name in places:
-            raise ValueError(f"query {name} has the name of a cell, but adds up {', '.join(map(str, cells))}")
+            raise ValueError(
+                f"query {name} has the same name as a cell but is the sum of several: {', '.join(map(str, cells))}"
+            )
     return tuple(found), sums
 
 

@@ -55,7 +55,7 @@ class LeastSquares:
         values, spreads = _checks.reals("released", released, least_size=0), np.asarray(variance, dtype=np.float64)
         spreads = np.broadcast_to(spreads, values.shape)
         if len(rows) != len(values):
-            raise ValueError(f"nodes must be one a measurement, {len(values)}, got {len(rows)}")
+            raise ValueError(f"nodes must be one per measurement, {len(values)}, got {len(rows)}")
         if not (spreads >= 0).all():
             raise ValueError(f"variance must be >= 0, got {spreads[~(spreads >= 0)][0]}")
         own, own_variance = _combined(tree, rows, values, spreads)

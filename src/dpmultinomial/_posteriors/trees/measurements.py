@@ -50,7 +50,7 @@ class Measurements:
             given = np.array([tree.position(name) for name in given.tolist()], dtype=np.int64)
         self.nodes = _checks.int64s("nodes", given if len(given) else np.zeros(0, dtype=np.int64))
         if len(self.nodes) != len(self.released):
-            raise ValueError(f"nodes must be one a released value, {len(self.released)}, got {len(self.nodes)}")
+            raise ValueError(f"nodes must be one per released value, {len(self.released)}, got {len(self.nodes)}")
         if len(self.nodes) and not 0 <= self.nodes.min() <= self.nodes.max() < len(tree):
             raise ValueError(f"nodes must be positions below {len(tree)}, got {self.nodes.min()}..{self.nodes.max()}")
         if isinstance(noise, Mapping):

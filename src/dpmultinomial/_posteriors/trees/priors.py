@@ -68,7 +68,7 @@ class Leaves:
     def __init__(self, prior: Any = "1/(1+n)", groups: Sequence[str] | None = None) -> None:
         by_group = isinstance(prior, Mapping) and "law" not in prior
         if by_group and groups is None:
-            raise ValueError("groups must be given where priors differ by group")
+            raise ValueError("groups are required if priors differ by group")
         self.groups = None if groups is None else tuple(groups)
         self.priors: dict[str, Any] = {}
         for name, words in (prior if by_group else {"": prior}).items():
@@ -87,13 +87,13 @@ class Leaves:
         if self.groups is None:
             return [""], np.where(tree.leaf, 0, -1)
         if len(self.groups) != len(tree):
-            raise ValueError(f"groups must be one a node, {len(tree)}, got {len(self.groups)}")
+            raise ValueError(f"groups must be one per node, {len(tree)}, got {len(self.groups)}")
         names = list(self.priors) if self._by_group else sorted({self.groups[i] for i in np.flatnonzero(tree.leaf)})
         places = {name: i for i, name in enumerate(names)}
         for i in np.flatnonzero(tree.leaf):
             if self.groups[i] not in places:
                 raise ValueError(
-                    f"group {self.groups[i]!r} of {tree.names[i]} has no prior; there are {', '.join(names)}"
+                    f"group {self.groups[i]!r} of {tree.names[i]} has no prior; choose from {', '.join(names)}"
                 )
         found = [places[label] if leaf else -1 for label, leaf in zip(self.groups, tree.leaf.tolist(), strict=True)]
         return names, np.array(found, dtype=np.int64)

@@ -173,7 +173,7 @@ def _exact(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, values: A
         low, high = int(sites["lower"][row]), int(sites["upper"][row])
         if not low <= value <= high:
             ends = f"{low} .. {'any' if high == FAR else high}"
-            raise ValueError(f"the exact count of {tree.names[node]} is {value:g}, which {ends} does not hold")
+            raise ValueError(f"the exact count of {tree.names[node]} is {value:g}, outside {ends}")
         sites["lower"][row] = sites["upper"][row] = int(value)
 
 

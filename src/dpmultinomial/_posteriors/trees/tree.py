@@ -119,7 +119,7 @@ class Tree:
             If there is no node with this name.
         """
         if name not in self._positions:
-            raise KeyError(f"{name!r} is no node of {self!r}")
+            raise KeyError(f"{name!r} is not a node of {self!r}")
         return self._positions[name]
 
     def level(self, name: str) -> int:
@@ -165,10 +165,10 @@ def _names(names: Sequence[str] | None, size: int) -> tuple[str, ...]:
         return tuple(map(str, range(size)))
     found = tuple(names)
     if len(found) != size:
-        raise ValueError(f"names must be one a node, {size}, got {len(found)}")
+        raise ValueError(f"names must be one per node, {size}, got {len(found)}")
     for name in found:
         if not isinstance(name, str) or not name:
-            raise TypeError(f"names must be texts, got {name!r}")
+            raise TypeError(f"names must be strings, got {name!r}")
     if len(set(found)) < size:
         twice = next(name for i, name in enumerate(found) if name in found[:i])
         raise ValueError(f"names must be different, got {twice!r} twice")

@@ -200,7 +200,7 @@ def test_naive_analysis_is_naive():
     assert found.mean() == pytest.approx([-20.6, 16.2], abs=0.06)
     assert found.accuracy.status == "approximate"
     assert "ignored" in repr(found)
-    with pytest.raises(ValueError, match="low and high must be whole numbers"):
+    with pytest.raises(ValueError, match="low and high must be integers"):
         noiseless_statistics.posterior((*RELEASE[:2], 2.5, 3.0), n=1000, lower=-2.0, upper=2.0)
 
 

@@ -184,7 +184,7 @@ def test_infinite_density_at_an_end_has_its_interior_mode_or_none():
     ("change", "match"),
     [
         ({"total": -1}, "total must be >= 0, got -1"),
-        ({"total": 2.5}, "total must be a whole number"),
+        ({"total": 2.5}, "total must be an integer"),
         ({"scale": 0.0}, "scale must be finite and > 0, got 0.0"),
         ({"scale": [1.0, 2.0]}, "scale must be one number or 3"),
         ({"alpha": [1, 1, -2]}, r"alpha must be finite and > 0, got -2.0 \(index 2\)"),

@@ -154,7 +154,7 @@ def test_discrete_laplace_against_its_sums():
     assert draws.var() == pytest.approx(
         law.variance(), abs=4 * law.variance() * np.sqrt(5 / 100_000)
     )  # false alarm 6e-5
-    with pytest.raises(ValueError, match="noisy_counts must be whole numbers"):
+    with pytest.raises(ValueError, match="noisy_counts must be integers"):
         law.log_weights(1.5, np.arange(3))
 
 
@@ -214,7 +214,7 @@ def test_a_bad_table_has_a_reason_and_stops_nothing():
     batch = noisy_count_batches.exact(noisy, totals=[3, 3, 2.5, 2], scales=[1.0, 1.0, 1.0, -1.0])
     assert [bool(r) for r in batch.reasons] == [False, True, True, True]
     assert "noisy counts must be finite" in batch.reasons[1]
-    assert "total must be a whole number" in batch.reasons[2]
+    assert "total must be an integer" in batch.reasons[2]
     assert "scale must be finite and > 0" in batch.reasons[3]
     assert np.isfinite(batch.mean[:2]).all()
     assert np.isnan(batch.mean[2:]).all()

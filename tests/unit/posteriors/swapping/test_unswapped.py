@@ -390,7 +390,7 @@ def test_a_category_without_cells_is_in_the_table_where_it_is_named():
 
 def test_labels_are_compared_as_text_and_no_record_is_lost():
     data = cells((1, "x", 2), ("1", "x", 5), ("2", "x", 3), ("2", "y", 1))
-    assert swapped_batches.summaries(data, rate=0.1)["status"].item() == "not used: cell (1, x) is given twice"
+    assert swapped_batches.summaries(data, rate=0.1)["status"].item() == "not used: duplicate cell (1, x)"
     mixed = cells((1, "x", 2), ("1", "y", 5), (2, "x", 3), ("2", "y", 1))
     plain = cells(("1", "x", 2), ("1", "y", 5), ("2", "x", 3), ("2", "y", 1))
     pd.testing.assert_frame_equal(
@@ -420,7 +420,7 @@ def test_batches_do_not_depend_on_their_pieces():
     own = swapped_batches.summaries(data.assign(rate=0.1))
     pd.testing.assert_frame_equal(own, whole)
     large = pd.DataFrame([("big", i, j, 9) for i in range(5) for j in range(8)], columns=data.columns)
-    assert "no stream" in swapped_batches.summaries(large, rate=0.1)["status"].item()
+    assert "stream_of" in swapped_batches.summaries(large, rate=0.1)["status"].item()
     drawn = swapped_batches.summaries(large, rate=0.1, stream_of=partial(stream, 1, "batch"))
     assert set(drawn["status"]) <= {"converged", "not converged"}
     assert len(drawn) == 40

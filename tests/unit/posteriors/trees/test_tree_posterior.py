@@ -488,9 +488,9 @@ def test_contradicting_exact_counts_and_counts_without_an_end_are_refused():
     exact = {"law": "exact"}
     with pytest.raises(ValueError, match=r"the children of state add up to 3 \.\. any, its own count is 2"):
         infer(Measurements(tree, ["state", "a"], [2, 3], exact))
-    with pytest.raises(ValueError, match="nothing keeps the count of b from growing"):
+    with pytest.raises(ValueError, match="the count of b is unbounded"):
         infer(Measurements(tree, ["a"], [3], exact), prior=Leaves("flat"))
-    with pytest.raises(ValueError, match=r"the exact count of a is 3, which 4 \.\. any does not hold"):
+    with pytest.raises(ValueError, match=r"the exact count of a is 3, outside 4 \.\. any"):
         infer(Measurements(Tree([-1, 0], names=["s", "a"], lower=[0, 4]), ["a"], [3], exact), prior=Leaves("flat"))
     with pytest.raises(ValueError, match="concentrations must be finite and > 0"):
         infer(Measurements(tree, ["state"], [3], exact), prior=Splits(0.0))

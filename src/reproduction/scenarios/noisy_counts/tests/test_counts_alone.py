@@ -159,7 +159,7 @@ def test_any_number_of_shards_gives_the_same_bytes_and_a_bad_row_is_named_and_sk
     bad = rows[rows["status"] != "exact"]
     assert bad.index.tolist() == [13, 77, 120, 250]
     reasons = [
-        "its law never releases this value",
+        "this value is impossible under its noise distribution",
         "the scale of its noise must be",
         "value is empty",
         "value is not a number",

@@ -161,7 +161,7 @@ def test_a_rehearsal_says_so_and_depends_on_seed_and_name_alone(tmp_path):
         ({"total": 1.5}, "total: 1.5 is not an integer"),
         ({"names": ["a", "b", "c"]}, "names: omit them, because the counts have names"),
         ({"prior": [1.0, 2.0]}, "prior: 2 entries for 3 counts"),
-        ({"questions": {"q": {"probability": "mett > failed"}}}, "questions.q: 'mett' is no name here"),
+        ({"questions": {"q": {"probability": "mett > failed"}}}, "questions.q: unknown name 'mett'"),
         ({"questions": {"q": {"some": ["met"]}}}, "questions.q: must have one of sum,"),
         ({"questions": {"q": {"difference": ["met"]}}}, "questions.q: difference needs two sides"),
         ({"level": 1.0}, "level: 1.0 is not allowed; must be < 1"),
@@ -188,7 +188,7 @@ def test_a_file_states_scales_by_row_and_what_is_wrong_in_it_at_once(tmp_path, m
     asked = {"kind": "noisy_counts", "file": "c.csv", "noise": "discrete_gaussian", "prior": "flat"}
     with pytest.raises(config.ConfigError) as caught:
         scenario_settings.single("mine", asked, kind.discover())
-    assert "2 faults" in str(caught.value)
+    assert "2 invalid cells" in str(caught.value)
     assert "line 3, column 'value'" in str(caught.value)
     assert "line 5, column 'sigma'" in str(caught.value)
     (tmp_path / "c.csv").write_text("name,value,sigma\na,3,1.5\nb,20,4\n")

@@ -125,13 +125,13 @@ def test_its_files_are_inputs_of_the_job(folder):
     ("change", "said"),
     [
         ({"state": None}, "mine.state: is missing"),
-        ({"state": "Vermont"}, "mine.state: 'Vermont' is no state"),
+        ({"state": "Vermont"}, "mine.state: 'Vermont' is not a state"),
         ({"state": "ME"}, "mine.state: "),
         ({"product": "dhc"}, "mine.folder: "),
-        ({"product": "dhc", "table": "unit"}, "mine.table: dhc with table unit is no product"),
+        ({"product": "dhc", "table": "unit"}, "mine.table: dhc with table unit is not a product"),
         ({"cell": {"sex": "male"}}, "mine.cell: sex: pl94 person has no axis of that name; dhc person has it"),
         ({"cell": {"cenrace": "purple"}}, "mine.cell: cenrace: 'purple' is no level"),
-        ({"query": "salary"}, "mine.query: salary: salary is no binning of pl94 person"),
+        ({"query": "salary"}, "mine.query: salary: salary is not a binning of pl94 person"),
         ({"levels": ["Ward"]}, "mine.levels: unknown level Ward; the levels of pl94 are State, County"),
         ({"levels": []}, "mine.levels"),
         ({"prior": "flatt"}, "mine.prior: 'flatt' is not a prior"),
@@ -150,7 +150,7 @@ def test_mistakes(folder, change, said):
 
 
 def test_a_name_that_is_no_place_is_said(folder, tmp_path):
-    with pytest.raises(KeyError, match="'county 50009' is no name here"):
+    with pytest.raises(KeyError, match="unknown name 'county 50009'"):
         made(folder, tmp_path, questions={"q": {"sum": ["county 50009"]}})
 
 
