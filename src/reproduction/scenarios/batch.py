@@ -150,7 +150,7 @@ def answered(
         `position` (0-based place of the table) and columns of `COLUMNS`, and `analysis` for rows that are shown only
         for comparison; one reason per table, empty if the table was analysed.
     tables : some tables of a file.
-    keys : columns that name a row of a table.
+    keys : columns that identify the rows of a table.
     settings : settings of the batch.
     streams : name of a table -> its Generator.
     """

@@ -249,7 +249,7 @@ def _algorithm(table: pd.DataFrame) -> Iterator[Row]:
         seen, expected, moved = part["simulated"], part["expected"], part["moved"]
         p, sees = chi_squared.scored(seen, expected, moved, size, step=STEP, level=LEVEL)
         note = (
-            f"chi-squared over {len(part)} outcomes and score of the rate, lesser p value times two; {size:,.0f} runs"
+            f"chi-squared over {len(part)} outcomes and score of the rate, twice the smaller p-value; {size:,.0f} runs"
         )
         p = p if seen.sum() > 0 else np.nan
         yield law("algorithm", quantity, p, note, sees=power.words({"rate": sees}))
@@ -283,9 +283,7 @@ def _densities(table: pd.DataFrame) -> Iterator[Row]:
             continue
         drawn = [drawn_judgements.bars(of) for _, of in mine.groupby("total")]
         tests = [*single[["p tables", "p phi"]], *drawn]
-        note = (
-            f"{len(tests)} tests (swapped tables, phi after each swap, drawn bars; every n), least p times their number"
-        )
+        note = f"{len(tests)} tests (swapped tables, phi after each swap, drawn bars; every n), Bonferroni-corrected"
         words = power.words({"rate": single[["sees rate"]].min()})
         yield law("phi_density", quantity, bonferroni(tests), note, "as_written", sees=words)
 
@@ -296,9 +294,7 @@ def _draws(table: pd.DataFrame) -> Iterator[Row]:
         quantity = f"draws of phi at theta = {theta}, every p"
         if len(mine):
             tests = [*mine["p_phi"], *mine.loc[mine["rate"] > 0, "p_tables"]]
-            note = (
-                f"{len(tests)} tests (swapped tables, phi after each swap; every p), least p value times their number"
-            )
+            note = f"{len(tests)} tests (swapped tables, phi after each swap; every p), Bonferroni-corrected p-value"
             words = power.words({"rate": mine["sees_rate"].min()})
             yield law("phi_draws", quantity, bonferroni(tests), note, "as_written", sees=words)
         else:
@@ -329,6 +325,8 @@ def _posterior(table: pd.DataFrame) -> Iterator[Row]:
     about = ("posterior_summary", "the posterior given y is Dir(1 + y)")
     yield claim(*about, np.max(gaps), "=", 0, note, "as_written", rounding=1e-9)
     p, draws, sees = naive[["p value of draws", "draws", "sees concentration"]]
-    note = f"{draws:,.0f} draws: Kolmogorov's test of four cells, score of the concentration; least p value times five"
+    note = (
+        f"{draws:,.0f} draws: Kolmogorov's test of four cells, score of the concentration; smallest p-value times five"
+    )
     words = power.words({"prior's concentration": sees})
     yield law("posterior_summary", "draws given y follow Dir(1 + y)", p, note, "as_written", sees=words)

@@ -204,11 +204,11 @@ def log_phi(table: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) ->
         _log_phi_bars(part, numbers[rate], models[rate], len(numbers)) for rate, part in table.groupby("rate") if rate
     ]
     p, least = (np.array(column) for column in zip(*found, strict=True))
-    note = f"chi-squared and score of the prior, {len(p)} rates: least p value times their number"
+    note = f"chi-squared and score of the prior, {len(p)} rates: smallest p-value times their number"
     words = power.words({_PRIOR: least[:, 0].min()})
     yield law("log_phi", histograms, bonferroni(p), note, "as_written", sees=words)
     distances = checks[checks["check"] == "largest distance, log phi"]["p_value"].to_numpy()
-    note = f"Kolmogorov-Smirnov, {len(distances)} rates: least p value times their number"
+    note = f"Kolmogorov-Smirnov, {len(distances)} rates: smallest p-value times their number"
     words = power.words({_PRIOR: least[:, 1].min()})
     yield law("abc_checks", gaps, bonferroni(distances), note, "as_written", sees=words)
     lines = table[table["kind"] != "accepted"].groupby("rate")
@@ -239,7 +239,7 @@ def _number(iterations: float, number: float, here: pd.Series) -> Row:
     prior = formulas.accepted(*mixture(here), 1 + _STEP) - 1
     swap = here["acceptance, 1 % less"] / exact - 1
     changes = {_PRIOR: power.normal(per_unit * prior, LEVEL), _SWAP: power.normal(per_unit * swap, LEVEL)}
-    note = f"p value of a binomial test; {number:,.0f}, expected {iterations * exact:,.1f} with sd {sd:.1f}"
+    note = f"p-value of a binomial test; {number:,.0f}, expected {iterations * exact:,.1f} with sd {sd:.1f}"
     about = ("abc_posterior", "number of accepted draws")
     return law(*about, p, note, "as_written", sees=power.words(changes))
 
@@ -284,14 +284,14 @@ def _checked(rows: pd.DataFrame, number: float, here: pd.Series) -> Iterator[Row
         apart.append(np.abs(formulas.theta_cdf(grid, tables, again, cell, 1 + _STEP) - own).max() / _STEP)
     sees = power.words({_PRIOR: power.kolmogorov(max(apart), number, LEVEL / 4)})
     gaps = rows.loc[[f"largest distance, theta{i}" for i in _CELLS], "p_value"]
-    note = "Kolmogorov-Smirnov, four cells: least p value times four"
+    note = "Kolmogorov-Smirnov, four cells: smallest p-value times four"
     quantity = "distribution functions of theta1 to theta4"
     yield law("abc_checks", quantity, bonferroni(gaps), note, "as_written", sees=sees)
     originals = rows[rows.index.str.startswith("P(original")]
     less = here[here.index.str.startswith("weight of") & here.index.str.endswith("less")].to_numpy(dtype=float)
     seen, expected = (number * originals[name].to_numpy() for name in ("simulated", "exact"))
     p, swap = chi_squared.scored(seen, expected, number * less, number, step=-_STEP, level=LEVEL)
-    note = f"chi-squared over {len(originals)} possible originals and score of the rate, the lesser p value times two"
+    note = f"chi-squared over {len(originals)} possible originals and score of the rate, twice the smaller p-value"
     quantity = "unswapped tables behind the accepted draws"
     yield law("abc_checks", quantity, p, note, "as_written", sees=power.words({_SWAP: swap}))
     for i in _CELLS:

@@ -128,7 +128,7 @@ ERRATA: evidence.Errata = {
     7: ("phi has no finite posterior mean once swapping is accounted for", _infinite_mean),
     8: ("'more uniform' should be 'closer to independence with the same margins'", _uniform),
     9: ("epsilon is per record of Hamming distance; one exchange is two records", _distance),
-    10: ("'go to line 5' selects the whole stratum anew; none selected is allowed and common", _selection),
+    10: ("'go to line 5' selects the whole stratum again; none selected is allowed and common", _selection),
     11: ("two slides are images without text", _images),
     12: ("p <= 0.5 is a branch of the formula, not a limit of validity", _range),
 }

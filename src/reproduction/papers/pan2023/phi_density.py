@@ -38,7 +38,7 @@ def phi_draws(
 
     Columns theta, total, rate, variant, swaps, median (of the drawn phi), mc_se (its error, from the exact density),
     exact (median), p_phi (Kolmogorov-Smirnov test of the draws of phi), p_tables (`tables_tested` of `tables` more
-    swapped tables) and sees_rate (what that refuses); both missing at rate 0.
+    swapped tables) and sees_rate (detection limit of that test); both missing at rate 0.
     """
     rows: list[dict[str, Any]] = []
     for theta in thetas:
@@ -134,7 +134,7 @@ def phi_density(
     posterior draws for each simulated swap), ``one swap`` (density after the first simulated swap). Kinds with x
     missing: medians of these, ``phi``, ``limit``, ``attenuation`` (simulated share of the distance to independence that
     is left) and its exact value, ``p tables`` and ``p phi`` (`tables_tested` of the swapped tables, Kolmogorov-Smirnov
-    test of one draw of phi a swap), ``swaps``, ``sees rate`` (relative change that the tables' test refuses), ``one
+    test of one draw of phi a swap), ``swaps``, ``sees rate`` (relative change that the tables' test rejects), ``one
     swap x11`` (last cell of the first table), ``rate``.
     """
     parts = []

@@ -248,7 +248,7 @@ def _theorem_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
         proof = (
             "the proof drops (alpha - 1/2)/p_i, which is negative then" if label == "below 1/2" else "proof verified"
         )
-        text = f"decades of the joint p value above {REFUTED:g}, {len(rows)} exact binomial tests; {proof}"
+        text = f"decades of the joint p-value above {REFUTED:g}, {len(rows)} exact binomial tests; {proof}"
         yield claim("theorem_2", name, _not_refuted(rows), ">", 0, text)
 
 

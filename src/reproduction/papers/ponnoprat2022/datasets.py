@@ -136,7 +136,7 @@ def _member(archive: bytes, file: File, place: str) -> bytes:
             with zipfile.ZipFile(io.BytesIO(archive)) as opened:
                 archive = opened.read(member)
         except (zipfile.BadZipFile, KeyError) as error:
-            raise ChecksumError(f"{file.name} ({place}): the download is no zip with {member} ({error})") from None
+            raise ChecksumError(f"{file.name} ({place}): the download is not a zip with {member} ({error})") from None
     return archive
 
 

@@ -55,7 +55,7 @@ def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
     private = "the mechanism is epsilon-DP"
     rows.append(claim("privacy_loss", private, worst, "<=", loss["epsilon"], note, rounding=1e-9))
     p_value = jointly(loss["noise_p_value"])
-    note = "Kolmogorov's test and mean absolute noise, least p value times their number"
+    note = "Kolmogorov's test and mean absolute noise, smallest p-value times their number"
     sees = power.words({"noise scale": loss["noise_sees"].max()})
     rows.append(law("privacy_loss", "the noise is Laplace", p_value, note, sees=sees))
     return rows
@@ -65,7 +65,7 @@ def statistics(table: pd.DataFrame) -> list[Row]:
     """Yield rows on the distributions of the statistics."""
     slides = table[table["variant"] == "as_written"].set_index("statistic")
     counts = slides.loc[["s_low", "s_high"], "p_value"]
-    note = "Kolmogorov's test of s_u and of s_l given s_u, the lesser times two"
+    note = "Kolmogorov's test of s_u and of s_l given s_u, twice the smaller p-value"
     seen: Any = slides["seen"]
     sees = power.words({"q_u": seen["s_high"], "q_l": seen["s_low"]})
     rows = [law("statistics_laws", "counts are multinomial", jointly(counts), note, sees=sees)]

@@ -70,7 +70,7 @@ def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
         note += (
             ""
             if quantity == "N1"
-            else "; they draw the total anew, algorithm 2 releases the noisy one: sd 1.9, 1.6, 1.4"
+            else "; they redraw the total, but algorithm 2 releases the noisy total: sd 1.9, 1.6, 1.4"
         )
         yield claim("precision", f"claim: algorithm 1 is similar to algorithm 2, {what}", distances, "<", 0.1, note)
 
@@ -262,7 +262,9 @@ def of_checks(table: pd.DataFrame) -> Iterator[Row]:
     share, se = worst("not additive")
     yield stated("claim: noisy counts do not add up", share, ">", 0.5, "least share of the noise drawn", se)
     wrong = rows["no mode"]["value"].sum(skipna=False)
-    yield stated("claim: Theorem 1 gives a mode", wrong, "<", 0.5, "results in doubles that are none in whole numbers")
+    yield stated(
+        "claim: Theorem 1 gives a mode", wrong, "<", 0.5, "results in doubles that are not modes in integer arithmetic"
+    )
     tests = rows["noise, p value"]["value"].tolist()
     width, seen = (rows[f"noise, {what}"].iloc[0] for what in ("z of its width", "epsilon seen"))
     normal = [width["value"], *rows["noise, z of neighbours"]["value"]]

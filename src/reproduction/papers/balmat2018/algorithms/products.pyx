@@ -109,7 +109,7 @@ def fewest_digits(counts, coefficients, exact, probabilities):
     ----------
     counts : int64 (rows, 3), first row (M, 0, 0), e.g. of `kernels.multinomial_table`.
     coefficients : float64 (rows,), the table.
-    exact : list of int, the coefficients as whole numbers.
+    exact : list of int, the coefficients as integers.
     probabilities : float64 (n, 3), positive; used as they are (the lgamma formula scales them to 1, as R does).
 
     Returns

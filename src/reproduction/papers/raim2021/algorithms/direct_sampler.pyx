@@ -88,7 +88,7 @@ cdef inline double c_tail(const Target *target, double k) noexcept nogil:
 
 
 cdef inline double c_integers(const Target *target, double low, double high) noexcept nogil:
-    """log P(low <= X <= high) for whole numbers."""
+    """log P(low <= X <= high) for integers."""
     if low > high:
         return -INFINITY
     if low > 0.0:
@@ -248,12 +248,12 @@ cdef class Problem:
     Parameters
     ----------
     weight : ``"normal"`` or ``"gamma"``.
-    base : ``"laplace"``, ``"gaussian"`` or ``"integers"``, a law on whole numbers symmetric about 0.
+    base : ``"laplace"``, ``"gaussian"`` or ``"integers"``, a law on integers symmetric about 0.
     mode : of the weight; z - width for a gamma weight.
     width : > 0, standard deviation of a normal weight, mode of z - xi of a gamma weight.
     power : > 0, shape - 1 of a gamma weight; unused otherwise.
     scale : > 0, of the Laplace base, or the Gaussian's standard deviation.
-    tail : for whole numbers alone, float64 (K,), log P(X >= k) for k = 0..K - 1; no mass beyond the table.
+    tail : for integers alone, float64 (K,), log P(X >= k) for k = 0..K - 1; no mass beyond the table.
     """
     cdef Target target
     cdef object tail

@@ -527,7 +527,7 @@ class DirectSampler:
             accepted = float(np.exp(min(0.0, self.log_psi - self._log_envelope)))
             if accepted * (LIMIT + size) < size:
                 need = f"{size} draws would need more than {LIMIT} rejections (acceptance {accepted:.1g})"
-                raise RuntimeError(f"{need}: the step function is no useful envelope; leave knots and adaptive open")
+                raise RuntimeError(f"{need}: the step function is a poor envelope; leave knots and adaptive open")
         x, rejected, u, _ = direct_sampler.draw(
             self.problem, self._u, self._p, self.log_whole, size, rng=rng, adapt=self.adaptive, limit=LIMIT
         )
