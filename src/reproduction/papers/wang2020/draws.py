@@ -26,14 +26,15 @@ LEVEL = 1e-4  # level of the test of the released total (published.tsv)
 def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
     """Return statement, example, algorithm, value, se (of a proportion), n, from `size` releases by all algorithms.
 
-    ``zeros at 0 or 1``, ``zeros above 0``: shares of releases where a true count of 0 becomes that (Example 1);
-    ``wrong totals``: releases that are negative somewhere or whose total is not the noisy total (algorithms 2 and 3);
-    ``not additive``: share of noise whose components miss the noisy total; ``no mode``: results of Theorem 1 in doubles
-    that are not a mode; ``noise, p value``: chi-squared test of the released total's noise against its distribution,
-    over `_TOTALS` releases of algorithm 2 for each of `size`; ``noise, z of its width``: mean absolute noise of both examples against
-    its expectation, in standard errors; ``noise, z of neighbours``: `serial.z` of it; ``noise, epsilon seen``: relative error
-    of epsilon that its width rejects at level `LEVEL` with probability 0.9; ``sum and total, z``: correlation of n* and
-    n, times sqrt(size); ``beyond the cut``: probability of untruncated noise outside +-support.
+    ``zeros at 0 or 1``, ``zeros above 0``: shares of releases where a true count of 0 becomes that (Example 1); ``wrong
+    totals``: releases that are negative somewhere or whose total is not the noisy total (algorithms 2 and 3); ``not
+    additive``: share of noise whose components miss the noisy total; ``no mode``: results of Theorem 1 in doubles that
+    are not a mode; ``noise, p value``: chi-squared test of the released total's noise against its distribution, over
+    `_TOTALS` releases of algorithm 2 for each of `size`; ``noise, z of its width``: mean absolute noise of both
+    examples against its expectation, in standard errors; ``noise, z of neighbours``: `serial.z` of it; ``noise, epsilon
+    seen``: relative error of epsilon that its width rejects at level `LEVEL` with probability 0.9; ``sum and total,
+    z``: correlation of n* and n, times sqrt(size); ``beyond the cut``: probability of untruncated noise outside
+    +-support.
     """
     rows: list[dict[str, Any]] = []
     noise, widths = TwoSidedGeometric(epsilon=epsilon, support=support), []

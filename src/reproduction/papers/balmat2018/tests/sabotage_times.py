@@ -1,4 +1,4 @@
-"""Made-up times of a quiet machine: what a run measures, without the wait and without R."""
+"""Synthetic times of an idle machine, in place of measured times, so that tests need neither time nor R."""
 
 import numpy as np
 import pandas as pd
@@ -22,13 +22,13 @@ RATIOS = {1: 1.0, 2: 0.57, 3: 0.32}
 
 
 def seconds(method, total, epsilon):
-    """Time by table rows; epsilon does nothing."""
+    """Return time by table rows, without an effect of epsilon."""
     start, slope = SECONDS[method]
     return start + slope * (total + 1) * (total + 2) / 2
 
 
 def posteriors(methods, time=seconds, vectors=6):
-    """Rows of Figure 3, 2 % noise."""
+    """Return rows of Figure 3 with 2 % noise."""
     noise = stream(1, "sabotage", *methods)
     rows = [
         {"method": method, "total": m, "rows": (m + 1) * (m + 2) / 2, "epsilon": e, "vector": v, "scaled": True}
@@ -42,7 +42,7 @@ def posteriors(methods, time=seconds, vectors=6):
 
 
 def in_r(time=seconds, calls=CALLS, ratios=RATIOS):
-    """The table r_timings."""
+    """Return the table r_timings."""
     noise = stream(2, "sabotage")
     figure_3 = posteriors([STANDARD, IMPROVED], time).assign(what="figure_3", repeat=0)
     each = [
@@ -56,7 +56,7 @@ def in_r(time=seconds, calls=CALLS, ratios=RATIOS):
 
 
 def here():
-    """The tables figure_3_timings and table_2_timings."""
+    """Return the tables figure_3_timings and table_2_timings."""
     rows = [
         {"setup": "own p", "method": method, "environment": "Python", "repeat": repeat, "seconds": value, "products": 1}
         for method, value in RATIOS.items()
@@ -69,16 +69,16 @@ def here():
 
 
 def growing(method, curve):
-    """`seconds`, but this method grows by another curve of M."""
+    """Return `seconds`, but with a different growth in M for one method."""
     return lambda name, total, epsilon: curve(total) if name == method else seconds(name, total, epsilon)
 
 
 def with_effect(method):
-    """`seconds`, but epsilon makes this method up to 60 % slower."""
+    """Return `seconds`, but with one method up to 60 % slower because of epsilon."""
     return lambda name, total, epsilon: seconds(name, total, epsilon) * (1 + 0.4 * epsilon * (name == method))
 
 
 def exponential(total):
-    """The same at M = 10 and 50 as the standard algorithm, exponential between."""
+    """Return times equal to the standard algorithm's at M = 10 and 50, and exponential between."""
     low, high = (seconds(STANDARD, m, 1.0) for m in (10, 50))
     return low * np.exp(np.log(high / low) * (total - 10) / 40)

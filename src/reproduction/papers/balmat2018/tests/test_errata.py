@@ -1,4 +1,4 @@
-"""What the errata say, against sums over all compositions, recorded draws, and whole numbers of Python."""
+"""Check the claims of the errata against sums over all compositions, recorded draws, and exact integer arithmetic."""
 
 import re
 import subprocess
@@ -27,7 +27,7 @@ def compositions(total):
 
 
 class Recording:
-    """A generator that remembers what it was asked for."""
+    """Generator that records its arguments."""
 
     def __init__(self, rng):
         self.rng, self.asked = rng, []
@@ -65,7 +65,7 @@ def test_p_that_does_not_move():
 
 
 def test_draws_that_do_not_see_the_release():
-    """As printed the same stream gives the same draws; joined, (2, 6, 42) and (900, -700, 33) ask for other rows."""
+    """As printed, the same stream gives the same draws; with the lines joined, the two releases give different rows."""
     printed, joined = numbers("equal draws of 400: # % as printed, # % with the lines joined", said(2, 400))
     assert printed == 100
     assert joined < 20
@@ -136,7 +136,9 @@ def test_what_the_listings_return():
 
 
 def test_equation_3_is_not_the_joint_law():
-    """The model's mean of r: over all compositions, the prior of S flat, r given S Beta(1 + S1, 1 + S0)."""
+    """Compare the model's mean of r with a sum over all compositions: flat prior of S, r given S Beta(1 + S1,
+    1 + S0).
+    """
     rows = np.array(compositions(50))
     weights = np.exp(-np.abs(rows - [5, 40, 5]).sum(axis=1) / 2)
     model = np.average((1 + rows[:, 0]) / (2 + rows[:, 0] + rows[:, 1]), weights=weights)
@@ -148,7 +150,7 @@ def test_equation_3_is_not_the_joint_law():
 
 
 def test_r_that_fails_is_no_evidence(monkeypatch, tmp_path):
-    """An Rscript that prints and fails stops the evidence; one that prints is quoted."""
+    """An Rscript that prints and fails raises an error; the output of a successful one is quoted."""
     script = tmp_path / "Rscript"
     monkeypatch.setattr(errata.shutil, "which", lambda _: str(script))
     for code in (0, 3):

@@ -1,4 +1,6 @@
-"""Noise of scale 2/epsilon everywhere (a partition moved changes two counts by 1); the fit of a release by hand."""
+"""Check that noise has scale 2/epsilon everywhere (moving a partition changes two counts by 1); the fit of a
+release.
+"""
 
 import numpy as np
 import pandas as pd
@@ -72,7 +74,7 @@ def test_shares_of_known_counts_are_beta():
 
 
 def test_noise_itself_has_scale_two_over_epsilon(monkeypatch):
-    """What is added comes from a mechanism of scale 4 at epsilon = 1/2, whatever is believed of it later."""
+    """The noise is drawn by a mechanism of scale 4 at epsilon = 1/2, independent of the assumed scale."""
     scales = []
     right = Laplace.sample
     monkeypatch.setattr(

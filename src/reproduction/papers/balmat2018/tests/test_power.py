@@ -1,4 +1,4 @@
-"""The posterior by enumeration, and what the tests of Figure 1's draws see."""
+"""Check the posterior by enumeration, and the power of the tests applied to Figure 1's draws."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_scores_are_the_slope_of_the_log_density(name, change):
 
 
 def test_what_is_seen_is_refused_nine_times_of_ten():
-    """Posteriors of noise wider by what is said to be seen: of 40 samples at least 30 are refused (0.9: 36 +- 1.9)."""
+    """Posteriors with noise wider by the detection limit: at least 30 of 40 samples are rejected (0.9: 36 +- 1.9)."""
     law = enumerated.posterior(SETTINGS["a"], total=50, scale=2.0)
     rng, size = stream(3, "power"), 60_000
     seen = laws._tests(law, np.full(size, 0.1), [np.full(size, 0.1)])["sees_scale"]
@@ -64,7 +64,7 @@ def test_what_is_seen_is_refused_nine_times_of_ten():
 
 
 def test_the_full_size_sees_two_percent_of_the_noise_and_five_of_the_prior():
-    """About the defaults: the long samples of every panel, by Fisher's information."""
+    """Detection limits at the default settings: the long samples of every panel, by Fisher's information."""
     sections = discover()["balmat2018"].settings["sections"]
     draws = sections["figure_1_laws"]["properties"]["exact_draws"]["default"]
     panels = discover()["balmat2018"].settings["definitions"]["settings"]["default"]

@@ -1,4 +1,4 @@
-"""Verdicts that can fail: something wrong is put in the place of a sampler, a law, a mechanism, a table."""
+"""Check that verdicts can fail: a sampler, distribution, mechanism or table is replaced by a wrong one."""
 
 import numpy as np
 import pandas as pd
@@ -63,7 +63,7 @@ real_digits, real_move, real_table_1 = figure_2.products.fewest_digits, laws._la
 
 
 def coefficients(change):
-    """The coefficient table with its values changed."""
+    """Return the coefficient table with changed values."""
 
     def table(total, categories=3):
         counts, values = real_table(total, categories)
@@ -85,7 +85,7 @@ def by_the_words(counts, values, total):
 
 
 def other_model(change):
-    """The exact posterior of another model."""
+    """Return the exact posterior of another model."""
     return lambda noisy, *, total, scale, alpha: real_exact(noisy, total=total, **change(scale, alpha))
 
 
@@ -265,7 +265,7 @@ def judge(honest):
 
 @pytest.fixture(scope="module")
 def flips(honest, judge):
-    """Sabotage -> quantities whose verdict it changes, each made once."""
+    """Return replacement -> quantities whose verdict it changes, each computed once."""
     before, found = judge.verdicts, {}
 
     def of(name):

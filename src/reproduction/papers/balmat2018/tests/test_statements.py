@@ -1,4 +1,4 @@
-"""What the judged statements rest on: each helper against values derived by hand or by another way."""
+"""Check the helper functions of statements against values derived by hand or by another method."""
 
 from fractions import Fraction
 from math import lgamma
@@ -146,7 +146,9 @@ def test_alpha_keeps_chains_alive():
 
 
 def brute_force_sd(noisy, total, scale):
-    """sd of r by summing over all compositions: given S, r ~ Beta(1 + S1, 1 + S0); the prior of S is flat."""
+    """Return the sd of r by summing over all compositions: given S, r ~ Beta(1 + S1, 1 + S0); the prior of S
+    is flat.
+    """
     parts = []
     for a in range(total + 1):
         for b in range(total + 1 - a):
@@ -174,7 +176,7 @@ def test_choosing_epsilon_takes_noise_of_scale_two_over_epsilon():
 
 
 def test_six_categories_release_at_scale_two_over_epsilon():
-    """The noises are those of scale 4 at epsilon = 0.5 from the same stream."""
+    """The noise equals noise of scale 4 at epsilon = 0.5 from the same stream."""
     table = beyond.six_categories(counts=[3, 2, 1], epsilon=0.5, rng=stream(6, "six"))
     noisy = table.loc[table["kind"] == "noisy", "y"].to_numpy()
     assert noisy == pytest.approx(Laplace(scale=4.0).sample([3, 2, 1], rng=stream(6, "six")), rel=1e-14)
@@ -265,7 +267,7 @@ def test_interpreted_samplers_choose_rows_by_probability_and_noise(name):
 
 
 def test_interpreted_chains_are_the_compiled_ones():
-    """The same law and stream: draw by draw, up to a value at the edge of two rows."""
+    """Both have the same distribution and stream, so draws agree, except for a value at the boundary of two rows."""
     counts, logs = compositions.log_multinomial_table(9, 3)
     static = logs - np.abs(np.array([2.0, 5.0, 3.0]) - counts).sum(axis=1) / 2
     alpha, start, size = np.ones(3), np.array([0.3, 0.3, 0.4]), {"draws": 60, "burn_in": 3}
@@ -296,7 +298,7 @@ def test_shares_of_trapped_chains():
 
 
 class AtOneP(np.random.Generator):
-    """A generator whose Dirichlet draws are all the same."""
+    """Generator whose Dirichlet draws are all equal."""
 
     def dirichlet(self, *given):
         return np.array([0.25, 0.5, 0.25])
@@ -304,7 +306,7 @@ class AtOneP(np.random.Generator):
 
 @pytest.mark.parametrize(("shift", "wanted"), [(0.0, 1.0), (1e-6, 0.0)])
 def test_the_share_of_draws_below_r_counts_equal_ones(monkeypatch, shift, wanted):
-    """A chain that stays at the true p has every draw at r: its PIT is 1, that of one always above is 0."""
+    """A chain at the true p has every draw at r, so its PIT is 1; the PIT of a chain always above r is 0."""
     chain = np.array([[0.25 + shift, 0.5, 0.25]] * 3)
     monkeypatch.setattr(laplace_multinomial, "gibbs", lambda *given, **stated: chain)
     rng = AtOneP(np.random.PCG64(1))

@@ -1,4 +1,4 @@
-"""Tables and margins of balmat2018 that a reader can work out, each with its derivation."""
+"""Check tables and margins of balmat2018 that can be derived by hand; each derivation is next to its assertion."""
 
 from math import sqrt
 
@@ -72,7 +72,7 @@ def test_margin_of_the_closed_form_without_noise():
 
 
 def points(pair, **p):
-    """Triplets with p1, p0 as given and the rest, and digits."""
+    """Return triplets with given p1 and p0, and digits."""
     table = pd.DataFrame(p | {"pair": pair})
     return table.assign(perr=1 - table["p1"] - table["p0"])
 
@@ -199,7 +199,7 @@ def test_products_of_table_2_are_all_the_same(monkeypatch):
 
 
 def test_margins_of_table_2():
-    """Ratios .8 and .3 with sd .1 and .06 over 4: 1 - .8 and .8 - .3; above 1 the first method is the better one.
+    """Ratios .8 and .3 with sd .1 and .06 over 4: margins 1 - .8 and .8 - .3; above 1 the first method is faster.
 
     The standard error of a median of normal numbers is sqrt(pi/2) = 1.2533 times that of their mean.
     """

@@ -1,4 +1,4 @@
-"""Rules of a configuration beyond its schema: each broken alone, and what is right beside it."""
+"""Check the rules of a configuration beyond its schema: each is broken separately, next to a valid setting."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the errata say, against arithmetic, the compiled swap, and draws from the posteriors."""
+"""Check the claims of the errata against arithmetic, the compiled swap, and draws from the posteriors."""
 
 import re
 from math import comb, exp, log
@@ -24,13 +24,13 @@ def numbers(pattern, text):
 
 
 def drawn_phi(tables, rng):
-    """One odds ratio of Dir(1 + table) a table."""
+    """Return one odds ratio of Dir(1 + table) per table."""
     a, b, c, d = rng.gamma(1.0 + tables.reshape(-1, 4)).T
     return a * d / (b * c)
 
 
 def off(log_phi):
-    """Four standard errors of a median of exp(log_phi), for a law close to normal, relative."""
+    """Return four standard errors of a median of exp(log_phi), relative, for a nearly normal distribution."""
     return 4 * 1.2533 * log_phi.std() / len(log_phi) ** 0.5
 
 
@@ -81,7 +81,7 @@ def test_what_the_margins_and_what_the_cells_accept():
 
 
 def test_a_held_value_that_moves():
-    """The first record whose V2 is another after the printed swap: (1, 0), then (1, 1)."""
+    """The first record whose V2 changes in the printed swap goes from (1, 0) to (1, 1)."""
     assert said(5) == "record 2 goes from (1, 0) to (1, 1)"
 
 

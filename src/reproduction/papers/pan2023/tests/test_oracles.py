@@ -1,4 +1,4 @@
-"""Small cases worked out by hand: laws of the algorithm, pooled tests, coverage, margins of claims."""
+"""Check small cases derived by hand: distributions of the algorithm, pooled tests, coverage, margins of claims."""
 
 from fractions import Fraction
 from math import comb, exp, log, sqrt

@@ -1,4 +1,4 @@
-"""The slides' functions at small size: what they must return whatever the draws."""
+"""Check the functions of the slides at small size: properties that hold for any draws."""
 
 from pathlib import Path
 
@@ -280,7 +280,7 @@ def test_figures_draw_every_table(by_rate, density, astray, abc_tables):
 
 
 def test_lower_bounds_are_marked_in_the_privacy_figure():
-    """Above ALL_CLASSES records only the extreme classes are enumerated: those points, and only those, bear arrows."""
+    """Above ALL_CLASSES records, only the extreme classes are enumerated: only those points have arrows."""
     sizes = [2, 5, 2 * privacy.ALL_CLASSES]
     loss = privacy.privacy_loss(sizes=[10], audit_sizes=sizes, audit_rates=[0.1])
     axis = figures.privacy_loss(loss).axes[1]

@@ -1,6 +1,7 @@
-"""Wrong samplers, laws and tables put in place of the right ones: which verdicts notice.
+"""Replace samplers, distributions and tables by wrong ones, and check which verdicts change.
 
-Every judged statement must be turned by at least one sabotage. Sizes are such that what is random is decided.
+Each checked statement must change its verdict under at least one replacement. Sample sizes are large enough for a clear
+result.
 """
 
 import numpy as np
@@ -48,7 +49,7 @@ def verdicts(judge):
 
 @pytest.fixture
 def turned(honest, judge, verdicts):
-    """Statements whose verdict changes if some tables are made again, or are replaced."""
+    """Return statements whose verdict changes if some tables are recomputed or replaced."""
 
     def run(*again, **replaced):
         kept = {name: table for name, table in honest.items() if name not in again} | replaced
@@ -104,7 +105,7 @@ def test_the_identity_in_place_of_the_swap(monkeypatch, turned):
 
 
 def shuffled_sources(strata, *, rate, rng):
-    """The selected are shuffled, not deranged; one alone is selected as any other."""
+    """Shuffle the selected records instead of deranging them; a single record can be selected."""
     sources = np.arange(len(strata))
     for stratum in np.unique(strata):
         chosen = np.flatnonzero((strata == stratum) & (rng.random(len(strata)) < rate))
@@ -113,7 +114,7 @@ def shuffled_sources(strata, *, rate, rng):
 
 
 def cyclic_sources(strata, *, rate, rng):
-    """A cycle in place of a uniform derangement, within strata of equal length one after the other."""
+    """Return a cyclic shift in place of a uniform derangement, within strata of equal length."""
     right = swap_draws.sources(strata, rate=rate, rng=rng)
     moved = right != np.arange(len(strata))
     sources = np.arange(len(strata))
@@ -284,7 +285,7 @@ def test_an_audit_that_forgets_the_probability_of_the_output(monkeypatch, turned
 
 def test_a_sampler_that_does_not_swap(monkeypatch, turned):
     def unswapped(observed, alpha, iterations, *, rate, rng):
-        """Accepts X = S itself, at the same rate as the right sampler."""
+        """Accept X = S itself, at the acceptance rate of the correct sampler."""
         law = swapped_table.exact(observed, rate=rate)
         size = rng.binomial(iterations, law.acceptance)
         return rng.dirichlet(1 + observed.ravel(), size), np.repeat(observed.reshape(1, 4), size, axis=0)
@@ -362,7 +363,7 @@ def test_a_posterior_without_its_prior(monkeypatch, turned):
 
 
 def without_numbers(table, rows):
-    """The table with nothing in its numbers in some rows."""
+    """Return the table with missing numbers in some rows."""
     kept = ["rate", "x", "size", "level", "theta1", "theta2", "theta3", "theta4"]
     numbers = sorted({*table.select_dtypes("float").columns.difference(kept), *({"simulated"} & set(table))})
     table = table.astype(dict.fromkeys(numbers, float))

@@ -1,4 +1,4 @@
-"""Makes `stand_ins` importable by the tests beside it."""
+"""Make `stand_ins` importable for the tests in this folder."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Made-up records under the names of the data sets, so that the experiments run without the UCI files."""
+"""Synthetic records under the names of the data sets, so that the experiments run without the UCI files."""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ NETWORKS_DP = {
 
 
 def records(name: str) -> CodedTable:
-    """`RECORDS` records whose columns all lean the same way, as the target does."""
+    """Return `RECORDS` records in which all columns are correlated with the target."""
     nodes = tuple(catalogue.SOURCES[name].networks) or ("a", "b", "c", "d", "y")
     rng = stream(SEED, "stand-in", name)
     lean = rng.integers(0, 2, RECORDS)
@@ -34,7 +34,7 @@ def records(name: str) -> CodedTable:
 
 
 def sized(name: str) -> CodedTable:
-    """As many records, columns and classes, and the share of the positive class, as Table 1 prints."""
+    """Return records with the number of records, columns and classes and the share of positives printed in Table 1."""
     source = catalogue.SOURCES[name]
     rows, attributes, classes, positive = source.printed
     codes = np.zeros((rows, attributes + 1), dtype=np.int32)
@@ -47,7 +47,7 @@ def sized(name: str) -> CodedTable:
 
 
 def experiments() -> dict[str, pd.DataFrame]:
-    """The gathered tables, with whatever is patched at the moment."""
+    """Return the collected tables under the current patches."""
     every = {name: records(name) for name in catalogue.NAMES}
     few = {name: every[name] for name in catalogue.NETWORKS}
 
@@ -68,12 +68,12 @@ def experiments() -> dict[str, pd.DataFrame]:
 
 
 def table_1(of=sized) -> pd.DataFrame:
-    """Table 1 of `sized` records."""
+    """Return Table 1 of `sized` records."""
     return artefacts.table_1(pd.concat([artefacts.facts(of(n), name=n) for n in catalogue.NAMES], ignore_index=True))
 
 
 def numeric(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """The table with NaN for every number that is no key of it."""
+    """Return the table with NaN for every number that is not one of its keys."""
     keys = {"order", "epsilon", "epsilon_hat", "r", "alpha", "cells", "eta", "gamma", "x", "split", "releases"}
     keys -= {"figure_3_top": {"epsilon"}, "figure_3_bottom": {"r"}, "figure_8": {"epsilon_hat"}}.get(name, set())
     return table.assign(**dict.fromkeys([c for c in table.select_dtypes("number") if c not in keys], np.nan))

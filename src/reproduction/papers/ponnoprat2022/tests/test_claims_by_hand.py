@@ -1,4 +1,4 @@
-"""Scores and margins of ponnoprat2022's claims on tables small enough to work out."""
+"""Check scores and margins of ponnoprat2022's claims on tables small enough for hand calculation."""
 
 import numpy as np
 import pandas as pd
@@ -77,7 +77,7 @@ def test_the_introduction_by_hand():
 
 
 def scored(values, measure="accuracy", error=0.03, dataset="A", epsilons=None):
-    """Scores (dirichlet, gaussian, laplace) at every budget."""
+    """Return scores (dirichlet, gaussian, laplace) at every budget."""
     rows = []
     for i, triple in enumerate(values):
         for method, value in zip(("dirichlet", "gaussian", "laplace"), triple, strict=True):

@@ -1,4 +1,4 @@
-"""Raw files from folders and from a local web server that also serves wrong, truncated and failing answers."""
+"""Check raw files from folders and from a local web server that also serves wrong, truncated and failing responses."""
 
 import gzip
 import hashlib

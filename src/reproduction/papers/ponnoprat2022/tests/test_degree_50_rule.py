@@ -26,7 +26,7 @@ def test_rule_integrates_every_monomial_of_its_degree():
 
 
 def test_rule_fails_far_beyond_its_degree():
-    """x^2000 lives nearer to its corner than any point of the rule: or the test above shows nothing."""
+    """x^2000 is concentrated closer to its corner than any point of the rule, so the previous test is meaningful."""
     corners, weights = gohari.degree_50_rule()
     exact = 2 * np.exp(lgamma(2001) - lgamma(2003))
     assert abs(weights @ corners[:, 0] ** 2000 / exact - 1) > 0.5

@@ -1,4 +1,4 @@
-"""What the errata say, against numbers by other ways."""
+"""Check the claims of the errata against numbers computed by other methods."""
 
 import re
 
@@ -19,7 +19,7 @@ def said(number):
 
 
 def guarantee(r, order, squared):
-    """Theorem 1 and equation 14's offset."""
+    """Return the cost of Theorem 1 with the offset of equation 14."""
     bound = order * r**2 * squared / 2 * polygamma(1, 1 + 3 * (order - 1) * r)
     return bound + np.log(order - 1) - (np.log(DELTA) + order * np.log(order)) / (order - 1)
 

@@ -1,4 +1,4 @@
-"""Appendix C against formulas worked out by hand: what n releases cost in all, and how delta is shared out."""
+"""Check Appendix C against formulas derived by hand: total cost of n releases, and division of delta."""
 
 import functools
 
@@ -92,7 +92,7 @@ def test_gaussian_spends_its_delta(target, releases):
 
 
 def theorem_1(r, order, times):
-    """Cost of Algorithm 1 for a squared sensitivity of 2, several times."""
+    """Return the cost of Algorithm 1 for a squared sensitivity of 2, times the number of releases."""
     return times * order * r**2 * polygamma(1, 1 + 3 * (order - 1) * r)
 
 
@@ -199,7 +199,7 @@ def test_whole_models_share_delta_among_all_their_histograms(monkeypatch):
 
 @pytest.fixture
 def calibrations(monkeypatch):
-    """Law, epsilons of one release, and how the noise was calibrated: every call of `calibrated_noise.calibrated`."""
+    """Return distribution, epsilons of one release, and calibration: every call of `calibrated_noise.calibrated`."""
     found, right = [], calibrated_noise.calibrated
 
     def spy(law, each, **how):

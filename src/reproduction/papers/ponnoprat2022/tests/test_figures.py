@@ -1,4 +1,4 @@
-"""What a reader must be able to see in the closed figures: arrowheads, ratios, labels."""
+"""Check that figures show what a reader must see: arrowheads, ratios, labels."""
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,7 @@ def test_arrows_end_at_the_border_of_the_box_they_point_to():
 
 
 def test_no_arrow_runs_through_a_box_that_it_does_not_belong_to():
-    """All three networks of the paper: a reader would see edges that are not there."""
+    """All three networks of the paper: an arrow through a box would look like an edge that does not exist."""
     with style.applied():
         figure = figures.figure_6(networks.figure_6())
         figure.draw_without_rendering()
@@ -53,7 +53,9 @@ def test_no_arrow_runs_through_a_box_that_it_does_not_belong_to():
 
 
 def test_the_layout_tells_what_lies_in_the_way():
-    """A straight line through a third box harms; with room at its side the edge bends around."""
+    """A straight line through a third box has a penalty; if there is room next to the box, the edge curves
+    around it.
+    """
     spots = {"above": np.array([50.0, 200.0]), "between": np.array([50.0, 100.0]), "below": np.array([50.0, 0.0])}
     half = dict.fromkeys(spots, np.array([20.0, 5.0]))
     free, (bend,) = figures._routes([("above", "below")], spots, half, (-100, 200))
@@ -64,7 +66,9 @@ def test_the_layout_tells_what_lies_in_the_way():
 
 
 def _plain(edges, spots, half, sides):
-    """Harm of a layout after each edge, and its bends: every bend against every box and every arrow."""
+    """Return the penalty of a layout after each edge, and its curvatures, comparing every curvature with every box and
+    arrow.
+    """
     drawn, totals, bends = [], [0.0], []
     for edge in edges:
         harms, start, end = [], *(spots[node] for node in edge)
@@ -82,7 +86,7 @@ def _plain(edges, spots, half, sides):
 
 @pytest.mark.parametrize("seed", [7, 13])
 def test_the_bends_that_are_not_looked_at_are_worse(seed):
-    """Against all bends of all edges; and a search is given up at the first edge that reaches the bound."""
+    """Compare with all curvatures of all edges; a search stops at the first edge that reaches the bound."""
     rng, names = np.random.default_rng(seed), "abcdefgh"
     spots = {name: rng.uniform(0, 100, 2) for name in names}
     half = dict.fromkeys(names, np.array([8.0, 5.0]))
@@ -112,7 +116,7 @@ def test_a_point_read_off_print_stands_where_it_was_printed():
 
 
 def test_published_and_corrected_curves_of_a_set_are_in_one_panel():
-    """Filled and solid is what is corrected, open and dashed what is published."""
+    """Corrected curves are solid with filled marks; published curves are dashed with open marks."""
     scores = {"epsilon": [0.1, 1.0], "accuracy_mean": [0.5, 0.9], "accuracy_sd": [0.01, 0.01], "dataset": "Spam"}
     rows = [pd.DataFrame(scores | {"variant": v, "method": "gaussian"}) for v in ("published", "corrected")]
     figure = figures.figure_5(pd.concat(rows))

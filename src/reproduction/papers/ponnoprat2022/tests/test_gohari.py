@@ -1,4 +1,4 @@
-"""The two rules of Gohari's delta, each by itself: one would hide an error of the other."""
+"""Check the two rules of Gohari's delta separately, since one could hide an error of the other."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ LAWS = [(50, 0.01, 0.1, 2), (5000, 0.1, 0.1, 2), (0.5, 0.3, 0.4, 2), (500, 0.01,
 @pytest.mark.parametrize("target", [1e-9, 1e-3, 0.2])
 @pytest.mark.parametrize("law", LAWS)
 def test_the_gamma_named_is_the_largest(law, target):
-    """A gamma larger by 1e-10 of itself misses the target, and so it is whatever the search begins with."""
+    """A gamma larger by 1e-10 relative misses the target, from any starting point of the search."""
     about = dict(zip(("concentration", "eta", "eta_bar", "members"), law, strict=True))
     gamma = gohari.calibrate(target, **about)
     if gamma < 0.999999 / (law[3] + 1):

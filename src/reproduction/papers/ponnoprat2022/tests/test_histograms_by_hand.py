@@ -1,4 +1,4 @@
-"""Models without privacy and costs, worked out."""
+"""Check models without privacy and their costs by hand calculation."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from reproduction.papers.ponnoprat2022 import catalogue, networks, privacy
 
 
 def test_smoothings_of_the_models_without_privacy(monkeypatch):
-    """0.1 as printed; the corrected variant has Laplace's 1 beside it."""
+    """The published variants use 0.1 as printed; the corrected variant also has Laplace's 1."""
     asked = {}
 
     class Model:

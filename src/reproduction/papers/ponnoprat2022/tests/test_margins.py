@@ -1,4 +1,4 @@
-"""Margins of claims about several methods, sets and budgets: a table small enough to work out."""
+"""Check margins of claims about several methods, sets and budgets on a table small enough for hand calculation."""
 
 import numpy as np
 import pandas as pd
@@ -9,17 +9,19 @@ from reproduction.papers.ponnoprat2022 import agreement_models
 
 
 def scores(*rows, measure="cross_entropy"):
-    """dataset, method, epsilon, mean, standard error."""
+    """Return a table of dataset, method, epsilon, mean, standard error."""
     return pd.DataFrame(rows, columns=["dataset", "method", "epsilon", f"{measure}_mean", f"{measure}_se"])
 
 
 def widened(n):
-    """With n rows: two widened errors cut off the n-th part of what two errors do."""
+    """With n rows, two increased errors correspond to the n-th part of the tail probability of two errors."""
     return norm.isf(norm.sf(2) / n) / 2
 
 
 def test_advantage_over_the_best_of_the_others():
-    """Losses 2 +- .3 against 3 +- .4, the better of 3 and 5: 1 +- .5; in logs log(3/2) +- hypot(.15, .4/3)."""
+    """Losses 2 +- .3 and 3 +- .4 (the better of the competitors' 3 and 5) differ by 1 +- .5; in logs log(3/2) +-
+    hypot(.15, .4/3).
+    """
     table = scores(
         ("A", "dirichlet", 1.0, 2.0, 0.3), ("A", "laplace", 1.0, 3.0, 0.4), ("A", "gaussian", 1.0, 5.0, 0.1),
         ("B", "laplace", 1.0, 3.0, 0.4), ("C", "dirichlet", 1.0, 3.0, 0.4), ("C", "laplace", 1.0, 3.0, 0.4),

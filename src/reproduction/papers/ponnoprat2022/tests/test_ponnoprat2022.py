@@ -1,4 +1,4 @@
-"""The paper's tables against numbers from multiprecision and from independent runs of the author's protocol."""
+"""Check the paper's tables against multiprecision numbers and independent runs of the author's protocol."""
 
 from pathlib import Path
 

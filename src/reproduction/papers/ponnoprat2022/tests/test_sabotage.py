@@ -1,6 +1,6 @@
-"""Something wrong is put in the place of a law, a sampler, a mechanism or a table: verdicts must flip.
+"""Replace a distribution, sampler, mechanism or table by a wrong one, and check that verdicts change.
 
-The experiments run on made-up records under the data sets' names (`stand_ins`). Values read off plots, which need the
+The experiments run on synthetic records under the data sets' names (`stand_ins`). Values read off plots, which need the
 UCI files, are in the last tests.
 """
 
@@ -60,7 +60,7 @@ def made(names):
 
 @pytest.fixture(scope="module", autouse=True)
 def calibrated_once():
-    """What no sabotage touches and takes long is worked out once."""
+    """Compute slow results that no replacement affects only once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(privacy_profiles, "dirichlet_calibration", cache(privacy_profiles.dirichlet_calibration))
         patch.setattr(gohari, "calibrate", cache(gohari.calibrate))
@@ -78,7 +78,7 @@ def judge(honest):
 
 
 def flips(judge, changed, before=None):
-    """Statements whose verdict is another than `before`, the honest ones, with these tables in place of honest ones."""
+    """Return statements whose verdict differs from `before`, the unmodified verdicts, with these tables replaced."""
     before, after = judge.verdicts if before is None else before, judge(changed)
     found = set(before.index[before != after])
     FLIPPED.update(found)
@@ -92,7 +92,7 @@ def doubled(epsilon, **more):
 
 
 def cauchy(counts, starts, *, rng, **more):
-    """Cauchy draws for noise, one release again and again for the Dirichlet."""
+    """Return Cauchy draws for noise, and one repeated release for the Dirichlet."""
     if more["law"] == "dirichlet":
         return np.repeat(RELEASE(counts, starts, rng=rng, **more)[:1], len(more["scale"]), axis=0)
     return np.log(
@@ -240,7 +240,7 @@ def test_a_drawn_curve_two_percent_off(honest, judge, name, column):
 
 @pytest.mark.parametrize("law", ["gaussian", "laplace", "dirichlet"])
 def test_noise_a_tenth_too_small(judge, monkeypatch, law):
-    """The tests see 3.5 to 7 % at these sizes."""
+    """The tests detect 3.5 to 7 % at these sizes."""
 
     def less(counts, starts, *, scale, **more):
         return RELEASE(counts, starts, scale=scale * (0.9 if more["law"] == law else 1.0), **more)
@@ -287,7 +287,7 @@ def test_what_is_drawn_is_judged(honest):
 
 
 def leaking(mechanism, epsilons, **more):
-    """No privacy at all for the Dirichlet, a hundred times the noise for the others."""
+    """Release the data without privacy for the Dirichlet, and with a hundred times the noise for the others."""
     law = CALIBRATED(mechanism, epsilons, **more)
     if law.law != "dirichlet":
         return Noise(law.law, 100 * law.scale, law.alpha)
@@ -295,7 +295,7 @@ def leaking(mechanism, epsilons, **more):
 
 
 def flat(mechanism, epsilons, **more):
-    """Dirichlet releases that know nothing of the data."""
+    """Return Dirichlet releases that do not depend on the data."""
     law = CALIBRATED(mechanism, epsilons, **more)
     return (
         Noise(law.law, np.full_like(law.scale, 1e-9), np.full_like(law.alpha, 0.2)) if law.law == "dirichlet" else law
@@ -377,7 +377,7 @@ def test_reversed_reaches_flip_goharis_decline(honest, judge):
 
 
 def printed():
-    """Kind of every statement, without numbers that the paper does not print."""
+    """Return the kind of every statement, without numbers that the paper does not print."""
     found = agreement.read_published(FOLDER / "published.tsv").set_index(["artefact", "quantity"])
     return found.loc[(found["kind"] != "number") | found["value"].notna(), "kind"]
 
@@ -445,7 +445,7 @@ def test_swapped_classes_flip_the_values_read_off_figures_4_and_5(honest, judge,
 
 
 def test_every_judged_row_was_flipped():
-    """Values read off plots only where the UCI files are there. Runs last, after all sabotages of this file."""
+    """Values read off plots are included only if the UCI files exist. This test runs last, after all replacements."""
     if len(SABOTAGED) < len(SABOTAGES) + 7:
         pytest.skip("not all sabotages of this file were run before")
     kinds = printed()

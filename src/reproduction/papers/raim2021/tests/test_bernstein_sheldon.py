@@ -1,4 +1,6 @@
-"""The baseline of Bernstein and Sheldon: its kernel against the reference implementation, its laws, bad input."""
+"""Check the baseline of Bernstein and Sheldon: its kernel against the reference implementation, distributions, bad
+input.
+"""
 
 import numpy as np
 import pytest
@@ -57,14 +59,14 @@ def test_bad_input_of_the_baseline_is_named(changes, match):
 
 
 def test_a_normal_law_without_covariance_is_said():
-    """sigma2 = 1e-320: the moments inside are NaN."""
+    """At sigma2 = 1e-320, the moments inside are NaN."""
     start = np.array([[0.0, 1e-320, 0.0, 1.0, 0.0, 0.0]])
     with pytest.raises(np.linalg.LinAlgError, match="no covariance of the statistics"):
         baseline_gibbs.statistics((0.0, 1.0, 2.0, 2.0), 30, 1.0, start, rng=stream(13, "none"))
 
 
 def test_bernstein_sheldon_is_near_where_its_normal_laws_are():
-    """Symmetric limits, n = 1,000: means within 0.03, sd within 15 % of the exact posterior."""
+    """With symmetric limits and n = 1,000, means are within 0.03 and sds within 15 % of the exact posterior."""
     found = bernstein_sheldon.gibbs(
         RELEASE, **SLIDES, draws=1500, burn_in=200, prior=VAGUE, chains=8, rng=stream(9, "baseline")
     )

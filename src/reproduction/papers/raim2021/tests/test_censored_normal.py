@@ -1,4 +1,4 @@
-"""The censored normal model: statistics, sensitivity, Gibbs reference implementations, bad input."""
+"""Check the censored normal model: statistics, sensitivity, Gibbs reference implementations, bad input."""
 
 import numpy as np
 import pytest
@@ -80,7 +80,7 @@ def test_the_law_of_the_counts_is_that_of_all_pairs(n, limits, theta, scales, re
 
 @pytest.mark.parametrize("form", ["as_written", "corrected"])
 def test_counts_are_the_inverse_of_their_law(form):
-    """A prior that leaves theta no choice: the draws of the counts are those of one law, from a known stream."""
+    """With a prior that fixes theta, the draws of the counts come from one distribution and a known stream."""
     n, theta, draws, uniforms = 100, (0.1, 1.2), 2000, {"as_written": 2, "corrected": 1}[form]
     setting = ((0.6, 50.0, 9.5, 12.2), n, -1.0, 1.5, (3.0,) * 4)
     prior = (theta[0], 1e-200, 1e20, 1e20 * theta[1])
@@ -131,8 +131,7 @@ def test_any_release_gives_finite_draws(method, release):
 
 
 def made(shift=(0.0, 0.0), *, method="exact", impossible=0.0, draws=2000):
-    """Two chains of independent normal draws about 0 and 5, moved apart by `shift`: what ESS and R-hat must say is
-    known without running them."""
+    """Return two chains of independent normal draws about 0 and 5, shifted by `shift`, with known ESS and R-hat."""
     rng = stream(6, "made")
     values = [rng.standard_normal((draws, 6)) + 5.0 * np.arange(6) + s for s in shift]
     return [censored_normal.Chain(v, 0.5, impossible, method) for v in values]

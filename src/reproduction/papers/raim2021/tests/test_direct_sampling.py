@@ -1,4 +1,6 @@
-"""Direct sampler and closed-form noise laws: multiprecision values, references, envelopes, ranges, bad input."""
+"""Check the direct sampler and closed-form noise distributions: multiprecision values, references, ranges,
+bad input.
+"""
 
 import numpy as np
 import pytest

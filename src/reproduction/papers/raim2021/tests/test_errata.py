@@ -1,4 +1,4 @@
-"""What the errata say, against formulas and quadrature by other ways."""
+"""Check the claims of the errata against formulas and quadrature by other methods."""
 
 import re
 
@@ -34,7 +34,7 @@ def test_the_missing_n():
 
 
 def test_counts_in_turn():
-    """Mean s_c 953.20 in turn and 950.60 jointly: by enumeration, an independent program of ours."""
+    """Mean s_c is 953.20 in turn and 950.60 jointly, from an independent program that enumerates all counts."""
     in_turn, error, joint, its_error = numbers(r"s_c # \(#\) as written, # \(#\) with", said(2, size=400))
     assert in_turn == pytest.approx(953.20, abs=4 * error)
     assert joint == pytest.approx(950.60, abs=4 * its_error)
@@ -77,7 +77,7 @@ def test_end_points():
 
 
 def test_closed_ends_of_the_gamma_weight():
-    """Both ways solve the same equation: to the accuracy of the slower one, 1e-9 of ends near 170."""
+    """Both methods solve the same equation, to the accuracy of the slower one: 1e-9 for ends near 170."""
     assert numbers("from ours #$", said(5))[0] < 1e-6
 
 
@@ -132,7 +132,7 @@ class Cut:
         return tuple(brentq(lambda x: self.log_relative(x) - log_u, *side) for side in sides)
 
     def excess(self, t):
-        """log P(A_u)/P(A_0) above that of 1e-10, at log u = -exp(t)."""
+        """Return log P(A_u)/P(A_0) above its value at 1e-10, at log u = -exp(t)."""
         low, high = self.ends(-np.exp(t))
         return np.log(self.noise.cdf(high) - self.noise.cdf(low)) - self.noise.logcdf(self.z) - np.log(1e-10)
 

@@ -1,4 +1,4 @@
-"""The paper's functions: properties of the tables they return, and the rules of its configuration."""
+"""Check the paper's functions: properties of the tables that they return, and the rules of its configuration."""
 
 from itertools import combinations
 

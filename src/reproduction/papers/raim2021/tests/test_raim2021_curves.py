@@ -1,4 +1,4 @@
-"""Curves and tables of the slides' figures against formulas written anew."""
+"""Check curves and tables of the slides' figures against independently written formulas."""
 
 from types import SimpleNamespace
 
@@ -20,7 +20,7 @@ def curve(table, name, column="curve"):
 
 
 def area(u):
-    """P(A_u) of the normal weight at 1/2, variance 2, under Laplace noise of scale 1.5."""
+    """Return P(A_u) of the normal weight at 1/2, variance 2, under Laplace noise of scale 1.5."""
     reach = np.sqrt(-4 * np.log(u))
     law = stats.laplace(scale=1.5)
     return law.cdf(0.5 + reach) - law.cdf(0.5 - reach)
@@ -148,7 +148,7 @@ def test_histograms_of_other_noises_close_at_zero():
 
 
 def test_whole_draws_against_their_law():
-    """Draws of the law itself pass, draws of another do not, draws that are no whole numbers have p = 0."""
+    """Draws from the distribution pass, draws from another do not, and draws that are not integers have p = 0."""
     weight = SimpleNamespace(log_relative=lambda x: -((x - 3.0) ** 2) / 8)
     noise = beyond.Noise(2.0, whole=True)
     k = np.arange(-40, 41)

@@ -1,4 +1,4 @@
-"""Numbers derived by hand, beside the assertion, for what the other tests would let pass."""
+"""Check values derived by hand (next to each assertion), for errors that the other tests would miss."""
 
 import numpy as np
 import pandas as pd
@@ -121,7 +121,7 @@ def test_least_p_value():
 
 
 def test_samplers_know_noise_of_scale_delta_over_epsilon(monkeypatch):
-    """Delta_s = 6 and epsilon = 2: every chain is told 3, and so is the mechanism that releases."""
+    """With Delta_s = 6 and epsilon = 2, every chain and the mechanism get the scale 3."""
     scales, releases = [], []
     chain, release = censored_normal.chain, CensoredStatistics.release
 

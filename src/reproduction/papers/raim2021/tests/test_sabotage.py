@@ -1,6 +1,6 @@
-"""Something wrong in place of something right must change a verdict; every judged statement must be changed by one.
+"""Replace a correct part by a wrong one, and check that a verdict changes; each checked statement must change once.
 
-Sizes are those at which the honest run has the verdicts of a full run; streams are fixed, so a verdict cannot waver.
+At these sizes the unmodified run has the verdicts of a full run; streams are fixed, so verdicts are reproducible.
 """
 
 import numpy as np
@@ -38,14 +38,14 @@ def honest() -> dict[str, pd.DataFrame]:
 
 
 def flipped(honest, *again: str, **replaced: pd.DataFrame) -> set[tuple[str, str]]:
-    """Statements whose verdict changes when the tables in `again` are made anew, or replaced."""
+    """Return statements whose verdict changes when the tables in `again` are recomputed or replaced."""
     anew = in_process.tables_of(SLUG, SIZES, only=again) if again else {}
     after = JUDGES[0](anew | replaced)
     return set(after.index[JUDGES[0].verdicts != after])
 
 
 def test_honest_verdicts(honest):
-    """The five statements that are false differ, and nothing else does."""
+    """The five false statements differ, and no others."""
     found = JUDGES[0].verdicts
     assert set(found.index[found == "differs"]) == {
         ("formulas", "mean of the full conditional of mu"),
@@ -133,7 +133,7 @@ def test_draws_that_repeat_the_one_before(honest, monkeypatch):
     ],
 )
 def test_noises_of_the_sampler_half_as_wide_again(honest, monkeypatch, name, noise):
-    """What the draws are compared with does not take the noise from the sampler."""
+    """The reference does not take the noise from the sampler."""
     right = getattr(ds, name)
     monkeypatch.setattr(ds, name, lambda width: right(1.5 * width))
     assert flipped(honest, "other_noises") == {("other_noises", f"{noise} noise: draws are exact")}
@@ -217,7 +217,7 @@ def test_area_reversed(honest):
 
 
 def test_right_height_below(honest):
-    """Steps that start at P(A_0) make the printed envelope true: the verdict must notice."""
+    """Steps that start at P(A_0) make the printed envelope correct, so the verdict must change."""
     table = honest["step_functions"].copy()
     table.loc[(table["kind"] == "step") & (table["order"] == 0), "y"] = 1.0
     found = flipped(honest, step_functions=table)
@@ -341,7 +341,7 @@ def test_wrong_sensitivity(honest, monkeypatch, wrong, quantities):
 
 
 def test_swapped_tails(honest, monkeypatch):
-    """Counts of the wrong side: s_low counts records above, at limits that tell the sides apart."""
+    """Return counts of the wrong side: s_low counts records above, at limits that distinguish the sides."""
     right = CensoredStatistics.of
     monkeypatch.setattr(CensoredStatistics, "of", lambda self, x: right(self, x) + np.array([0, 0, 3.0, 0]))
     found = flipped(honest, "statistics_laws")
@@ -350,7 +350,7 @@ def test_swapped_tails(honest, monkeypatch):
 
 
 def test_statistics_of_uncensored_samples(honest, monkeypatch):
-    """Were the slides' laws right, their rows would be reproduced."""
+    """If the slides' distributions were right, their rows would be reproduced."""
 
     def of(self, x):
         rng = np.random.Generator(np.random.PCG64(int(abs(x[0]) * 1e9)))
@@ -385,7 +385,7 @@ def test_counts_without_noise_and_without_psi(honest, monkeypatch):
 
 
 def test_joint_law_without_psi(honest, monkeypatch):
-    """The table's own psi is what tells the two laws of the counts apart."""
+    """The table's psi distinguishes the two distributions of the counts."""
     monkeypatch.setattr(statistics_laws, "_log_psi", lambda *_: 0.0)
     found = flipped(honest, "counts_in_turn")
     # without psi what is left to differ is s_l's normaliser given s_u, less than a thousandth here

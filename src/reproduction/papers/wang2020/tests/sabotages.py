@@ -1,4 +1,4 @@
-"""What is put in the place of something right: each sabotage makes the tables it spoils anew, from honest ones."""
+"""Deliberate errors: each recomputes the tables that it affects from unmodified ones."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ Wrong = Callable[[pytest.MonkeyPatch, Tables], Tables]
 
 
 def again(honest: Tables, *names: str, settings: Mapping[str, Any] | None = None) -> Tables:
-    """The honest tables with `names`, and what is made from them, made anew."""
+    """Return the unmodified tables with `names`, and the tables made from them, recomputed."""
     above = {"releases": ("table_1", "table_3", "tie_rules", "tie_fit")}
     stale = {*names, *(table for name in names for table in above.get(name, ()))}
     kept = {name: table for name, table in honest.items() if name not in stale}
@@ -31,7 +31,7 @@ def again(honest: Tables, *names: str, settings: Mapping[str, Any] | None = None
 
 
 def released_as(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
-    """Every simulated release goes through `change(released, counts, epsilon, rng)`; released (algorithms, size, S)."""
+    """Replace every simulated release by `change(released, counts, epsilon, rng)`; released (algorithms, size, S)."""
     true = releases.additive_counts.release_all
 
     def wrong(counts, *, rng, **settings):
@@ -41,7 +41,7 @@ def released_as(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
 
 
 def with_moments(honest: Tables, change: Callable[[pd.DataFrame], pd.DataFrame]) -> Tables:
-    """The tables that follow from another table of exact moments."""
+    """Return the tables that follow from another table of exact moments."""
     exact = change(honest["exact_moments"].copy())
     return again(honest | {"exact_moments": exact}, "table_1", "table_3")
 
@@ -51,14 +51,14 @@ def of(table: pd.DataFrame, *algorithms: str) -> "pd.Series[bool]":
 
 
 def remade(honest: Tables, exact: pd.DataFrame | None = None) -> Tables:
-    """Releases, Tables 1 and 3 and the checks from patched samplers, beside exact moments of choice."""
+    """Return releases, Tables 1 and 3 and the checks from patched samplers, with chosen exact moments."""
     return again(honest if exact is None else honest | {"exact_moments": exact}, "releases", "release_checks")
 
 
 def posterior_of(
     patch: pytest.MonkeyPatch, change: Callable[[Any, dict[str, Any]], tuple[Any, dict[str, Any]]]
 ) -> None:
-    """Every posterior of the pair is that of `change(released, settings)`."""
+    """Replace every posterior of the pair by the one computed from `change(released, settings)`."""
     true = beyond.additive_counts.posterior
 
     def wrong(released, **settings):
@@ -88,7 +88,7 @@ def frozen(patch, honest):
 
 
 def identity(patch, honest):
-    """True counts released as they are, and moments that say so."""
+    """Release the true counts, with the corresponding moments."""
     released_as(patch, lambda released, counts, epsilon, rng: np.broadcast_to(counts, released.shape))
     true = honest["table_3"].drop_duplicates("representative").set_index("representative")["true"]
     exact = honest["exact_moments"].copy()
@@ -98,7 +98,7 @@ def identity(patch, honest):
 
 
 def at_least_one(patch, honest):
-    """Zeros released as ones."""
+    """Release zeros as ones."""
     released_as(patch, lambda released, counts, epsilon, rng: np.maximum(released, 1))
     exact = honest["exact_moments"].copy()
     exact.loc[(exact["representative"] == "N_min") & (exact["example"] == "example_1"), "exact_mean"] = 1.0
@@ -106,7 +106,7 @@ def at_least_one(patch, honest):
 
 
 def one_for_all(patch, honest):
-    """Algorithm 2 in the place of every algorithm."""
+    """Use algorithm 2 in place of every algorithm."""
     released_as(
         patch, lambda released, counts, epsilon, rng: np.repeat(released[2:3], 4, 0) if len(released) == 4 else released
     )
@@ -119,7 +119,7 @@ def one_for_all(patch, honest):
 
 
 def noisy_counts(patch, honest):
-    """Algorithm 3 releases the noisy counts: nothing makes them add up."""
+    """Release the noisy counts by algorithm 3, without making them add up."""
 
     def change(released, counts, epsilon, rng):
         noise = beyond.TwoSidedGeometric(epsilon=epsilon, support=50)
@@ -132,7 +132,7 @@ def noisy_counts(patch, honest):
 
 
 def doubled_noise(patch, honest):
-    """A tenth of epsilon where the releases are looked at: ten times the noise."""
+    """Use a tenth of epsilon where releases are checked, which is ten times the noise."""
     return again(honest, "release_checks", settings={"release_checks": {"epsilon": 0.1}})
 
 
@@ -157,7 +157,7 @@ def tied_noise(patch, honest):
 
 
 def no_mode(patch, honest):
-    """Theorem 1 with a unit moved from the first component that has one to the last."""
+    """Move a unit of the mode of Theorem 1 from the first nonzero component to the last."""
     true = draws.additive_release.modes
 
     def wrong(totals, weights, **settings):
@@ -181,7 +181,7 @@ def biased_moments(patch, honest):
 
 
 def swapped_classes(patch, honest):
-    """Algorithms 1 (ind) and 2 exchanged in the exact moments."""
+    """Exchange algorithms 1 (ind) and 2 in the exact moments."""
 
     def change(exact):
         names = {"Algorithm 1 (ind)": "Algorithm 2", "Algorithm 2": "Algorithm 1 (ind)"}
@@ -191,7 +191,7 @@ def swapped_classes(patch, honest):
 
 
 def better_sums(patch, honest):
-    """Algorithm 1 (summed) with a tenth less variance."""
+    """Reduce the variance of algorithm 1 (summed) by a tenth."""
 
     def change(exact):
         exact.loc[of(exact, "Algorithm 1 (summed)"), "exact_variance"] *= 0.9
@@ -201,7 +201,7 @@ def better_sums(patch, honest):
 
 
 def doubled_first(patch, honest):
-    """Both algorithms 1 with twice the variance."""
+    """Double the variance of both algorithms 1."""
 
     def change(exact):
         exact.loc[of(exact, "Algorithm 1 (ind)", "Algorithm 1 (summed)"), "exact_variance"] *= 2
@@ -221,14 +221,14 @@ def no_window(patch, honest):
 
 
 def swapped_algorithms(patch, honest):
-    """Posteriors of algorithm 3 for algorithm 2, of (summed) for (ind), and the other way round."""
+    """Exchange posteriors of algorithms 2 and 3, and of (summed) and (ind)."""
     other = {"2": "3", "3": "2", "1-independent": "1-summed", "1-summed": "1-independent"}
     posterior_of(patch, lambda released, rest: (released, rest | {"algorithm": other[rest["algorithm"]]}))
     return again(honest, "table_4", "table_5", "precision")
 
 
 def always_third(patch, honest):
-    """One posterior, that of algorithm 3, for all algorithms."""
+    """Use the posterior of algorithm 3 for all algorithms."""
     posterior_of(patch, lambda released, rest: (released, rest | {"algorithm": "3"}))
     return again(honest, "precision")
 
@@ -257,7 +257,7 @@ def unbiased_zeros(patch, honest):
 
 
 def exchanged_methods(patch, honest):
-    """Algorithm 1 in the place of algorithm 3 in the comparison, and the other way round."""
+    """Exchange algorithms 1 and 3 in the comparison."""
     true = comparison.release_from_noisy
     other = {"1-independent": "3", "3": "1-independent"}
 
@@ -269,7 +269,7 @@ def exchanged_methods(patch, honest):
 
 
 def crowded(patch, honest):
-    """Counts of Example 1 a third as large."""
+    """Reduce the counts of Example 1 to a third."""
     true = examples.example_1
     patch.setattr(examples, "example_1", lambda vector: true(vector) // 3)
     return again(honest, "figure_1")

@@ -1,4 +1,4 @@
-"""Numbers of the paper's functions that a reader can work out, each with its derivation."""
+"""Check numbers of the paper's functions that can be derived by hand; each derivation is given."""
 
 from math import exp, sqrt, tanh
 
@@ -57,7 +57,7 @@ def test_the_width_of_noise_by_hand():
 
 
 def test_the_full_size_sees_two_percent_of_epsilon():
-    """About the defaults: five totals of two examples for each release that is looked at whole."""
+    """Detection limit at the default settings: five totals of two examples for each completely checked release."""
     size = paper.discover()["wang2020"].settings["sections"]["release_checks"]["properties"]["size"]["default"]
     noise = TwoSidedGeometric(epsilon=1.0, support=50)
     _, seen = (row["value"] for row in draws._width(np.ones(2 * draws._TOTALS * size), noise))
@@ -221,7 +221,7 @@ def test_totals_that_are_not_the_noisy_one_are_counted():
 
 
 class Recording:
-    """A generator whose choices are the likeliest values; keeps what was chosen from, and with which probabilities."""
+    """Generator that returns the most probable values and records the choices and their probabilities."""
 
     def __init__(self):
         self.laws, self.shares = [], []

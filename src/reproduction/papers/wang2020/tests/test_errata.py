@@ -1,4 +1,4 @@
-"""What the errata say, against numbers by other ways: formulas of the noise, plain loops, the paper's own tables."""
+"""Check the claims of the errata against formulas of the noise, plain loops, and the paper's tables."""
 
 import re
 from fractions import Fraction
@@ -29,7 +29,7 @@ def numbers(pattern, text):
 
 
 def printed(table, algorithm, representative):
-    """The paper's own simulated mean and variance, and four standard errors and half a digit of each."""
+    """Return the paper's simulated mean and variance, with four standard errors and half a digit of each."""
     mean, variance = (PUBLISHED.loc[table, f"{algorithm}, {representative}: {what}"] for what in ("mean", "variance"))
     round_off = [0.5 * 10 ** -cell["digits"] for cell in (mean, variance)]
     spread = variance["value"]  # of a variance: the fourth moment is nowhere above 12 times its square
@@ -99,7 +99,7 @@ def test_a_component_of_weight_zero():
 
 
 def modes_by_fractions(total, weights):
-    """The results that give ties to the first and to the last, and whether there is but one."""
+    """Return the results that give ties to the first and to the last, and whether the mode is unique."""
     quotients = sorted((Fraction(int(w), k), -i) for i, w in enumerate(weights) for k in range(1, int(w) + 50))[::-1]
     least = quotients[total - 1][0]
     tied = sorted(-i for q, i in quotients if q == least)

@@ -1,4 +1,4 @@
-"""Something wrong in the place of a sampler, a law, a mechanism or a table: which verdicts flip, and that all can."""
+"""Replace a sampler, distribution, mechanism or table by a wrong one, and check which verdicts change."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.sabotage
 
 @dataclass(frozen=True)
 class Expected:
-    """Artefacts whose printed numbers all flip, and beginnings of ``artefact: claim`` or law that flip."""
+    """Artefacts whose printed numbers all change, and prefixes of ``artefact: claim`` or law that change."""
 
     numbers: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
@@ -128,7 +128,7 @@ def judge(honest) -> remembered.Judge:
 
 @pytest.fixture(scope="module")
 def judged(judge) -> "pd.Series[str]":
-    """Honest verdicts of the judged statements and of facts."""
+    """Return the unmodified verdicts of the checked statements and of facts."""
     published = agreement.read_published(paper.discover()[s.SLUG].folder / "published.tsv")
     kinds = published.set_index(["artefact", "quantity"])["kind"]
     verdicts = judge.verdicts
@@ -137,7 +137,7 @@ def judged(judge) -> "pd.Series[str]":
 
 @pytest.fixture(scope="module")
 def flips(honest, judge, judged) -> dict[str, list[str]]:
-    """Sabotage -> statements, ``artefact: quantity``, whose verdict it changes."""
+    """Return replacement -> statements, ``artefact: quantity``, whose verdict it changes."""
     found = {}
     for name, (wrong, _) in SABOTAGES.items():
         with pytest.MonkeyPatch.context() as patch:

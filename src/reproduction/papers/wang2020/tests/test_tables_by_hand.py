@@ -1,4 +1,4 @@
-"""Tables and margins small enough to work out, and rules of a configuration that hold."""
+"""Check tables and margins that are small enough for hand calculation, and valid configurations."""
 
 from math import sqrt
 
@@ -112,7 +112,9 @@ def moments_table(mean, variance):
 
 
 def test_margins_of_table_1():
-    """Means 100.2, 100, 99.9, 100; variances 110, 108, 100 and 4 at every count: margins from the words' tests."""
+    """With means 100.2, 100, 99.9, 100 and variances 110, 108, 100, 4 at every count, margins follow from the claims'
+    thresholds.
+    """
     mean = dict(zip(claims.ALL, (100.2, 100.0, 99.9, 100.0), strict=True))
     variance = dict(zip(claims.ALL, (110.0, 108.0, 100.0, 4.0), strict=True))
     found = {row["quantity"]: row["ours"] for row in claims.of_moments("table_1", moments_table(mean, variance))}

@@ -1,4 +1,4 @@
-"""The paper's functions at small size: what they must return whatever the draws."""
+"""Check the paper's functions at small size: properties that hold for any draws."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Scenarios of additive counts: the library's posterior, other priors apart, batches as single cases."""
+"""Check scenarios of additive counts: the library's posterior, other priors, batches against single cases."""
 
 import pandas as pd
 import pytest

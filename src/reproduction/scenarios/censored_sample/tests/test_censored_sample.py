@@ -1,4 +1,4 @@
-"""Scenarios of censored samples: nearly no noise gives the sample's own answer; what ignores the noise stands apart."""
+"""Check scenarios of censored samples: with almost no noise the result is that of the sample; the naive comparison."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_without_noise_the_counts_are_those_released(tmp_path):
 
 @pytest.fixture(autouse=True)
 def _without_nothing(monkeypatch):
-    """Settings that are None here are left out."""
+    """Return settings without those that are None."""
     single = scenario_settings.single
     clean = lambda name, written, kinds: single(name, {k: v for k, v in written.items() if v is not None}, kinds)  # noqa: E731
     monkeypatch.setattr(scenario_settings, "single", clean)

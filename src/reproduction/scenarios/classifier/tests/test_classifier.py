@@ -1,4 +1,4 @@
-"""Released models against enumeration and by hand, and rehearsals with made-up records."""
+"""Check released models against enumeration and hand calculation, and rehearsals with synthetic records."""
 
 import itertools
 
@@ -142,7 +142,7 @@ RELEASED = {"mark": [0.2, 0.5, 0.3], "age": [0.7, 0.3]}
 
 
 def released_table(total=12, public=True, **given):
-    """Tables as `model.table` makes them: two columns without parents, or what is given."""
+    """Return tables in the form of `model.table`: two columns without parents, or the given table."""
     rows = []
     for node, values in (given or RELEASED).items():
         rows += [
@@ -154,7 +154,7 @@ def released_table(total=12, public=True, **given):
 
 
 def enumerated(values, total=12):
-    """Every table of counts with its weight given the release, from scipy's density of a Dirichlet law."""
+    """Return every table of counts with its weight given the release, from scipy's Dirichlet density."""
     k = len(values)
     every = np.array([f for f in itertools.product(range(total + 1), repeat=k) if sum(f) == total])
     weights = np.array([dirichlet_law(HOW.r * f + HOW.alpha).pdf(values) for f in every])
@@ -302,7 +302,7 @@ def test_mistakes(tmp_path, change, said):
 
 
 def test_what_a_rehearsal_costs(tmp_path):
-    """One second; every release 1e-4 s and 1e-8 a byte of the records."""
+    """The fixed cost is one second; each release adds 1e-4 s, and 1e-8 s per byte of the records."""
     path = tmp_path / "mine.csv"
     path.write_text("x" * 5000)
     asked = {"csv": str(path), "epsilons": [1.0, 2.0], "repeats": 7, "mechanisms": ["dirichlet"]}

@@ -1,4 +1,4 @@
-"""Counts without a total, from YAML to files: every number of 3,143 counties again, shards, bad rows, words."""
+"""Check counts without a total, from YAML to files: 3,143 counties, shards, invalid rows, texts."""
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ GAUSS = {"law": "gaussian", "sd": 2.0}
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Files of one scenario in YAML, made in a folder of their own."""
+    """Return files of one scenario in YAML, made in a separate folder."""
     monkeypatch.chdir(tmp_path)
 
     def make(text, name="counties", shards=1):
@@ -46,7 +46,7 @@ def made(tmp_path, monkeypatch):
 
 
 def counties(size, seed, **more):
-    """Published counts with their variances, as a frame; the true law is negative binomial."""
+    """Return published counts with their variances, as a frame; the true distribution is negative binomial."""
     rng = stream(seed, "counties")
     variance = np.round(np.exp(rng.uniform(0, np.log(100), size)), 3)
     law = law_of({"law": "discrete_gaussian", "variance": variance})
@@ -56,14 +56,14 @@ def counties(size, seed, **more):
 
 
 def by_sums(frame, prior):
-    """Every posterior on 0..1499, by its definition: the constants of prior and noise cancel. (rows, 1500)"""
+    """Return every posterior on 0..1499, by definition: the constants of prior and noise cancel. (rows, 1500)"""
     y, v = frame["value"].to_numpy(float)[:, None], frame["variance"].to_numpy()[:, None]
     p = prior * np.exp(-((y - N) ** 2) / (2 * v) + np.maximum(0, -y) ** 2 / (2 * v))
     return p / p.sum(axis=1, keepdims=True)
 
 
 def ends(p, level=0.95):
-    """Central intervals: at most (1 - level)/2 beyond either end."""
+    """Return central intervals: at most (1 - level)/2 beyond either end."""
     below = np.cumsum(p, axis=1)
     tail = (1 - level) / 2
     return np.argmax(below >= tail * (1 - 1e-9), axis=1), np.argmax(below >= 1 - tail * (1 + 1e-9), axis=1)
@@ -133,7 +133,7 @@ scenarios:
 
 
 def many(tmp_path, *bad):
-    """400 counts of forty tables in two groups, with wrong rows."""
+    """Return 400 counts of forty tables in two groups, with invalid rows."""
     frame = counties(400, 2).assign(table=[f"state {i // 10}" for i in range(400)])
     frame["group"] = np.where(np.arange(400) % 2 == 0, "even", "odd")
     frame = frame.astype({"value": object, "variance": object})

@@ -1,4 +1,4 @@
-"""Whether a release fits its total, noise and prior, against laws in closed form and enumeration."""
+"""Check tests of a release against its total, noise and prior, using closed forms and enumeration."""
 
 from math import exp
 

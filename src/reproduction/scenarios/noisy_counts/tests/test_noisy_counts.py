@@ -1,4 +1,4 @@
-"""Noisy counts against enumeration: counts, shares and rates of the README's example."""
+"""Check noisy counts against enumeration: counts, shares and rates of the README's example."""
 
 from itertools import product
 from math import exp, lgamma
@@ -21,7 +21,7 @@ EXAMPLE = {
 
 
 def enumerated(alpha=1.0, scale=2.0, total=50):
-    """All ways to share `total` out, (n, 3), and their posterior probabilities."""
+    """Return all compositions of `total` in three parts, (n, 3), and their posterior probabilities."""
     rows = np.array([(a, b, total - a - b) for a, b in product(range(total + 1), repeat=2) if a + b <= total])
     logs = [
         sum(lgamma(n + alpha) - lgamma(n + 1) - abs(y - n) / scale for n, y in zip(row, NOISY.values(), strict=True))

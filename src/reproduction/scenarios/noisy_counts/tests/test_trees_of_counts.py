@@ -1,4 +1,4 @@
-"""Scenarios of trees, from YAML to page: enumeration, several measurements of a count, least squares beside."""
+"""Check scenarios of trees, from YAML to page: enumeration, repeated measurements of a count, least squares."""
 
 import itertools
 import json
@@ -39,7 +39,7 @@ ROWS = [("state", 9, 1), ("south", 4, 0.8), ("south", 6, 1.2), ("a", 3, 1), ("b"
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Files of the scenario, with keys more."""
+    """Return files of the scenario, with further keys."""
     monkeypatch.chdir(tmp_path)
 
     def make(text=TREE, **more):
@@ -66,7 +66,7 @@ def enumerated(total=None):
 
 
 def dense(rows=ROWS):
-    """Estimates and covariance of all nodes by normal equations over the leaves."""
+    """Return estimates and covariance of all nodes by normal equations over the leaves."""
     design = {node: np.array([float(leaf in leaves) for leaf in "abcd"]) for node, leaves in LEAVES.items()}
     x = np.stack([design[node] for node, _, _ in rows])
     variance = [float(dpm.DiscreteGaussian(sigma=sigma).variance()) for _, _, sigma in rows]

@@ -1,4 +1,4 @@
-"""Scenarios of noisy measurement files: tables by GEOID, questions, refusals, large tables, the command line."""
+"""Check scenarios of noisy measurement files: tables by GEOID, questions, errors, large tables, the command line."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Scenarios of noisy shares against enumeration."""
+"""Check scenarios of noisy shares against enumeration."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Scenarios of swapped tables: the table before the swap by enumeration, the naive analysis apart."""
+"""Check scenarios of swapped tables: the table before the swap by enumeration, and the naive comparison."""
 
 from itertools import combinations, permutations
 
@@ -21,7 +21,7 @@ def made(folder, name="mine", **settings):
 
 
 def likelihood(original):
-    """P(swapped table is TABLE | original), every selection and every derangement of it written out.
+    """Return P(swapped table is TABLE | original), enumerating every selection and every derangement of it.
 
     Each record is selected with probability RATE, anew while exactly one is; the swapped values of those selected are
     put into an order in which none stays with its record, all such orders alike.
