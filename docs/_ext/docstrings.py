@@ -1,4 +1,4 @@
-"""Docstrings as the house writes them, made fit for Sphinx.
+"""Convert the project's docstrings to the form that Sphinx expects.
 
 Laws are plain text: ``|x|`` is an absolute value and ``n_`` a name, neither is markup. An entry of a section is
 ``name : text``, in which numpydoc would take the first line for a type.
@@ -18,7 +18,7 @@ _ROOM = 90  # a line that ends here or earlier ends on purpose: it is a type, it
 
 
 def plain(line: str) -> str:
-    """One line of a docstring whose bars and trailing underscores reStructuredText leaves alone."""
+    """Return one line of a docstring with bars and trailing underscores escaped for reStructuredText."""
     if line.lstrip().startswith(".. "):
         return line
     parts = _LITERAL.split(line)
@@ -27,7 +27,7 @@ def plain(line: str) -> str:
 
 
 def described(entry: list[str]) -> list[str]:
-    """An entry of a section with its text below its name (or, where it has none, below its type)."""
+    """Return an entry of a section with its text below its name (or below its type, if it has no name)."""
     first, *below = entry
     if below and len(first) + 1 + len(below[0].split()[0]) <= _ROOM:
         return entry
@@ -42,7 +42,7 @@ def described(entry: list[str]) -> list[str]:
 
 
 def sections(lines: list[str]) -> list[str]:
-    """A docstring whose entries are all described in this way."""
+    """Return a docstring in which all entries are described in this way."""
     done: list[str] = []
     entry: list[str] = []
     inside = False
@@ -72,6 +72,6 @@ def _process(app: Sphinx, what: str, name: str, obj: object, options: object, li
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Runs before numpydoc reads a docstring."""
+    """Register the conversion, which runs before numpydoc reads a docstring."""
     app.connect("autodoc-process-docstring", _process, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""The gallery: thumbnails of figures of a run, each with the caption its paper's folder gives it.
+"""Gallery: thumbnails of figures of a run, each with the caption from its paper's folder.
 
 ``python docs/_ext/gallery.py figures <slug>/<artefact> ..`` makes thumbnails of these figures of a run in
 ``docs/gallery/``; without names it renews those that are there. The page is written when the site is built.
@@ -36,7 +36,7 @@ def thumbnail(figure: Path, target: Path) -> int:
 
 
 def page(folder: Path = FOLDER) -> str:
-    """The gallery as MyST Markdown: one card a thumbnail, in the papers' order."""
+    """Return the gallery as MyST Markdown: one card per thumbnail, in the order of the papers."""
     from papers import plain, quoted
 
     from reproduction import paper as folders
@@ -56,7 +56,7 @@ def page(folder: Path = FOLDER) -> str:
 
 
 def setup(app) -> dict[str, bool]:
-    """Write the page before Sphinx looks for its sources."""
+    """Register the page, which is written before Sphinx looks for sources."""
 
     def write(app) -> None:
         path = Path(app.srcdir, "gallery.md")

@@ -1,4 +1,4 @@
-"""Formulas as MathML, converted when the site is built: nothing is loaded from anywhere and no script runs."""
+"""Convert formulas to MathML when the site is built, so that pages load no files and run no scripts."""
 
 from docutils import nodes
 from docutils.utils.math import MathError, latex2mathml
@@ -10,7 +10,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def mathml(node: nodes.math | nodes.math_block, *, block: bool) -> str:
-    """A formula in LaTeX as one MathML element; a formula that cannot be read is a warning and shown as written."""
+    """Return a formula in LaTeX as one MathML element; an invalid formula causes a warning and is shown as written."""
     try:
         return latex2mathml.tex2mathml(node.astext(), as_block=block)
     except MathError as error:

@@ -1,4 +1,4 @@
-"""A page for every paper, written from the paper's folder when the site is built; no slug is named here.
+"""Write a page for every paper from the paper's folder when the site is built.
 
 The pages go to ``docs/papers/`` (not under version control): an index and one Markdown file a paper, with its
 artefacts, settings, printed numbers, errata and methods. A new paper has its page by being there.
@@ -32,7 +32,7 @@ _BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusi
 
 
 def write(folder: Path, gallery: Path) -> list[Path]:
-    """Write all pages into `folder`; pages of papers that are gone are removed.
+    """Write all pages into `folder`; pages of removed papers are deleted.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def write(folder: Path, gallery: Path) -> list[Path]:
 
 
 def index(papers: Sequence[folders.Paper]) -> str:
-    """The page that lists the papers, in the order of `discover`."""
+    """Return the page that lists the papers, in the order of `discover`."""
     rows = [
         (f"[{plain(p.title)}]({p.slug}.md)", plain(f"{', '.join(p.authors)} ({p.year})"), plain(p.beyond))
         for p in papers
@@ -76,7 +76,7 @@ def index(papers: Sequence[folders.Paper]) -> str:
 
 
 def page(paper: folders.Paper, settings: dict[str, Any], gallery: Path) -> str:
-    """The page of one paper as MyST Markdown.
+    """Return the page of one paper as MyST Markdown.
 
     Parameters
     ----------
@@ -103,12 +103,12 @@ def page(paper: folders.Paper, settings: dict[str, Any], gallery: Path) -> str:
 
 
 def plain(text: str) -> str:
-    """Text in which nothing is Markdown."""
+    """Return a text with all Markdown escaped."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
 def quoted(text: str) -> str:
-    """Text as the value of a directive's option, whatever colons and signs are in it."""
+    """Return a text as the value of a directive's option, with colons and other signs escaped."""
     return "'" + " ".join(text.split()).replace("'", "''") + "'"
 
 
@@ -174,7 +174,7 @@ def _resolved(part: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
 
 
 def described(part: dict[str, Any], known: dict[str, Any]) -> str:
-    """Type and range of a setting in words."""
+    """Return type and range of a setting as text."""
     part = _resolved(part, known)
     if "enum" in part:
         return "one of " + ", ".join(map(str, part["enum"]))
@@ -184,7 +184,7 @@ def described(part: dict[str, Any], known: dict[str, Any]) -> str:
 
 
 def _kind(kind: str, part: dict[str, Any], known: dict[str, Any]) -> str:
-    """One of the types a setting may have, with its range."""
+    """Return one of the types of a setting, with its range."""
     if kind == "object":
         each = part.get("additionalProperties")
         return f"name -> {described(each, known)}" if isinstance(each, dict) else "keys and values"
@@ -232,13 +232,13 @@ def _methods(paper: folders.Paper) -> Iterator[str]:
 
 
 def _text(path: Path) -> str:
-    """A Markdown file below a heading: without its title, its own headings one level down."""
+    """Return a Markdown file for inclusion below a heading: without its title, headings one level down."""
     body = re.sub(r"\A# .*\n+", "", path.read_text(encoding="utf-8"))
     return re.sub(r"^(#+ )", r"#\1", body, flags=re.MULTILINE).strip()
 
 
 def printed() -> str:
-    """The page of what is printed: claim, command, file, minutes."""
+    """Return the page of printed statements: claim, command, file, minutes."""
     lines = ["# Claims, one by one", "", *_CLAIMS]
     for slug, found in folders.discover().items():
         rows = [
@@ -261,6 +261,6 @@ def _write(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Write the pages before Sphinx looks for its sources."""
+    """Register the pages, which are written before Sphinx looks for sources."""
     app.connect("builder-inited", _write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""The keys of every release mechanism, written from the package's own table when the site is built."""
+"""Write the keys of every release mechanism from the package's table when the site is built."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ _HEAD = "| key | type | range | default | meaning |\n| --- | --- | --- | --- | -
 
 
 def page() -> str:
-    """Markdown: one table a mechanism."""
+    """Return one Markdown table per mechanism."""
     return "\n".join(
         [
             "# Keys of a release",
@@ -42,6 +42,6 @@ def _write(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Write the page before Sphinx looks for its sources."""
+    """Register the page, which is written before Sphinx looks for sources."""
     app.connect("builder-inited", _write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

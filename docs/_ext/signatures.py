@@ -1,4 +1,4 @@
-"""Signatures say ``ArrayLike`` and ``NDArray[float64]``, where Sphinx would spell out what these stand for."""
+"""Shorten signatures: keep ``ArrayLike`` and ``NDArray[float64]``, which Sphinx would expand."""
 
 import re
 
@@ -12,7 +12,7 @@ _ARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[~?(?:typing\.)?Any, \.\.\.\], ~?n
 
 
 def short(text: str) -> str:
-    """A signature or a return annotation with the names of arrays' types in place of what they stand for."""
+    """Return a signature or a return annotation with the names of array types."""
     return _ARRAY.sub(r"NDArray[\1]", _LIKE.sub("ArrayLike", text))
 
 
@@ -23,6 +23,6 @@ def _process(
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Runs on every signature that autodoc writes."""
+    """Register the function, which runs on every signature from autodoc."""
     app.connect("autodoc-process-signature", _process)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -55,7 +55,7 @@ def _write(path, tables):
 
 
 def _seconds(data, out, shard=1, shards=1):
-    """CPU seconds of the answers alone, and from file to file."""
+    """Return CPU seconds of the analysis alone, and from file to file."""
     spent, many = [0.0], answer.many
 
     def timed(*arguments):
@@ -75,7 +75,7 @@ def _seconds(data, out, shard=1, shards=1):
 
 
 def _swapped(tables):
-    """CPU seconds a table."""
+    """Return CPU seconds per table."""
     rng = stream(1, "bench", "swapped")
     counts = np.stack([rng.multinomial(rng.integers(20, 200), [0.3, 0.2, 0.1, 0.4]) for _ in range(tables)])
     cells = {"row": list("aabb") * tables, "column": list("pqpq") * tables, "count": counts.ravel()}

@@ -1,4 +1,4 @@
-"""Noisy measurement files of a synthetic state to intervals of its counties and tracts, and to one question.
+"""Benchmark of noisy measurement files of a synthetic state: intervals of counties and tracts, and one question.
 
 At a tenth of a state of 300,000 populated blocks, whose limits are 60 s and 1 GB; a prior costs the same for both.
 ``PYTHONPATH=src python tests/bench/measurement_files.py 10`` measures ten times the size.

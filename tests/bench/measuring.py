@@ -1,4 +1,4 @@
-"""What a row of the benchmarks is, and how its number is measured: CPU seconds, the least of several calls."""
+"""Rows of the benchmarks, and the measurement of their numbers: CPU seconds, the fastest of several calls."""
 
 import resource
 import subprocess
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Row:
-    """One measured number beside its baseline.
+    """Measured number with its baseline.
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """How many times the baseline is more than what was found."""
+        """Return the ratio of the baseline to the measured number."""
         return self.against / max(self.found, 1e-9)
 
     @property
     def verdict(self) -> str:
-        """``within`` or ``over``."""
+        """Return ``within`` or ``over``."""
         return "within" if self.ratio >= self.least else "over"
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Beside:
-    """Two random numbers of the same kind, each known to a standard error: which is less.
+    """Comparison of two random numbers of the same kind, each with a standard error; smaller is better.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Beside:
 
     @property
     def verdict(self) -> str:
-        """``better``, ``worse``, or ``equal`` where the means are within three standard errors of their difference."""
+        """Return ``better``, ``worse``, or ``equal`` if the means are within three standard errors of their difference."""
         (ours, error), (theirs, other) = _mean(self.ours), _mean(self.theirs)
         if abs(ours - theirs) <= 3 * (error**2 + other**2) ** 0.5:
             return "equal"
@@ -80,13 +80,13 @@ class Beside:
 
 
 def _mean(values: list[float]) -> tuple[float, float]:
-    """Mean and its standard error."""
+    """Return the mean and its standard error."""
     return fmean(values), stdev(values) / len(values) ** 0.5
 
 
 @dataclass(frozen=True)
 class NotRun:
-    """A row that could not be measured here, and why."""
+    """Row that could not be measured here, and the reason."""
 
     name: str
     reason: str
@@ -97,7 +97,7 @@ class NotRun:
 
 
 def timed(call: Callable[[], Any], repeats: int = 7) -> float:
-    """Least CPU seconds of `repeats` calls: what others do on the machine at the time counts as little as it can."""
+    """Return the smallest CPU seconds of `repeats` calls, which is least affected by other processes."""
     times = []
     for _ in range(repeats):
         start = process_time()
@@ -107,12 +107,12 @@ def timed(call: Callable[[], Any], repeats: int = 7) -> float:
 
 
 def limited(name: str, call: Callable[[], Any], limit: float, repeats: int = 3) -> Row:
-    """A row whose baseline is the CPU seconds it must stay below."""
+    """Return a row whose baseline is a limit in CPU seconds."""
     return Row(name, timed(call, repeats), "limit", limit)
 
 
 def alone(code: str) -> tuple[float, float]:
-    """CPU seconds and peak memory in MiB of `code` in a Python of its own, imports counted in the memory only."""
+    """Return CPU seconds and peak memory in MiB of `code` in a new Python process; imports count only in the memory."""
     script = (
         "import sys, time, resource\n"
         "peak = lambda: next((int(x.split()[1]) for x in open('/proc/self/status') if x.startswith('VmHWM')), 0)\n"
@@ -126,5 +126,5 @@ def alone(code: str) -> tuple[float, float]:
 
 
 def peak_memory() -> float:
-    """Most MiB this process has held."""
+    """Return the peak memory of this process in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10

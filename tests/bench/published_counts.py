@@ -1,4 +1,4 @@
-"""Noisy counts without a total: file to file, questions, fitted priors beside true laws, a general sampler beside us.
+"""Noisy counts without a total: file to file, questions, fitted priors compared with true ones, a general sampler.
 
 ``PYTHONPATH=src python tests/bench/published_counts.py`` writes the table of the documentation beside this file.
 """
@@ -61,7 +61,7 @@ def benchmarks():
 
 
 def tied_counts(size):
-    """A posterior of counts with a noisy total."""
+    """Return a posterior of counts with a noisy total."""
     noise = law_of({"law": "discrete_gaussian", "sigma": SIGMA})
     released = _released(size)
     return counts_with_total.posterior(released, noise=noise, total={"released": int(released.sum()), "noise": noise})
@@ -80,7 +80,7 @@ def _file_to_file(folder, size, tables):
 
 
 def _questions():
-    """A file of the size of all counties: intervals, a ranking, a probability; ten thousand differences."""
+    """Measure a file with all counties: intervals, a ranking, a probability; ten thousand differences."""
     rng = stream(1, "bench", "counties")
     released = law_of({"law": "discrete_gaussian", "sigma": SIGMA}).sample(_truth(3143, rng), rng=rng)
     names = {f"c{i}": int(y) for i, y in enumerate(released)}
@@ -102,7 +102,7 @@ def _questions():
 
 
 def worst_ratio():
-    """Largest ratio of root mean square errors, fitted prior over true law: five laws of truth, three of noise."""
+    """Return the largest ratio of root mean square errors, fitted prior over true prior: five priors, three noises."""
     from test_published_counts import NOISES, TRUTHS, K, truth_of
 
     ratios = []
@@ -128,7 +128,7 @@ def _released(size):
 
 
 def exactly(size):
-    """CPU seconds, and the error of the means in posterior sds: at most what windows neglect."""
+    """Return CPU seconds, and the error of the means in posterior sds, which is due to truncated windows."""
     released = _released(size)
     start = process_time()
     found = batch.exact(released, noise={"law": "discrete_gaussian", "sigma": SIGMA}, prior="1/(1+n)").own
@@ -136,7 +136,7 @@ def exactly(size):
 
 
 def by_random_walk(size):
-    """CPU seconds, and the root mean square error of the means in posterior sds, of a general sampler.
+    """Return CPU seconds and the root mean square error of the means in posterior sds, for a general sampler.
 
     What one writes in a probabilistic language, here with NumPy over all counts and chains at once: each count has
     prior 1/(1 + n) and normal noise cut to whole numbers, and moves by up to `STEP` either way (Metropolis).
@@ -162,7 +162,7 @@ def by_random_walk(size):
 
 
 def by_pymc(size, kind, chains, draws):
-    """CPU seconds and the error of the means, as of `by_random_walk`, of PyMC in the interpreter PYMC_PYTHON."""
+    """Return CPU seconds and the error of the means, as `by_random_walk`, for PyMC in the interpreter PYMC_PYTHON."""
     *_, exact = exactly(size)
     with tempfile.TemporaryDirectory() as folder:
         np.save(Path(folder) / "released.npy", _released(size))
@@ -174,7 +174,7 @@ def by_pymc(size, kind, chains, draws):
 
 
 def table():
-    """The table of the documentation; without PYMC_PYTHON its rows of PyMC are missing."""
+    """Return the table of the documentation; without PYMC_PYTHON, the rows of PyMC are missing."""
     prior_of("flat")  # imports counted beforehand
     rows = []
 

@@ -21,7 +21,7 @@ PAPERS = HERE.parents[1] / "src/reproduction/papers"
 
 
 def suites():
-    """Name and module of every suite."""
+    """Return name and module of every suite."""
     papers = {path.parent.name: path for path in sorted(PAPERS.glob("*/bench.py"))}
     beside = [path for path in sorted(HERE.glob("*.py")) if not path.stem.endswith("_script")]
     own = {path.stem: path for path in beside if path.stem not in ("run", "measuring")}
@@ -29,7 +29,7 @@ def suites():
 
 
 def rows_of(suite, path):
-    """The rows of one suite, each as soon as it is measured."""
+    """Yield the rows of one suite as they are measured."""
     spec = importlib.util.spec_from_file_location(f"bench_{suite}", path)
     part = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = part

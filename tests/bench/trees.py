@@ -75,7 +75,7 @@ def _accuracy(case, error, width, seconds):
 
 
 def nation(leaves=60_000):
-    """A nation, 50 states, 3,000 counties and leaves, of which a quarter is 0 and some have a million."""
+    """Return a nation, 50 states, 3,000 counties and leaves; a quarter of the leaves is 0 and some have a million."""
     rng = stream(1, "bench", "nation")
     county = rng.choice(50, 3000, p=rng.dirichlet(np.full(50, 2.0)))
     leaf = rng.choice(3000, leaves, p=rng.dirichlet(np.full(3000, 1.0)))
@@ -93,12 +93,12 @@ def nation(leaves=60_000):
 
 
 def measured(tree, released, law):
-    """Every node by one value."""
+    """Return one measurement of every node."""
     return Measurements(tree, np.arange(len(tree)), released, law)
 
 
 def state(case, seed):
-    """20 counties, 400 tracts, 1,200 block groups and blocks: their tree, true counts, and the noise of every node."""
+    """Return 20 counties, 400 tracts, 1,200 block groups and blocks: tree, true counts, and the noise of every node."""
     rng, blocks = stream(seed, "bench", "state", case), BLOCKS[case]
     sizes = (1, 20, 400, 1200, blocks)
     starts = np.cumsum((0, *sizes))
@@ -114,7 +114,7 @@ def state(case, seed):
 
 
 def study(case, seed):
-    """Error, coverage and width by level: least squares, the same clipped at 0, the posterior under fitted splits."""
+    """Return error, coverage and width by level: least squares, clipped least squares, posterior with fitted splits."""
     tree, truth, law, rng = state(case, seed)
     released = law.sample(truth, rng=rng)
     start = process_time()

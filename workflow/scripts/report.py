@@ -1,4 +1,4 @@
-"""Adapter: the report of what is in this folder."""
+"""Adapter: the report of the run in this folder."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Adapter: a scenario -> its table, its facts and its figure, from its parts where it was cut into some."""
+"""Adapter: a scenario -> its table, its facts and its figure, from its parts if it was split."""
 
 import sys
 from pathlib import Path

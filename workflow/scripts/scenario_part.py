@@ -1,4 +1,4 @@
-"""Adapter: one part of a scenario's grid or batch; its progress goes to the log and to the screen."""
+"""Adapter: one part of a scenario's grid or batch; progress is written to the log and to the screen."""
 
 import sys
 from pathlib import Path

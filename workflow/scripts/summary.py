@@ -1,4 +1,4 @@
-"""Adapter: the closing words of a run."""
+"""Adapter: the summary at the end of a run."""
 
 import json
 import sys
