@@ -65,7 +65,7 @@ class Beside:
 
     @property
     def verdict(self) -> str:
-        """Return ``better``, ``worse``, or ``equal`` if the means are within three standard errors of their difference."""
+        """Return ``better``, ``worse``, or ``equal`` (means within three standard errors of their difference)."""
         (ours, error), (theirs, other) = _mean(self.ours), _mean(self.theirs)
         if abs(ours - theirs) <= 3 * (error**2 + other**2) ** 0.5:
             return "equal"

@@ -116,7 +116,8 @@ def test_growth_and_the_effect_of_epsilon_of_made_up_times():
 
 
 def test_the_recurrences_as_the_paper_words_them():
-    """At M = 4 row 5 (2, 1, 1) has 12; in words mc[3] (M - 1)/2 = 6: off by one half. Row 14 (0, 3, 1): 4, in words
+    """At M = 4, the coefficient of row 5, (2, 1, 1), is 12; the rule in words gives mc[3] (M - 1)/2 = 6,
+    an error of one half. Row 14 (0, 3, 1): 4, in words
     mc[10] (M - 3)/4 = 1; the column of formulas holds everywhere."""
     table = tables.table_1(total=4)
     column, words = agreement._recurrences(table, 4)
@@ -183,7 +184,9 @@ def test_six_categories_release_at_scale_two_over_epsilon():
 
 
 def test_dips_are_differences_of_medians_over_their_own_p():
-    """Two blocks; digits 13 inside, 12.8 and 12.6 at the ends: dips .2 and .4, the errors half their distance."""
+    """Two blocks have 13 digits inside and 12.8 or 12.6 at the ends, so the dips are .2 and .4 and the error
+    is half their difference.
+    """
     block = pd.DataFrame({"p1": [0.3, 0.3, 0.005, 0.99], "p0": 0.3, "perr": [0.2, 0.2, 0.2, 0.999]})
     frame = pd.concat([block.assign(block=0, end=12.8), block.assign(block=1, end=12.6)], ignore_index=True)
     for name in figure_2.COLUMNS:
@@ -287,7 +290,7 @@ def test_interpreted_chains_are_the_compiled_ones():
 
 
 def test_shares_of_trapped_chains():
-    """3 of 10: with one success and one failure added 4/12, error sqrt(1/3 2/3/12)."""
+    """For 3 of 10, adding one success and one failure gives 4/12 with error sqrt(1/3 2/3/12)."""
     share, error = agreement._share(pd.Series({"trapped": 3, "chains": 10}))
     assert (share, error) == pytest.approx((0.3, np.sqrt(2 / 9 / 12)))
     row = {"setting": "a", "chains": 10}

@@ -65,7 +65,7 @@ def test_margins_of_the_listings():
 
 
 def test_margin_of_the_closed_form_without_noise():
-    """Beta(6, 41) has the mean 6/47; a table that says .13 is off by .13 - 6/47."""
+    """Beta(6, 41) has mean 6/47, so a table value of .13 has an error of .13 - 6/47."""
     table = pd.DataFrame({"quantity": ["r", "pe"], "method": "no noise", "S1": 5, "S0": 40, "mean": [0.13, 9.0]})
     assert agreement._no_noise(table)["ours"] == pytest.approx(1e-6 - (0.13 - 6 / 47))
     assert agreement._no_noise(table.drop(columns="S1"))["variant"] == "not_run"
@@ -103,7 +103,9 @@ def test_margins_of_figure_2(monkeypatch):
 
 
 def test_digits_of_footnote_12_by_hand(monkeypatch):
-    """M = 1: (1, 0, 0) has coefficient 1 and product p1; log gamma off by d is p1 (e^d - 1) off."""
+    """At M = 1, (1, 0, 0) has coefficient 1 and product p1; an error of d in log gamma causes an error of p1
+    (e^d - 1).
+    """
     real, fewest = agreement.math.lgamma, agreement._fewest.__wrapped__  # what is kept knows no patch
     monkeypatch.setattr(agreement.math, "lgamma", lambda x: real(x) + (1e-6 if x == 2 else 0.0))
     # lgamma(M + 1) = lgamma(2) and the one count of 1 cancels it: nothing differs beyond rounding
@@ -306,7 +308,7 @@ def test_modes_and_moments_of_draws():
 
 
 def test_the_realised_share_by_enumeration():
-    """Counts (2, 1, 0) of 3, scale 2/epsilon = 2, flat prior: every composition with weight exp(-distance/2)."""
+    """For counts (2, 1, 0), scale 2/epsilon = 2 and a flat prior, every composition has weight exp(-distance/2)."""
     table = beyond.realised_share(settings={"a": [2, 1, 0]}, total=3, epsilon=1.0)
     rows = [(a, b) for a in range(4) for b in range(4 - a)]
     weights = np.array([np.exp(-(abs(a - 2) + abs(b - 1) + abs(3 - a - b)) / 2) for a, b in rows])
@@ -342,7 +344,9 @@ def test_choosing_epsilon_is_relative_to_no_noise():
 
 
 def test_counts_of_trapped_chains(monkeypatch):
-    """Three chains that end at 4, never and at 8: two are trapped, at 6 in the middle; with alpha the same here."""
+    """Of three chains that end at 4, never and at 8, two are trapped, at a median of 6; the result with alpha
+    is the same here.
+    """
     ends = iter([4, None, 8, None, None, None])
     monkeypatch.setattr(laws, "_last_move", lambda *_: next(ends))
     table = laws.trapped(settings={"a": [2, 1, 0]}, total=3, epsilon=1.0, chains=3, iterations=9, rng=stream(1, "t"))

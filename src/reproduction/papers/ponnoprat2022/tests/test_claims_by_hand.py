@@ -20,7 +20,7 @@ def runs(**columns):
 
 
 def test_scores_of_releases():
-    """Losses 1, 2 and 6: mean 3, sd sqrt(14/3) over the releases, error sqrt(7)/sqrt(3) of the mean."""
+    """Losses 1, 2 and 6 have mean 3 and sd sqrt(14/3) over the releases; the error of the mean is sqrt(7)/sqrt(3)."""
     row = artefacts.scores(runs(cross_entropy=[1.0, 2.0, 6.0], counted=0.5)).iloc[0]
     assert (row["cross_entropy_mean"], row["releases"], row["counted"]) == (3, 3, 0.5)
     assert row["cross_entropy_sd"] == pytest.approx(np.sqrt(14 / 3))
@@ -30,7 +30,7 @@ def test_scores_of_releases():
 
 
 def test_scores_of_releases_on_several_splits():
-    """Means 2 and 6 of two splits: error sqrt(8)/sqrt(2) = 2, whatever the releases do within them."""
+    """Means 2 and 6 of two splits give an error of sqrt(8)/sqrt(2) = 2, for any releases within the splits."""
     row = artefacts.scores(runs(cross_entropy=[1.0, 3.0, 6.0, 6.0], split=[0, 0, 1, 1])).iloc[0]
     assert (row["cross_entropy_mean"], row["cross_entropy_se"]) == pytest.approx((4, 2))
 

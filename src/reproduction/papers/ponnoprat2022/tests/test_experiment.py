@@ -39,7 +39,8 @@ def one_gohari(r, alpha, total, cells, delta):
     ("r", "releases", "delta", "basic"), [(0.5, 3, DELTA, True), (1e-4, 400, DELTA, False), (1e-4, 400, 0.03, False)]
 )
 def test_gohari_by_basic_and_by_advanced_composition(r, releases, delta, basic):
-    """Basic: n releases of delta/n each. Advanced (Dwork, Rothblum, Vadhan 2010): n of delta/(2n), and delta/2 for
+    """Basic composition has n releases of delta/n each. Advanced composition (Dwork, Rothblum, Vadhan 2010) has n of
+    delta/(2n), and delta/2 for
 
     epsilon sqrt(2 n log(2/delta)) + n epsilon (exp(epsilon) - 1). The histogram of most cells is not the dearest.
     """
@@ -53,7 +54,7 @@ def test_gohari_by_basic_and_by_advanced_composition(r, releases, delta, basic):
 
 
 def test_the_dearest_histogram_is_charged_for_all():
-    """A cell more lowers g, so the largest histogram costs most: 7 cells among (2, 7, 3) and nothing for one cell."""
+    """More cells reduce g, so the largest histogram costs most: 7 cells among (2, 7, 3); one cell costs nothing."""
     kw = {"total": 80, "delta": DELTA, "releases": 2}
     found = [experiment.gohari_epsilon(0.3, 2.2, sizes=sizes, **kw) for sizes in ((2, 7, 3), (7,), (1, 7), (2,), (3,))]
     assert found[0] == found[1] == found[2]
@@ -71,7 +72,7 @@ def test_the_union_bound_is_on_the_safe_side_and_close():
 
 
 def test_a_very_small_budget_stays_finite():
-    """One release of epsilon 1,000 and more: the advanced bound overflows, the basic one is n times the release."""
+    """With epsilon >= 1,000 per release, the advanced bound overflows and the basic bound is n times the release."""
     one = one_gohari(50.0, 1.0, 1000, 2, DELTA / 2)
     found = experiment.gohari_epsilon(50.0, 1.0, total=1000, sizes=(2,), delta=DELTA, releases=2)
     assert one > 700
@@ -119,7 +120,7 @@ def test_laplace_takes_the_better_of_two_accounts():
 
 @pytest.mark.parametrize(("target", "releases"), [(0.5, 20), (6.0, 1)])
 def test_dirichlet_spends_its_budget_at_the_best_order(target, releases):
-    """Theorem 1 with squared sensitivity 2: o r^2 psi'(1 + 3 (o - 1) r) a release, alpha = 1 + 4 (o - 1) r.
+    """By Theorem 1 with squared sensitivity 2, each release costs o r^2 psi'(1 + 3 (o - 1) r), alpha = 1 + 4 (o - 1) r.
 
     n of it and equation 14's offset are the target at the order that alpha reveals; alpha/r is nowhere smaller.
     """

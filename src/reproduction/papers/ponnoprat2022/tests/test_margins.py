@@ -74,7 +74,7 @@ def test_the_least_mean_of_the_sets():
 
 
 def test_a_share_and_its_binomial_error():
-    """3 of 4 above one half: .25 +- sqrt(.75 .25/4); 4 of 4: p (1 - p) is taken as 1/(4 n)."""
+    """For 3 of 4, the margin above one half is .25 +- sqrt(.75 .25/4); for 4 of 4, p (1 - p) is replaced by 1/(4 n)."""
     assert agreement_models.share([True, True, True, False], 0.5) == pytest.approx((0.25, np.sqrt(0.75 * 0.25 / 4)))
     assert agreement_models.share([True] * 4, 0.5) == pytest.approx((0.5, np.sqrt(0.25 / 4 / 4)))
     assert np.isnan(agreement_models.share([], 0.5)).all()
@@ -82,7 +82,7 @@ def test_a_share_and_its_binomial_error():
 
 @pytest.mark.parametrize(("measure", "gap"), [("cross_entropy", -0.3), ("accuracy", 0.3), ("log_likelihood", 0.3)])
 def test_losses_count_down_and_scores_up(measure, gap):
-    """0.9 against 0.6: a loss is worse by 0.3, an accuracy or a likelihood better by as much."""
+    """With 0.9 and 0.6, a loss is worse by 0.3, and an accuracy or a likelihood is better by 0.3."""
     table = scores(("A", "dirichlet", 1.0, 0.9, 0.03), ("A", "laplace", 1.0, 0.6, 0.04), measure=measure)
     found = agreement_models.advantage(table, measure, ["laplace"]).iloc[0]
     assert (found["gap"], found["se"]) == pytest.approx((gap, 0.05))

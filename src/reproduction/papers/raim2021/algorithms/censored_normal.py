@@ -47,9 +47,8 @@ class Chain(NamedTuple):
 
     @property
     def diverged(self) -> bool:
-        """Return whether more than 5 % of the sweeps have a mean of uncensored records outside [a, b], which is
-        impossible.
-        """
+        """Return whether in more than 5 % of the sweeps the mean of uncensored records is outside [a, b]
+        (impossible for data)."""
         return self.impossible > 0.05
 
     @property

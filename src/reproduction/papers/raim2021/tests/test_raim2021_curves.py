@@ -95,7 +95,7 @@ def test_intervals_of_the_weight_functions():
 
 
 def test_numbers_of_the_sampler():
-    """Rates are shares of candidates, errors binomial; an adaptive sampler has none."""
+    """Rates are proportions of candidates with binomial errors; an adaptive sampler has no error estimate."""
     table = draws.sampler_accuracy(
         **SETTING, deltas=[16.988], epsilon=2.0, draws=400, knots=[10], rng=stream(4, "accuracy")
     )

@@ -147,7 +147,7 @@ def test_samplers_know_noise_of_scale_delta_over_epsilon(monkeypatch):
 
 
 def test_intervals_hold_95_percent_of_the_draws():
-    """Of draws 0, 1, .., 1000 the 2.5 and 97.5 % points are 25 and 975; the mean is 500."""
+    """The 2.5 and 97.5 % points of draws 0, 1, .., 1000 are 25 and 975; the mean is 500."""
     draws = np.column_stack([np.arange(1001.0), 3 * np.arange(1001.0), np.full(1001, np.nan)])
     first, second = coverage._rows(4, 2.0, "exact", draws, True)
     assert (first["lower"], first["upper"], first["mean"]) == pytest.approx((25, 975, 500))
@@ -156,7 +156,7 @@ def test_intervals_hold_95_percent_of_the_draws():
 
 
 def test_coverage_by_hand():
-    """Of [-1, 1], [1, 2], [-3, 0] and [-5, -1] two hold the truth 0, the ends count; lengths 2, 1, 3, 4."""
+    """Two of [-1, 1], [1, 2], [-3, 0] and [-5, -1] contain the truth 0 (ends included); lengths are 2, 1, 3, 4."""
     ends = {"lower": [-1.0, 1.0, -3.0, -5.0], "upper": [1.0, 2.0, 0.0, -1.0]}
     about = {
         "epsilon": 2.0,
@@ -173,7 +173,9 @@ def test_coverage_by_hand():
 
 
 def test_edges_of_whole_numbers_lie_between_them():
-    """Of 0, .., 1000 the middle 99.9 % are .5 to 999.5: steps of round(999/100) = 10 from -1/2; else cut evenly."""
+    """The middle 99.9 % of 0, .., 1000 is .5 to 999.5: integer bins have width round(999/100) = 10 from -1/2,
+    others equal widths.
+    """
     edges = beyond._edges(np.arange(1001.0), 100, True)
     assert edges[:3].tolist() == [-0.5, 9.5, 19.5]
     assert edges[-1] >= 999.5
@@ -217,7 +219,7 @@ def test_laws_of_the_statistics_where_a_side_is_censored():
 
 
 def test_geweke_of_one_set_of_limits():
-    """Without the slides' limits only the wide ones are judged; with both, each by the larger z of two times two."""
+    """Without the slides' limits, only the wide limits are tested; with both, each by the largest |z| of four."""
     wide = pd.DataFrame({"method": "as_written", "limits": "[-99, 99]", "z": [-1.5, 1.0], "se": 0.01, "expected": 1.0})
     cut = wide.assign(limits="[-2, 2]", z=[0.0, 5.0])
     others = wide.assign(method="exact", z=9.0)
