@@ -3,8 +3,8 @@
 The estimate of a cell of a histogram is the best linear combination of the queries and constraints that involve it.
 
 A cell is a product of sets of levels, so it and its complements along the a restricted axes cut the histogram into 2^a
-classes, whose counts are the unknowns. A query's own cells are added up to the classes that its binning tells apart.
-Best linear unbiased weights solve min w' V w subject to A' w = e, V diagonal, 0 for exact sums.
+classes, whose counts are the unknowns. A query's cells are summed over the classes that its binning distinguishes. Best
+linear unbiased weights solve min w' V w subject to A' w = e, V diagonal, 0 for exact sums.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ MARGIN = 1.01  # queries whose omission increases the standard deviation by less
 
 @dataclass(frozen=True)
 class Sums:
-    """How a query's cells add up to classes that it tells apart.
+    """Grouping of a query's cells into the classes that it distinguishes.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Sums:
     knows: Array
 
     def added(self, values: Array) -> Array:
-        """Sum the values of (nodes, cells) over the classes: (nodes, classes)."""
+        """Return the sums over the classes, (nodes, classes), of values (nodes, cells)."""
         classes = len(self.cells)
         return np.asarray(values @ (self.place[:, None] == np.arange(classes)), dtype=np.float64)
 

@@ -200,7 +200,7 @@ def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Pat
                     others.add(code)
     if not found:
         have = f"it has State={', State='.join(sorted(others)[:20])}" if others else "it has no State=.. folders"
-        raise ValueError(f"{str(data)!r} has nothing of state {state:02d}; {have}")
+        raise ValueError(f"{str(data)!r} has no files for state {state:02d}; {have}")
     return found
 
 

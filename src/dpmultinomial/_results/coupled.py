@@ -59,7 +59,7 @@ class SpectralTies:
         span = max(root.last - free.first, free.last - root.first, free.last - free.first) + MOST * widest
         self.length = next_fast_len(int(2 * span + 1), real=True)  # no two sums that meet differ by a multiple of it
         if self.length > _LONGEST:
-            raise Unlisted(f"a sum of {self.length} values")
+            raise Unlisted(f"the sum has {self.length} values, too many to list")
         normed = [factor.weights / factor.weights.sum() for factor in factors]
         judges = min(len(normed), _SOME, _LARGEST // self.length)
         some = np.linspace(0, len(normed) - 1, judges).round().astype(int)

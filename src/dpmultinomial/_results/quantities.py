@@ -68,7 +68,7 @@ class Quantities:
 
     def __getitem__(self, name: str) -> Marginal:
         if name not in self.places:
-            raise KeyError(f"{name!r} is none of {self._listed()}")
+            raise KeyError(f"unknown name {name!r}; choose from {self._listed()}")
         if name not in self._laws:
             self._laws[name] = self._law(self.places[name])
         return self._laws[name]
@@ -114,7 +114,7 @@ class Quantities:
             raise Unavailable(f"{', '.join(self.names[:3])}: these are not shares; use .shares or .rates")
         for name in names:
             if name not in self.places:
-                raise KeyError(f"{name!r} is none of {self._listed()}")
+                raise KeyError(f"unknown name {name!r}; choose from {self._listed()}")
         if not 2 <= len(names) == len(set(names)):
             raise ValueError(f"among needs two or more different names, got {', '.join(names) or 'none'}")
         return self._among(names)

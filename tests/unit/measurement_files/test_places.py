@@ -389,7 +389,7 @@ def test_a_binning_that_is_not_known_is_passed_over_and_said(tmp_path):
 
 
 def test_what_is_not_there_is_said(tiny, tmp_path):
-    with pytest.raises(ValueError, match="has nothing of state 33; it has State=050"):
+    with pytest.raises(ValueError, match="has no files for state 33; it has State=050"):
         read(tiny, state="NH")
     with pytest.raises(ValueError, match="lacks US_DHCP_PROD, the folder of dhc person; it has US_Person_PL_PROD"):
         reading.read(tiny, product="dhc", table="person", state="VT")

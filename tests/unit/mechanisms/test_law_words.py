@@ -80,7 +80,7 @@ WRONG = [
     ({"law": "discrete_gaussian", "sd": 1}, "discrete_gaussian has no sd: give sigma, the parameter"),
     ({"law": "gaussian", "sigma": 1}, "gaussian has no sigma: give sd, or variance"),
     ({"law": "laplace", "variance": 1}, r"laplace has no variance: give scale; the variance is 2 scale\^2"),
-    ({"law": "laplace", "scale": 1, "sensitivity": 2}, "sensitivity has a meaning only beside epsilon"),
+    ({"law": "laplace", "scale": 1, "sensitivity": 2}, "sensitivity is allowed only together with epsilon"),
     ({"law": "gaussian", "sd": 1, "cliped": {"at": 0}}, "gaussian has no cliped; .* did you mean clipped"),
     ({"law": "gaussian", "epsilon": 1}, "gaussian has no epsilon; it takes sd, variance, rho"),
     ({"law": "gaussian", "rho": 1, "sensitivity": 1, "relation": ADD}, "give sensitivity or relation, not both"),

@@ -261,7 +261,7 @@ class AdditiveCounts:
             If the noise is not truncated: such draws are made by the mechanisms of releases.
         """
         if self.support == math.inf:
-            raise ValueError("support: a simulation needs noise that is cut; omit support, or give an integer")
+            raise ValueError("support: a simulation needs truncated noise; omit support, or give an integer")
         cut = None if self.support is None else int(self.support)
         drawn = release(
             counts, epsilon=self.epsilon, algorithm=self.algorithm, rng=rng, size=1, support=cut, ties=self.ties

@@ -229,8 +229,8 @@ def directions(cells: int, exact: Whole) -> Whole:
         found += _fours(one, exact)
     if _free(found, exact) < needed:
         raise ValueError(
-            "sums over crossed cells are known exactly that leave a chain no move: margins that cross in three "
-            "directions; method='least squares'"
+            "the exact sums over crossed cells leave the chain no move (margins that cross in three "
+            "directions); use method='least squares'"
         )
     return np.array(found)
 
@@ -443,7 +443,7 @@ class Moves:
         if several and total > LARGEST:
             raise ValueError(
                 f"counts of crossed cells must be few enough for a chain, {LARGEST} possible ones in all nodes "
-                f"together, got {total}: method='least squares'"
+                f"together, got {total}: use method='least squares'"
             )
         if not along.bent and (most < TABLED if several else not self._later[first]):
             logs = np.zeros(total + 1 if several else 1)

@@ -133,7 +133,7 @@ def test_directions_are_as_many_as_exact_sums_need():
         for a in (0, 1)
         for b in (0, 1)
     ]
-    with pytest.raises(ValueError, match="cross in three directions; method='least squares'"):
+    with pytest.raises(ValueError, match=r"cross in three directions\); use method='least squares'"):
         directions(8, np.array(faces))
 
 
