@@ -205,7 +205,7 @@ def test_a_plan_is_that_of_the_library_and_says_so_in_a_sentence(home, capsys):
             "names: {a: 0.5, b: 0.5}, total: 60, want: {interval: c, narrower: 0.1}",
             "mine.want.interval: 'c' must be one of",
         ),
-        ("names: {a: 0.5, b: 0.5}, total: 60, want: {question: a > c}", "mine.want.question: 'c' is no name"),
+        ("names: {a: 0.5, b: 0.5}, total: 60, want: {question: a > c}", "mine.want.question: unknown name 'c'"),
         ("names: {a: 0.5, b: 0.5}, total: 0, want: {question: a > b}", "mine.total: 0 is not allowed"),
         ("names: {a: 0.5, b: 0.5}, want: {question: a > b}", "mine: missing total"),
     ],

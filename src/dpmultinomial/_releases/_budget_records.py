@@ -566,7 +566,7 @@ class Books:
         for name, generation in releases(self.root):
             if (name, generation) not in known:
                 raise Refused(
-                    f"{FOLDER}/{name}/{generation} is neither in the journal nor in the ledger: both are older backups, "
+                    f"{FOLDER}/{name}/{generation} is neither in the journal nor in the ledger: both are old backups, "
                     f"or it was made elsewhere. Restore the newest, or {RESTORE} counts what it cost"
                 )
 

@@ -351,13 +351,13 @@ def broken(folder, change):
     [
         (lambda t: t.drop_columns(["hispanic"]), "part-00000.parquet': lacks hispanic, columns of pl94 person"),
         (lambda t: t.drop_columns(["variance"]), "lacks variance"),
-        (lambda t: t.set_column(1, "query_name", [["a_dpq", None]]), "query_name: is empty"),
+        (lambda t: t.set_column(1, "query_name", [["a_dpq", None]]), "query_name: some rows are empty"),
         (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3]]]), "must have 2 numbers"),
         (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3, None]]]), "an empty number"),
         (lambda t: t.set_column(t.schema.get_field_index("variance"), "variance", [[1.0, 0.0]]), "finite, got 0"),
         (lambda t: t.set_column(t.schema.get_field_index("hispanic"), "hispanic", [["hispanic", "*"]]), "the same in"),
         (lambda t: t.set_column(0, "geocode", [[COUNTY, COUNTY]]), "geocode 050100011 has two rows"),
-        (lambda t: t.set_column(0, "geocode", [[COUNTY, None]]), "geocode: is empty"),
+        (lambda t: t.set_column(0, "geocode", [[COUNTY, None]]), "geocode: some rows are empty"),
         (lambda t: t.append_column("query_shape", [[[1, 1, 2, 1], [1, 1, 2, 1]]]).set_column(
             7, "query_shape", [[[2, 2, 2, 1]] * 2]), None),
     ],

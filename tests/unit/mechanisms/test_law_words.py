@@ -88,7 +88,7 @@ WRONG = [
     ({"law": "discrete_gaussian", "variance": [1.0, 0.0]}, r"variance must be finite and > 0, got 0.0 \(index 1\)"),
     ({"law": "gaussian", "sd": 1, "clipped": 0}, r"clipped must be {at: number}, got 0"),
     ({"law": "gaussian", "sd": 1, "rounded": {"to": 5}}, "rounded must be a step or"),
-    ({"law": "table"}, "a table needs its columns"),
+    ({"law": "table"}, "law 'table' needs the key table"),
     ({"law": "table", "table": {}, "clipped": {"at": 0}}, "needs the columns|takes no clipped"),
     ({"law": "exact", "scale": 1}, "exact has no scale"),
 ]

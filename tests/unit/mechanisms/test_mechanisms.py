@@ -92,7 +92,7 @@ def test_censored_statistics_draw_around_their_value_and_cost_what_their_scale_s
     assert sums.cost(n=41).epsilon == sums.epsilon(41, 0.5, sums=True)
     bare = dpm.CensoredStatistics(lower=-1.0, upper=1.0)
     for asked in (lambda: bare.sample(records, rng=dpm.stream(1, "c")), lambda: bare.cost(n=41)):
-        with pytest.raises(ValueError, match="scale: must be stated"):
+        with pytest.raises(ValueError, match="scale is required"):
             asked()
     with pytest.raises(ValueError, match="scale"):
         dpm.CensoredStatistics(lower=-1.0, upper=1.0, scale=(1.0, 2.0))
