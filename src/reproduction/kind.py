@@ -81,8 +81,8 @@ class Kind:
         """Return full names of the modules that a job of this kind imports: those of the kind and those that all kinds
         share.
         """
-        own = [f"{self.package}.{Path(file).stem}" for file in NEEDED if file.endswith(".py")]
-        return [*(f"{__package__}.scenarios.{name}" for name in ("making", "figure", "batch")), *own]
+        files = [f"{self.package}.{Path(file).stem}" for file in NEEDED if file.endswith(".py")]
+        return [*(f"{__package__}.scenarios.{name}" for name in ("making", "figure", "batch")), *files]
 
     def rule(self, name: str) -> Any:
         """Return a function of ``rules.py``."""

@@ -179,7 +179,7 @@ def read(folder: Path) -> Paper:
     if mistakes:
         raise _error(folder, mistakes)
     artefacts = tuple(_artefact(name, parts) for name, parts in described["artefacts"].items())
-    own_rules = [part for name, made in described["rules"].items() for part in _function(folder, made, f"rules.{name}")]
+    own_rules = [part for name, rule in described["rules"].items() for part in _function(folder, rule, f"rules.{name}")]
     if mistakes := [*own_rules, *_wrong_parts(folder, artefacts, settings)]:
         raise _error(folder, mistakes)
     about = {key: described[key] for key in ("title", "year", "kind", "about", "beyond")}

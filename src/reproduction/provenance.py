@@ -56,10 +56,10 @@ def digest(settings: Any) -> str:
 @cache
 def commit() -> str:
     """Return the commit of the source tree, with '-dirty' if tracked files differ; 'unknown' outside a checkout."""
-    here = Path(__file__).resolve().parent
+    folder = Path(__file__).resolve().parent
     try:
-        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True)
-        state = subprocess.run(["git", "diff", "--quiet", "HEAD"], cwd=here, capture_output=True, check=False)
+        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True)
+        state = subprocess.run(["git", "diff", "--quiet", "HEAD"], cwd=folder, capture_output=True, check=False)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return head.stdout.strip() + ("-dirty" if state.returncode else "")

@@ -95,13 +95,13 @@ class People:
         place = above[self.block[rows]] - first
         inside = np.ones(len(place), dtype=bool)
         cells = 1
-        for axis, spec, own in zip(self.product.axes, specs, self.levels, strict=True):
+        for axis, spec, axis_levels in zip(self.product.axes, specs, self.levels, strict=True):
             bins = axis.all_binnings[spec]
             which = np.full(len(axis.levels), -1)
             for k, part in enumerate(bins):
                 which[list(part)] = k
-            place, cells = place * len(bins) + which[own[rows]], cells * len(bins)
-            inside &= which[own[rows]] >= 0
+            place, cells = place * len(bins) + which[axis_levels[rows]], cells * len(bins)
+            inside &= which[axis_levels[rows]] >= 0
         return np.bincount(place[inside], minlength=(end - first) * cells).reshape(-1, cells)
 
     def facilities(self, level: str, first: int, end: int) -> Whole:
@@ -117,7 +117,9 @@ class People:
         total = int(np.prod(sizes))
         keys, counts = np.unique(self.block * total + cell, return_counts=True)
         axes = np.unravel_index(keys % total, sizes)
-        columns = {axis.name: pa.array(own) for axis, own in zip(self.product.axes, axes, strict=True)}
+        columns = {
+            axis.name: pa.array(level_numbers) for axis, level_numbers in zip(self.product.axes, axes, strict=True)
+        }
         codes = pa.array(self.codes["Block"].tolist())
         return pa.table({"geocode": codes.take(pa.array(keys // total)), **columns, "count": pa.array(counts)})
 
@@ -170,13 +172,13 @@ def _levels(axis: str, size: int, tract: Whole, kind: Whole, rng: np.random.Gene
 
 def _consistent(product: Product, levels: tuple[Whole, ...], rng: np.random.Generator) -> tuple[Whole, ...]:
     """Remove impossible combinations: minors in nursing homes, householders younger than 15."""
-    own = dict(zip([axis.name for axis in product.axes], levels, strict=True))
-    if "votingage" in own:
-        own["votingage"] = np.where(own["hhgq"] == 3, 1, own["votingage"])
-    if "age" in own:
-        young = (own["relgq"] == 0) & (own["age"] < 15)
-        own["age"] = np.where(young, rng.integers(15, 90, len(young)), own["age"])
-    return tuple(own.values())
+    levels_by_axis = dict(zip([axis.name for axis in product.axes], levels, strict=True))
+    if "votingage" in levels_by_axis:
+        levels_by_axis["votingage"] = np.where(levels_by_axis["hhgq"] == 3, 1, levels_by_axis["votingage"])
+    if "age" in levels_by_axis:
+        young = (levels_by_axis["relgq"] == 0) & (levels_by_axis["age"] < 15)
+        levels_by_axis["age"] = np.where(young, rng.integers(15, 90, len(young)), levels_by_axis["age"])
+    return tuple(levels_by_axis.values())
 
 
 def _spine(product: Product, state: int, size: Size, rng: np.random.Generator) -> tuple[Codes, Whole]:
@@ -189,8 +191,8 @@ def _spine(product: Product, state: int, size: Size, rng: np.random.Generator) -
     tract = group % size.tracts
     branch = np.zeros(size.tracts, dtype=np.int64)
     if size.reservation:
-        own = np.flatnonzero(county == size.counties - 1)
-        branch[own[len(own) // 2 :]] = 1
+        reservation = np.flatnonzero(county == size.counties - 1)
+        branch[reservation[len(reservation) // 2 :]] = 1
     order = np.argsort(tract, kind="stable")
     rank = np.empty(size.blocks, dtype=np.int64)
     starts = np.searchsorted(tract[order], np.arange(size.tracts))
@@ -269,11 +271,13 @@ def variances(product: str, table: str, level: str) -> dict[str, Fraction]:
             f"the noise scales of {product} {table} are unknown; they are known for pl94 person and pl94 unit"
         )
     shares, of = _LEVEL_SHARES[key]
-    own = Fraction(shares[_LEVELS.index(level)], of)
+    share = Fraction(shares[_LEVELS.index(level)], of)
     if table == "unit":
-        return {SINGLE: GLOBAL[key] ** 2 / own}
+        return {SINGLE: GLOBAL[key] ** 2 / share}
     parts, whole = _QUERY_SHARES[level]
-    return {q: GLOBAL[key] ** 2 / (own * Fraction(part, whole)) for q, part in zip(QUERIES, parts, strict=True) if part}
+    return {
+        q: GLOBAL[key] ** 2 / (share * Fraction(part, whole)) for q, part in zip(QUERIES, parts, strict=True) if part
+    }
 
 
 NOTICE = "synthetic: generated from a seed, not agency data"

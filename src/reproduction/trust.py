@@ -152,8 +152,8 @@ def _torn_records(root: Path) -> Iterator[Fault]:
         except ValueError:
             name = ""
         file = root / name
-        made = name.partition("/")[0] in FOLDERS and ".." not in file.parts and "\0" not in name and file.is_file()
-        yield Fault(f"Snakemake's record of {name or path.name} is incomplete", (path, *((file,) if made else ())))
+        is_made = name.partition("/")[0] in FOLDERS and ".." not in file.parts and "\0" not in name and file.is_file()
+        yield Fault(f"Snakemake's record of {name or path.name} is incomplete", (path, *((file,) if is_made else ())))
 
 
 def _json(path: Path) -> dict[str, Any] | None:
@@ -176,8 +176,8 @@ def _compare(path: Path, digest: str) -> None:
 
 
 def _way_out(path: Path, rule: str) -> str:
-    made = f"Rule {rule} regenerates it" if rule else "Regenerate it"
-    return f"{made}: snakemake --cores 1 --force {path}; `make` does this automatically"
+    way = f"Rule {rule} regenerates it" if rule else "Regenerate it"
+    return f"{way}: snakemake --cores 1 --force {path}; `make` does this automatically"
 
 
 def _candidates(path: Path) -> Iterator[Path]:

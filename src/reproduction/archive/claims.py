@@ -108,8 +108,8 @@ def _minutes(artefact: Artefact, from_nothing: dict[str, float]) -> float:
 
 def _all(found: Paper) -> float:
     """Return the minutes of every table of a paper."""
-    own = sum(a.table.minutes for a in found.artefacts if a.table)
-    return own + sum(loop.minutes for loop in artefacts.loops(found))
+    minutes = sum(a.table.minutes for a in found.artefacts if a.table)
+    return minutes + sum(loop.minutes for loop in artefacts.loops(found))
 
 
 def _spent(found: Paper, artefact: Artefact, run: Path | None) -> float:

@@ -50,7 +50,7 @@ def text(found: Mapping[str, Path], run: Path) -> bytes:
     """
     digests = {name: sha256(path) for name, path in found.items()}
     records = {name: _record(found[name]) for name in found if name.endswith(SUFFIX)}
-    made = sorted(
+    files = sorted(
         {str(PurePosixPath(name).with_name(file)) for name in records for file in records[name][FILES]} & {*found}
     )
     actions = [_action(name, record, digests) for name, record in records.items()]
@@ -58,7 +58,7 @@ def text(found: Mapping[str, Path], run: Path) -> bytes:
         *_frame([*found], [_id("#run"), *(_id(action["@id"]) for action in actions)]),
         {**_file(_MAIN, found[_MAIN], digests[_MAIN]), **_workflow()},
         *(_file(name, path, digests[name]) for name, path in found.items() if name != _MAIN),
-        _whole(made, found, run),
+        _whole(files, found, run),
         *actions,
     ]
     instruments = {action["instrument"]["@id"] for action in actions}
@@ -94,8 +94,8 @@ def _frame(names: list[str], mentions: list[Entity]) -> list[Entity]:
         **{"author": _id("#contributors"), "conformsTo": [_id(profile) for profile in _PROFILES]},
         **{"mainEntity": _id(_MAIN), "mentions": mentions, "hasPart": [_id(name) for name in names]},
     }
-    own: Entity = {"@id": NAME, "@type": "CreativeWork", "about": _id("./")}
-    own["conformsTo"] = [_id(_SPECIFICATION), _id([*_PROFILES][-1])]
+    entity: Entity = {"@id": NAME, "@type": "CreativeWork", "about": _id("./")}
+    entity["conformsTo"] = [_id(_SPECIFICATION), _id([*_PROFILES][-1])]
     profiles = [
         {"@id": url, "@type": "CreativeWork", "name": name, "version": version}
         for url, (name, version) in _PROFILES.items()
@@ -109,7 +109,7 @@ def _frame(names: list[str], mentions: list[Entity]) -> list[Entity]:
     language["identifier"] = _id(language["url"])
     licence = {"@id": project["license"], "@type": "CreativeWork", "name": "MIT License"}
     return [
-        own,
+        entity,
         whole,
         *profiles,
         language,
@@ -150,14 +150,14 @@ def _action(name: str, record: Mapping[str, Any], digests: Mapping[str, str]) ->
         for other, known in digests.items()
         if known == digest and other.endswith(f"/{file}")
     }
-    made = [str(place.with_name(file)) for file in sorted(record[FILES])]
+    names = [str(place.with_name(file)) for file in sorted(record[FILES])]
     entity: Entity = {
         "@id": f"#{name.removesuffix(SUFFIX)}",
         "@type": "CreateAction",
-        "name": f"{record['function']} makes {made[0]}",
+        "name": f"{record['function']} makes {names[0]}",
     }
     entity |= {"instrument": _id(_instrument(record["function"], digests)), "agent": _id("#contributors")}
-    return entity | {"object": [_id(file) for file in sorted(read)], "result": [_id(file) for file in made]}
+    return entity | {"object": [_id(file) for file in sorted(read)], "result": [_id(file) for file in names]}
 
 
 def _instrument(function: str, names: Mapping[str, str]) -> str:

@@ -105,9 +105,9 @@ def _agreement(folder: Path, slug: str) -> Iterator[str]:
     read = {Path(name).stem: results.read(place / Path(name).name) for name in record[provenance.INPUTS]}
     ours = calls.find(f"{slug}.agreement.ours")(read)
     published = agreement.read_published(folder / f"src/reproduction/papers/{slug}/published.tsv")
-    made = {"agreement.csv": agreement.compare(published, ours, paper=slug)}
-    made["agreement_tables.csv"] = agreement.variants(published, ours)
-    for name, table in made.items():
+    tables = {"agreement.csv": agreement.compare(published, ours, paper=slug)}
+    tables["agreement_tables.csv"] = agreement.variants(published, ours)
+    for name, table in tables.items():
         if _written(table, ".csv") != record[FILES].get(name):
             yield f"results/{slug}/{name} does not follow from the tables"
 

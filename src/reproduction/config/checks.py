@@ -129,10 +129,10 @@ def _section(
     shards = stated if loop and isinstance(stated, int) else 1
     most = max(grown, key=lambda key: grown[key][0], default="")
     found = [f"{key}: {str(settings[key])[:60]}" for key in grown if grown[key] != (1.0, 1.0)]
-    said = f", with {', '.join(found)}" if found else ""
+    shown = f", with {', '.join(found)}" if found else ""
     place = f"{path}.{most}" if most and found else path
     spread = ", or split it into more shards" if loop else ""
-    yield from _judged(place, seconds / shards, PROGRAM + megabytes, config["limits"], said, spread)
+    yield from _judged(place, seconds / shards, PROGRAM + megabytes, config["limits"], shown, spread)
 
 
 def growth(

@@ -134,13 +134,13 @@ def points(settings: Mapping[str, Any], kind: Kind) -> list[Point]:
 
 def at(settings: Mapping[str, Any], kind: Kind, point: Point) -> dict[str, Any]:
     """Return the settings at one point, as `Scenario.at`."""
-    paths, made = list(lists(settings, kind)), deepcopy(dict(settings))
+    paths, point_settings = list(lists(settings, kind)), deepcopy(dict(settings))
     for path, label in zip(paths, _labels(paths), strict=True):
-        inner = made
+        inner = point_settings
         for key in path[:-1]:
             inner = inner[key]
         inner[path[-1]] = point[label]
-    return made
+    return point_settings
 
 
 def words(point: Point) -> str:
@@ -247,9 +247,9 @@ def _scenario(written: dict[str, Any], kind: Kind, release: str) -> Mistakes:
     wrong = False
     for number, point in enumerate(points(written, kind)):
         settings = at(written, kind, point)
-        some = {key: settings[key] for path in grid for key in path[:1]} if number else settings
+        varied = {key: settings[key] for path in grid for key in path[:1]} if number else settings
         note = f" (at {words(point)})" if point else ""
-        for place, text in _by_schema(some, kind):
+        for place, text in _by_schema(varied, kind):
             wrong = True
             yield place, text + (note if any(place == f".{'.'.join(path)}" for path in grid) else "")
     if not wrong:

@@ -43,8 +43,8 @@ def refusal(text: str, *, folder: bool = False) -> str | None:
         return None
     for start in (Path(), _ROOT):
         path = start / text
-        there = os.path.lexists(path) and (folder or not path.is_dir())
-        if there and places.is_confidential(path):
+        exists = os.path.lexists(path) and (folder or not path.is_dir())
+        if exists and places.is_confidential(path):
             return f"{text!r} is confidential: define a release of it under `releases:` and use the name of the release"
     return None
 
@@ -91,11 +91,11 @@ def release_mistakes(
     section: Mapping[str, Mapping[str, Any]], budgets: Mapping[str, Mapping[str, float]]
 ) -> Iterator[tuple[str, str]]:
     """Return (path, message) of every mistake; the confidential file of a published release may be missing."""
-    here = Path.cwd()
+    folder = Path.cwd()
     for name, settings in section.items():
         data = str(settings.get("data")).replace("\0", "")
         gone = (release_folder(name, settings) / RECORD).is_file() and not Path(data).exists()
-        for place, text in checks.problems(name, settings, budgets=budgets, root=here):
+        for place, text in checks.problems(name, settings, budgets=budgets, root=folder):
             section_of, *path = Path(place).parts
             if section_of == "releases" and not (gone and path[-1] == "data"):
                 yield ".".join(path), text

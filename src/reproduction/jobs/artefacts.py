@@ -156,8 +156,8 @@ def inputs(paper: Paper, table: Table, section: Mapping[str, Any], of_paper: Ite
 def printed(paper: Paper, module: str) -> list[str]:
     """Return the file of the paper's printed statements if the figures of a module read it."""
     reached = dependencies.of_job(f"{paper.package}.{module}")
-    own = [path for path in reached if path.suffix == ".py" and path.is_relative_to(paper.folder)]
-    read = any(f'"{PRINTED}"' in path.read_text(encoding="utf-8") for path in own)
+    module_files = [path for path in reached if path.suffix == ".py" and path.is_relative_to(paper.folder)]
+    read = any(f'"{PRINTED}"' in path.read_text(encoding="utf-8") for path in module_files)
     return [str(paper.folder / PRINTED)] if read else []
 
 

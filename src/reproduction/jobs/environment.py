@@ -21,6 +21,6 @@ def one_thread() -> None:
 
 def own_tree_first() -> None:
     """Put this tree's ``src`` first on the module path of all jobs, even if another version is installed."""
-    here = str(Path(__file__).resolve().parents[2])
+    source = str(Path(__file__).resolve().parents[2])
     inherited = os.environ.get(_PATH, "").split(os.pathsep)
-    os.environ[_PATH] = os.pathsep.join([here, *(path for path in inherited if path not in ("", here))])
+    os.environ[_PATH] = os.pathsep.join([source, *(path for path in inherited if path not in ("", source))])

@@ -46,14 +46,14 @@ def begin(workflow: Any, modules: dict[str, Collection[str]]) -> bool:
     Whether it was started.
     """
     rules = [rule for _, rule in internals.planned(workflow)]
-    own = [rule for rule in rules if rule in modules]
-    if not internals.runs_here(workflow) or "compile_kernel" in rules or len(own) < FEWEST:
+    forked = [rule for rule in rules if rule in modules]
+    if not internals.runs_here(workflow) or "compile_kernel" in rules or len(forked) < FEWEST:
         return False
     folder = Path(tempfile.mkdtemp(prefix="dpmultinomial-"))
     if len(str(folder / "socket").encode()) > _LONGEST:
         shutil.rmtree(folder)
         return False
-    start(folder, [*_FIRST, *sorted({name for rule in own for name in modules[rule]})])
+    start(folder, [*_FIRST, *sorted({name for rule in forked for name in modules[rule]})])
     shell.executable(str(folder / "bash"))
     return True
 

@@ -37,7 +37,7 @@ def table(
     job : the calling job.
     """
     paths = {argument: Path(file) for argument, file in files.items()}
-    made = calls.made(
+    table = calls.made(
         function,
         by=by,
         settings=settings,
@@ -47,7 +47,7 @@ def table(
         names=tuple(names),
         root_seed=root_seed,
     )
-    tables.write(made, csv)
+    tables.write(table, csv)
     record = provenance.record(
         function=function,
         settings=dict(settings),
@@ -80,8 +80,8 @@ def piece(
     job : the calling job.
     """
     streams, call = tuple(names), calls.find(function)
-    made = blocks.simulate(call, dict(settings), root_seed=root_seed, names=streams, shard=shard, shards=shards)
-    tables.write(made, csv)
+    piece = blocks.simulate(call, dict(settings), root_seed=root_seed, names=streams, shard=shard, shards=shards)
+    tables.write(piece, csv)
     provenance.write(provenance.short(function=function, job=job), csv)
 
 

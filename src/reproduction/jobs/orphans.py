@@ -84,10 +84,10 @@ def of_folder(folder: Path) -> list[str]:
 
 def _here() -> Iterator[tuple[psutil.Process, list[str]]]:
     """Return this user's processes whose working directory is the current one, with their command lines."""
-    here = str(Path.cwd())
+    folder = str(Path.cwd())
     for process in psutil.process_iter():
         try:
-            if process.uids().real == os.getuid() and process.cwd() == here:
+            if process.uids().real == os.getuid() and process.cwd() == folder:
                 yield process, process.cmdline()
         except psutil.Error:  # ended, or owned by another user
             continue

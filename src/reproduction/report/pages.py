@@ -50,27 +50,27 @@ def _pages(run: Run, folder: Folder) -> list[tuple[str, dict[str, Any]]]:
     stated = statements.listed(run.agreement, labels)
     of = {p.slug: [s for s in stated if s.paper == p.slug] for p in run.papers}
     paper_pages = [papers.page(run, paper, of[paper.slug], folder) for paper in run.papers]
-    own = [
+    pages = [
         scenarios.page(run, name, settings, folder) for name, settings in (run.config.get("scenarios") or {}).items()
     ]
-    used = [(case.release, case.address, case.name) for case in own]
+    used = [(case.release, case.address, case.name) for case in pages]
     released = [
         releases.page(run, name, settings, [(a, text) for r, a, text in used if r == name], folder)
         for name, settings in (run.config.get("releases") or {}).items()
     ]
     shared = {
         "papers": paper_pages,
-        "scenarios": own,
+        "scenarios": pages,
         "releases": released,
         "made": overview.made(run),
         "version": __version__,
     }
     return [
-        ("index.html", shared | _first(run, stated, paper_pages, own) | {"template": "index"}),
+        ("index.html", shared | _first(run, stated, paper_pages, pages) | {"template": "index"}),
         ("agreement.html", shared | _agreement(stated) | {"template": "agreement"}),
         ("settings.html", shared | {"template": "settings", "sections": overview.settings(run)}),
         *((page.address, shared | {"template": "paper", "page": page}) for page in paper_pages),
-        *((page.address, shared | {"template": "scenario", "page": page}) for page in own),
+        *((page.address, shared | {"template": "scenario", "page": page}) for page in pages),
         *((page.address, shared | {"template": "release", "page": page}) for page in released),
     ]
 

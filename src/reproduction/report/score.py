@@ -78,7 +78,7 @@ def sentence(statements: Sequence[Statement]) -> str:
     followed by the numbers of statements not run and of facts, which tables of verdicts count as reproduced.
     """
     found = decided(statements)
-    said = []
+    parts = []
     words = (
         ("reproduces", "reproduce"),
         ("only with an error emulated",) * 2,
@@ -88,7 +88,7 @@ def sentence(statements: Sequence[Statement]) -> str:
     for name, (one, many) in zip(_DECIDED, words, strict=True):
         number = sum(s.verdict.name == name for s in found)
         if number:
-            said.append(f"{number} {one if number == 1 else many}")
+            parts.append(f"{number} {one if number == 1 else many}")
     lacking = sum(s.verdict.name == "not_run" for s in statements)
     start = f"{len(found)} statement{'' if len(found) == 1 else 's'} checked"
     apart = f" {lacking} more {'was' if lacking == 1 else 'were'} not run." if lacking else ""
@@ -96,7 +96,7 @@ def sentence(statements: Sequence[Statement]) -> str:
     apart += f" In addition, {facts} fact{' holds' if facts == 1 else 's hold'} by definition or arithmetic." * (
         facts > 0
     )
-    return f"{start}: {', '.join(said)}.{apart}" if said else f"{start}.{apart}"
+    return f"{start}: {', '.join(parts)}.{apart}" if parts else f"{start}.{apart}"
 
 
 def lines(statements: Sequence[Statement]) -> list[Line]:

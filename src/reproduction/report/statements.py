@@ -166,8 +166,10 @@ def _statement(row: dict[Any, Any], labels: dict[tuple[str, str], str]) -> State
 def _variants(row: dict[Any, Any], kind: str) -> str:
     """Return the method by which a statement holds, and the verdicts of other methods."""
     others = [text.partition(": ") for text in texts.text(row["other_variants"]).split("; ") if text]
-    own = _VARIANTS.get(str(row["variant"]), "") if kind in _BY_VARIANT or others else ""
-    return "; ".join([own] * bool(own) + [f"{_VARIANTS[name]}: {ALL[verdict].word}" for name, _, verdict in others])
+    variant = _VARIANTS.get(str(row["variant"]), "") if kind in _BY_VARIANT or others else ""
+    return "; ".join(
+        [variant] * bool(variant) + [f"{_VARIANTS[name]}: {ALL[verdict].word}" for name, _, verdict in others]
+    )
 
 
 def _ours(row: dict[Any, Any], kind: str) -> str:

@@ -66,9 +66,9 @@ def write(
     """
     statuses: dict[str, int] = {}
     files = {path: ALL, beside: BESIDE}
-    made = {one: one.with_name(one.name + ".part") for one in files}
+    drafts = {one: one.with_name(one.name + ".part") for one in files}
     with ExitStack() as opened:
-        out = {one: opened.enter_context(making.open("wb")) for one, making in made.items()}
+        out = {one: opened.enter_context(making.open("wb")) for one, making in drafts.items()}
         for one, columns in files.items():
             out[one].write((",".join(columns) + "\n").encode())
         for part in _answers(scenario, root_seed, shard, of, tell):
@@ -78,7 +78,7 @@ def write(
                 statuses[str(status)] = statuses.get(str(status), 0) + int(tables)
             for one, rows in ((path, answers), (beside, part[part[ANALYSIS] != ""])):
                 _append(rows, files[one], out[one])
-    for one, making in made.items():
+    for one, making in drafts.items():
         os.replace(making, one)
     return added([{"statuses": statuses}])
 
@@ -125,13 +125,13 @@ def _answers(
     tables = table_stream.of_shard(path, kinds, shard, of)
     many = import_module(f"{kind.package}.answer").many
     streams = partial(stream, root_seed, "scenarios", scenario.name)
-    started, told, done = time.monotonic(), 0.0, 0
+    started, reported, done = time.monotonic(), 0.0, 0
     for piece in tables.pieces(_PIECE):
         yield answered(many, piece, [c for c in kind.columns if kinds[c] == "text"], settings, streams)
         done += len(piece.names)
         passed = time.monotonic() - started
-        if passed - told > _LINE_EVERY or done == len(tables.names):
-            told = passed
+        if passed - reported > _LINE_EVERY or done == len(tables.names):
+            reported = passed
             tell(_progress(done, len(tables.names), passed))
 
 

@@ -223,12 +223,12 @@ def of_batch(parts: Any, facts: Mapping[str, Any], *, fonts_of: str = "machine")
     _widths(axes[len(shown)], same, kind)
     for axis in axes[len(shown) + 1 :]:
         axis.set_axis_off()
-    told = facts["tables"]
+    counted = facts["tables"]
     words = (
-        f"{told['all']:,} tables, {told['refused']:,} rejected; central {100 * facts['settings']['level']:g} % "
+        f"{counted['all']:,} tables, {counted['refused']:,} rejected; central {100 * facts['settings']['level']:g} % "
         "intervals"
     )
-    figure.suptitle(labels.title(words), fontsize=8, color=RED if told["refused"] else BLACK)
+    figure.suptitle(labels.title(words), fontsize=8, color=RED if counted["refused"] else BLACK)
     return figure
 
 
@@ -239,11 +239,11 @@ _RANKED = 150
 def _ranked(axis: Axes, rows: pd.DataFrame, name: str, kind: str) -> None:
     ordered = rows.sort_values("mean", kind="stable", ignore_index=True)
     places = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), _RANKED)).round().astype(int))
-    some = ordered.loc[places]
-    colours = [SKY if status in _SURE else GREY for status in some["status"]]
+    shown = ordered.loc[places]
+    colours = [SKY if status in _SURE else GREY for status in shown["status"]]
     for colour in dict.fromkeys(colours):
-        mine = np.array([own == colour for own in colours])
-        ends = (some.loc[mine, key].to_numpy(dtype=float) for key in ("mean", "lower", "upper"))
+        mine = np.array([is_colour == colour for is_colour in colours])
+        ends = (shown.loc[mine, key].to_numpy(dtype=float) for key in ("mean", "lower", "upper"))
         look: Any = {"marker": ".", "ms": 1.5, "mec": BLUE, "mfc": BLUE}
         style.interval(axis, (places + 1)[mine], *ends, lw=1.0, color=colour, **look)
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
@@ -280,8 +280,8 @@ def drawn(files: Files, *, fonts_of: str = "machine") -> Figure:
 
         return of_batch(batch.read(files.csv, BATCH), facts, fonts_of=fonts_of)
     rows, _, facts = making.read(files)
-    made = of_grid if facts["form"] == "grid" else of_case
-    return made(rows, facts, fonts_of=fonts_of)
+    draw = of_grid if facts["form"] == "grid" else of_case
+    return draw(rows, facts, fonts_of=fonts_of)
 
 
 def save(files: Files, png: str | Path, pdf: str | Path) -> None:

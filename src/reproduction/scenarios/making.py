@@ -117,8 +117,8 @@ def part(
         found = [frame for frame in found if len(frame)]
         none = pd.DataFrame(columns=[*points[0], *columns])
         tables.write(pd.concat(found, ignore_index=True) if found else none, path)
-    told = [{"at": point, **a.facts} for point, a in zip(points[first:last], answers, strict=True)]
-    write_facts(head(scenario) | {"points": told}, into.facts)
+    points_facts = [{"at": point, **a.facts} for point, a in zip(points[first:last], answers, strict=True)]
+    write_facts(head(scenario) | {"points": points_facts}, into.facts)
     return answers
 
 
@@ -187,8 +187,8 @@ def together(parts: Sequence[Files], into: Files) -> None:
     found = [json.loads(p.facts.read_bytes()) for p in parts]
     whole = found[0]
     if "points" in whole:
-        for part, own in zip(parts, found, strict=True):
-            for point in (point for point in own["points"] if "all_rows" in point):
+        for part, facts_of_part in zip(parts, found, strict=True):
+            for point in (point for point in facts_of_part["points"] if "all_rows" in point):
                 point["all_rows"] = _moved(part, into, point["all_rows"])
         whole["points"] = [point for part in found for point in part["points"]]
     else:
@@ -283,8 +283,8 @@ def as_quantities(table: pd.DataFrame, level: Any) -> pd.DataFrame:
     if _CODE not in table:
         return table
     place = table["geoid"].where(table["geoid"] != "", table[_CODE])
-    told = table["quantity"] + " in " + table["level"].str.lower().str.replace("_", " ") + " " + place
-    return table.assign(quantity=told.where(table["level"] != "", table["quantity"]), level=level)
+    labels = table["quantity"] + " in " + table["level"].str.lower().str.replace("_", " ") + " " + place
+    return table.assign(quantity=labels.where(table["level"] != "", table["quantity"]), level=level)
 
 
 def saved(rows: pd.DataFrame, target: Path) -> tuple[pd.DataFrame, str]:

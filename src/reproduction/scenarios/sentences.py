@@ -170,12 +170,12 @@ def accuracy(point: Facts) -> list[str]:
 def _conflict(check: Facts) -> Iterator[str]:
     """Yield a warning if released counts are improbable under the prior and the noise."""
     if check.get("found"):
-        some = listed([str(name) for name in check["names"]])
+        shown = listed([str(name) for name in check["names"]])
         more = f" and {check['counts'] - len(check['names'])} more" if check["counts"] > len(check["names"]) else ""
         are = "is" if check["counts"] == 1 else "are"
         least = f"smallest p-value {check['smallest']:.1g} among {check['tested']:,}"
         yield (
-            f"CONFLICT: {some}{more} {are} improbable under the stated noise and prior ({least}): check the noise, "
+            f"CONFLICT: {shown}{more} {are} improbable under the stated noise and prior ({least}): check the noise, "
             "bounds, total and prior."
         )
 

@@ -96,7 +96,9 @@ def _points(files: Files, most: int) -> Summary:
     first = rows.head(len(rows) // len(points)) if facts["form"] == "grid" else rows
     several = [f"The scenario has {len(points)} points: {_listed(points)}."] if len(points) > 1 else []
     at = f"With {_at(points[0]['at'])}: " if keys else ""
-    said = [sentences.sentence(row, facts, points[0]) for row in _asked_first(first).head(MOST_SENTENCES).itertuples()]
+    sentences_shown = [
+        sentences.sentence(row, facts, points[0]) for row in _asked_first(first).head(MOST_SENTENCES).itertuples()
+    ]
     shown = _asked_first(rows) if len(rows) > _GLANCE else rows
     if len(shown) > most:
         asked, rest = shown[shown["type"] == "question"], shown[shown["type"] != "question"]
@@ -110,7 +112,7 @@ def _points(files: Files, most: int) -> Summary:
         kind=facts["kind"],
         form=facts["form"],
         headline=at + sentences.headline(first, facts, points[0]),
-        sentences=[*several, *([part] if part else []), *said],
+        sentences=[*several, *([part] if part else []), *sentences_shown],
         lines=[_line(row, keys, facts, points[0]) for row in shown.to_dict("records")],
         more=size - len(shown),
         level=level,

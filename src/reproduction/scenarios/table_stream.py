@@ -47,8 +47,8 @@ class Tables:
         """Yield the same tables, `size` at a time."""
         for first in range(0, len(self.names), size):
             bounds = self.starts[first : first + size + 1]
-            own = slice(bounds[0], bounds[-1])
-            columns = {name: values[own] for name, values in self.columns.items()}
+            part_rows = slice(bounds[0], bounds[-1])
+            columns = {name: values[part_rows] for name, values in self.columns.items()}
             last = first + size
             yield Tables(self.names[first:last], bounds - bounds[0], columns, self.reasons[first:last])
 

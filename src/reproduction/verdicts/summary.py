@@ -29,8 +29,8 @@ def text(
     scenarios : name of a scenario -> its facts.
     """
     figures = sum(path.endswith(".png") for path in made)
-    some = f"{len(papers)} paper{'s' * (len(papers) > 1)}: {', '.join(papers)}" if papers else "No paper"
-    lines = [f"{some}; {figures} figures, {len(made) - figures} tables."]
+    run_papers = f"{len(papers)} paper{'s' * (len(papers) > 1)}: {', '.join(papers)}" if papers else "No paper"
+    lines = [f"{run_papers}; {figures} figures, {len(made) - figures} tables."]
     judged = agreement["kind"].isin(JUDGED)
     if judged.any():
         lines += [

@@ -24,20 +24,20 @@ def answer(case: Case) -> Answer:
     """Return the answer to one case, with other priors of the total for comparison."""
     settings = case.settings
     release, facts = _release(case)
-    made = release.mechanism
+    mechanism = release.mechanism
     found = posterior(release, prior=settings["prior"])
     facts |= {
-        "algorithm": made.algorithm,
-        "ties": made.ties,
-        "noise": {"law": "discrete_laplace", "scale": 1 / made.epsilon},
+        "algorithm": mechanism.algorithm,
+        "ties": mechanism.ties,
+        "noise": {"law": "discrete_laplace", "scale": 1 / mechanism.epsilon},
     }
     released = dict(zip(release.names, release.values.tolist(), strict=True))
     released[rules.TOTAL] = float(release.values.sum())
-    said = standard.answer(found, case, facts=facts, released=released, about="counts")
+    result = standard.answer(found, case, facts=facts, released=released, about="counts")
     law = found.source
     assert isinstance(law, AdditivePosterior)
-    if made.algorithm == "1-summed" or made.ties == "ieee":
-        return said
+    if mechanism.algorithm == "1-summed" or mechanism.ties == "ieee":
+        return result
     others = law.prior_influence(settings["level"])
     others = others.assign(quantity=rules.TOTAL, type="count", released=released[rules.TOTAL])
     parts = [
@@ -45,8 +45,8 @@ def answer(case: Case) -> Answer:
         for prior in others["prior"]
         if prior != law.prior
     ]
-    comparison = pd.concat(parts, ignore_index=True) if parts else said.comparison
-    return Answer(rows=said.rows, facts=said.facts, densities=said.densities, comparison=comparison)
+    comparison = pd.concat(parts, ignore_index=True) if parts else result.comparison
+    return Answer(rows=result.rows, facts=result.facts, densities=result.densities, comparison=comparison)
 
 
 def _release(case: Case) -> tuple[Release, dict[str, Any]]:

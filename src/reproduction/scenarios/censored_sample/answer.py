@@ -25,32 +25,39 @@ _TYPES = {"mu": "parameter", "sigma2": "parameter"}
 def answer(case: Case) -> Answer:
     """Return the answer to one case, with a weaker prior and an analysis that ignores the noise for comparison."""
     release, facts = _release(case)
-    made = release.mechanism
-    default = Prior.from_limits(made.lower, made.upper)
+    mechanism = release.mechanism
+    default = Prior.from_limits(mechanism.lower, mechanism.upper)
     used = Prior(**{**dict(zip(_PARTS, default, strict=True)), **case.settings["prior"]})
     found = posterior(release, prior=used, rng=case.rng)
     weaker = Prior(used.mu0, 4 * used.var0, used.shape0 / 2, used.rate0 / 2)
     other = posterior(release, prior=weaker, rng=case.rng)
-    scales = np.broadcast_to(np.asarray(made.scale, dtype=float), 4)
-    facts |= {"lower": made.lower, "upper": made.upper, "scales": dict(zip(STATISTICS, scales.tolist(), strict=True))}
+    scales = np.broadcast_to(np.asarray(mechanism.scale, dtype=float), 4)
+    facts |= {
+        "lower": mechanism.lower,
+        "upper": mechanism.upper,
+        "scales": dict(zip(STATISTICS, scales.tolist(), strict=True)),
+    }
     facts |= {"statistics": dict(zip(STATISTICS, release.values.tolist(), strict=True)), "records": release.total}
     law = found.source
     assert isinstance(law, CensoredPosterior)
-    said = standard.answer(found, case, facts=facts, released={})
-    said.facts["prior"] = dict(zip(_PARTS, used, strict=True)) | {"law": "normal and inverse gamma"}
+    result = standard.answer(found, case, facts=facts, released={})
+    result.facts["prior"] = dict(zip(_PARTS, used, strict=True)) | {"law": "normal and inverse gamma"}
     suspect = bool(law.conflict.found)
-    said.facts["fit"] = {"probability": law.conflict.least, "suspect": suspect, "sentence": str(law.conflict)}
+    result.facts["fit"] = {"probability": law.conflict.least, "suspect": suspect, "sentence": str(law.conflict)}
     level, n = case.settings["level"], release.total
     assert isinstance(n, int)
-    naive = noiseless_statistics.naive(release.values, n=n, lower=made.lower, upper=made.upper, prior=used).summary(
-        level
-    )
+    naive = noiseless_statistics.naive(
+        release.values, n=n, lower=mechanism.lower, upper=mechanism.upper, prior=used
+    ).summary(level)
     comparison = [
         compared(f"with a prior of half the weight, {weaker!r}", other.summary(level)),
         compared("ignoring the noise", naive.assign(type=naive["quantity"].map(_TYPES))),
     ]
     return Answer(
-        rows=said.rows, facts=said.facts, densities=said.densities, comparison=pd.concat(comparison, ignore_index=True)
+        rows=result.rows,
+        facts=result.facts,
+        densities=result.densities,
+        comparison=pd.concat(comparison, ignore_index=True),
     )
 
 

@@ -55,8 +55,8 @@ def answer(case: Case) -> Answer:
         return _of_tree(found, case, facts)
     table = alone.rows(found.source, settings["level"]) if isinstance(found.source, PublishedCounts) else None
     about = settings["about"] if table is None else "counts"
-    made = standard.answer(found, case, facts=facts, released=released, about=about, table=table)
-    return replace(made, comparison=alone.decided(found, settings["level"]))
+    result = standard.answer(found, case, facts=facts, released=released, about=about, table=table)
+    return replace(result, comparison=alone.decided(found, settings["level"]))
 
 
 def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
@@ -65,9 +65,11 @@ def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
     assert isinstance(law, TreeLaw)
     if settings["about"] == "rates" or "among" in settings:
         raise ValueError("a tree supports only counts: set about: counts and omit among; use a question for a share")
-    table, told = tree_rows(law, settings["level"]), {**facts, **tree_facts(law)}
-    made = standard.answer(found, case, facts=told, released={}, about="counts", table=table, accuracy=law.accuracy)
-    return replace(made, rows=beside_questions(made.rows, settings.get("questions") or {}, law))
+    table, facts_of_tree = tree_rows(law, settings["level"]), {**facts, **tree_facts(law)}
+    result = standard.answer(
+        found, case, facts=facts_of_tree, released={}, about="counts", table=table, accuracy=law.accuracy
+    )
+    return replace(result, rows=beside_questions(result.rows, settings.get("questions") or {}, law))
 
 
 def _release(case: Case) -> tuple[Release, dict[str, Any]]:
@@ -107,8 +109,8 @@ def noise_of(settings: Mapping[str, Any], columns: rules.Columns, *, whole: bool
         free = unmeasured if rules.is_tree(columns) else [False] * len(unmeasured)
         if missing := [i + 1 for i, text in enumerate(columns[key]) if not text and not free[i]]:
             raise ValueError(f"{settings['file']}, column {key!r}: is empty in row {missing[0]}")
-        some = next((text for text in columns[key] if text), "1")  # not read for a node without a measurement
-        words[key] = np.array([float(text or some) for text in columns[key]])
+        example = next((text for text in columns[key] if text), "1")  # not read for a node without a measurement
+        words[key] = np.array([float(text or example) for text in columns[key]])
     if "file" in words:
         path = words.pop("file")
         table = csv_table.read(Path(path))

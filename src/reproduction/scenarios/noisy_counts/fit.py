@@ -70,10 +70,10 @@ def fit(noisy: NDArray[np.float64], *, total: int, law: Law, alpha: NDArray[np.f
     """
     s = np.arange(total + 1)
     chances = []
-    for value, own in zip(noisy, alpha, strict=True):
-        rest = alpha.sum() - own
+    for value, alpha_count in zip(noisy, alpha, strict=True):
+        rest = alpha.sum() - alpha_count
         logs = gammaln(total + 1) - gammaln(s + 1) - gammaln(total - s + 1)
-        prior = np.exp(logs + betaln(s + own, total - s + rest) - betaln(own, rest))
+        prior = np.exp(logs + betaln(s + alpha_count, total - s + rest) - betaln(alpha_count, rest))
         above = float(prior @ at_least(law, value - s))
         below = float(prior @ at_least(law, s - value))
         chances.append(min(1.0, 2 * min(above, below)))

@@ -85,9 +85,9 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
     }
     frames = []
     for kind in _ABOUT[about]:
-        own = dict(zip(("mean", "sd", "lower", "upper"), numbers[kind].T, strict=True))
+        numbers_by_name = dict(zip(("mean", "sd", "lower", "upper"), numbers[kind].T, strict=True))
         shown = released if kind == _ABOUT[about][0] else np.full(len(owner), np.nan)
-        frames.append(pd.DataFrame({**shared, "type": kind, "released": shown, **own})[answered])
+        frames.append(pd.DataFrame({**shared, "type": kind, "released": shown, **numbers_by_name})[answered])
     whole = pd.concat(frames, ignore_index=True)
     return whole.sort_values("position", kind="stable", ignore_index=True), reasons
 
@@ -109,8 +109,8 @@ def _scales(tables: Tables, settings: Mapping[str, Any]) -> tuple[np.ndarray, li
 def _single(
     tables: Tables, t: int, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]
 ) -> pd.DataFrame:
-    own = slice(tables.starts[t], tables.starts[t + 1])
-    columns = {name: values[own] for name, values in tables.columns.items()}
+    rows_of_table = slice(tables.starts[t], tables.starts[t + 1])
+    columns = {name: values[rows_of_table] for name, values in tables.columns.items()}
     values = columns["value"]
     words = rules.noise(settings, None, bool((values == np.floor(values)).all()))
     for key in rules.SCALES:

@@ -264,10 +264,9 @@ def depths(columns: Table) -> dict[str, int]:
             raise ValueError(f"the parent of {name!r} is {stated!r}, which is not a name in the file; add a row for it")
     roots = [name for name, parent in above.items() if parent is None]
     if len(roots) != 1:
-        some = f": {', '.join(map(repr, roots[:3]))}" if roots else ""
-        raise ValueError(
-            f"a tree must have exactly one root (a row with an empty parent); the file has {len(roots) or 'none'}{some}"
-        )
+        listed_roots = f": {', '.join(map(repr, roots[:3]))}" if roots else ""
+        size = len(roots) or "none"
+        raise ValueError(f"a tree must have exactly one root (a row with an empty parent), got {size}{listed_roots}")
     found = {roots[0]: 0}
     for name in above:
         path: list[str] = []
@@ -299,11 +298,11 @@ def levels(columns: Table) -> list[str] | None:
     depth = depths(columns)
     found: dict[int, str] = {}
     for name, level in zip(columns["name"], columns["level"], strict=True):
-        own = found.setdefault(depth[name], level)
-        if own != level or not level:
+        known_level = found.setdefault(depth[name], level)
+        if known_level != level or not level:
             raise ValueError(
                 f"{name!r} has level {level!r}, but other nodes {depth[name]} steps below the root have "
-                f"{own!r}; nodes at the same distance from the root must have the same level"
+                f"{known_level!r}; nodes at the same distance from the root must have the same level"
             )
     named = [found[depth] for depth in sorted(found)]
     if len(set(named)) < len(named):
@@ -443,7 +442,7 @@ def noise_text(words: Mapping[str, Any]) -> str:
     text = _LAWS.get(str(words.get("law")), str(words.get("law")))
     shown = {key: _value_text(value) for key, value in words.items()}
     text = text.format(**{"scale": "as stated", "sigma": "as stated", "sd": "as stated", **shown})
-    after = [made(words[key]) for key, made in _AFTER.items() if key in words]
+    after = [describe(words[key]) for key, describe in _AFTER.items() if key in words]
     return f"{text}, then {listed(after)}" if after else text
 
 

@@ -21,8 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         counties=min(4, tracts), tracts=tracts, groups=min(3 * tracts, a.blocks), blocks=a.blocks
     )
     rng = stream(a.seed, "noisy_measurements", "example")
-    made = synthetic_census.write(a.folder, state=a.state, table=a.table, size=size, rng=rng)
-    print(f"{made}: {synthetic_census.NOTICE}; the true counts are in {synthetic_census.TRUTH}")
+    folder = synthetic_census.write(a.folder, state=a.state, table=a.table, size=size, rng=rng)
+    print(f"{folder}: {synthetic_census.NOTICE}; the true counts are in {synthetic_census.TRUTH}")
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ def answer(case: Case) -> Answer:
     release = Release(shares, mechanism=mechanism, names=names, total=total)
     found = posterior(release, prior=settings["prior"], rng=case.rng)
     facts |= {"total": total, "r": r, "alpha": alpha}
-    said = standard.answer(found, case, facts=facts, released={}, about=settings["about"])
-    of_file = (said.rows["type"] == "share") & said.rows["quantity"].isin(names)
+    result = standard.answer(found, case, facts=facts, released={}, about=settings["about"])
+    of_file = (result.rows["type"] == "share") & result.rows["quantity"].isin(names)
     released = dict(zip(names, shares.tolist(), strict=True))
-    rows = said.rows.assign(released=said.rows["quantity"].map(released).where(of_file))
-    return Answer(rows=rows, facts=said.facts, densities=said.densities)
+    rows = result.rows.assign(released=result.rows["quantity"].map(released).where(of_file))
+    return Answer(rows=rows, facts=result.facts, densities=result.densities)

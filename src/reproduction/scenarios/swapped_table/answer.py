@@ -49,13 +49,13 @@ def answer(case: Case) -> Answer:
     release = Release(tables, mechanism=Swap(rate=found.rate), names=found.names())
     law = posterior(release, prior=settings["prior"], rng=case.rng)
     released = dict(zip(release.names, release.values.ravel().tolist(), strict=True))
-    said = standard.answer(law, case, facts=facts, released=released, about=settings["about"])
-    rows, facts = said.rows, said.facts
+    result = standard.answer(law, case, facts=facts, released=released, about=settings["about"])
+    rows, facts = result.rows, result.facts
     if "parameters" in law.groups:
         facts["probability_odds_ratio_above_1"] = float(1 - law.parameters[ODDS].cdf(0.0))
     if found.counts.shape[1:] == (2, 2) and len(found.counts) > 1:
         rows = pd.concat([rows, _common(found, settings["level"])], ignore_index=True)
-    return Answer(rows=rows, facts=facts, densities=said.densities, comparison=_naive(found, law.source, settings))
+    return Answer(rows=rows, facts=facts, densities=result.densities, comparison=_naive(found, law.source, settings))
 
 
 def _strata_alone(case: Case, found: Source, facts: dict[str, Any]) -> Answer:

@@ -103,11 +103,11 @@ def _of_file(case: Case, facts: Mapping[str, object]) -> Source:
 def _side(case: Case, side: str) -> tuple[str, ...]:
     """Return the categories of a side of a file's table."""
     assert case.columns is not None
-    own = set(case.columns[side])
+    names_of_side = set(case.columns[side])
     given = (case.settings.get("names") or {}).get(f"{side}s")
     if given is None:
-        return tuple(sorted(own))
-    if unknown := sorted(own - set(given)):
+        return tuple(sorted(names_of_side))
+    if unknown := sorted(names_of_side - set(given)):
         raise ValueError(
             f"{case.settings['file']}: {side} {unknown[0]!r} is not under names.{side}s, which has {', '.join(given)}"
         )

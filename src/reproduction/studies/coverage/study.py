@@ -84,19 +84,19 @@ def table(
 
 def figure(table: pd.DataFrame) -> Figure:
     """Draw coverage and width by true count, one column of panels per case."""
-    made = Figure(figsize=(DOUBLE, 4.2))
-    panels = made.subplots(2, table["case"].nunique(), sharex=True, sharey="row", squeeze=False)
+    figure_drawn = Figure(figsize=(DOUBLE, 4.2))
+    panels = figure_drawn.subplots(2, table["case"].nunique(), sharex=True, sharey="row", squeeze=False)
     methods = list(dict.fromkeys(table["method"]))
     looks = {method: _LOOKS[i % len(_LOOKS)] for i, method in enumerate(methods)}
     for column, (case, rows) in zip(panels.T, table.groupby("case", sort=False), strict=True):
         labels = ranges(rows)
-        for i, (method, own) in enumerate(rows.groupby("method", sort=False)):
+        for i, (method, method_rows) in enumerate(rows.groupby("method", sort=False)):
             colour, marker = looks[str(method)]
-            x = np.arange(len(own)) + 0.08 * (i - 3)
-            error = 2 * own["coverage_se"]
+            x = np.arange(len(method_rows)) + 0.08 * (i - 3)
+            error = 2 * method_rows["coverage_se"]
             look: dict[str, Any] = {"color": colour, "marker": marker, "lw": 0.8, "label": method}
-            column[0].errorbar(x, own["coverage"], error, elinewidth=0.6, **look)
-            column[1].plot(x, own["width"], **look)
+            column[0].errorbar(x, method_rows["coverage"], error, elinewidth=0.6, **look)
+            column[1].plot(x, method_rows["width"], **look)
         column[0].axhline(rows["level"].iloc[0], color=GREY, ls="--", lw=0.8, zorder=0)
         column[0].set_title(str(case))
         column[1].set_xticks(np.arange(len(labels)), labels)
@@ -104,9 +104,9 @@ def figure(table: pd.DataFrame) -> Figure:
     panels[0, 0].set_ylabel("coverage")
     panels[1, 0].set_ylabel("mean width")
     handles = {label: handle for a in panels[0] for handle, label in zip(*a.get_legend_handles_labels(), strict=True)}
-    made.legend(handles.values(), handles, loc="outside lower center", ncols=4)
+    figure_drawn.legend(handles.values(), handles, loc="outside lower center", ncols=4)
     letters(panels.ravel())
-    return made
+    return figure_drawn
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
@@ -206,8 +206,8 @@ def _posterior(
     released: Array, noise: NoiseLaw, whole: float | None, total: NoiseLaw | None, prior: Any, level: float
 ) -> Ends:
     if total is None or whole is None:
-        own = batch.exact(released, noise=noise, prior=prior, level=level).own
-        return own.mean, own.lower, own.upper
+        answers = batch.exact(released, noise=noise, prior=prior, level=level).own
+        return answers.mean, answers.lower, answers.upper
     found = counts_with_total.posterior(released, noise=noise, prior=prior, total={"released": whole, "noise": total})
     ends = found.counts.interval(level).to_numpy(dtype=np.float64)
     mean = np.asarray(found.counts.mean(), dtype=np.float64)
@@ -246,9 +246,9 @@ def summed(rows: pd.DataFrame, edges: Sequence[float]) -> pd.DataFrame:
     """
     cells = [(low, high) for low, high in pairwise(edges)] + [(0.0, np.inf)]
     out = []
-    for method, own in rows.groupby("method", sort=False):
+    for method, method_rows in rows.groupby("method", sort=False):
         for low, high in cells:
-            part = own[(own["truth"] >= low) & (own["truth"] < high)]
+            part = method_rows[(method_rows["truth"] >= low) & (method_rows["truth"] < high)]
             if not len(part):
                 continue
             p = float(part["held"].mean())

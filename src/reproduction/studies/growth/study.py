@@ -97,31 +97,40 @@ def _censored(size: int, rng: np.random.Generator) -> pd.DataFrame:
 
 def figure(table: pd.DataFrame) -> Figure:
     """Draw the growth of the posteriors, and the hours of runs by number of cores."""
-    made = Figure(figsize=(DOUBLE, 2.8))
-    left, right = made.subplots(1, 2)
+    figure_drawn = Figure(figsize=(DOUBLE, 2.8))
+    left, right = figure_drawn.subplots(1, 2)
     looks = list(zip(CYCLE, MARKERS, strict=True))
     measured = table[table["what"] != RUN]
-    for (colour, marker), (what, own) in zip(looks, measured.groupby("what", sort=False), strict=False):
-        least = own.iloc[0]
+    for (colour, marker), (what, size_rows) in zip(looks, measured.groupby("what", sort=False), strict=False):
+        least = size_rows.iloc[0]
         label = f"{what}, from {least['size']:g}: {least['seconds']:.2g} s"
         look: Mapping[str, Any] = {"color": colour, "marker": marker, "label": label}
-        left.plot(own["size"] / least["size"], own["seconds"] / least["seconds"], **look)
+        left.plot(size_rows["size"] / least["size"], size_rows["seconds"] / least["seconds"], **look)
     log_scale(left, "x", at=[1, 2, 4, 8, 16])
     log_scale(left, "y")
     left.set(xlabel="relative size", ylabel="relative CPU seconds")
     left.legend()
     runs = table[table["what"] == RUN]
-    for (colour, marker), (size, own) in zip(looks, runs.groupby("size", sort=False), strict=False):
+    for (colour, marker), (size, size_rows) in zip(looks, runs.groupby("size", sort=False), strict=False):
         right.plot(
-            own["cores"], own["seconds"] / 3600, color=colour, marker=marker, label=f"loops {size:g} times as long"
+            size_rows["cores"],
+            size_rows["seconds"] / 3600,
+            color=colour,
+            marker=marker,
+            label=f"loops {size:g} times as long",
         )
-        right.plot(own["cores"], own["seconds"].iloc[0] * own["cores"].iloc[0] / own["cores"] / 3600, "--", color=GREY)
+        right.plot(
+            size_rows["cores"],
+            size_rows["seconds"].iloc[0] * size_rows["cores"].iloc[0] / size_rows["cores"] / 3600,
+            "--",
+            color=GREY,
+        )
     log_scale(right, "x", at=sorted(runs["cores"].unique()))
     log_scale(right, "y")
     right.set(xlabel="cores", ylabel="hours (simulated)")
     right.legend()
     letters([left, right])
-    return made
+    return figure_drawn
 
 
 @dataclass(frozen=True)

@@ -68,17 +68,19 @@ def table(
     z = float(ndtri((1 + level) / 2))
     parts = []
     for name in levels:
-        own = places[places["level"] == name]
-        truth = own["truth"].to_numpy()
-        found = summed(pd.concat([errors(word, truth, *ends) for word, ends in answers(own, z).items()]), edges)
+        places_of_level = places[places["level"] == name]
+        truth = places_of_level["truth"].to_numpy()
+        found = summed(
+            pd.concat([errors(word, truth, *ends) for word, ends in answers(places_of_level, z).items()]), edges
+        )
         found.insert(0, "level", name.lower().replace("_", " "))
         found.insert(1, "interval", level)
         ours = found["method"] == POSTERIOR
-        worst = max(own["status"], key=("exact", "approximate").index)
+        worst = max(places_of_level["status"], key=("exact", "approximate").index)
         parts.append(
             found.assign(
                 status=np.where(ours, worst, "comparison"),
-                error=np.where(ours, own["error"].astype(float).max(), np.nan),
+                error=np.where(ours, places_of_level["error"].astype(float).max(), np.nan),
             )
         )
     return pd.concat(parts, ignore_index=True)
@@ -89,8 +91,8 @@ def figure(table: pd.DataFrame) -> Figure:
     levels = list(dict.fromkeys(table["level"]))
     last = float(table.loc[np.isfinite(table["to"]), "to"].max())
     drawn = table[table["counts"] >= FEWEST]
-    made = Figure(figsize=(DOUBLE, 5.4))
-    panels = made.subplots(len(MEASURES), len(levels), sharex="col", sharey="row", squeeze=False)
+    figure_drawn = Figure(figsize=(DOUBLE, 5.4))
+    panels = figure_drawn.subplots(len(MEASURES), len(levels), sharex="col", sharey="row", squeeze=False)
     for column, name in zip(panels.T, levels, strict=True):
         rows = drawn[drawn["level"] == name]
         bins = rows.loc[rows["method"] == POSTERIOR, ["from", "to"]].to_numpy()
@@ -100,18 +102,18 @@ def figure(table: pd.DataFrame) -> Figure:
         column[-1].set_xlabel("true count")
         column[-1].set_xlim(-0.5, max(len(bins), 1) - 0.5)
         for i, method in enumerate(METHODS):
-            own = rows[rows["method"] == method]
-            _lines(column, own, i)
+            method_rows = rows[rows["method"] == method]
+            _lines(column, method_rows, i)
         column[-1].axhline(table["interval"].iloc[0], color=GREY, ls="--", lw=0.8, zorder=0)
     for row, label in zip(panels, MEASURES.values(), strict=True):
         row[0].set_ylabel(label)
     for row in panels[:2]:
         log_scale(row[0])
-    made.align_xlabels(panels[-1])
+    figure_drawn.align_xlabels(panels[-1])
     handles, labels = panels[0, 0].get_legend_handles_labels()
-    made.legend(handles, labels, loc="outside lower center", ncols=len(METHODS))
+    figure_drawn.legend(handles, labels, loc="outside lower center", ncols=len(METHODS))
     letters(panels.ravel())
-    return made
+    return figure_drawn
 
 
 def _lines(column: Sequence[Any], own: pd.DataFrame, i: int) -> None:

@@ -139,13 +139,13 @@ def write(
     level : probability of the intervals.
     deepest : the deepest level that is written; all measurements are used.
     """
-    made = drawn(state, scale=scale, sigmas=dict(sigmas), rng=stream(root_seed, "studies", "nation", state))
-    tree, depth = made.tree, LEVELS.index(deepest)
-    found = infer(made.measured, level=level, deepest=deepest)
+    state_drawn = drawn(state, scale=scale, sigmas=dict(sigmas), rng=stream(root_seed, "studies", "nation", state))
+    tree, depth = state_drawn.tree, LEVELS.index(deepest)
+    found = infer(state_drawn.measured, level=level, deepest=deepest)
     least = found.least_squares
     kept = np.flatnonzero(tree.depth <= depth)
     names = pa.DictionaryArray.from_arrays(pa.array(tree.depth[kept], pa.int8()), pa.array(LEVELS))
-    columns = [kept, tree.parent[kept], names, made.truth[kept], made.measured.released[kept]]
+    columns = [kept, tree.parent[kept], names, state_drawn.truth[kept], state_drawn.measured.released[kept]]
     columns += [x[kept] for x in (least.estimate, least.sd, found.mean, found.sd, found.lower, found.upper)]
     arrays = [
         column if isinstance(column, pa.Array) else pa.array(np.asarray(column).astype(field.type.to_pandas_dtype()))
@@ -197,11 +197,11 @@ def accuracy(paths: Sequence[Path]) -> pd.DataFrame:
     needed = ["level", "truth", "least_squares", "least_squares_sd", "mean", "lower", "upper"]
     for path in paths:
         for rows in groups(path, needed):
-            for level, own in rows.groupby("level", observed=True):
-                for method, (estimate, low, high) in answers(own, z).items():
-                    truth = own["truth"].to_numpy()
+            for level, level_rows in rows.groupby("level", observed=True):
+                for method, (estimate, low, high) in answers(level_rows, z).items():
+                    truth = level_rows["truth"].to_numpy()
                     held = (low <= truth) & (truth <= high)
-                    each = [len(own), ((estimate - truth) ** 2).sum(), held.sum(), (high - low).sum()]
+                    each = [len(level_rows), ((estimate - truth) ** 2).sum(), held.sum(), (high - low).sum()]
                     sums[str(level), method] = sums.get((str(level), method), np.zeros(4)) + each
     status = max((state["status"] for state in states), key=("exact", "approximate").index)
     error = max(float(state["error"]) for state in states)
@@ -232,7 +232,7 @@ def largest(paths: Sequence[Path], level: str, top: int) -> pd.DataFrame:
     best = pd.DataFrame()
     for path in paths:
         for rows in groups(path, ["node", "level", "mean", "sd", "lower", "upper"]):
-            own = rows[rows["level"] == level].drop(columns="level")
-            own.insert(0, "state", facts(path)["state"])
-            best = pd.concat([best, own]).sort_values(["mean", "state"], ascending=[False, True]).head(top)
+            level_rows = rows[rows["level"] == level].drop(columns="level")
+            level_rows.insert(0, "state", facts(path)["state"])
+            best = pd.concat([best, level_rows]).sort_values(["mean", "state"], ascending=[False, True]).head(top)
     return best.reset_index(drop=True)

@@ -54,11 +54,11 @@ def table(
 
 def figure(table: pd.DataFrame) -> Figure:
     """Draw root mean square error and coverage by level, one line per method."""
-    made = Figure(figsize=(DOUBLE, 2.6))
-    panels = made.subplots(1, 2)
+    figure_drawn = Figure(figsize=(DOUBLE, 2.6))
+    panels = figure_drawn.subplots(1, 2)
     levels = list(dict.fromkeys(table["level"]))[1:]  # the count of the state itself is known
-    for i, (method, own) in enumerate(table.groupby("method", sort=False)):
-        rows = own.set_index("level").loc[levels]
+    for i, (method, method_rows) in enumerate(table.groupby("method", sort=False)):
+        rows = method_rows.set_index("level").loc[levels]
         look: dict[str, Any] = {"color": CYCLE[i], "marker": MARKERS[i], "lw": 0.8, "label": method}
         for panel, column in zip(panels, ("rmse", "coverage"), strict=True):
             panel.plot(np.arange(len(levels)) + 0.06 * (i - 1), rows[column], **look)
@@ -69,6 +69,6 @@ def figure(table: pd.DataFrame) -> Figure:
     for panel in panels:
         panel.set_xticks(range(len(levels)), levels)
     handles, labels = panels[0].get_legend_handles_labels()
-    made.legend(handles, labels, loc="outside lower center", ncols=3)
+    figure_drawn.legend(handles, labels, loc="outside lower center", ncols=3)
     letters(panels)
-    return made
+    return figure_drawn

@@ -187,8 +187,8 @@ WRONG = {
     "a prior of a total's rates": (TREE, {"prior": {"law": "multinomial"}}, r"is not a prior of a tree"),
     "two parents": (TREE.replace("south,6,state", "south,6,north"), {}, "'south' has two parents, 'north' and 'state'"),
     "a parent that is no row": (TREE.replace("d,2,south", "d,2,west"), {}, "the parent of 'd' is 'west', which is no"),
-    "two roots": (TREE.replace("d,2,south", "d,2,"), {}, "one root .*the file has 2: 'state', 'd'"),
-    "no root": (TREE.replace("state,9,,", "state,9,a,"), {}, "the file has none"),
+    "two roots": (TREE.replace("d,2,south", "d,2,"), {}, "one root .*got 2: 'state', 'd'"),
+    "no root": (TREE.replace("state,9,,", "state,9,a,"), {}, "one root .*got none"),
     "a circle": (TREE.replace("c,3,south", "c,3,c"), {}, "'c' is in a cycle of parents"),
     "levels that differ": (
         TREE.replace("d,2,south,county", "d,2,south,tract"),
