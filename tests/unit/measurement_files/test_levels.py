@@ -52,7 +52,7 @@ def test_privacy_loss_adds_up_to_what_was_published(table, rho):
 
 
 def test_other_products_have_no_scales_here():
-    with pytest.raises(ValueError, match="dhc person are not known"):
+    with pytest.raises(ValueError, match="dhc person are unknown"):
         synthetic_census.variances("dhc", "person", "State")
 
 

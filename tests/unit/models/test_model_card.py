@@ -136,10 +136,10 @@ def test_each_mistake_of_a_bayes_model_is_told(change, words):
         (lambda e: e["nodes"][0].__setitem__("parents", ["colour"]), "log_prob of 'size' must have the shapes"),
         (lambda e: e["nodes"][1].__setitem__("node", "size"), "nodes must be distinct, got 'size' twice"),
         (lambda e: e["nodes"].__setitem__(0, 3), "a node must be a dict with its name"),
-        (lambda e: e["nodes"][0].pop("parents"), "parents must be a list of texts"),
+        (lambda e: e["nodes"][0].pop("parents"), "parents must be a list of strings"),
         (lambda e: e["nodes"][0].pop("log_prob"), "must have the shapes"),
         (lambda e: e["nodes"].clear(), "nodes must be one or more"),
-        (lambda e: e["nodes"].pop(0), "a parent of 'colour', is no node"),
+        (lambda e: e["nodes"].pop(0), "a parent of 'colour', is not a node"),
         (lambda e: e["nodes"][1]["log_prob"].__setitem__(3, -1.0), "log_prob of 'colour' must be probabilities"),
         (
             lambda e: e["columns"][0].__setitem__("bins", 10**9),

@@ -130,7 +130,7 @@ def test_its_files_are_inputs_of_the_job(folder):
         ({"product": "dhc"}, "mine.folder: "),
         ({"product": "dhc", "table": "unit"}, "mine.table: dhc with table unit is not a product"),
         ({"cell": {"sex": "male"}}, "mine.cell: sex: pl94 person has no axis of that name; dhc person has it"),
-        ({"cell": {"cenrace": "purple"}}, "mine.cell: cenrace: 'purple' is no level"),
+        ({"cell": {"cenrace": "purple"}}, "mine.cell: cenrace: unknown level 'purple'"),
         ({"query": "salary"}, "mine.query: salary: salary is not a binning of pl94 person"),
         ({"levels": ["Ward"]}, "mine.levels: unknown level Ward; the levels of pl94 are State, County"),
         ({"levels": []}, "mine.levels"),
