@@ -35,7 +35,7 @@ def files(run: Path) -> dict[str, Path]:
 
     Raises
     ------
-    Refused
+    ``Refused``
         If a file is missing, damaged, private or a link, or contains a path of this machine.
     """
     sources = {name: ROOT / name for name in tracked()}

@@ -58,7 +58,7 @@ def _without_nothing(monkeypatch):
         ({"records": None}, "mine.records: is missing"),
         ({"epsilon": None}, "mine: set epsilon"),
         ({"statistics": {"mean": 0.4}}, "mine.statistics: missing sse, low, high"),
-        ({"questions": {"q": {"probability": "mi > 0", "about": "parameters"}}}, "mine.questions.q: 'mi' is no name"),
+        ({"questions": {"q": {"probability": "mi > 0", "about": "parameters"}}}, "mine.questions.q: unknown name 'mi'"),
     ],
 )
 def test_mistakes(change, said):

@@ -241,7 +241,7 @@ def test_a_table_with_an_estimated_total_makes_the_answer_approximate():
         ({"rank": {"of": ["P(mark = a)", "P(age = a)"]}}, "rank: its names are from 2 tables"),
         ({"rank": {"of": "all"}}, "cannot be ranked; name those of one table"),
         ({"sum": ["P(mark = a)"], "about": "counts"}, "a model supports only rates, got counts"),
-        ({"difference": ["P(mark = a)", "P(mark = z)"]}, "is no name"),
+        ({"difference": ["P(mark = a)", "P(mark = z)"]}, "unknown name"),
     ],
 )
 def test_questions_without_a_meaning_for_a_model_are_refused_with_the_reason(question, said):
