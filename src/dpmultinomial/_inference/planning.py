@@ -383,12 +383,12 @@ def plan(
     wanted = _checks.inside("probability", probability)
     if interval is not None and wanted >= level:
         raise ValueError(f"probability must be below level {level} for an interval, got {probability}")
-    made, words = _mechanism(mechanism, _checks.positive("sensitivity", sensitivity))
+    mechanism_type, words = _mechanism(mechanism, _checks.positive("sensitivity", sensitivity))
     runs = _checks.whole("releases", releases, least=100)
     low, high = (_checks.positive("between", end) for end in between)
     if not low < high:
         raise ValueError(f"between must be increasing, got {between}")
-    simulation = _Simulation(goal, names, p, _checks.whole("total", total, least=1), made, prior)
+    simulation = _Simulation(goal, names, p, _checks.whole("total", total, least=1), mechanism_type, prior)
     seeds = _checks.generator(rng).integers(2**62, size=2).tolist()
     search = Search(
         lambda epsilon, size: simulation.seen(epsilon, size, seeds[0]), low=low, high=high, wanted=wanted,
@@ -441,10 +441,10 @@ def _mechanism(mechanism: str | Made, sensitivity: float) -> tuple[Made, str]:
 
 
 def _shares(shares: Mapping[str, float] | Sequence[float]) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    own = isinstance(shares, Mapping)
+    by_name = isinstance(shares, Mapping)
     values = list(shares.values()) if isinstance(shares, Mapping) else shares
     p = _checks.reals("shares", values, least_size=2)
     if p.min() < 0 or abs(p.sum() - 1) > 1e-9:
         raise ValueError(f"shares must be >= 0 and add up to 1, got {shares!r}")
-    names = tuple(str(name) for name in shares) if own else tuple(str(i + 1) for i in range(len(p)))
+    names = tuple(str(name) for name in shares) if by_name else tuple(str(i + 1) for i in range(len(p)))
     return names, np.asarray(p / p.sum())

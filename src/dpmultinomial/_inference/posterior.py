@@ -52,7 +52,7 @@ def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
     ValueError, TypeError
         If the values are not integers >= 0, or the release has probability 0 under the mechanism.
     """
-    made = release.mechanism
+    mechanism = release.mechanism
     values = release.values
     if values.ndim > 1 or (values != np.floor(values)).any() or (values < 0).any():
         raise ValueError("values: an additive release is one list of integers >= 0")
@@ -60,7 +60,7 @@ def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
         raise ValueError(f"names: {TOTAL!r} is reserved for the sum of all; choose another name for that component")
     chosen = "flat" if prior is None else prior
     found = additive_counts.posterior(
-        values.astype(np.int64), epsilon=made.epsilon, algorithm=made.algorithm, support=made.support, ties=made.ties,
+        values.astype(np.int64), epsilon=mechanism.epsilon, algorithm=mechanism.algorithm, support=mechanism.support, ties=mechanism.ties,
         prior=chosen, method=_checks.one_of("method", method, additive_counts.METHODS),
     )  # fmt: skip
     state = found.accuracy
@@ -105,8 +105,8 @@ def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
         If the scale, the number of records or `rng` is missing, or the values are not those four numbers.
     """
     _checks.one_of("method", method, ("auto", "chain"))
-    made, n = release.mechanism, release.total
-    if made.scale is None:
+    mechanism, n = release.mechanism, release.total
+    if mechanism.scale is None:
         raise ValueError("scale: the scale of the noise is required; pass CensoredStatistics(.., scale=)")
     if not isinstance(n, int):
         raise ValueError("total: the public number of records is required; pass Release(.., total=)")
@@ -119,7 +119,7 @@ def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
     if prior is not None and not isinstance(prior, Prior):
         raise TypeError(f"prior of a normal sample must be a Prior or None, got {prior!r}")
     found = censored_statistics.sample(
-        values, n=n, lower=made.lower, upper=made.upper, scale=made.scale, grid=made.grid, sums=made.sums,
+        values, n=n, lower=mechanism.lower, upper=mechanism.upper, scale=mechanism.scale, grid=mechanism.grid, sums=mechanism.sums,
         prior=prior, rng=rng,
     )  # fmt: skip
     draws = {"parameters": found.draws, "counts": found.statistics[:, :, 2:]}
@@ -191,7 +191,7 @@ def _found(release: Release, prior: Any, method: str, rng: np.random.Generator |
     if isinstance(kind, Sequence):
         adapter: Adapter = counts.posterior
     else:
-        adapter = next((made for law, made in _ADAPTERS.items() if isinstance(kind, law)), counts.posterior)
+        adapter = next((adapt for law, adapt in _ADAPTERS.items() if isinstance(kind, law)), counts.posterior)
     if adapter is counts.posterior and not all(
         hasattr(law, "log_weights") for law in (kind if isinstance(kind, Sequence) else [kind])
     ):

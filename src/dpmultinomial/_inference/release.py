@@ -68,10 +68,10 @@ class Release:
         queries: Mapping[str, Sequence[str]] | None = None,
         facts: Mapping[str, object] | None = None,
     ) -> None:
-        found, own = _labelled(values)
+        found, labels = _labelled(values)
         self.values: NDArray[np.float64] = found
         self.shape: tuple[int, ...] = found.shape
-        self.names = _named(own, names, found.shape, repeated=parents is not None and queries is None)
+        self.names = _named(labels, names, found.shape, repeated=parents is not None and queries is None)
         self.mechanism = mechanism
         self.total = total if total is None or isinstance(total, Mapping) else _checks.whole("total", total)
         self.bounds, self.groups = bounds, groups
@@ -130,7 +130,7 @@ def _strata(values: Mapping[Any, Any]) -> tuple[NDArray[np.float64], list[str]]:
             f"values must have tables of one shape in all strata, got {', '.join(map(str, sorted(shapes)))}"
         )
     shape = shapes.pop()
-    names = [f"{stratum}/{name}" for stratum, (_, own) in parts.items() for name in own or _numbered(shape)]
+    names = [f"{stratum}/{name}" for stratum, (_, labels) in parts.items() for name in labels or _numbered(shape)]
     return np.stack([found for found, _ in parts.values()]), names
 
 

@@ -56,8 +56,10 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
         facts["prior of the rate"] = {"law": "Beta", "a": 1.0, "b": 1.0}
         state = Accuracy("approximate", found.rate.error, "relative error of probabilities: interpolated likelihood")
         draw = lambda size, rng: found.rate.sample(size, rng=rng)  # noqa: E731
-        own = Continuous(found.rate, name="swap rate", type="parameter", accuracy=state, draw=draw)
-        return of_mixture(found.cells, release.names, method="exact", facts=facts, more={"parameters": _single(own)})
+        rate_quantity = Continuous(found.rate, name="swap rate", type="parameter", accuracy=state, draw=draw)
+        return of_mixture(
+            found.cells, release.names, method="exact", facts=facts, more={"parameters": _single(rate_quantity)}
+        )
     facts["rate"] = rate
     if method == "abc":
         return _by_rejection(release, table, alpha, facts, rng)

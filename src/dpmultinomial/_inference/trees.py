@@ -156,8 +156,8 @@ def prior_of(prior: Any, release: Release, tree: Tree) -> Splits | Leaves:
     if isinstance(prior, str) or (isinstance(prior, Mapping) and "law" in prior):
         groups = None
         if release.groups is not None:
-            own = dict(zip(release.names, map(str, release.groups), strict=True))
-            groups = [own.get(name, "") for name in tree.names]
+            groups_by_name = dict(zip(release.names, map(str, release.groups), strict=True))
+            groups = [groups_by_name.get(name, "") for name in tree.names]
         return Leaves(prior, groups)
     return prior if isinstance(prior, Splits | Leaves) else Splits(prior)
 
@@ -254,21 +254,21 @@ def _crossed(release: Release) -> Crossed:
     queries = {name: given.get(name, [name]) for name in columns} | given
     tree, places = _crossed_tree(release, rows)
     at = np.ix_(places, range(len(columns)))
-    own = release.values.reshape(len(rows), len(columns))
+    table = release.values.reshape(len(rows), len(columns))
     noise = _noise(release, columns)
 
     def spread(numbers: Any, elsewhere: float) -> NDArray[Any]:
         """Extend the released numbers to all nodes and queries; entries without a number get `elsewhere`."""
         found = np.full((len(tree), len(queries)), elsewhere)
         given = np.asarray(elsewhere if numbers is None else numbers, dtype=np.float64)
-        found[at] = given.reshape(own.shape) if given.size == own.size else np.broadcast_to(given, own.shape)
+        found[at] = given.reshape(table.shape) if given.size == table.size else np.broadcast_to(given, table.shape)
         return found
 
-    withheld = spread(withholding(noise, own.size) & np.isnan(own).ravel(), 0.0) > 0
+    withheld = spread(withholding(noise, table.size) & np.isnan(table).ravel(), 0.0) > 0
     law = LawByRow(noise.laws, spread(noise.which, 0.0).astype(np.int64).ravel())
     low, high = release.bounds or (None, None)
     bounds = {"lower": spread(low, 0.0), "upper": spread(high, np.inf)}
-    return Crossed(tree, queries, spread(own, np.nan), law, withheld=withheld, **bounds)
+    return Crossed(tree, queries, spread(table, np.nan), law, withheld=withheld, **bounds)
 
 
 def _crossed_tree(release: Release, rows: list[str]) -> tuple[Tree, list[int]]:

@@ -83,8 +83,8 @@ class LawByRow:
         n = np.asarray(counts, dtype=np.float64)
         out = np.empty(np.broadcast_shapes(values.shape, n.shape))
         for law, rows in self.parts():
-            own = n[rows] if n.ndim == out.ndim and len(n) == len(values) else n
-            out[rows] = law.log_likelihood(values[rows], own)
+            totals = n[rows] if n.ndim == out.ndim and len(n) == len(values) else n
+            out[rows] = law.log_likelihood(values[rows], totals)
         return out
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:

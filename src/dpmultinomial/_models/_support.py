@@ -246,14 +246,14 @@ def learn(
         that is not among its column's levels.
     """
     _checks.whole("bins", bins, least=2)
-    own = {_place("levels", key, columns): plain(f"levels of {key!r}", v) for key, v in (levels or {}).items()}
+    levels_given = {_place("levels", key, columns): plain(f"levels of {key!r}", v) for key, v in (levels or {}).items()}
     pair = None if isinstance(bounds, Mapping) else bounds
     named = bounds if isinstance(bounds, Mapping) else {}
     limits = {_place("bounds", key, columns): value for key, value in named.items()}
     found: list[Support] = []
     for k, column in enumerate(columns):
-        if k in own:
-            found.append(_stated(column, Levels(own[k], public=True)))
+        if k in levels_given:
+            found.append(_stated(column, Levels(levels_given[k], public=True)))
         elif k in limits or (pair and column.kind == "number"):
             found.append(_bounded(column, limits.get(k, pair), bins))
         else:

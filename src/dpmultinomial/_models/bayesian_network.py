@@ -145,9 +145,9 @@ def count(
         size = sizes[place[node]]
         widths = _widths(node, size, [sizes[place[p]] for p in above])
         strides = np.cumprod(widths)[:-1]
-        own, upper = categories[:, place[node]], categories[:, [place[p] for p in above]]
-        seen = (own >= 0) & (upper >= 0).all(axis=1)
-        flat = own[seen] + (upper[seen] @ strides if above else 0)
+        node_codes, upper = categories[:, place[node]], categories[:, [place[p] for p in above]]
+        seen = (node_codes >= 0) & (upper >= 0).all(axis=1)
+        flat = node_codes[seen] + (upper[seen] @ strides if above else 0)
         counts = np.bincount(flat, minlength=int(np.prod(widths)))
         nodes.append(_node(node, tuple(above), counts, size, strides, support))
     return nodes

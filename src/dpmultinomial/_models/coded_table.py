@@ -263,8 +263,8 @@ def _with_missing(
     if not np.isnan(levels[-1]):
         return _binned(levels, counts, bins, many, match)
     train, test = _binned(levels[:-1], counts[:-1], bins, many, match)
-    own = train.max() + 1
-    return np.append(train, own), np.append(test, own)
+    missing_code = train.max() + 1
+    return np.append(train, missing_code), np.append(test, missing_code)
 
 
 def _number(kept: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -275,31 +275,31 @@ def _number(kept: NDArray[np.bool_]) -> NDArray[np.int64]:
 def _binned(
     levels: NDArray[np.float64], counts: NDArray[np.int64], bins: int, many: int, match: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    own = _frequent(counts)
-    rest = (counts > 0) & ~own
+    frequent = _frequent(counts)
+    rest = (counts > 0) & ~frequent
     if np.count_nonzero(rest) <= many:
         categories = _number(counts > 0)
         return categories, categories
     repeated = np.repeat(levels[rest], counts[rest])
     edges = np.unique(np.quantile(repeated, np.linspace(0, 1, bins + 1)))
     inner = edges[1:-1]
-    first = np.count_nonzero(own)
+    first = np.count_nonzero(frequent)
     bin_of = np.searchsorted(inner, levels, side="left")  # intervals (a, b] as in pandas
-    nearest = np.where(own, _number(own), first + bin_of)
+    nearest = np.where(frequent, _number(frequent), first + bin_of)
     if match == "nearest":
         return _compact(nearest, counts)
-    lost = (counts == 0) | (~own & (bin_of == 0))
+    lost = (counts == 0) | (~frequent & (bin_of == 0))
     return nearest, np.where(lost, UNSEEN, nearest)
 
 
 def _frequent(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which levels become separate categories."""
-    own, total = np.zeros(len(counts), dtype=bool), counts.sum()
+    kept, total = np.zeros(len(counts), dtype=bool), counts.sum()
     for i, level in enumerate(np.argsort(-counts, kind="stable"), start=1):
         if counts[level] <= total / 3**i:
             break
-        own[level] = True
-    return own
+        kept[level] = True
+    return kept
 
 
 def _compact(categories: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

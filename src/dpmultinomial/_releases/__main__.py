@@ -19,10 +19,10 @@ def main(arguments: Sequence[str]) -> None:
     if word not in ("state", "restore") or (word == "state" and folders):
         sys.exit("usage: python -m dpmultinomial._releases [state | restore [FOLDER ..]]")
     try:
-        said = restoring.state(Path.cwd()) if word == "state" else restoring.restored(Path.cwd(), take_over=folders)
+        text = restoring.state(Path.cwd()) if word == "state" else restoring.restored(Path.cwd(), take_over=folders)
     except (ValueError, OSError) as error:
         sys.exit(str(error))
-    print("\n".join(said))
+    print("\n".join(text))
 
 
 if __name__ == "__main__":

@@ -273,9 +273,9 @@ def of_record(raw: bytes, place: str, *, record_sha256: str, sha256: str) -> Ent
         If the record does not state the cost of the release.
     """
     try:
-        said = json.loads(raw)
-        values = [now(), said["release"], str(said["generation"]), said["source"], said["mechanism"]]
-        cost = str(spending.read(json.dumps(said["cost"])))
+        record = json.loads(raw)
+        values = [now(), record["release"], str(record["generation"]), record["source"], record["mechanism"]]
+        cost = str(spending.read(json.dumps(record["cost"])))
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise Refused(f"{place}: does not state the privacy cost of the release ({type(error).__name__})") from None
     return of_line([*map(str, values), cost, sha256, record_sha256, "", "", PUBLISHED], place)
@@ -527,9 +527,9 @@ class Books:
 
     def elsewhere(self, files: Sequence[str]) -> None:
         """Reject a file whose spending is recorded in another journal of this account; ValueError with its location."""
-        own = self.journal.identity()
+        journal_identity = self.journal.identity()
         for other in self.memory.all():
-            if other.identity != own and set(files) & set(other.files):
+            if other.identity != journal_identity and set(files) & set(other.files):
                 way = f"make {_places.FOLDER}/ here a link to that folder, or release it from there"
                 if not Path(other.place, NAME).exists():
                     way = f"that folder is gone: {RESTORE} {other.place} takes over what was spent there"
@@ -540,8 +540,8 @@ class Books:
         _durable.folder(path.parent)
         raw = path.read_bytes() if path.exists() else b""
         found = read(self.ledger)
-        for number, (there, own) in enumerate(zip(found, wanted, strict=False), start=2):
-            if there != own:
+        for number, (found_entry, wanted_entry) in enumerate(zip(found, wanted, strict=False), start=2):
+            if found_entry != wanted_entry:
                 raise Refused(
                     f"{FOLDER}/ledger.tsv, line {number}: is not what the journal in {_places.FOLDER}/ says. Restore "
                     f"both from one copy, or {RESTORE} writes the ledger from the journal"

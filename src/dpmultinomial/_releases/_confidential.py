@@ -86,8 +86,8 @@ def content(table: CsvTable) -> bytes:
     columns = sorted(table.columns)
     if columns in (["category", "count"], ["category", "count", "parent"]):
         inner = set(table.texts("parent")) if "parent" in columns else set()
-        own = zip(table.texts("category"), table.texts("count"), strict=True)
-        texts = [_plain(text) for name, text in own if name not in inner]
+        pairs = zip(table.texts("category"), table.texts("count"), strict=True)
+        texts = [_plain(text) for name, text in pairs if name not in inner]
         counts = sorted(int(text) for text in texts if _COUNT.fullmatch(text))
         bits = math.fsum(math.log2(1 + count) for count in counts) - math.lgamma(len(counts) + 1) / math.log(2)
         if bits >= _KNOWN:

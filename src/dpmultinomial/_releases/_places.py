@@ -100,9 +100,9 @@ def _tracked(root: Path, home: Path) -> list[str]:
             if answer is None:
                 return [f"git cannot tell whether anything of {FOLDER}/ is in its repository: try git status there"]
             if answer:
-                there = answer.split("\0")[0] if command[0] == "ls-files" else f"commit {answer.strip()[:12]}"
+                tracked = answer.split("\0")[0] if command[0] == "ls-files" else f"commit {answer.strip()[:12]}"
                 return [
-                    f"git has files of {FOLDER}/ ({there}): git rm --cached them, and take them out of the history; "
+                    f"git has files of {FOLDER}/ ({tracked}): git rm --cached them, and take them out of the history; "
                     "what was published of them is published, the key too"
                 ]
     return []

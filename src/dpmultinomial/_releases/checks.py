@@ -29,21 +29,21 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
         return [("budgets", "must give each source its ceiling")]
     found: list[tuple[str, str]] = []
     for source, ceiling in budgets.items():
-        here = f"budgets/{source}"
+        place = f"budgets/{source}"
         if not isinstance(source, str) or not _NAME.fullmatch(source):
-            found.append((here, "a source's name must be [a-z][a-z0-9_]*"))
+            found.append((place, "a source's name must be [a-z][a-z0-9_]*"))
         if not isinstance(ceiling, Mapping) or not set(ceiling) & (set(CEILINGS) - {"delta"}):
-            found.append((here, "must have epsilon (with delta, where it has one), rho or exchange"))
+            found.append((place, "must have epsilon (with delta, where it has one), rho or exchange"))
             continue
         for key, value in ceiling.items():
             if key not in CEILINGS:
-                found.append((f"{here}/{key}", f"no such key; a ceiling has {', '.join(CEILINGS)}"))
+                found.append((f"{place}/{key}", f"no such key; a ceiling has {', '.join(CEILINGS)}"))
             elif why := number(Key(str(key), "number", "", above=0, below=1 if key == "delta" else None), value):
-                found.append((f"{here}/{key}", why))
+                found.append((f"{place}/{key}", why))
             elif key == "delta" and value > LARGEST_DELTA:
-                found.append((f"{here}/{key}", f"must be at most {LARGEST_DELTA:g}, above it records are given away"))
+                found.append((f"{place}/{key}", f"must be at most {LARGEST_DELTA:g}, above it records are given away"))
             elif key == "delta" and "epsilon" not in ceiling:
-                found.append((f"{here}/{key}", "belongs to an epsilon, and there is none"))
+                found.append((f"{place}/{key}", "belongs to an epsilon, and there is none"))
     return found
 
 
@@ -93,33 +93,33 @@ def problems(
     -----
     The check tests whether the confidential file exists, but does not open it.
     """
-    here = f"releases/{name}"
+    place = f"releases/{name}"
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        return [(here, f"a release's name must be [a-z][a-z0-9_]* with at most 64 characters, got {name!r}")]
+        return [(place, f"a release's name must be [a-z][a-z0-9_]* with at most 64 characters, got {name!r}")]
     if not isinstance(settings, Mapping):
-        return [(here, f"must be a mapping of keys, got {type(settings).__name__}")]
+        return [(place, f"must be a mapping of keys, got {type(settings).__name__}")]
     found = ceilings(budgets)
     mechanism = settings.get("mechanism")
     if mechanism not in MECHANISMS:
-        return [*found, (f"{here}/mechanism", _choice("mechanism", mechanism, MECHANISMS))]
+        return [*found, (f"{place}/mechanism", _choice("mechanism", mechanism, MECHANISMS))]
     known = {key.name: key for key in KEYS[mechanism]}
     for given in settings:
         if given not in known:
             near = get_close_matches(str(given), known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            found.append((f"{here}/{given}", f"{mechanism} has no such key{hint} It takes {', '.join(known)}"))
+            found.append((f"{place}/{given}", f"{mechanism} has no such key{hint} It takes {', '.join(known)}"))
     for key in known.values():
         value = settings.get(key.name)
         if value is None and key.default is REQUIRED:
-            found.append((f"{here}/{key.name}", f"is missing: {key.description}"))
+            found.append((f"{place}/{key.name}", f"is missing: {key.description}"))
         elif value is not None and (why := wrong(key, value)):
-            found.append((f"{here}/{key.name}", why))
+            found.append((f"{place}/{key.name}", why))
     if not found:
-        found += [(f"{here}/{key}", why) for key, why in _together(mechanism, settings)]
+        found += [(f"{place}/{key}", why) for key, why in _together(mechanism, settings)]
     if not found:
-        found += [(f"{here}/{key}", why) for key, why in _bounded(name, settings, budgets)]
-    if isinstance(settings.get("data"), str) and f"{here}/data" not in dict(found):
-        found += [(f"{here}/data", why) for why in _places.problems(settings["data"], root)]
+        found += [(f"{place}/{key}", why) for key, why in _bounded(name, settings, budgets)]
+    if isinstance(settings.get("data"), str) and f"{place}/data" not in dict(found):
+        found += [(f"{place}/data", why) for why in _places.problems(settings["data"], root)]
     return found
 
 

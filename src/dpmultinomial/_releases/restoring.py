@@ -29,16 +29,16 @@ def state(root: Path) -> list[str]:
     """
     ledger = Ledger(Path(root) / FOLDER / "ledger.tsv")
     spent = _budget_records.latest_entries(_read_lines(ledger)).values()
-    said = [f"{e.release}, generation {e.generation}, source {e.source}: {e.spent.words}; {e.state}" for e in spent]
+    lines = [f"{e.release}, generation {e.generation}, source {e.source}: {e.spent.words}; {e.state}" for e in spent]
     journal = _journal(Path(root))
     if journal is None:
-        return [*said, f"there is no journal in {_places.FOLDER}/"]
+        return [*lines, f"there is no journal in {_places.FOLDER}/"]
     try:
-        own = [line.entry for line in journal.lines()]
+        entries = [line.entry for line in journal.lines()]
     except Refused as error:
-        return [*said, str(error)]
-    same = own == _read_lines(ledger)
-    return [*said, "ledger and journal agree" if same else f"ledger and journal differ: {_budget_records.RESTORE}"]
+        return [*lines, str(error)]
+    same = entries == _read_lines(ledger)
+    return [*lines, "ledger and journal agree" if same else f"ledger and journal differ: {_budget_records.RESTORE}"]
 
 
 def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protocol.WAIT) -> list[str]:
@@ -70,8 +70,8 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
         ledger = Ledger(root / FOLDER / "ledger.tsv")
         old = _remembered(journal, memory, take_over)
         found = _union(_vouched(journal, old), _unvouched(root, journal, ledger, old))
-        lines, said = _journal_written(journal, [_blank(line) for line in found] if new else found)
-        said += _ledger_written(place, ledger, [line.entry for line in lines])
+        lines, messages = _journal_written(journal, [_blank(line) for line in found] if new else found)
+        messages += _ledger_written(place, ledger, [line.entry for line in lines])
         if memory.there:
             identity, text = journal.identity(), journal.text
             files = tuple(dict.fromkeys(file for known in old for file in known.files))
@@ -80,13 +80,13 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
                 if known.identity != identity:
                     memory.forget(known.identity)
         releases = len(_budget_records.latest(lines))
-        return [*said, f"{releases} releases are spent, all books agree"]
+        return [*messages, f"{releases} releases are spent, all books agree"]
 
 
 def _journal(root: Path) -> Journal | None:
     place = _places.folder(root)
-    there = _confidential.has_key(place) and (place / NAME).exists()
-    return Journal(place / NAME, _confidential.key(place)) if there else None
+    is_there = _confidential.has_key(place) and (place / NAME).exists()
+    return Journal(place / NAME, _confidential.key(place)) if is_there else None
 
 
 def _read_lines(ledger: Ledger) -> list[Entry]:
@@ -182,15 +182,15 @@ def _journal_written(journal: Journal, lines: list[Line]) -> tuple[list[Line], l
     """Return all lines of the journal now, and what was done; lines are only appended to a valid journal."""
     try:
         journal.begin()
-        own: list[Line] | None = journal.lines()
+        journal_lines: list[Line] | None = journal.lines()
     except Refused:
-        own = None
-    if own is not None:
-        there = {(line.entry.name, line.entry.state) for line in own}
-        added = [line for line in lines if (line.entry.name, line.entry.state) not in there]
+        journal_lines = None
+    if journal_lines is not None:
+        known_states = {(line.entry.name, line.entry.state) for line in journal_lines}
+        added = [line for line in lines if (line.entry.name, line.entry.state) not in known_states]
         for line in added:
             journal.add(line)
-        return own + added, [f"{_places.FOLDER}/{NAME}: {len(added)} lines added"] if added else []
+        return journal_lines + added, [f"{_places.FOLDER}/{NAME}: {len(added)} lines added"] if added else []
     kept = _aside(journal.path.parent, journal.path)
     journal.rewrite(lines)
     return lines, [f"{_places.FOLDER}/{NAME}: written anew with {len(lines)} lines; what was there is in {kept}"]

@@ -62,8 +62,8 @@ class SpectralTies:
             raise Unlisted(f"the sum has {self.length} values, too many to list")
         normed = [factor.weights / factor.weights.sum() for factor in factors]
         judges = min(len(normed), _SOME, _LARGEST // self.length)
-        some = np.linspace(0, len(normed) - 1, judges).round().astype(int)
-        sizes = np.abs(np.fft.rfft(_padded([normed[i] for i in some]), self.length, axis=1))
+        sampled = np.linspace(0, len(normed) - 1, judges).round().astype(int)
+        sizes = np.abs(np.fft.rfft(_padded([normed[i] for i in sampled]), self.length, axis=1))
         whole = np.fft.rfft(root.weights, self.length)
         most = _without(np.log(np.maximum(sizes, 1e-300))) + np.log(np.maximum(np.abs(whole) / whole[0].real, 1e-300))
         kept = np.flatnonzero(most > np.log(_NOTHING))
@@ -88,11 +88,11 @@ class SpectralTies:
         places : distinct positions, at most `MOST`.
         low, high : ends of the window.
         """
-        own = list(places)
+        members = list(places)
         if high - low + 1 > len(self.waves):
             return None
-        shift = low + int(self.firsts.sum() - self.firsts[own].sum()) - self.root.first
-        terms = self.ends * np.exp(self.all_logs - self.logs[own].sum(axis=0))
+        shift = low + int(self.firsts.sum() - self.firsts[members].sum()) - self.root.first
+        terms = self.ends * np.exp(self.all_logs - self.logs[members].sum(axis=0))
         turned = terms * np.exp(-2j * np.pi / self.length * (self.frequencies * shift % self.length))
         weights: Array = np.einsum(
             "um,m->u", self.waves[: high - low + 1], turned
@@ -109,9 +109,9 @@ class SpectralTies:
 
 
 def _padded(weights: Sequence[Array]) -> Array:
-    out = np.zeros((len(weights), max(len(own) for own in weights)))
-    for row, own in zip(out, weights, strict=True):
-        row[: len(own)] = own
+    out = np.zeros((len(weights), max(len(row_weights) for row_weights in weights)))
+    for row, row_weights in zip(out, weights, strict=True):
+        row[: len(row_weights)] = row_weights
     return out
 
 
@@ -151,8 +151,8 @@ class Coupled:
         """Return the distribution of the sum of the numbers at different places."""
         if len(places) == 1:
             return _met(self._levels[0][places[0]], self._ties[places[0]])
-        own = self._free_sum(set(places), inside=True)
-        return _met(own, self._tie(places, own.first, own.last))
+        free_sum = self._free_sum(set(places), inside=True)
+        return _met(free_sum, self._tie(places, free_sum.first, free_sum.last))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
         """Return the joint distribution of two sums over different places."""
@@ -196,10 +196,10 @@ class Coupled:
         ties = [_message(self.root, Window(0, np.ones(1)), self._levels[-1][0])]
         for row in reversed(self._levels[:-1]):
             below = []
-            for i, own in enumerate(row):
+            for i, window in enumerate(row):
                 pair = i ^ 1
                 parent = ties[i // 2]
-                below.append(_message(parent, row[pair], own) if pair < len(row) else parent)
+                below.append(_message(parent, row[pair], window) if pair < len(row) else parent)
             ties = below
         return ties
 
@@ -215,10 +215,10 @@ class Coupled:
         sums = [Window(0, np.ones(1))]
         for row in reversed(self._levels[:-1]):
             below = []
-            for i, own in enumerate(row):
+            for i, window in enumerate(row):
                 pair = i ^ 1
                 whole = added(sums[i // 2], row[pair]) if pair < len(row) else sums[i // 2]
-                below.append(whole.within(self.root.first - own.last, self.root.last - own.first))
+                below.append(whole.within(self.root.first - window.last, self.root.last - window.first))
             sums = below
         return sums
 
@@ -252,8 +252,10 @@ class Coupled:
 
         def collect(level: int, i: int) -> None:
             first, last = i << level, min((i + 1) << level, self.size)
-            here = sum(p in places for p in range(first, last)) if last - first < 64 else _between(ordered, first, last)
-            wanted = here if inside else last - first - here
+            inside_count = (
+                sum(p in places for p in range(first, last)) if last - first < 64 else _between(ordered, first, last)
+            )
+            wanted = inside_count if inside else last - first - inside_count
             if wanted == last - first:
                 parts.append(self._levels[level][i])
             elif wanted:
@@ -293,8 +295,8 @@ def _split(left: Window, right: Window, whole: Whole, rng: np.random.Generator) 
     values, starts = np.unique(whole[order], return_index=True)
     for value, rows in zip(values, np.split(order, starts[1:]), strict=True):
         low, high = max(left.first, int(value) - right.last), min(left.last, int(value) - right.first)
-        own = left.weights[low - left.first : high - left.first + 1]
+        weights = left.weights[low - left.first : high - left.first + 1]
         other = right.weights[int(value) - high - right.first : int(value) - low - right.first + 1]
-        below = np.cumsum(own * other[::-1])
+        below = np.cumsum(weights * other[::-1])
         out[rows] = low + np.searchsorted(below[:-1], u[rows] * below[-1], side="right")
     return out

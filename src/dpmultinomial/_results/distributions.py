@@ -287,8 +287,8 @@ class Continuous(Marginal):
 
     def mode(self) -> float:
         """Return the place of the highest density; raises `Unavailable` if the density has no inner maximum."""
-        own = getattr(self.law, "mode", None)
-        found = own() if own else self._highest()
+        law_mode = getattr(self.law, "mode", None)
+        found = law_mode() if law_mode else self._highest()
         if found is None:
             raise Unavailable(f"{self.name}: its density is highest at an end, where it is infinite")
         return float(found)

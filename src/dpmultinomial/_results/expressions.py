@@ -73,11 +73,11 @@ class Names:
         """Return the position of a name; raises `KeyError` with suggestions for an unknown name."""
         if name not in self.places:
             near = get_close_matches(name, self.places, n=3)
-            some = list(self.places)[:10]
+            shown = list(self.places)[:10]
             hint = (
                 f"did you mean {', '.join(near)}?"
                 if near
-                else f"there are {', '.join(some)}" + ", .." * (len(self.places) > 10)
+                else f"there are {', '.join(shown)}" + ", .." * (len(self.places) > 10)
             )
             raise KeyError(f"unknown name {name!r}: {hint}")
         return self.places[name]

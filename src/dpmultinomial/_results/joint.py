@@ -175,8 +175,8 @@ class Enumerated:
         s, t = (self.rows[:, list(places)].sum(axis=1) for places in (first, second))
         listed = np.zeros((int(s.max() - s.min()) + 1, int(t.max() - t.min()) + 1))
         np.add.at(listed, (s - s.min(), t - t.min()), self.weights)
-        own = Window(int(s.min()), listed.sum(axis=1)), Window(int(t.min()), listed.sum(axis=0))
-        return Pair(*own, None, listed)
+        window_pair = Window(int(s.min()), listed.sum(axis=1)), Window(int(t.min()), listed.sum(axis=0))
+        return Pair(*window_pair, None, listed)
 
     def difference_of(self, first: Places, second: Places) -> Window:
         """Return the distribution of the difference of two sums over different places."""

@@ -215,8 +215,8 @@ def expected(laws: Sequence[Window]) -> Array:
     out, start = np.empty(len(laws)), 0
     for i, law in enumerate(laws):
         p = law.weights / law.weights.sum()
-        own = np.append(np.cumsum(p[::-1])[::-1][1:], 0.0)
-        out[i] = 1 + p @ (larger[place[start : start + len(p)]] - own)
+        tail_sums = np.append(np.cumsum(p[::-1])[::-1][1:], 0.0)
+        out[i] = 1 + p @ (larger[place[start : start + len(p)]] - tail_sums)
         start += len(p)
     return out
 
@@ -327,8 +327,8 @@ class Drawer:
         seen: list[NDArray[np.int64]] = []
         for x in self._parts(places):
             if first is None:
-                some = rankdata(-x[: max(_AT_ONCE // (10 * len(places)), 100)], method="min", axis=1)
-                first = np.argsort(some.mean(axis=0), kind="stable")[:top]
+                ranked = rankdata(-x[: max(_AT_ONCE // (10 * len(places)), 100)], method="min", axis=1)
+                first = np.argsort(ranked.mean(axis=0), kind="stable")[:top]
             seen.append(1 + np.stack([(x > x[:, [i]]).sum(axis=1) for i in first], axis=1))
         assert first is not None
         found = []

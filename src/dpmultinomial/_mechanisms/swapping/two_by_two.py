@@ -91,8 +91,8 @@ def orient(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Orientation]:
     views = [(r1, c1, False), (n - r1, n - c1, False), (n - r1, c1, True), (r1, n - c1, True)]
     views += [(other, small, flipped) for small, other, flipped in views]
     small, other, flipped = min(views)
-    here = int(counts[1, 1]) - low
-    return np.arange(low, high + 1), Orientation(n, small, other, small - here if flipped else here, flipped)
+    change = int(counts[1, 1]) - low
+    return np.arange(low, high + 1), Orientation(n, small, other, small - change if flipped else change, flipped)
 
 
 def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None = None, window: float = np.inf) -> Row:

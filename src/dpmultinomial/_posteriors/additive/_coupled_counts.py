@@ -174,14 +174,14 @@ class CoupledCounts:
         order, logs, best = np.argsort(-bounds, kind="stable"), np.full(len(bounds), -np.inf), -np.inf
         solved: dict[int, tuple[Array, Array]] = {}
         for start in range(0, len(order), block):
-            some = order[start : start + block]
-            some = some[bounds[some] > best - _NEGLIGIBLE - np.log(len(bounds))]
-            if not some.size:
+            block_rows = order[start : start + block]
+            block_rows = block_rows[bounds[block_rows] > best - _NEGLIGIBLE - np.log(len(bounds))]
+            if not block_rows.size:
                 break
-            factors, scales, g = self._tilted(some)
+            factors, scales, g = self._tilted(block_rows)
             log_weights, *laws = _sum_chain.solve_each(factors, g, self._first)
-            logs[some] = self.terms.log_weights[some] + log_weights + scales
-            solved |= dict(zip(some.tolist(), zip(*laws, strict=True), strict=True))
+            logs[block_rows] = self.terms.log_weights[block_rows] + log_weights + scales
+            solved |= dict(zip(block_rows.tolist(), zip(*laws, strict=True), strict=True))
             best = logs.max()
         if not best > -np.inf:
             raise ValueError("the release has probability 0 under this mechanism and these windows")
@@ -203,12 +203,12 @@ class CoupledCounts:
         terms, bounds = self.terms, np.empty(len(self.terms.log_weights))
         gap, block = self.total_low + np.arange(len(self.total_factor)) - self._centre, self._block(_BLOCK)
         for start in range(0, len(bounds), block):
-            some = slice(start, start + block)
-            theta, factors = terms.tilts[some, None], terms.factors[some].sum(axis=1)
+            block_rows = slice(start, start + block)
+            theta, factors = terms.tilts[block_rows, None], terms.factors[block_rows].sum(axis=1)
             mass = (factors @ np.exp(theta * np.arange(factors.shape[2]))[..., None])[..., 0]
             with np.errstate(divide="ignore"):
-                bounds[some] = np.log(mass).sum(axis=1) + (np.log(self.total_factor) - theta * gap).max(axis=1)
-            bounds[some] += terms.log_weights[some] - theta[:, 0] * (self._centre - self.low.sum())
+                bounds[block_rows] = np.log(mass).sum(axis=1) + (np.log(self.total_factor) - theta * gap).max(axis=1)
+            bounds[block_rows] += terms.log_weights[block_rows] - theta[:, 0] * (self._centre - self.low.sum())
         return bounds
 
     @property
@@ -460,8 +460,8 @@ def _tilts(factors: Array, low: Whole, noise: Noise, total_low: int, total_facto
     with np.errstate(divide="ignore"):
         edge = (np.log(total_factor) - np.outer(grid, totals - low.sum())).max(axis=1)
         for start in range(0, terms, block):
-            some = factors[start : start + block]
-            bound = np.log(some.reshape(-1, width) @ rise).reshape(len(some), size, -1).sum(axis=1) + edge
+            block_tilts = factors[start : start + block]
+            bound = np.log(block_tilts.reshape(-1, width) @ rise).reshape(len(block_tilts), size, -1).sum(axis=1) + edge
             best[start : start + block] = np.where(np.isfinite(bound).all(axis=1), grid[bound.argmin(axis=1)], 0.0)
     return best
 

@@ -310,10 +310,10 @@ def _batched(
     for (columns, number), group in alike.items():
         together = max(_ROOM // (len(clear) * columns * len(rule(number, ties)[0])), 1)
         for first in range(0, len(group), together):
-            some = group[first : first + together]
-            places = begin[some][:, None] + np.arange(columns)
+            batch_rows = group[first : first + together]
+            places = begin[batch_rows][:, None] + np.arange(columns)
             found = _claims(clear[:, places], got[:, places], lost[:, places], repeats[places], number, ties)
-            yield from zip(some, found.T, strict=True)
+            yield from zip(batch_rows, found.T, strict=True)
 
 
 def column_masses(

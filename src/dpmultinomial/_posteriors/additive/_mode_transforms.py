@@ -183,8 +183,8 @@ class ModeTerms:
         block = max(_ROOM // (len(self.terms[0]) * vectors.shape[1]), 1)
         rows = np.flatnonzero(inside)
         for begin in range(0, len(rows), block):
-            some = rows[begin : begin + block]
-            out[some] = self._log_weights(vectors[some]) + self.log_g[place[some]] - self.log_whole
+            block_rows = rows[begin : begin + block]
+            out[block_rows] = self._log_weights(vectors[block_rows]) + self.log_g[place[block_rows]] - self.log_whole
         return out
 
     def _log_weights(self, vectors: Whole) -> Array:

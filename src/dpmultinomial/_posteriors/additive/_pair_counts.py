@@ -79,16 +79,16 @@ def _weights(released: int, totals: Whole, noise: Noise, support: int, most: Arr
     before = released - noise.reach - (int(totals[0]) - noise.reach)  # zeros before the first noisy total
     near = slice(max(-before, 0), max(len(totals) + 2 * noise.reach - before, 0))
     for start in range(0, len(sums), _SUMS):
-        some = slice(start, start + _SUMS)
-        padded = np.zeros((len(sums[some]), len(totals) + 2 * noise.reach))
-        kept = chance[some, near]
+        block_rows = slice(start, start + _SUMS)
+        padded = np.zeros((len(sums[block_rows]), len(totals) + 2 * noise.reach))
+        kept = chance[block_rows, near]
         padded[:, max(before, 0) : max(before, 0) + kept.shape[1]] = kept
         given = noise.p[noise.reach] * geometric.smooth(padded, epsilon=noise.epsilon, reach=noise.reach).T
-        weights[:, some] = given * np.exp(-noise.epsilon * np.abs(sums[some] - totals[:, None]))
-        best = np.maximum(best, (weights[:, some] * most[some]).max(axis=1))
+        weights[:, block_rows] = given * np.exp(-noise.epsilon * np.abs(sums[block_rows] - totals[:, None]))
+        best = np.maximum(best, (weights[:, block_rows] * most[block_rows]).max(axis=1))
     for start in range(0, len(sums), _SUMS):
-        some = slice(start, start + _SUMS)
-        weights[:, some][weights[:, some] * most[some] <= _UNSEEN * best[:, None]] = 0.0
+        block_rows = slice(start, start + _SUMS)
+        weights[:, block_rows][weights[:, block_rows] * most[block_rows] <= _UNSEEN * best[:, None]] = 0.0
     return weights
 
 
@@ -120,13 +120,13 @@ def _chance(released: int, noise: Noise, support: int) -> tuple[Array, Whole]:
     at = int(np.flatnonzero(m == released)[0])
     if noise.reach > _noise.BANDED:
         norm = noise.spread(summed)
-        own = noise.p
+        masses = noise.p
     else:
         near = np.abs(m - n[:, None]) <= noise.reach
         each = np.where(near, noise.p[np.where(near, m - n[:, None], 0) + noise.reach], 0.0)
         norm = _over_totals(summed, each)
-        own = each[:, at]
-    return np.divide(np.outer(summed[:, at], own), norm, out=np.zeros_like(norm), where=norm > 0), sums
+        masses = each[:, at]
+    return np.divide(np.outer(summed[:, at], masses), norm, out=np.zeros_like(norm), where=norm > 0), sums
 
 
 def _over_totals(summed: Array, own: Array) -> Array:

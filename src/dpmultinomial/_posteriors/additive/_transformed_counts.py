@@ -147,8 +147,8 @@ class TransformedCounts:
             block = max(_DRAWS // (2 * chain.early.shape[1]), 1)
             after = _afterwards(chain)
             for begin in range(0, len(rows), block):
-                some = rows[begin : begin + block]
-                out[some] = low + _draw(chain, after, rng.random((len(some), self.components)))
+                block_rows = rows[begin : begin + block]
+                out[block_rows] = low + _draw(chain, after, rng.random((len(block_rows), self.components)))
         return out
 
 

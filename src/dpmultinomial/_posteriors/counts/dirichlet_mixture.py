@@ -391,8 +391,8 @@ class DirichletMixture:
         key = (category, None if given is None else tuple(given))
         if key not in self._betas:
             inside, others = self._split(*key)
-            own, rest = float(self.alpha[inside]), float(self.alpha[others].sum())
-            law: BetaMixture | ShareLaw | None = self.counts.share(inside, others, alpha=own, beta=rest)
+            alpha_inside, rest = float(self.alpha[inside]), float(self.alpha[others].sum())
+            law: BetaMixture | ShareLaw | None = self.counts.share(inside, others, alpha=alpha_inside, beta=rest)
             if law is None:
                 law = BetaMixture(
                     *self._components(inside, others, self.counts.pair(inside, others)),

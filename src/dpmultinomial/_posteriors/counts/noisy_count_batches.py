@@ -126,8 +126,10 @@ def exact(
         noisy, starts=bounds, totals=whole, scales=widths, alphas=priors, level=share, wanted=good, rates=rates
     )
     for t in np.flatnonzero(good & ~(error <= LARGEST_ERROR)):
-        own = slice(bounds[t], bounds[t + 1])
-        values[own] = _one(noisy[own], int(whole[t]), widths[own], priors[own], share, rates)
+        table_rows = slice(bounds[t], bounds[t + 1])
+        values[table_rows] = _one(
+            noisy[table_rows], int(whole[t]), widths[table_rows], priors[table_rows], share, rates
+        )
         error[t] = 0.0
     mean, sd, lower, upper = (np.ascontiguousarray(column) for column in values.T[:4])
     return Batch(bounds, mean, sd, lower, upper, np.ascontiguousarray(values[:, 4:]), error, tuple(reasons), share)

@@ -143,9 +143,9 @@ def exact(
     level = _checks.inside("level", level)
     cells = cells_of(released, noise, lower=lower, upper=upper)
     choice = _given(prior, groups, len(cells)) or choose(cells, prior, groups)
-    own = answers_by_group(cells, choice.priors, choice.which, level)
+    answers = answers_by_group(cells, choice.priors, choice.which, level)
     flat = windows.answers(cells, Flat(), level)
-    return Batch(cells.released, own, flat, level, choice)
+    return Batch(cells.released, answers, flat, level, choice)
 
 
 def _given(prior: Any, groups: Sequence[object] | NDArray[Any] | None, n: int) -> Choice | None:

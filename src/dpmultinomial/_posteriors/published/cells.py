@@ -152,7 +152,7 @@ def _mended(words: Mapping[str, Any], n: int) -> tuple[dict[str, Any], NDArray[n
 def _withholds(law: Any) -> Any:
     """Return whether an absent value carries information on its count, () or (n,)."""
     if isinstance(law, LawByRow):
-        return np.array([_withholds(own) for own in law.laws], dtype=bool)[law.which]
+        return np.array([_withholds(part_law) for part_law in law.laws], dtype=bool)[law.which]
     return getattr(law, "least", None) is not None
 
 

@@ -34,8 +34,8 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
     """
     out = np.full(len(cells), np.nan)
     if isinstance(cells.noise, LawByRow):
-        for law, own in cells.noise.parts():
-            out[own] = tails(replace(cells.take(own), noise=law), prior)
+        for law, rows_of_part in cells.noise.parts():
+            out[rows_of_part] = tails(replace(cells.take(rows_of_part), noise=law), prior)
         return out
     rows = np.flatnonzero(cells.good & cells.measured)
     if not has_tails(cells.noise) or not len(rows):

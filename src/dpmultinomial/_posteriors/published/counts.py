@@ -209,9 +209,9 @@ class PublishedCounts:
         DataFrame
             Columns of `flat_comparison`.
         """
-        own = self.numbers(level)
+        answers = self.numbers(level)
         flat = self._answers((Flat(),) * len(self.choice.priors), level)
-        return flat_comparison(self.names, self.cells.released, own, flat, self._tails)
+        return flat_comparison(self.names, self.cells.released, answers, flat, self._tails)
 
     def facts(self) -> dict[str, object]:
         """Return the assumptions and their effects, as values for JSON."""

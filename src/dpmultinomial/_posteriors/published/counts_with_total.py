@@ -467,12 +467,12 @@ class TiedCounts:
 def _numbers(law: Coupled, level: float) -> _Numbers:
     """Return posterior summaries of every count."""
     laws = [law.sum_of([i]) for i in range(law.size)]
-    widths = np.array([len(own.weights) for own in laws])
+    widths = np.array([len(window.weights) for window in laws])
     logs = np.full((law.size, int(widths.max())), -np.inf)
-    for row, own in zip(logs, laws, strict=True):
-        row[: len(own.weights)] = own.log_weights()
+    for row, window in zip(logs, laws, strict=True):
+        row[: len(window.weights)] = window.log_weights()
     _, mean, sd, lower, upper = _window_sums.summaries(logs, widths, level=level).T
-    first = np.array([own.first for own in laws])
+    first = np.array([window.first for window in laws])
     return _Numbers(first + mean, sd, first + lower, first + upper)
 
 
@@ -620,16 +620,16 @@ def posterior(
     if alpha is not None:
         kinds = {float(a): Splits(float(a)) for a in np.unique(alpha)}
         priors = [kinds[float(a)] for a in alpha]
-        said: dict[str, object] = {"law": "multinomial", "alpha": alpha.tolist(), "total": "flat"}
+        prior_facts: dict[str, object] = {"law": "multinomial", "alpha": alpha.tolist(), "total": "flat"}
     else:
         choice = choose(cells, prior, groups)
-        priors, said = [choice.priors[i] for i in choice.which], choice.facts()
+        priors, prior_facts = [choice.priors[i] for i in choice.which], choice.facts()
     about = total_of(total, None if alpha is None else float(alpha.sum()))
     found = TiedCounts(cells, priors, about, labels, alpha)
     parts = _Parts(found.together, labels, alpha)
 
     def told() -> dict[str, object]:
-        return {"noise": cells.noise.words(), "prior": said, **found.facts(), **(facts or {})}
+        return {"noise": cells.noise.words(), "prior": prior_facts, **found.facts(), **(facts or {})}
 
     return Posterior(parts.groups(), joint=parts.draw, method="convolutions", facts=told, source=found)
 
@@ -664,9 +664,9 @@ class _Parts:
         made: Callable[[Group], Quantities] | None = None,
     ) -> Quantities:
         if group is None:
-            some = None if made is None else lambda names: made(tuple(self.place[name] for name in names))
+            among = None if made is None else lambda names: made(tuple(self.place[name] for name in names))
             draw: Joint = lambda size, rng: self.draw(size, rng)[name]  # noqa: E731
-            return Quantities(self.names, law, joint=draw, among=some, together=together)
+            return Quantities(self.names, law, joint=draw, among=among, together=together)
 
         def part(size: int, rng: np.random.Generator) -> NDArray[Any]:
             found = self.draw(size, rng)[name][:, list(group)]
@@ -716,13 +716,13 @@ class _Parts:
             first, second = np.nonzero(matrix)
             one, two = (side.values().astype(np.float64) for side in (pair.first, pair.second))
             return one[first], two[second], matrix[first, second]
-        (own, rest), root = self.law.beside(i), self.law.root
-        s = own.values()
+        (window, rest), root = self.law.beside(i), self.law.root
+        s = window.values()
         low, high = np.maximum(rest.first, root.first - s), np.minimum(rest.last, root.last - s)
         size = np.maximum(high - low + 1, 0)
         s, low, before = np.repeat(s, size), np.repeat(low, size), np.repeat(np.cumsum(size) - size, size)
         t = low + np.arange(len(s)) - before
-        weights = own.weights[s - own.first] * rest.weights[t - rest.first] * root.weights[s + t - root.first]
+        weights = window.weights[s - window.first] * rest.weights[t - rest.first] * root.weights[s + t - root.first]
         return s[weights > 0].astype(float), t[weights > 0].astype(float), weights[weights > 0]
 
 

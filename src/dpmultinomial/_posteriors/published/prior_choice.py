@@ -371,14 +371,14 @@ def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | N
     by_group = isinstance(prior, Mapping) and "law" not in prior
     if by_group and set(prior) != set(names):
         raise ValueError(f"prior must have one entry per group, {', '.join(names)}; got {', '.join(map(str, prior))}")
-    made = []
+    priors = []
     for i, name in enumerate(names):
         wanted = prior[name] if by_group else prior
         try:
-            made.append(_made(cells.take(np.flatnonzero(which == i)), wanted))
+            priors.append(_made(cells.take(np.flatnonzero(which == i)), wanted))
         except ValueError as error:
             raise ValueError(f"group {name}: {error}" if name else str(error)) from None
-    return Choice(tuple(made), which, names, prior is not None)
+    return Choice(tuple(priors), which, names, prior is not None)
 
 
 def _made(cells: Cells, prior: Any) -> CountPrior:

@@ -110,15 +110,15 @@ def blocks(cells: Cells, rows: Whole, low: Array, high: Array) -> Iterator[Block
         rest = order[start:]
         widest = np.maximum.accumulate(width[rest])
         size = max(int(np.searchsorted(widest * np.arange(1, len(rest) + 1), _ENTRIES, side="right")), 1)
-        own = rest[:size]
+        block_rows = rest[:size]
         start += size
-        part = cells.take(rows[own])
-        counts = low[own, None] + np.arange(int(width[own].max()), dtype=np.float64)
+        part = cells.take(rows[block_rows])
+        counts = low[block_rows, None] + np.arange(int(width[block_rows].max()), dtype=np.float64)
         logs = np.zeros(counts.shape)
         seen = np.flatnonzero(part.measured)
         logs[seen] = part.noise.take(seen).log_likelihood(part.released[seen, None], counts[seen])
-        logs[counts > high[own, None]] = -np.inf
-        yield Block(rows[own], low[own].astype(np.int64), width[own], counts, logs)
+        logs[counts > high[block_rows, None]] = -np.inf
+        yield Block(rows[block_rows], low[block_rows].astype(np.int64), width[block_rows], counts, logs)
 
 
 @dataclass(frozen=True)

@@ -62,9 +62,9 @@ def transform(a: Array, weights: Array, t: Array, *, tilt: float = 0.0, place: f
     fresh[::_CHAIN] = True
     s = np.asarray(tilt + 1j * t, dtype=np.complex128)
     out = np.zeros(len(t), dtype=complex)
-    some = _CHAIN * max(1, _ENTRIES // (_CHAIN * len(t)))
-    for low in range(0, len(a), some):
-        part = slice(low, low + some)
+    block_size = _CHAIN * max(1, _ENTRIES // (_CHAIN * len(t)))
+    for low in range(0, len(a), block_size):
+        part = slice(low, low + block_size)
         rows = a[part][fresh[part]]
         starts = np.exp(log_parts(rows, s) - s * place)
         out += _odds_sums.mixture(a[part], weights[part], tilt, t, fresh[part], starts)
@@ -510,10 +510,10 @@ def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
     counts = np.ceil(_ends(parameters, widths) / steps) + 1
     found = np.empty(len(parameters))
     order = np.argsort(counts, kind="stable")
-    for some in np.array_split(order, 1 + int(4 * counts.sum()) // _ENTRIES):
-        t = steps[some, None] * (np.arange(int(counts[some].max(initial=1))) + 0.5)
-        parts = np.exp(log_parts(parameters[some], 1j * t) - 1j * at * t).imag / t
-        found[some] = np.clip(0.5 - parts.sum(axis=1) * steps[some] / np.pi, 0.0, 1.0)
+    for block_rows in np.array_split(order, 1 + int(4 * counts.sum()) // _ENTRIES):
+        t = steps[block_rows, None] * (np.arange(int(counts[block_rows].max(initial=1))) + 0.5)
+        parts = np.exp(log_parts(parameters[block_rows], 1j * t) - 1j * at * t).imag / t
+        found[block_rows] = np.clip(0.5 - parts.sum(axis=1) * steps[block_rows] / np.pi, 0.0, 1.0)
     found[np.abs(away) > np.pi / steps] = away[np.abs(away) > np.pi / steps] > 0
     for j in np.flatnonzero(found < _FAR):
         found[j] = LogOddsMixture(parameters[j : j + 1]).cdf(at)

@@ -88,11 +88,11 @@ def summaries(
     for name, cells in _split(data, rate is None):
         try:
             table, own_rows, own_columns = _table(cells, rows, columns)
-            own = rate if rate is not None else _one_rate(cells["rate"])
-            key = (own, table.shape, table.tobytes())
+            given_rate = rate if rate is not None else _one_rate(cells["rate"])
+            key = (given_rate, table.shape, table.tobytes())
             found = known.get(key)
             if found is None:
-                numbers, word, reusable = _numbers(table, own, alpha, share, stream_of, str(name), odds)
+                numbers, word, reusable = _numbers(table, given_rate, alpha, share, stream_of, str(name), odds)
                 found = (numbers, word)
                 if reusable:
                     known[key] = found
@@ -159,11 +159,11 @@ def _table(
 
 def _side(which: int, pairs: list[tuple[str, str]], given: Sequence[object] | None) -> list[str]:
     """Return names of the rows (0) or columns (1): the given ones, or those of the cells."""
-    own = {pair[which] for pair in pairs}
+    values_of_side = {pair[which] for pair in pairs}
     if given is None:
-        return sorted(own)
+        return sorted(values_of_side)
     names = [str(name) for name in given]
-    if unknown := sorted(own - set(names)):
+    if unknown := sorted(values_of_side - set(names)):
         raise ValueError(f"{('row', 'column')[which]} must be one of {', '.join(names)}, got {unknown[0]}")
     return names
 

@@ -462,8 +462,8 @@ def two_by_two_posterior(counts: NDArray[np.int64], rate: float, prior: NDArray[
     ratios = two_by_two.log_prior_ratios(counts, prior)
     row = two_by_two.row(counts, rate=rate, log_prior=ratios, window=_WINDOW)
     kept = np.isfinite(row.log_backward)
-    here = float(log_dirichlet_multinomial(counts.reshape(1, -1), prior)[0])
-    return SwappedTablePosterior(prior, row.tables(counts)[kept], (row.log_backward + ratios)[kept] + here)
+    log_here = float(log_dirichlet_multinomial(counts.reshape(1, -1), prior)[0])
+    return SwappedTablePosterior(prior, row.tables(counts)[kept], (row.log_backward + ratios)[kept] + log_here)
 
 
 def naive(swapped: ArrayLike, *, alpha: ArrayLike = 1.0) -> SwappedTablePosterior:

@@ -314,7 +314,9 @@ def _averaged(strata: "_Strata", law: RateLaw, alpha: Array) -> tuple[Array, Arr
         rates, weights = law.nodes(size)
         fine = strata.averaged(rates, weights)
         pairs = ((fine.marginal(i), coarse.marginal(i)) for i in range(alpha.size))
-        errors = np.array([_apart(*pair, own, alpha.sum()) for pair, own in zip(pairs, alpha.ravel(), strict=True)])
+        errors = np.array(
+            [_apart(*pair, alpha_cell, alpha.sum()) for pair, alpha_cell in zip(pairs, alpha.ravel(), strict=True)]
+        )
         if errors.max() < _ENOUGH:
             break
         coarse = fine
@@ -325,7 +327,7 @@ class _Strata:
     """Strata as functions of the rate; equal strata are computed once."""
 
     def __init__(self, counts: Counts, prior: Array) -> None:
-        keys = [(table.tobytes(), own.tobytes()) for table, own in zip(counts, prior, strict=True)]
+        keys = [(table.tobytes(), alpha.tobytes()) for table, alpha in zip(counts, prior, strict=True)]
         self._first = {key: keys.index(key) for key in keys}
         self._times = {key: keys.count(key) for key in self._first}
         self._keys, self._counts, self._prior = keys, counts, prior

@@ -362,21 +362,21 @@ class StrataLaw(PairedLaw):
         """
         stratum = self._stratum(inside)
         start = int(self._starts[stratum])
-        own, beside = [], 0
+        side, beside = [], 0
         for k, law in enumerate(self.laws):
             first = int(self._starts[k])
             named = [i - first for i in others if first <= i < first + law.categories]
             if k == stratum:
-                own = named
+                side = named
             elif len(named) == law.categories:
                 beside += law.total
             elif named:
                 raise ValueError(f"given must name all cells of another stratum or none, got others {list(others)}")
         law = self.laws[stratum]
-        if not own:
+        if not side:
             weights = law.marginal(inside - start)
             return np.arange(len(weights)), np.full(len(weights), beside), weights
-        s, t, weights = law.pair(inside - start, own)
+        s, t, weights = law.pair(inside - start, side)
         return s, t + beside, weights
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
@@ -558,9 +558,9 @@ def infer(
     _checks.one_of("method", method, METHODS)
     rate, rng = _checks.inside("rate", rate), _checks.generator(rng)
     parts: list[Stratum] = []
-    for table, own in zip(counts, prior, strict=True):
-        found = None if method == "chain" else summed(table, own, rate, strict=method == "exact")
-        parts.append(found or _sampled(table, own, rate, rng, _checks.whole("most_moves", most_moves, least=1)))
+    for table, table_prior in zip(counts, prior, strict=True):
+        found = None if method == "chain" else summed(table, table_prior, rate, strict=method == "exact")
+        parts.append(found or _sampled(table, table_prior, rate, rng, _checks.whole("most_moves", most_moves, least=1)))
     shape = cast(tuple[int, int, int], counts.shape)
     law, how = StrataLaw([part.law for part in parts]), tuple(part.how for part in parts)
     return UnswappedPosterior(prior.ravel(), law, shape, how, [part.accuracy for part in parts])

@@ -30,12 +30,12 @@ def split(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
     float
     """
     part = takers(tree)
-    own = np.where(part, by_level[tree.depth], 1.0)
-    own[tree.root] = 1.0
-    total = np.bincount(tree.parent[part], own[part], len(tree))
+    concentrations = np.where(part, by_level[tree.depth], 1.0)
+    concentrations[tree.root] = 1.0
+    total = np.bincount(tree.parent[part], concentrations[part], len(tree))
     others = np.where(tree.leaf | (total == 0), 1.0, total)
-    sites["own"][tree.place], sites["others"][tree.place] = own, others
-    return float(gammaln(others[total > 0]).sum() - gammaln(own[part]).sum())
+    sites["own"][tree.place], sites["others"][tree.place] = concentrations, others
+    return float(gammaln(others[total > 0]).sum() - gammaln(concentrations[part]).sum())
 
 
 def takers(tree: Tree) -> NDArray[np.bool_]:

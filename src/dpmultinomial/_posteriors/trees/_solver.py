@@ -172,8 +172,8 @@ def consistent(tree: Tree, sites: NDArray[Any]) -> None:
         for row, less, more in zip(inner.tolist(), least.tolist(), most.tolist(), strict=True):
             if less > high[row] or more < low[row]:
                 ends = f"{less} .. {'any' if more >= FAR else more}"
-                own = f"{low[row]} .. {'any' if high[row] >= FAR else high[row]}"
-                raise ValueError(f"the children of {_name(tree, row)} add up to {ends}, its own count is {own}")
+                own_range = f"{low[row]} .. {'any' if high[row] >= FAR else high[row]}"
+                raise ValueError(f"the children of {_name(tree, row)} add up to {ends}, its own count is {own_range}")
         low[inner], high[inner] = np.maximum(low[inner], least), np.minimum(high[inner], most)
     held = (
         (sites["square"] > 0)

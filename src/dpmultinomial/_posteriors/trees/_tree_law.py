@@ -139,9 +139,11 @@ def siblings(
         return None
     reach(parent)
     children, others, _ = messages.family(parent)
-    own = [row - int(tree.first[parent]) for row in first], [row - int(tree.first[parent]) for row in second]
-    x, y = (_summed([_Window(*children[i]) for i in part]) for part in own)
-    rest = _summed([_Window(*message) for i, message in enumerate(children) if i not in own[0] + own[1]])
+    sibling_places = [row - int(tree.first[parent]) for row in first], [row - int(tree.first[parent]) for row in second]
+    x, y = (_summed([_Window(*children[i]) for i in part]) for part in sibling_places)
+    rest = _summed(
+        [_Window(*message) for i, message in enumerate(children) if i not in sibling_places[0] + sibling_places[1]]
+    )
     return _joint(x, y, _correlated(_Window(*others), rest, x.low + y.low, len(x.p) + len(y.p) - 1))
 
 
@@ -263,10 +265,10 @@ class TreeTogether:
 
     def sum_of(self, places: Places) -> Window:
         """Return the distribution of the sum of the counts at different places."""
-        own = list(places)
-        if len(own) == 1 and self._certain:
-            return self._law(own[0])
-        return Window(*total(self._joint(own[:1], own[1:])))
+        members = list(places)
+        if len(members) == 1 and self._certain:
+            return self._law(members[0])
+        return Window(*total(self._joint(members[:1], members[1:])))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
         """Return the joint distribution of two sums over different places."""
@@ -587,8 +589,8 @@ def _families_of(tree: Tree, rows: Whole) -> Whole:
     needed = np.zeros(len(tree.order), dtype=bool)
     needed[tree.above[rows[rows > 0]]] = True
     for start, end in list(zip(tree.layers[1:-1], tree.layers[2:], strict=True))[::-1]:
-        own = np.arange(start, end)[needed[start:end]]
-        needed[tree.above[own]] = True
+        families = np.arange(start, end)[needed[start:end]]
+        needed[tree.above[families]] = True
     return np.flatnonzero(needed)
 
 

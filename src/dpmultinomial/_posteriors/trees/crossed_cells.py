@@ -78,8 +78,10 @@ def _alike(crossed: Crossed, rows: Whole, variance: Array) -> list[Whole]:
     order = rows[np.argsort(crossed.nodes[rows], kind="stable")]
     each = np.split(order, np.flatnonzero(np.diff(crossed.nodes[order])) + 1) if len(order) else []
     groups: dict[tuple[bytes, bytes], list[Whole]] = {}
-    for own in each:
-        groups.setdefault((crossed.which[own].tobytes(), variance[own].tobytes()), []).append(own)
+    for noise_of_leaf in each:
+        groups.setdefault((crossed.which[noise_of_leaf].tobytes(), variance[noise_of_leaf].tobytes()), []).append(
+            noise_of_leaf
+        )
     return [np.array(members) for members in groups.values()]
 
 
@@ -125,9 +127,9 @@ def _noise(crossed: Crossed, one: Combined) -> NoiseLaw:
     """Return the own distributions of single numbers, else normal ones."""
     spreads, which = np.unique(one.variance, return_inverse=True)
     laws: list[NoiseLaw] = [Gaussian(sigma=float(np.sqrt(v))) if v > 0 else Exact() for v in spreads]
-    own = crossed.noise
+    noise = crossed.noise
     alone = np.flatnonzero(one.alone >= 0)
     which = which.reshape(-1).astype(np.int64)
     if len(alone):
-        which[alone] = len(laws) + own.which[one.alone[alone]]
-    return LawByRow([*laws, *own.laws], which)
+        which[alone] = len(laws) + noise.which[one.alone[alone]]
+    return LawByRow([*laws, *noise.laws], which)

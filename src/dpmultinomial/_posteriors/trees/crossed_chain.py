@@ -148,9 +148,9 @@ class Crossed:
         target : position of the target in `targets`.
         """
         tree, size = self.tree, len(self.tree)
-        own = np.flatnonzero((self.sums == self.cover[target]).all(axis=1))
+        rows_of_target = np.flatnonzero((self.sums == self.cover[target]).all(axis=1))
         lower, upper = np.zeros(size), np.full(size, np.inf)
-        for query in own:
+        for query in rows_of_target:
             lower, upper = np.maximum(lower, self._given[0][:, query]), np.minimum(upper, self._given[1][:, query])
         return Tree(tree.parent, names=tree.names, levels=tree.levels, lower=lower, upper=upper)
 
@@ -287,13 +287,13 @@ class Along:
         self._k = k[crossed.which]
         plain = says[~bent[rows]]
         nodes, queries, low, high = crossed.hard
-        own = k[queries] != 0
+        touched = k[queries] != 0
         self.known = Ends(
             direction,
             crossed.tree.count,
             crossed.sums.astype(np.int64),
-            _rows(place[nodes[own]], queries[own], k[queries[own]]),
-            np.stack([low[own], high[own]], axis=1),
+            _rows(place[nodes[touched]], queries[touched], k[queries[touched]]),
+            np.stack([low[touched], high[touched]], axis=1),
             _rows(place[crossed.nodes[plain]], crossed.which[plain], self._k[plain], form.kind[plain] == PARABOLA),
             np.stack([form.centre[plain], form.steepness[plain]], axis=1),
         )
@@ -411,10 +411,10 @@ class Moves:
         which : index of the direction.
         rng : numpy Generator.
         """
-        made = self.weights(state, which)
-        if made is None:
+        weights_of_move = self.weights(state, which)
+        if weights_of_move is None:
             return False
-        sites, tables = made
+        sites, tables = weights_of_move
         solved = self._solved(sites, tables, which)
         self._tilts[which], self.bound = solved.tilts, max(self.bound, solved.bound)
         direction = self.directions[which]
@@ -496,8 +496,8 @@ class Moves:
             laws, rows = self._classes[cell]
             counts = state[row, cell] + direction[cell] * change
             for i, law in enumerate(laws):
-                own = rows[row] == i
-                logs[own] += law(counts[own])
+                is_row = rows[row] == i
+                logs[is_row] += law(counts[is_row])
         lists.put_many(sites, low, sizes, logs)
 
     def _tables(self, most: int) -> Array:
@@ -521,7 +521,7 @@ class Moves:
         pairs = np.stack([self.plain[cell]["own"], self.plain[cell]["others"]], axis=1)
         rises = np.flatnonzero(pairs[:, 0] != pairs[:, 1])
         found, rows[rises] = np.unique(pairs[rises], axis=0, return_inverse=True)
-        return [partial(_rise, own=own, others=others) for own, others in found.tolist()], rows
+        return [partial(_rise, own=moved_up, others=others) for moved_up, others in found.tolist()], rows
 
 
 def _rise(n: Whole, own: float, others: float) -> Array:
@@ -572,15 +572,15 @@ def possible(crossed: Crossed, near: Whole) -> Whole:
     nodes, _, low, high = crossed.hard
     if not len(nodes):
         return out
-    own = _sums(crossed, leaves)
-    value = own @ near[leaves].ravel()
+    leaf_sums = _sums(crossed, leaves)
+    value = leaf_sums @ near[leaves].ravel()
     if ((value >= low) & (value <= high)).all():
         return out
-    size = own.shape[1]
+    size = leaf_sums.shape[1]
     one = eye_array(size, format="csr")
     distance = LinearConstraint(hstack([one, -one]), -np.inf, near[leaves].ravel().astype(np.float64))
     mirrored = LinearConstraint(hstack([one, one]), near[leaves].ravel().astype(np.float64), np.inf)
-    sums = LinearConstraint(hstack([own, csr_array((len(nodes), size))]), low, high)
+    sums = LinearConstraint(hstack([leaf_sums, csr_array((len(nodes), size))]), low, high)
     cost = np.repeat([0.0, 1.0], size)
     found = milp(
         cost,
@@ -681,16 +681,16 @@ def sample(
     _checks.whole("most", most, least=convergence.LEAST_DRAWS)
     moves = Moves(crossed, priors, directions(len(crossed.cells), crossed.exact))
     each = rng.spawn(CHAINS)
-    states = [_start(crossed, near, own) for own in each]
-    for state, own in zip(states, each, strict=True):
+    states = [_start(crossed, near, start_cells) for start_cells in each]
+    for state, start_cells in zip(states, each, strict=True):
         for _ in range(WARM):
-            sweep(moves, state, own)
+            sweep(moves, state, start_cells)
     kept: list[list[Whole]] = [[] for _ in states]
     goal = min(FIRST, most)
     while True:
-        for state, own, rows in zip(states, each, kept, strict=True):
+        for state, start_cells, rows in zip(states, each, kept, strict=True):
             while len(rows) < goal:
-                sweep(moves, state, own)
+                sweep(moves, state, start_cells)
                 rows.append(state[crossed.tree.place] @ crossed.cover.T.astype(np.int64))
         draws = np.array(kept)
         accuracy, facts = _judged(draws)
@@ -733,12 +733,12 @@ def _judged(draws: Whole) -> tuple[Accuracy, dict[str, object]]:
     }
     if not len(moving):
         return of_chains([np.inf], [1.0]), facts
-    own = [columns[:, :, i].astype(np.float64) for i in moving]
-    rhat = [convergence.rhat(x) for x in own]
+    columns_moving = [columns[:, :, i].astype(np.float64) for i in moving]
+    rhat = [convergence.rhat(x) for x in columns_moving]
     if np.nanmax(rhat) > 2 * LARGEST_RHAT - 1:
         ess = [np.nan]  # far from convergence: no need to compute it
         facts |= {"rhat": float(np.nanmax(rhat))}
         return of_chains(ess, rhat), facts
-    ess = [min(convergence.bulk_ess(x), convergence.mean_ess(x)) for x in own]
+    ess = [min(convergence.bulk_ess(x), convergence.mean_ess(x)) for x in columns_moving]
     facts |= {"rhat": float(np.max(rhat)), "ess": float(np.min(ess))}
     return of_chains(ess, rhat), facts

@@ -58,8 +58,8 @@ class LeastSquares:
             raise ValueError(f"nodes must be one per measurement, {len(values)}, got {len(rows)}")
         if not (spreads >= 0).all():
             raise ValueError(f"variance must be >= 0, got {spreads[~(spreads >= 0)][0]}")
-        own, own_variance = _combined(tree, rows, values, spreads)
-        self._up = _from_below(tree, own, own_variance)
+        combined, own_variance = _combined(tree, rows, values, spreads)
+        self._up = _from_below(tree, combined, own_variance)
         self.estimate, self._variance, self._gain = _from_above(tree, self._up)
         self.estimate = np.where(np.isinf(self._variance), np.nan, self.estimate)
 

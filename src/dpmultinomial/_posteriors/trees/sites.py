@@ -162,10 +162,10 @@ def _possible(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, releas
 
 def possible_ends(sites: NDArray[Any]) -> tuple[Whole, Whole]:
     """Return the first and last possible count, by bounds and by lists that end."""
-    here = sites["table"] >= 0
+    has_table = sites["table"] >= 0
     first, last = sites["begin"], sites["begin"] + sites["length"] - 1
-    low = np.where(here & (sites["below"] == np.inf), np.maximum(sites["lower"], first), sites["lower"])
-    return low, np.where(here & (sites["above"] == np.inf), np.minimum(sites["upper"], last), sites["upper"])
+    low = np.where(has_table & (sites["below"] == np.inf), np.maximum(sites["lower"], first), sites["lower"])
+    return low, np.where(has_table & (sites["above"] == np.inf), np.minimum(sites["upper"], last), sites["upper"])
 
 
 def _exact(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, values: Array) -> None:

@@ -148,11 +148,11 @@ class _Evidence:
         If no message can be computed, the cost is a quadratic bowl around the best point so far.
         """
         self.calls += 1
-        own = self.sites.copy()
-        constant = _prior_sites.split(own, self.tree, np.concatenate([[1.0], np.exp(logs)]))
+        weighted_sites = self.sites.copy()
+        constant = _prior_sites.split(weighted_sites, self.tree, np.concatenate([[1.0], np.exp(logs)]))
         try:
             solved = _solver.solve(
-                self.tree, own, self.tables, goal=ROUGH_GOAL, drop=ROUGH, start=self.tilts, blind=False
+                self.tree, weighted_sites, self.tables, goal=ROUGH_GOAL, drop=ROUGH, start=self.tilts, blind=False
             )
         except _solver.Unsolved:
             if self.best is None:
@@ -244,11 +244,13 @@ def histograms(
     rows[tree.place] = np.where(np.isin(groups, fitted), groups, -1)
     before, tilts = -np.inf, None
     for _ in range(ROUNDS):
-        own, constant = sites.copy(), 0.0
+        fitted_sites, constant = sites.copy(), 0.0
         space = lists.copied()
         for group, prior in priors.items():
-            constant += _prior_sites.assume(own, space, tree, prior, np.flatnonzero(groups == group))
-        solved = _solver.solve(tree, own, space.joined(), goal=ROUGH_GOAL, drop=ROUGH, start=tilts, blind=False)
+            constant += _prior_sites.assume(fitted_sites, space, tree, prior, np.flatnonzero(groups == group))
+        solved = _solver.solve(
+            tree, fitted_sites, space.joined(), goal=ROUGH_GOAL, drop=ROUGH, start=tilts, blind=False
+        )
         tilts = solved.tilts
         masses = np.asarray(solved.messages.down(tree.count > 0, 0.25, groups=rows, edges=edges)[2])
         for group in fitted:
@@ -362,11 +364,11 @@ def _with_fitted(measurements: Measurements, prior: Leaves, sites: NDArray[Any],
     fitted = [i for i, name in enumerate(names) if prior.of(name) == "fitted"]
     if not fitted:
         return prior
-    own, space = sites.copy(), lists.copied()
+    weighted_sites, space = sites.copy(), lists.copied()
     for i, name in enumerate(names):
         if i not in fitted:
-            _prior_sites.assume(own, space, tree, prior.of(name), np.flatnonzero(groups == i))
+            _prior_sites.assume(weighted_sites, space, tree, prior.of(name), np.flatnonzero(groups == i))
     reach = _sites.reach(tree.above, sites)[tree.place]
     last = float(reach[np.isin(groups, fitted)].max())
-    found = histograms(tree, own, space, groups, names, fitted, last)
+    found = histograms(tree, weighted_sites, space, groups, names, fitted, last)
     return prior.replaced({name: found[i] if i in found else prior.of(name) for i, name in enumerate(names)})

@@ -178,8 +178,8 @@ def _dip(points: Array, digits: Array) -> float:
 
 def _median(values: Array) -> float:
     """Return the median of finite values; NaN if there are none."""
-    there = values[~np.isnan(values)]
-    return float(np.median(there)) if len(there) else np.nan
+    finite = values[~np.isnan(values)]
+    return float(np.median(finite)) if len(finite) else np.nan
 
 
 def _dip_error(points: Array, digits: Array) -> float:
@@ -414,8 +414,8 @@ def _table_1(table: pd.DataFrame) -> list[dict[str, Any]]:
     rows.append(claim("table_1", _MISPRINT, by_row.get(5, np.nan), "=", total * (total - 1) / 2, misprint))
     column, words = _recurrences(table, total)
     pairs = zip(table["S1"].astype(int), table["S0"].astype(int), strict=True)
-    own = np.array([float(math.comb(total, s1) * math.comb(total - s1, s0)) for s1, s0 in pairs])
-    apart = np.abs(table["coefficient"] / own - 1)
+    multiplicities = np.array([float(math.comb(total, s1) * math.comb(total - s1, s0)) for s1, s0 in pairs])
+    apart = np.abs(table["coefficient"] / multiplicities - 1)
     index, linear = table["i"].to_numpy(float), total - table["k"].to_numpy(float) + 1
     bend = float(np.abs(linear - np.polyval(np.polyfit(index, linear, 1), index)).max())
     first = "holds for the first row of each block; in general the divisor is k - S0, and the last row copies the first"

@@ -121,15 +121,15 @@ def privacy(*, settings: dict[str, list[int]], epsilon: float) -> pd.DataFrame:
 
 
 def _log_ratio(mechanism: Laplace, counts: list[int]) -> float:
-    here, found = np.array(counts, dtype=float), [0.0]
+    counts_now, found = np.array(counts, dtype=float), [0.0]
     for source, target in permutations(range(len(counts)), 2):
         if counts[source]:
-            there = here.copy()
-            there[source] -= 1
-            there[target] += 1
+            counts_next = counts_now.copy()
+            counts_next[source] -= 1
+            counts_next[target] += 1
             for signs in product((-1, 1), repeat=len(counts)):
-                output = here + 2 * np.array(signs)
-                densities = [np.log(mechanism.pdf(output - centre)).sum() for centre in (here, there)]
+                output = counts_now + 2 * np.array(signs)
+                densities = [np.log(mechanism.pdf(output - centre)).sum() for centre in (counts_now, counts_next)]
                 found.append(abs(float(densities[0] - densities[1])))
     return max(found)
 
@@ -217,11 +217,11 @@ def _under_equation(add: Any, way: str, r: Array, prior: Array, conditional: Arr
     mass = prior[:, None] * conditional
     mass /= mass.sum()
     mean = float(np.sum(r[:, None] * mass))
-    own = mass[:, at] / mass[:, at].sum()
-    given = float(r @ own)
+    normalised = mass[:, at] / mass[:, at].sum()
+    given = float(r @ normalised)
     simulated = way == "simulation"
     se = float(np.sqrt(np.sum((r - mean) ** 2)) / len(r)) if simulated else 0.0
-    se_given = float(np.sqrt(np.sum((own * (r - given)) ** 2))) if simulated else 0.0
+    se_given = float(np.sqrt(np.sum((normalised * (r - given)) ** 2))) if simulated else 0.0
     add(EQUATION, "mean of r", way, mean, se)
     add(EQUATION, "mean of r given S", way, given, se_given)
     add(EQUATION, "distance of the laws of S", way, float(np.abs(mass.sum(axis=0) - weights).sum() / 2))

@@ -30,8 +30,8 @@ def benchmarks():
     yield Row("exact posterior, 10 records", small, "ABC, 5,000,000 iterations", honest, 100)
     records = pd.DataFrame({"block": rng.integers(0, 1000, 1_000_000), "value": rng.integers(0, 9, 1_000_000)})
     swap = timed(lambda: permutation_swap(records, swap="value", match="block", rate=0.1, rng=rng), 3)
-    some = records["block"].to_numpy()[:20_000]
-    slow = timed(lambda: reference.sources(some, rate=0.1, rng=rng), 1) * 50
+    sample = records["block"].to_numpy()[:20_000]
+    slow = timed(lambda: reference.sources(sample, rate=0.1, rng=rng), 1) * 50
     yield Row("swap of 1,000,000 records, 1,000 strata", swap, "limit", 2.0)
     yield Row("swap of 1,000,000 records, 1,000 strata", swap, "the same in NumPy, scaled from 20,000", slow)
     yield from _two_by_two()

@@ -75,10 +75,10 @@ def accepted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> float:
     """Return the probability of the swapped table under Dir(alpha), relative to that under Dir(1)."""
     counts, w = np.asarray(tables, dtype=float).reshape(-1, 4), np.asarray(weights, dtype=float)
     n = counts[0].sum()
-    here, one = (
+    forward, one = (
         (gammaln(counts + a) - gammaln(a)).sum(axis=1) + gammaln(4 * a) - gammaln(4 * a + n) for a in (alpha, 1.0)
     )
-    return float(w @ np.exp(here - one))
+    return float(w @ np.exp(forward - one))
 
 
 def forward(original: ArrayLike, swapped: ArrayLike, rate: float) -> float:

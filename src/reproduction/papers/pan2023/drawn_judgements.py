@@ -57,11 +57,11 @@ def _limit(original: np.ndarray, rate: float) -> float:
 
 def _gap(curve: pd.DataFrame, model: tuple[np.ndarray, np.ndarray]) -> float:
     """Return the largest difference of a density of phi from that of the model, in units of its height."""
-    some = curve.iloc[::_SOME]
-    phi = some["x"].to_numpy(dtype=float)
+    subset = curve.iloc[::_SOME]
+    phi = subset["x"].to_numpy(dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):
         wanted = formulas.log_phi_density(np.log(phi), *model) / phi
-    return float(np.abs(some["y"] - wanted).max(skipna=False) / np.max(wanted))
+    return float(np.abs(subset["y"] - wanted).max(skipna=False) / np.max(wanted))
 
 
 def _densities(table: pd.DataFrame) -> Row:
@@ -170,22 +170,22 @@ def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFram
     text = "" if iterations == _ITERATIONS else f"this run made {iterations:,.0f} iterations"
     yield computed("abc_posterior", "iterations", iterations, text)
     rate = checks["rate"].iloc[0]
-    here = summary[summary["rate"] == rate].set_index("statistic")["value"]
-    if f"weight of {_SLIDES}" not in here.index or rate != _RATE:
+    at_rate = summary[summary["rate"] == rate].set_index("statistic")["value"]
+    if f"weight of {_SLIDES}" not in at_rate.index or rate != _RATE:
         yield from (not_run(*key, "the slides' table and rate are not in this run") for key in _ABC)
         return
     if number == 0:
         yield from (not_run(*key, "no draw was accepted") for key in _ABC)
         return
-    yield _number(iterations, number, here)
-    model = mixture(here)
+    yield _number(iterations, number, at_rate)
+    model = mixture(at_rate)
     for i in _CELLS:
         panel = posterior[posterior["quantity"] == f"theta{i}"]
         p, sees = _theta_bars(panel, number, *model, i - 1)
         note = "twice the smaller p-value of a chi-squared test over its bins and a score test of the prior"
         words = power.words({_PRIOR: sees})
         yield law("abc_posterior", f"histogram of theta{i}", p, note, "as_written", sees=words)
-    yield from _checked(checks[checks["rate"] == rate].set_index("check"), number, here)
+    yield from _checked(checks[checks["rate"] == rate].set_index("check"), number, at_rate)
     yield _curves(posterior, model)
     yield _weights(summary)
 
@@ -259,9 +259,11 @@ def _log_phi_bars(
     """Return the same as `_theta_bars`, with the detection limit of the test of its distribution function."""
     bars, exact = (rows[rows["kind"] == kind] for kind in ("accepted", "exact"))
     x, again = exact["x"].to_numpy(), formulas.reweighted(*model, 1 + _STEP)
-    other, own = (formulas.log_phi_density(x, model[0], w, alpha) for w, alpha in ((again, 1 + _STEP), (model[1], 1.0)))
+    other, model_density = (
+        formulas.log_phi_density(x, model[0], w, alpha) for w, alpha in ((again, 1 + _STEP), (model[1], 1.0))
+    )
     p, sees = _bars(bars, exact, number, chi_squared.masses(bars["x"], x, other), LEVEL / tests)
-    apart = np.abs(np.cumsum(other - own)).max() * (x[-1] - x[0]) / (len(x) - 1) / _STEP
+    apart = np.abs(np.cumsum(other - model_density)).max() * (x[-1] - x[0]) / (len(x) - 1) / _STEP
     return p, (sees, power.kolmogorov(float(apart), number, LEVEL / tests))
 
 
@@ -280,8 +282,8 @@ def _checked(rows: pd.DataFrame, number: float, here: pd.Series) -> Iterator[Row
     again, grid = formulas.reweighted(tables, weights, 1 + _STEP), np.linspace(0, 1, 1001)[1:-1]
     apart = []
     for cell in range(4):
-        own = formulas.theta_cdf(grid, tables, weights, cell)
-        apart.append(np.abs(formulas.theta_cdf(grid, tables, again, cell, 1 + _STEP) - own).max() / _STEP)
+        cdf_values = formulas.theta_cdf(grid, tables, weights, cell)
+        apart.append(np.abs(formulas.theta_cdf(grid, tables, again, cell, 1 + _STEP) - cdf_values).max() / _STEP)
     sees = power.words({_PRIOR: power.kolmogorov(max(apart), number, LEVEL / 4)})
     gaps = rows.loc[[f"largest distance, theta{i}" for i in _CELLS], "p_value"]
     note = "Kolmogorov-Smirnov, four cells: smallest p-value times four"

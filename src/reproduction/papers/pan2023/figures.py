@@ -60,10 +60,10 @@ def _exchanges(axis, audits: pd.DataFrame) -> None:
             label = f"$p={rate:g}$" if variant == "corrected" else None
             axis.plot(line["x"], line["y"], dash, color=colour, lw=width, ms=2.5, label=label)
             if variant == "corrected":
-                some = line[line["x"] > ALL_CLASSES]
+                shown = line[line["x"] > ALL_CLASSES]
                 reach = 0.05 * audits["y"].max()
                 look = {"color": colour, "mfc": "white", "lw": 0.8, "label": "_bound"}
-                axis.errorbar(some["x"], some["y"], reach, fmt=marker, lolims=True, **look)
+                axis.errorbar(shown["x"], shown["y"], reach, fmt=marker, lolims=True, **look)
     log_scale(axis, "x")
     top = 1.25 * audits["y"].max()
     axis.set(xlabel="records in a 2 × 2 table", ylabel="loss of one exchange", ylim=(0, top))

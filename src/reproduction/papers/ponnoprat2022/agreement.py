@@ -63,13 +63,13 @@ def _curve(artefact: str, table: pd.DataFrame, name: str, measure: str) -> Row:
     """Return the Dirichlet in the middle of its budgets, as published, with both ends in the note."""
     about = (artefact, f"{name}: dirichlet in the middle of its budgets")
     mine = table[(table["dataset"] == name) & (table["method"] == "dirichlet") & (table["variant"] == "published")]
-    some = mine[mine["epsilon"].notna()].sort_values("epsilon")
-    if some.empty:
+    finite = mine[mine["epsilon"].notna()].sort_values("epsilon")
+    if finite.empty:
         return not_run(*about, "the data set is not among those of this run")
-    values, at = some[f"{measure}_mean"].to_numpy(), some["epsilon"].to_numpy()
-    k = len(some) // 2
+    values, at = finite[f"{measure}_mean"].to_numpy(), finite["epsilon"].to_numpy()
+    k = len(finite) // 2
     ends = f"{values[0]:.4g} at {at[0]:.4g} and {values[-1]:.4g} at {at[-1]:.4g}, the ends"
-    error = np.sqrt(2) * some[f"{measure}_se"].to_numpy()[k]
+    error = np.sqrt(2) * finite[f"{measure}_se"].to_numpy()[k]
     return computed(*about, values[k], f"{values[k]:.4g} at {at[k]:.4g}, {ends}; {IMAGE}", "published", error)
 
 

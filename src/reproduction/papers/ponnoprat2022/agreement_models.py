@@ -195,14 +195,14 @@ def networks(table: pd.DataFrame) -> Rows:
         )
     for name in catalogue.NETWORKS:
         for method in ("dirichlet", "gaussian", "laplace"):
-            some = table[(table["variant"] == "published") & (table["dataset"] == name) & (table["method"] == method)]
-            some = some[np.isclose(some["epsilon"], 1e-3)]
+            chosen = table[(table["variant"] == "published") & (table["dataset"] == name) & (table["method"] == method)]
+            chosen = chosen[np.isclose(chosen["epsilon"], 1e-3)]
             quantity = f"{name}: {method} at epsilon = 0.001"
-            if some.empty:
+            if chosen.empty:
                 yield not_run("figure_7", quantity, f"{name} or epsilon = 0.001 is not in this run")
                 continue
-            error = np.sqrt(2) * some["log_likelihood_se"].iloc[0]  # number of releases of the printed mean
-            value = some["log_likelihood_mean"].iloc[0]
+            error = np.sqrt(2) * chosen["log_likelihood_se"].iloc[0]  # number of releases of the printed mean
+            value = chosen["log_likelihood_mean"].iloc[0]
             yield computed("figure_7", quantity, value, notes["published"], "published", error)
 
 
@@ -333,8 +333,8 @@ def _closeness(rows: pd.DataFrame) -> tuple[float, float]:
 
 def _by_method(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return scores of the three mechanisms (larger is better), one row per data set and budget."""
-    some = rows[rows["epsilon"].notna() & rows["method"].isin(["dirichlet", *NOISE])]
-    wide = some.pivot(index=["dataset", "epsilon"], columns="method", values=f"{measure}_mean")
+    by_method = rows[rows["epsilon"].notna() & rows["method"].isin(["dirichlet", *NOISE])]
+    wide = by_method.pivot(index=["dataset", "epsilon"], columns="method", values=f"{measure}_mean")
     return SIGN[measure] * wide
 
 

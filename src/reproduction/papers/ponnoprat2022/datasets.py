@@ -63,9 +63,9 @@ def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, ret
     wrong: list[str] = []
     for files in wanted:
         found = {file.name: _local(source.name, file, folders, wrong) for file in files}
-        there = {name: content for name, content in found.items() if content is not None}
-        if len(there) == len(found):
-            return there
+        files_found = {name: content for name, content in found.items() if content is not None}
+        if len(files_found) == len(found):
+            return files_found
     looked = "; ".join([", ".join(map(_shown, folders)) or "no folder", *dict.fromkeys(wrong)])
     if not download:
         raise UnavailableError(f"{source.name}: not in {looked}, and downloads are switched off")

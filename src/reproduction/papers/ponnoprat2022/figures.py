@@ -180,8 +180,10 @@ def clipping_floor(table: pd.DataFrame) -> Figure:
         if empty(axis, rows):
             continue
         for floor, (colour, line) in shades.items():
-            some = rows[(rows["method"] == "gaussian") & (rows["floor"].astype(str) == floor)].sort_values("epsilon")
-            _with_errors(axis, some, line, colour)
+            gaussian = rows[(rows["method"] == "gaussian") & (rows["floor"].astype(str) == floor)].sort_values(
+                "epsilon"
+            )
+            _with_errors(axis, gaussian, line, colour)
         _with_errors(axis, rows[rows["method"] == "dirichlet"].sort_values("epsilon"), "o-", BLUE)
         log_scale(axis, "xy")
     handles = [Line2D([], [], color=c, ls=s, label=_floor_label(f)) for f, (c, s) in shades.items()]

@@ -76,10 +76,10 @@ def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
     last = np.array([np.inf, np.inf])
     extent = np.array([np.log(-steps["x"].min() * 2 / smallest), top - floor])
     for row in steps[finite].itertuples():
-        here = np.array([np.log(-row.x), row.y]) / extent  # relative to the panel
-        if np.hypot(*(here - last)) < _ROOM:
+        step_places = np.array([np.log(-row.x), row.y]) / extent  # relative to the panel
+        if np.hypot(*(step_places - last)) < _ROOM:
             continue  # the number would overlap the previous one
-        last = here
+        last = step_places
         look = {"textcoords": "offset points", "fontsize": 5, "color": RED, "ha": "left", "va": "bottom"}
         axis.annotate(f"{row.order:.0f}", (-row.x, row.y), (2, 1), **look)
     axis.plot(-steps["x"][finite], steps["y"][finite], ".", color=BLUE, ms=1.8)

@@ -258,13 +258,13 @@ def privacy_loss(
     mechanism = CensoredStatistics(lower=lower, upper=upper)
     first = np.append(np.full(n - 1, upper), lower)
     second = np.append(np.full(n - 1, upper), lower - 1.0)
-    here, there = mechanism.of(first), mechanism.of(second)
-    change, rows = float(np.abs(here - there).sum()), []
+    first_noise, second_noise = mechanism.of(first), mechanism.of(second)
+    change, rows = float(np.abs(first_noise - second_noise).sum()), []
     for delta in deltas:
         scale = delta / epsilon
         z = np.array([mechanism.release(first, epsilon=epsilon, sensitivity=delta, rng=rng) for _ in range(draws)])
-        loss = (np.abs(z - there) - np.abs(z - here)).sum(axis=1) / scale
-        noise = (z - here).ravel()
+        loss = (np.abs(z - second_noise) - np.abs(z - first_noise)).sum(axis=1) / scale
+        noise = (z - first_noise).ravel()
         row = {"delta_s": delta, "epsilon": epsilon, "change": change, "largest_loss": change / scale}
         row |= {"observed_largest": loss.max(), "noise_p_value": _laplace_test(noise, scale)}
         # |noise|/scale is exponential: one unit of information about log scale per draw

@@ -27,9 +27,9 @@ def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
     """Yield rows on Section 4.2, with windows as stated."""
     part = table[table["variant"] == "as_written"].sort_values("row")
     p, pairs = part["probability"].to_numpy(dtype=float), part[["N1", "N2"]].to_numpy(dtype=float)
-    own, others = (p[0], p[1:].max()) if tuple(pairs[0]) == PAIR else (0.0, 1.0)
+    size_pair, others = (p[0], p[1:].max()) if tuple(pairs[0]) == PAIR else (0.0, 1.0)
     note = "its probability against that of the next (0 against 1 if another pair comes first); windows of +-30"
-    yield claim(name, "claim: the released pair is the most probable", own, ">", others, note, "as_written")
+    yield claim(name, "claim: the released pair is the most probable", size_pair, ">", others, note, "as_written")
     far = float(np.abs(pairs - PAIR).max())
     note = "largest distance of one of the ten most probable pairs from the release; the window is 30"
     yield claim(name, "claim: probable pairs lie around the release", far, "<", 10, note, "as_written")

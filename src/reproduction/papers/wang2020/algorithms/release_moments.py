@@ -192,16 +192,16 @@ def _units(a: int, k: Whole, groups: list[Group]) -> _Units:
     length = 1 << int(np.ceil(np.log2(2 * spread + 2)))
     chance = np.array([tied @ p for (_, p, _, _), (_, _, tied) in zip(groups, units, strict=True)])
     place = np.where(chance > 0, np.cumsum(chance.ravel() > 0).reshape(chance.shape) - 1, -1)
-    every, some = np.zeros((len(groups), len(k), length)), np.zeros((int(place.max()) + 1, length))
+    every, spectra = np.zeros((len(groups), len(k), length)), np.zeros((int(place.max()) + 1, length))
     for g, ((_, p, _, _), (before, _, tied)) in enumerate(zip(groups, units, strict=True)):
         at = np.arange(len(k))[:, None] * length + (before & (length - 1))
         every[g] = np.bincount(at.ravel(), np.broadcast_to(p, at.shape).ravel(), every[g].size).reshape(every[g].shape)
         row, value = np.nonzero(tied)
-        np.add.at(some, (place[g, row], before[row, value] & (length - 1)), p[value])
+        np.add.at(spectra, (place[g, row], before[row, value] & (length - 1)), p[value])
     later = np.exp(-2j * np.pi * np.arange(length // 2 + 1) / length) - 1
     shift = repeats @ np.array([base for _, base, _ in units])
     about = np.stack([shift, np.rint(centres).astype(np.int64)], axis=1)
-    return _Units(length, about, np.fft.rfft(every), np.fft.rfft(some) * later, place, chance, repeats)
+    return _Units(length, about, np.fft.rfft(every), np.fft.rfft(spectra) * later, place, chance, repeats)
 
 
 def _cumulated(law: Array, centres: Whole, k: Whole, total: LawOfCount) -> Array:
