@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
-def whole(name: str, value: Any, *, least: int = 0, most: int | None = None) -> int:
+def integer(name: str, value: Any, *, least: int = 0, most: int | None = None) -> int:
     """Return `value` as an integer in [least, most]."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {value!r}")
@@ -98,7 +98,7 @@ def counts(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.i
     return array.astype(np.int64)
 
 
-def whole_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
+def integral(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Return integers of any sign and shape as float64; their magnitude must be below 2^53."""
     array = floats(name, values)
     good = np.isfinite(array) & (np.abs(array) < 2.0**53) & (array == np.floor(array))

@@ -18,7 +18,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "statistical")]
 
 from measuring import Row, alone, limited  # noqa: E402
 
-from dpmultinomial._mechanisms.law_words import law_of  # noqa: E402
+from dpmultinomial._mechanisms.law_settings import law_of  # noqa: E402
 from dpmultinomial._posteriors.published import batch, counts, counts_with_total  # noqa: E402
 from dpmultinomial._posteriors.published.priors import prior_of  # noqa: E402
 from dpmultinomial._seeding import stream  # noqa: E402

@@ -7,7 +7,7 @@ Hay et al. (2010) made consistent.
 import numpy as np
 import pytest
 
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.published import counts_with_total
 from dpmultinomial._seeding import stream
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._mechanisms.rows import LawByRow
 from dpmultinomial._posteriors.trees import crossed_chain
 from dpmultinomial._posteriors.trees.crossed_chain import Crossed, Moves, directions, starts

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.published import batch, counts, counts_with_total
 from dpmultinomial._posteriors.published.priors import prior_of
 from dpmultinomial._seeding import stream

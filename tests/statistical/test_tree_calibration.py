@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.trees.measurements import Measurements
 from dpmultinomial._posteriors.trees.priors import Leaves, Splits
 from dpmultinomial._posteriors.trees.tree import Tree

@@ -10,7 +10,7 @@ import pytest
 import dpmultinomial as dpm
 from dpmultinomial import _accuracy
 from dpmultinomial._accuracy import Accuracy
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._models._support import SupportFromData
 from dpmultinomial._models.coded_table import encode, examine

@@ -196,8 +196,8 @@ def geometric_delta(claimed: float, *, epsilon: float, changed: int = 2, support
     """
     if not claimed >= 0:
         raise ValueError(f"claimed must be >= 0, got {claimed}")
-    changed = _checks.whole("changed", changed, least=1)
-    support = _checks.whole("support", support, least=1)
+    changed = _checks.integer("changed", changed, least=1)
+    support = _checks.integer("support", support, least=1)
     p = geometric.probabilities(_checks.positive("epsilon", epsilon), support)
     edge, up = p[0], p[1 : support + 1].sum()  # noise -support; -support + 1..0 (ratio e^eps); the rest (ratio e^-eps)
     down = p[support + 1 :].sum()

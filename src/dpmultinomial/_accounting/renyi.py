@@ -153,7 +153,7 @@ def laplace(scale: float, *, order: float, l1: float, cells: int = 1) -> float:
         2e-11 relative for any order and scale. O(1).
     """
     order, scale = order_at_least_one(order), _checks.positive("scale", scale)
-    cells = _checks.whole("cells", cells, least=1)
+    cells = _checks.integer("cells", cells, least=1)
     return _laplace(scale, order, _checks.positive("l1", l1), cells)
 
 
@@ -211,7 +211,7 @@ def laplace_scale(epsilon: float, *, order: float, l1: float, cells: int = 1) ->
 
     epsilon = _checks.positive("epsilon", epsilon)
     order, l1 = order_at_least_one(order), _checks.positive("l1", l1)
-    cells = _checks.whole("cells", cells, least=1)
+    cells = _checks.integer("cells", cells, least=1)
     lower, upper = l1 / cells * np.array([1e-12, 1.0])
     while laplace(upper, order=order, l1=l1, cells=cells) > epsilon:
         upper *= 4

@@ -54,7 +54,7 @@ def epsilon(largest: int, *, rate: float) -> float:
     ValueError, TypeError
         If an argument is out of its range.
     """
-    b, odds = _checks.whole("largest", largest, least=2), _log_odds(rate)
+    b, odds = _checks.integer("largest", largest, least=2), _log_odds(rate)
     return float(max(np.log(b + 1) - odds, odds))
 
 
@@ -75,7 +75,7 @@ def best_rate(largest: int) -> tuple[float, float]:
     ValueError, TypeError
         If `largest` is not an integer of at least 2.
     """
-    root = np.sqrt(_checks.whole("largest", largest, least=2) + 1.0)
+    root = np.sqrt(_checks.integer("largest", largest, least=2) + 1.0)
     return float(root / (1 + root)), float(np.log(root))
 
 
@@ -99,7 +99,7 @@ def rate_for(epsilon: float, *, largest: int) -> float:
         If an argument is out of its range, or if even rate 1/2 costs more; the message states the smallest possible
         epsilon, ln(b + 1).
     """
-    wanted, b = _checks.positive("epsilon", epsilon), _checks.whole("largest", largest, least=2)
+    wanted, b = _checks.positive("epsilon", epsilon), _checks.integer("largest", largest, least=2)
     if wanted < np.log(b + 1):
         raise ValueError(f"epsilon must be >= ln(b + 1) = {np.log(b + 1):.4f} for rates up to 1/2, got {epsilon}")
     odds = (b + 1) * np.exp(-wanted)
@@ -138,8 +138,8 @@ def exact_loss(largest: int, distance: int, *, rate: float) -> float:
     -----
     O(1) for rates up to 1/2 and b > 2,000, otherwise O(b).
     """
-    b, d = _checks.whole("largest", largest, least=2), _checks.whole("distance", distance, least=2)
-    _checks.whole("distance", distance, most=b)
+    b, d = _checks.integer("largest", largest, least=2), _checks.integer("distance", distance, least=2)
+    _checks.integer("distance", distance, most=b)
     return _loss(b, d, _log_odds(rate))
 
 
@@ -157,7 +157,7 @@ def _loss(b: int, d: int, odds: float) -> float:
             pairs = [value_near[0] - value_far[1] if b > 2 else 0.0, value_near[1] - value_far[0]]
             return float(max(0.0, *pairs))
         return float(max(0.0, value_near[0] - value_far[0]))
-    _checks.whole("largest", b, most=_LARGEST_VECTOR)
+    _checks.integer("largest", b, most=_LARGEST_VECTOR)
     k = np.arange(b + 1)
     value = k * odds - (_log_derangements(b) if b <= _RECURSED else _log_subfactorial(k))
     value[1] = -np.inf
@@ -246,7 +246,7 @@ def exact_epsilon(largest: int, *, rate: float) -> float:
     ValueError, TypeError
         As `exact_loss`.
     """
-    b, odds = _checks.whole("largest", largest, least=2), _log_odds(rate)
+    b, odds = _checks.integer("largest", largest, least=2), _log_odds(rate)
     return max(_loss(b, d, odds) / d for d in {2, min(3, b), min(4, b), b})
 
 

@@ -151,10 +151,10 @@ def split(data, *, delimiter=b",", first=0, most_columns=10_000, most_length=32_
     raw = _bytes("data", data)
     if not isinstance(delimiter, bytes) or len(delimiter) != 1 or delimiter in b'"\r\n\0' or delimiter[0] > 127:
         raise ValueError(f"delimiter must be one ASCII byte other than a quote or a line end, got {delimiter!r}")
-    first = _checks.whole("first", first, most=len(raw))
+    first = _checks.integer("first", first, most=len(raw))
     cdef uint8_t separator = delimiter[0]
-    cdef int64_t begin = first, columns = _checks.whole("most_columns", most_columns, least=1)
-    cdef int64_t length = _checks.whole("most_length", most_length, least=1)
+    cdef int64_t begin = first, columns = _checks.integer("most_columns", most_columns, least=1)
+    cdef int64_t length = _checks.integer("most_length", most_length, least=1)
     ends_of_lines = int(np.count_nonzero(raw == 10))
     room = int(np.count_nonzero(raw == separator)) + ends_of_lines + 2
     starts, ends, lines = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(ends_of_lines + 2, np.int64)

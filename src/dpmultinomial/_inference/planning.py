@@ -384,11 +384,11 @@ def plan(
     if interval is not None and wanted >= level:
         raise ValueError(f"probability must be below level {level} for an interval, got {probability}")
     mechanism_type, words = _mechanism(mechanism, _checks.positive("sensitivity", sensitivity))
-    runs = _checks.whole("releases", releases, least=100)
+    runs = _checks.integer("releases", releases, least=100)
     low, high = (_checks.positive("between", end) for end in between)
     if not low < high:
         raise ValueError(f"between must be increasing, got {between}")
-    simulation = _Simulation(goal, names, p, _checks.whole("total", total, least=1), mechanism_type, prior)
+    simulation = _Simulation(goal, names, p, _checks.integer("total", total, least=1), mechanism_type, prior)
     seeds = _checks.generator(rng).integers(2**62, size=2).tolist()
     search = Search(
         lambda epsilon, size: simulation.seen(epsilon, size, seeds[0]), low=low, high=high, wanted=wanted,

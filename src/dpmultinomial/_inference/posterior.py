@@ -60,7 +60,8 @@ def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
         raise ValueError(f"names: {TOTAL!r} is reserved for the sum of all; choose another name for that component")
     chosen = "flat" if prior is None else prior
     found = additive_counts.posterior(
-        values.astype(np.int64), epsilon=mechanism.epsilon, algorithm=mechanism.algorithm, support=mechanism.support, ties=mechanism.ties,
+        values.astype(np.int64), epsilon=mechanism.epsilon, algorithm=mechanism.algorithm,
+        support=mechanism.support, ties=mechanism.ties,
         prior=chosen, method=_checks.one_of("method", method, additive_counts.METHODS),
     )  # fmt: skip
     state = found.accuracy
@@ -119,7 +120,8 @@ def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
     if prior is not None and not isinstance(prior, Prior):
         raise TypeError(f"prior of a normal sample must be a Prior or None, got {prior!r}")
     found = censored_statistics.sample(
-        values, n=n, lower=mechanism.lower, upper=mechanism.upper, scale=mechanism.scale, grid=mechanism.grid, sums=mechanism.sums,
+        values, n=n, lower=mechanism.lower, upper=mechanism.upper, scale=mechanism.scale, grid=mechanism.grid,
+        sums=mechanism.sums,
         prior=prior, rng=rng,
     )  # fmt: skip
     draws = {"parameters": found.draws, "counts": found.statistics[:, :, 2:]}

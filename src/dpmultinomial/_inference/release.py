@@ -73,7 +73,7 @@ class Release:
         self.shape: tuple[int, ...] = found.shape
         self.names = _named(labels, names, found.shape, repeated=parents is not None and queries is None)
         self.mechanism = mechanism
-        self.total = total if total is None or isinstance(total, Mapping) else _checks.whole("total", total)
+        self.total = total if total is None or isinstance(total, Mapping) else _checks.integer("total", total)
         self.bounds, self.groups = bounds, groups
         self.parents, self.levels = None if parents is None else _parents(parents, self.names), levels
         if levels is not None and parents is None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import _checks
 from .._accuracy import Accuracy
 from .._mechanisms.coarsened import Coarsened
-from .._mechanisms.law_words import law_of
+from .._mechanisms.law_settings import law_of
 from .._mechanisms.noise_law import NoiseLaw
 from .._mechanisms.rows import LawByRow
 from .._posteriors.trees import conflict, crossed_cells, crossed_chain
@@ -62,7 +62,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     nodes = np.array([tree.position(release.names[i]) for i in known], dtype=np.int64)
     found = infer(Measurements(tree, nodes, values[known], laws.take(known)), prior=prior_of(prior, release, tree))
     result = found.posterior()
-    checked = {"conflict": conflict.facts(found), "least_squares": beside(found.least_squares)}
+    checked = {"conflict": conflict.facts(found), "least_squares": least_squares_by_name(found.least_squares)}
     result.facts.update(checked | release.facts)
     return result
 
@@ -162,7 +162,7 @@ def prior_of(prior: Any, release: Release, tree: Tree) -> Splits | Leaves:
     return prior if isinstance(prior, Splits | Leaves) else Splits(prior)
 
 
-def beside(least: LeastSquares) -> dict[str, list[float | None]]:
+def least_squares_by_name(least: LeastSquares) -> dict[str, list[float | None]]:
     """Return the least-squares estimate and standard deviation by node; None if the measurements do not determine them.
 
     Parameters
@@ -310,7 +310,7 @@ def _least_squares(crossed: Crossed, laws: crossed_cells.Laws, names: list[str])
     """Compute least-squares estimates by node and target; with a single tree per target, cells are
     treated separately.
     """
-    each = [list(beside(law.least_squares).values()) for law in laws]
+    each = [list(least_squares_by_name(law.least_squares).values()) for law in laws]
     pairs = [each[t][v] for v in range(len(crossed.tree)) for t in range(len(laws))]
     return dict(zip(names, pairs, strict=True))
 

@@ -40,7 +40,7 @@ def probabilities(epsilon, support):
     ValueError, TypeError
         If an argument breaks its rule.
     """
-    support = _checks.whole("support", support, most=_LARGEST_SUPPORT)
+    support = _checks.integer("support", support, most=_LARGEST_SUPPORT)
     weights = np.exp(-_checks.positive("epsilon", epsilon) * np.abs(np.arange(-support, support + 1)))
     return weights / weights.sum()
 
@@ -88,7 +88,7 @@ def draw(size, *, epsilon, support, rng, least=None):
     ValueError, TypeError
         If an argument breaks its rule, e.g. an entry of `least` exceeds `support`, so that no value is left.
     """
-    size, support = _checks.whole("size", size), _checks.whole("support", support)
+    size, support = _checks.integer("size", size), _checks.integer("support", support)
     _checks.generator(rng)
     bounds = np.full(size, -support, dtype=np.int64) if least is None else _checks.int64s("least", least)
     if bounds.shape != (size,) or (size and bounds.max() > support):
@@ -164,7 +164,7 @@ def smooth(likelihood, *, epsilon, reach):
         If a shape or a value breaks its rule.
     """
     like = _arrays.floats("likelihood", likelihood, ndim=2)
-    rate, edge = _checks.positive("epsilon", epsilon), _checks.whole("reach", reach, most=10**8)
+    rate, edge = _checks.positive("epsilon", epsilon), _checks.integer("reach", reach, most=10**8)
     if like.shape[1] < 2 * edge + 1:
         raise ValueError(f"likelihood must have more than 2 reach = {2 * edge} columns, got shape {like.shape}")
     if like.size and not (like.min() >= 0 and np.isfinite(like.max())):
@@ -237,8 +237,8 @@ def boxes(lower, upper, kind, *, low, width, rise, epsilon, reach, length):
     ValueError, TypeError
         If a shape, an index or a value breaks its rule.
     """
-    rate, edge = _checks.positive("epsilon", epsilon), _checks.whole("reach", reach, most=10**8)
-    size = _checks.whole("length", length)
+    rate, edge = _checks.positive("epsilon", epsilon), _checks.integer("reach", reach, most=10**8)
+    size = _checks.integer("length", length)
     starts = _arrays.integers("low", low, least=-LARGEST, most=LARGEST)
     widths = _arrays.integers("width", width, shape=starts.shape, least=0, most=size)
     kinds = _arrays.integers("kind", kind, least=0, most=len(starts) - 1)

@@ -161,7 +161,7 @@ class AdditiveLaw(ABC):
         """Return the distribution of releases rounded to multiples of `step`."""
         return Coarsened(self, step=step, ties=ties)
 
-    def words(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Return the distribution as configuration keys and values; of parameters by row the smallest and
         the largest.
         """
@@ -216,7 +216,7 @@ class Family(AdditiveLaw):
         ValueError
             If a noisy count is not an integer but the distribution releases only integers.
         """
-        values = _checks.whole_numbers("noisy_counts", noisy) if self.discrete else np.asarray(noisy, dtype=float)
+        values = _checks.integral("noisy_counts", noisy) if self.discrete else np.asarray(noisy, dtype=float)
         return self._exponent(values - np.asarray(counts, dtype=float), self.by_row(values))
 
 

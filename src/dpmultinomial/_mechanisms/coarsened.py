@@ -131,7 +131,7 @@ class Coarsened:
         absent = np.isnan(released)
         for good, text in self._rules(released):
             if not good.all():
-                raise ValueError(f"{text}: got {released[~good].flat[0]}, which is impossible under {self.words()}")
+                raise ValueError(f"{text}: got {released[~good].flat[0]}, which is impossible under {self.settings()}")
         low, high = self._multiples(np.where(absent, 0.0, released)) if self.step else (released, released)
         if self.at is not None:
             at = released == self.at
@@ -174,9 +174,9 @@ class Coarsened:
         """Return the privacy cost of the noise: rounding, clipping and withholding cannot increase it."""
         return self.noise.cost(relation, sensitivity=sensitivity, source=source)
 
-    def words(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Return the distribution as configuration keys and values."""
-        words = dict(self.noise.words())
+        words = dict(self.noise.settings())
         if self.step is not None:
             words["rounded"] = self.step if self.ties == "even" else {"step": self.step, "ties": self.ties}
         if self.at is not None:

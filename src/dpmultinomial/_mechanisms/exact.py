@@ -39,7 +39,7 @@ class Exact:
         -------
         float64 of the broadcast shape
         """
-        values = _checks.whole_numbers("noisy_counts", released)
+        values = _checks.integral("noisy_counts", released)
         return np.where(values == np.asarray(counts), 0.0, -np.inf)
 
     log_weights = log_likelihood
@@ -62,7 +62,7 @@ class Exact:
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
         """Return the released values, twice: no other count is possible."""
-        values = _checks.whole_numbers("noisy_counts", released)
+        values = _checks.integral("noisy_counts", released)
         return values, values
 
     def halfwidth(self, log_mass: float) -> float:
@@ -76,7 +76,7 @@ class Exact:
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return the counts themselves, int64 of their shape."""
         _checks.generator(rng)
-        return np.asarray(_checks.whole_numbers("counts", counts), dtype=np.int64)
+        return np.asarray(_checks.integral("counts", counts), dtype=np.int64)
 
     def take(self, rows: Index) -> "Exact":
         """Return the distribution itself."""
@@ -86,6 +86,6 @@ class Exact:
         """Raise an error: no finite epsilon covers an exact release."""
         raise ValueError("an exact count has no finite privacy cost; list it as an invariant instead")
 
-    def words(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Return the distribution as configuration keys and values."""
         return {"law": "exact"}

@@ -412,7 +412,7 @@ class DiscreteGaussian(GaussianFamily):
         rng : numpy Generator, one uniform per entry; by rejection if sigmas differ by row or no table holds the
             distribution.
         """
-        whole = np.asarray(_checks.whole_numbers("counts", counts), dtype=np.int64)
+        whole = np.asarray(_checks.integral("counts", counts), dtype=np.int64)
         if self.row_count is not None or self.sigma > _TABULATED:
             noise = draw(np.broadcast_to(self.by_row(whole), whole.shape), _checks.generator(rng))
             return np.asarray(whole + noise, dtype=np.int64)

@@ -109,7 +109,7 @@ class DiscreteLaplace(LaplaceFamily):
         counts : integers, any shape.
         rng : numpy Generator.
         """
-        whole = np.asarray(_checks.whole_numbers("counts", counts), dtype=np.int64)
+        whole = np.asarray(_checks.integral("counts", counts), dtype=np.int64)
         chance = -np.expm1(-1 / self.by_row(whole))
         draws = _checks.generator(rng).geometric(chance, (2, *whole.shape))
         return np.asarray(whole + draws[0] - draws[1], dtype=np.int64)
@@ -157,7 +157,7 @@ class TwoSidedGeometric:
 
     def __post_init__(self) -> None:
         _checks.positive("epsilon", self.epsilon)
-        _checks.whole("support", self.support, least=1)
+        _checks.integer("support", self.support, least=1)
 
     def values(self) -> NDArray[np.int64]:
         """Return the integers -support..support."""

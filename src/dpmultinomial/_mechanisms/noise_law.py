@@ -47,7 +47,7 @@ class NoiseLaw(Protocol):
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost: ...
 
-    def words(self) -> dict[str, object]: ...
+    def settings(self) -> dict[str, object]: ...
 
 
 class AddedNoise(NoiseLaw, Protocol):
@@ -72,7 +72,7 @@ def releasable(released: ArrayLike, *, discrete: bool) -> NDArray[np.bool_]:
 def released_values(released: ArrayLike, *, discrete: bool) -> Array:
     """Return released values as float64, any shape: finite, and integers if the distribution is discrete."""
     if discrete:
-        return _checks.whole_numbers("noisy_counts", released)
+        return _checks.integral("noisy_counts", released)
     values = np.asarray(released)
     if values.dtype.kind not in "iuf":
         raise TypeError(f"noisy_counts must be numbers, got {released!r}")

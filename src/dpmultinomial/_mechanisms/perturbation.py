@@ -40,7 +40,7 @@ class Perturbation:
         if missing:
             raise ValueError(f"table needs the columns true, released and probability; missing: {', '.join(missing)}")
         true, p = _checks.counts("true", table["true"]), _checks.reals("probability", table["probability"])
-        released = _checks.reals("released", _checks.whole_numbers("released", table["released"]))
+        released = _checks.reals("released", _checks.integral("released", table["released"]))
         if not len(true) == len(released) == len(p):
             raise ValueError(f"columns must be equally long, got {len(true)}, {len(released)} and {len(p)}")
         if p.min() < 0:
@@ -88,7 +88,7 @@ class Perturbation:
         -------
         float64 of the broadcast shape
         """
-        y, n = np.broadcast_arrays(_checks.whole_numbers("noisy_counts", released), np.asarray(counts, dtype=float))
+        y, n = np.broadcast_arrays(_checks.integral("noisy_counts", released), np.asarray(counts, dtype=float))
         if self.beyond == "shift":
             excess = np.maximum(n - self._last, 0.0)
             y, n = y - excess, n - excess
@@ -102,7 +102,7 @@ class Perturbation:
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
         """Return the smallest and largest true count possible given each release; inf, -inf if there is none."""
-        y = _checks.whole_numbers("noisy_counts", released)
+        y = _checks.integral("noisy_counts", released)
         column = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)
         possible = (self.weights[:, column] > 0) & (self.values[column] == y)  # (true, ..)
         true = self.true.reshape(-1, *[1] * y.ndim).astype(float)
@@ -133,7 +133,7 @@ class Perturbation:
         ValueError
             If a count is not in the table.
         """
-        n = np.asarray(_checks.whole_numbers("counts", counts), dtype=np.int64)
+        n = np.asarray(_checks.integral("counts", counts), dtype=np.int64)
         excess = np.maximum(n - self._last, 0) if self.beyond == "shift" else np.zeros_like(n)
         row = np.minimum(np.searchsorted(self.true, n - excess), len(self.true) - 1)
         if not (good := self.true[row] == n - excess).all():
@@ -184,7 +184,7 @@ class Perturbation:
             epsilon=summed_over_records(np.asarray(largest), relation, given), source=source, relation=relation
         )
 
-    def words(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Return the distribution as configuration keys and values, and the size of the table."""
         return {"law": "table", "beyond": self.beyond, "true": [int(self.true[0]), self._last]}
 

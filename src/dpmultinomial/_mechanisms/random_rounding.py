@@ -38,7 +38,7 @@ class RandomRounding:
     discrete = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "base", _checks.whole("base", self.base, least=2, most=LARGEST_BASE))
+        object.__setattr__(self, "base", _checks.integer("base", self.base, least=2, most=LARGEST_BASE))
 
     @property
     def row_count(self) -> None:
@@ -62,7 +62,7 @@ class RandomRounding:
         -------
         float64 of the broadcast shape
         """
-        y = np.asarray(_checks.whole_numbers("noisy_counts", released), dtype=np.float64)
+        y = np.asarray(_checks.integral("noisy_counts", released), dtype=np.float64)
         p = np.maximum(1.0 - np.abs(y - np.asarray(counts, dtype=np.float64)) / self.base, 0.0)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(np.where(y % self.base == 0, p, 0.0)))
@@ -71,7 +71,7 @@ class RandomRounding:
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
         """Return the smallest and the largest true count possible given each release."""
-        y = np.asarray(_checks.whole_numbers("noisy_counts", released), dtype=np.float64)
+        y = np.asarray(_checks.integral("noisy_counts", released), dtype=np.float64)
         return y - (self.base - 1), y + (self.base - 1)
 
     def halfwidth(self, log_mass: float) -> float:
@@ -85,7 +85,7 @@ class RandomRounding:
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return rounded `counts`: int64 of their shape. Not for confidential counts."""
-        n = np.asarray(_checks.whole_numbers("counts", counts), dtype=np.int64)
+        n = np.asarray(_checks.integral("counts", counts), dtype=np.int64)
         remainder = n % self.base
         up = _checks.generator(rng).random(n.shape) * self.base < remainder
         return np.asarray(n - remainder + self.base * up, dtype=np.int64)
@@ -98,6 +98,6 @@ class RandomRounding:
         """Raise ValueError: no finite epsilon covers random rounding, because multiples of the base stay."""
         raise ValueError("random rounding has no finite epsilon: a multiple of the base is released as it is")
 
-    def words(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Return the distribution as configuration keys and values."""
         return {"law": "random_rounding", "base": self.base}

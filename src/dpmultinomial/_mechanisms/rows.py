@@ -117,10 +117,10 @@ class LawByRow:
             "distributions that differ by row have no single cost: sum their cost(..) with composition.total"
         )
 
-    def words(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Return the distributions as configuration keys and values, and the number of rows of each."""
         sizes = np.bincount(self.which, minlength=len(self.laws))
-        return {"laws": [{**law.words(), "rows": int(n)} for law, n in zip(self.laws, sizes, strict=True)]}
+        return {"laws": [{**law.settings(), "rows": int(n)} for law, n in zip(self.laws, sizes, strict=True)]}
 
     def _rows(self, values: ArrayLike) -> Array:
         array = np.asarray(values, dtype=np.float64)

@@ -142,7 +142,7 @@ class CensoredStatistics:
         ValueError, TypeError
             If an argument breaks its rule.
         """
-        count = _checks.whole("n", n, least=1)
+        count = _checks.integer("n", n, least=1)
         mean, sse, low, high = (float(rate) for rate in 1 / _checks.positives("scale", scale, 4))
         lost, kept = self._sums_changes(mean, sse) if sums else self._changes(count, mean, sse)
         return max(low + high, lost + max(low, high), kept)
@@ -174,7 +174,7 @@ class CensoredStatistics:
         ValueError, TypeError
             If n is not an integer >= 2 (the sum of squares of one record is always 0).
         """
-        count, w = _checks.whole("n", n, least=2), self.width
+        count, w = _checks.integer("n", n, least=2), self.width
         return np.array([w, w**2 / 4 if sums else w**2 * (1 - 1 / count), 1.0, 1.0])
 
     def scales(self, n: int, *, epsilon: float, shares: ArrayLike = SHARES, sums: bool = False) -> NDArray[np.float64]:
@@ -213,7 +213,7 @@ class CensoredStatistics:
         ----------
         n : records, >= 1.
         """
-        _checks.whole("n", n, least=1)
+        _checks.integer("n", n, least=1)
         w = self.width
         lost = [1 + w / 2] + [1 + w / m + w**2 * (1 - 1 / m) for m in {2, n} if 2 <= m <= n]
         kept = [w / m + w**2 * (1 - 1 / m) for m in {1, n}]
@@ -246,7 +246,7 @@ class CensoredStatistics:
 
     def _neighbours(self, n: int, inside: int) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
         values = [self.lower - 1, *np.linspace(self.lower, self.upper, inside), self.upper + 1]
-        for records in combinations_with_replacement(values, _checks.whole("n", n, least=1)):
+        for records in combinations_with_replacement(values, _checks.integer("n", n, least=1)):
             for place in range(n):
                 for value in values:
                     changed = np.array(records)

@@ -58,7 +58,7 @@ def randomness(
     if isinstance(random_state, np.random.RandomState):
         words = random_state.randint(0, 2**32, size=8, dtype=np.uint32).tolist()
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words))), "a generator of the caller"
-    seed = _checks.whole("random_state", random_state)
+    seed = _checks.integer("random_state", random_state)
     return np.random.Generator(np.random.PCG64(seed)), "a seed: whoever knows it can undo the noise"
 
 

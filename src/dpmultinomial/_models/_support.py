@@ -212,7 +212,7 @@ def from_card(card: Mapping[str, object]) -> Support:
         pair = (_checks.number("lower", card["lower"]), _checks.number("upper", card["upper"]))
         if not pair[1] / 2 - pair[0] / 2 > 0:
             raise ValueError(f"bins must have lower < upper, got {pair}")
-        return Bins(*pair, _checks.whole("bins", card["bins"], least=2), bool(card["public"]))
+        return Bins(*pair, _checks.integer("bins", card["bins"], least=2), bool(card["public"]))
     except KeyError as missing:
         raise ValueError(f"a support's card must hold {missing}, got {dict(card)}") from None
 
@@ -245,7 +245,7 @@ def learn(
         For unknown columns, repeated levels, bounds that are not an interval or belong to text, and a value of a record
         that is not among its column's levels.
     """
-    _checks.whole("bins", bins, least=2)
+    _checks.integer("bins", bins, least=2)
     levels_given = {_place("levels", key, columns): plain(f"levels of {key!r}", v) for key, v in (levels or {}).items()}
     pair = None if isinstance(bounds, Mapping) else bounds
     named = bounds if isinstance(bounds, Mapping) else {}

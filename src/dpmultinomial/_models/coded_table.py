@@ -241,7 +241,7 @@ def learn(
         For an unknown string or fewer than 2 bins.
     """
     _checks.one_of("match", match, MATCHES)
-    _checks.whole("bins", bins, least=2)
+    _checks.integer("bins", bins, least=2)
     maps = []
     for k, levels in enumerate(table.levels):
         counts = np.bincount(table.codes[rows, k], minlength=len(levels))

@@ -154,7 +154,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
             If `size` is not an integer >= 1 or `rng` is not a Generator.
         """
         check_is_fitted(self, "network_")
-        _checks.whole("size", size, least=1)
+        _checks.integer("size", size, least=1)
         nodes = {n.node: n for n in self.network_.nodes}
         above = bayesian_network.graph({n: nodes[n].parents for n in nodes}, columns=self.network_.columns)
         drawn: dict[str, NDArray[np.int64]] = {}

@@ -38,7 +38,7 @@ def laplace_epsilon(scale: float, *, sensitivity: int) -> float:
     scale : > 0, at most 2^40.
     sensitivity : integer >= 1, the L1 sensitivity of the counts.
     """
-    return float(_laplace(_scale(scale)).map(_checks.whole("sensitivity", sensitivity, least=1)))
+    return float(_laplace(_scale(scale)).map(_checks.integer("sensitivity", sensitivity, least=1)))
 
 
 def laplace_scale(epsilon: float, *, sensitivity: int) -> float:
@@ -49,7 +49,7 @@ def laplace_scale(epsilon: float, *, sensitivity: int) -> float:
     ValueError, TypeError
         If epsilon is not > 0 or needs a scale above 2^40.
     """
-    scale = _checks.whole("sensitivity", sensitivity, least=1) / _checks.positive("epsilon", epsilon)
+    scale = _checks.integer("sensitivity", sensitivity, least=1) / _checks.positive("epsilon", epsilon)
     return _raised(scale, epsilon, lambda s: laplace_epsilon(s, sensitivity=sensitivity))
 
 
@@ -62,7 +62,7 @@ def gaussian_rho(scale: float, *, l2_squared: int) -> float:
     scale : > 0, at most 2^40.
     l2_squared : integer >= 1, the squared L2 sensitivity of the counts.
     """
-    distance = math.sqrt(_checks.whole("l2_squared", l2_squared, least=1))
+    distance = math.sqrt(_checks.integer("l2_squared", l2_squared, least=1))
     if distance * distance < l2_squared:
         distance = math.nextafter(distance, math.inf)
     return float(_gaussian(_scale(scale)).map(distance))
@@ -70,7 +70,7 @@ def gaussian_rho(scale: float, *, l2_squared: int) -> float:
 
 def gaussian_scale(rho: float, *, l2_squared: int) -> float:
     """Return the smallest double, up to rounding, whose stated cost is at most rho; raises as `laplace_scale`."""
-    scale = math.sqrt(_checks.whole("l2_squared", l2_squared, least=1) / (2 * _checks.positive("rho", rho)))
+    scale = math.sqrt(_checks.integer("l2_squared", l2_squared, least=1) / (2 * _checks.positive("rho", rho)))
     return _raised(scale, rho, lambda s: gaussian_rho(s, l2_squared=l2_squared))
 
 

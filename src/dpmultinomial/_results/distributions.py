@@ -217,7 +217,7 @@ class Discrete(Marginal):
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
         """Draw independent values, (size,)."""
-        u = _checks.generator(rng).random(_checks.whole("size", size)) * self._below[-1]
+        u = _checks.generator(rng).random(_checks.integer("size", size)) * self._below[-1]
         return np.asarray(self.values[np.searchsorted(self._below[:-1], u, side="right")])
 
     def _shortest(self, level: float) -> tuple[float, float]:
@@ -295,7 +295,7 @@ class Continuous(Marginal):
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
         """Draw independent values, (size,)."""
-        size, rng = _checks.whole("size", size), _checks.generator(rng)
+        size, rng = _checks.integer("size", size), _checks.generator(rng)
         return self.quantile(rng.random(size)) if self._draw is None else self._draw(size, rng)
 
     def _highest(self) -> float:
@@ -346,4 +346,4 @@ class Draws(Marginal):
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
         """Draw from the sample with replacement, (size,)."""
-        return _checks.generator(rng).choice(self.draws, size=_checks.whole("size", size))
+        return _checks.generator(rng).choice(self.draws, size=_checks.integer("size", size))

@@ -116,7 +116,7 @@ class Posterior:
         dict
             Group -> (size, names); equal rows of all groups belong to one draw; the columns are those of ``.names``.
         """
-        return dict(self._joint(_checks.whole("size", size), _checks.generator(rng)))
+        return dict(self._joint(_checks.integer("size", size), _checks.generator(rng)))
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
         """Return a table with one row per quantity.

@@ -488,7 +488,7 @@ class Asked:
             raise ValueError(f"rank must be {{of: all or names, top: number}}, got {what!r}")
         every = what["of"] == "all"
         places = list(range(len(self.group))) if every else self._places("rank", what["of"])
-        top = _checks.whole("top", what.get("top", min(5, len(places))), least=1, most=len(places))
+        top = _checks.integer("top", what.get("top", min(5, len(places))), least=1, most=len(places))
         together = self.group.together
         exact = exact_ranks(together, places, top) if isinstance(together, Independent) else None
         state = self.drawer.state if exact is None else EXACT

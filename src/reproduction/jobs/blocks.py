@@ -22,9 +22,9 @@ def of_shard(replications: int, block: int, shard: int, shards: int) -> list[tup
     shard : 1-based number of the shard.
     shards : number of shards.
     """
-    _checks.whole("replications", replications, least=1)
-    _checks.whole("block", block, least=1)
-    _checks.whole("shard", shard, least=1, most=_checks.whole("shards", shards, least=1))
+    _checks.integer("replications", replications, least=1)
+    _checks.integer("block", block, least=1)
+    _checks.integer("shard", shard, least=1, most=_checks.integer("shards", shards, least=1))
     sizes = [min(block, replications - start) for start in range(0, replications, block)]
     first, last = (len(sizes) * s // shards for s in (shard - 1, shard))
     return [(index, sizes[index]) for index in range(first, last)]

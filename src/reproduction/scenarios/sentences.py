@@ -164,7 +164,7 @@ def accuracy(point: Facts) -> list[str]:
     if check := point.get("fit"):
         text = str(check["sentence"])
         found.append(f"{text[0].upper()}{text[1:]}.")
-    return [*found, *_conflict(point.get("conflict") or {}), *_decided(point.get("flat_beside") or {})]
+    return [*found, *_conflict(point.get("conflict") or {}), *_decided(point.get("flat_comparison") or {})]
 
 
 def _conflict(check: Facts) -> Iterator[str]:
@@ -182,7 +182,7 @@ def _conflict(check: Facts) -> Iterator[str]:
 
 def _decided(beside: Facts) -> Iterator[str]:
     """Yield how many counts depend strongly on the prior."""
-    if beside.get("apart"):
+    if beside.get("prior_matters"):
         yield (
             f"The prior matters for {beside['apart']:,} of {beside['of']:,} counts: under a flat prior, the mean "
             "differs by more than half a standard deviation, or an end of the interval by more than one (see the rows "

@@ -22,7 +22,7 @@ from matplotlib.text import Text
 from ..config import config
 from ..jobs import calls
 from ..paper import Artefact, Paper
-from . import in_process, remembered
+from . import caching, in_process
 
 BEYOND = "beyond_print.yaml"
 CHANGES: dict[str, Callable[[pd.Series], Any]] = {
@@ -40,7 +40,7 @@ def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[s
     made : all tables that its verdicts and figures use.
     settings : settings of tables that are made from drawn tables and are recomputed if these change.
     """
-    reasons, judge = beyond(paper), remembered.Judge(paper.slug, made)
+    reasons, judge = beyond(paper), caching.Judge(paper.slug, made)
     for artefact in paper.artefacts:
         known = reasons.pop(artefact.name, {}) if artefact.figure else None
         if isinstance(known, dict) and artefact.name not in made:
@@ -52,7 +52,7 @@ def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[s
 
 
 def _of_figure(
-    paper: Paper, artefact: Artefact, judge: remembered.Judge, settings: Mapping[str, Any], known: Mapping[str, str]
+    paper: Paper, artefact: Artefact, judge: caching.Judge, settings: Mapping[str, Any], known: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield mistakes of one figure: a change that alters a verdict must be visible only if its column is listed."""
     assert artefact.figure is not None
@@ -133,9 +133,7 @@ def _look(draw: Callable[[pd.DataFrame], Figure], table: pd.DataFrame) -> str:
         return ""
 
 
-def _noticed(
-    paper: Paper, name: str, table: pd.DataFrame, judge: remembered.Judge, settings: Mapping[str, Any]
-) -> bool:
+def _noticed(paper: Paper, name: str, table: pd.DataFrame, judge: caching.Judge, settings: Mapping[str, Any]) -> bool:
     """Return whether a verdict changes if table `name` is changed; an error while reading also counts.
 
     A verdict computed with a warning does not count, because statements about such numbers are meaningless.

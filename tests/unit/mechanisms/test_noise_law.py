@@ -462,7 +462,7 @@ def test_different_laws_by_row():
     assert np.array_equal(law.take(np.array([3, 0])).which, [2, 0])
     draws = law.sample(np.array([5, 5, 5, 5]), rng=stream(1, "laws"))
     assert draws[3] == 5
-    assert law.words()["laws"][0] == {"law": "laplace", "scale": 2.0, "rows": 2}
+    assert law.settings()["laws"][0] == {"law": "laplace", "scale": 2.0, "rows": 2}
     with pytest.raises(ValueError, match="one value per row, 4 in total"):
         law.log_likelihood([1.0], counts)
     with pytest.raises(ValueError, match="no single cost"):

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import dpmultinomial as dpm
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._seeding import stream
 
 

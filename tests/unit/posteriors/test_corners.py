@@ -10,7 +10,7 @@ from scipy.special import gammaln
 
 import dpmultinomial as dpm
 from dpmultinomial import _accuracy
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._mechanisms.swapping import exact_swapping
 from dpmultinomial._posteriors.additive import _coupled_counts, _mode_transforms, _noise
 from dpmultinomial._posteriors.additive._count_priors import FLAT

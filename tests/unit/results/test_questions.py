@@ -10,7 +10,7 @@ from scipy.special import gammaln
 from scipy.stats import rankdata
 
 import dpmultinomial as dpm
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.published import counts, counts_with_total
 from dpmultinomial._results.expressions import Names, comparison
 from dpmultinomial._results.posterior import COLUMNS

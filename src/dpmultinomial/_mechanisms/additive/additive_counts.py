@@ -66,7 +66,7 @@ def release(
 
 
 def _support(epsilon: float, support: int | None) -> int:
-    return default_support(epsilon) if support is None else _checks.whole("support", support, least=1)
+    return default_support(epsilon) if support is None else _checks.integer("support", support, least=1)
 
 
 def release_all(
@@ -172,7 +172,7 @@ def multinomial_mode(
     ValueError, TypeError
         If an argument breaks its rule.
     """
-    total = _checks.whole("total", total, most=additive_release.LARGEST_WEIGHT)
+    total = _checks.integer("total", total, most=additive_release.LARGEST_WEIGHT)
     p = _checks.reals("probabilities", probabilities)
     _checks.one_of("ties", ties, TIES)
     if p.min() < 0 or not p.sum() > 0:
@@ -250,7 +250,7 @@ class AdditiveCounts:
         _checks.one_of("algorithm", self.algorithm, ALGORITHMS)
         _checks.one_of("ties", self.ties, TIES)
         if self.support is not None and self.support != math.inf:
-            _checks.whole("support", self.support, least=1)
+            _checks.integer("support", self.support, least=1)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw one release of integers >= 0: int64 of the same length. A simulation; not for confidential counts.

@@ -238,7 +238,7 @@ def summed_noise(epsilon, support, size):
     Direct convolution of positive terms, so the tails keep full relative accuracy; what is below 1e-300 is neglected.
     O(R^2) for R = min(support, 700/epsilon) values, a few times over.
     """
-    size = _checks.whole("size", size, most=10**6)
+    size = _checks.integer("size", size, most=10**6)
     power, result = geometric.probabilities(epsilon, support), np.ones(1)
     while size:
         if size & 1:
@@ -369,7 +369,7 @@ def draw(counts, *, epsilon, support, algorithms, ties, size, rng):
     ValueError, TypeError
         If an argument breaks its rule.
     """
-    size, support = _checks.whole("size", size), _checks.whole("support", support, most=LARGEST_COUNT)
+    size, support = _checks.integer("size", size), _checks.integer("support", support, most=LARGEST_COUNT)
     true = _arrays.integers("counts", counts, least=0, most=LARGEST_COUNT)
     if len(true) < 1 or int(true.sum()) + (len(true) + 1) * support > LARGEST_COUNT:
         raise ValueError("counts must be at least one and, noise included, stay below 5e8 in all")

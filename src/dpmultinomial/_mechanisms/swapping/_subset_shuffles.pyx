@@ -267,12 +267,12 @@ def originals(swapped, coefficients, *, most_tables, most_work):
         If shapes or numbers are out of range, or the class is too large; the message says how large.
     """
     table = _checks.table("swapped", swapped)
-    cdef int64_t rows = table.shape[0], columns = table.shape[1], n = _checks.whole(
+    cdef int64_t rows = table.shape[0], columns = table.shape[1], n = _checks.integer(
         "total of swapped", int(table.sum()), least=2, most=MOST_RECORDS)
     shares = _checks.reals("coefficients", coefficients)
     if shares.shape != (n + 1,):
         raise ValueError(f"coefficients must have shape ({n + 1},), got {shares.shape}")
-    most = _checks.whole("most_tables", most_tables, least=1, most=1 << 40)
+    most = _checks.integer("most_tables", most_tables, least=1, most=1 << 40)
     if why := refusal(table, most_tables=most, most_work=most_work):
         raise ValueError(why)
     sizes = [int(s) + 1 for s in table.sum(axis=1)]

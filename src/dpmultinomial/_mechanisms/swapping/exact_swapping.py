@@ -118,7 +118,7 @@ def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
     O(n).
     """
     p = _checks.inside("rate", rate)
-    k = np.arange(_checks.whole("n", n, most=1 << 31) + 1)
+    k = np.arange(_checks.integer("n", n, most=1 << 31) + 1)
     if n < 2:
         return np.where(k == 0, 0.0, -np.inf)
     with np.errstate(divide="ignore"):

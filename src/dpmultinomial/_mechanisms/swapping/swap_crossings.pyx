@@ -475,7 +475,7 @@ cdef inline double c_selected_inside(Swap *swap, int64_t k1) noexcept nogil:
 
 
 cdef inline double c_log_crossing(Swap *swap, int64_t i) noexcept nogil:
-    """log w_i, remembered."""
+    """log w_i, caching."""
     cdef int slot
     # by tables where the terms fit, else by a sum of sums
     if isnan(swap.log_w[i]):
@@ -499,7 +499,7 @@ cdef inline double c_log_crossing(Swap *swap, int64_t i) noexcept nogil:
 # logs, so ends are looked for by the standard deviations at the mode, and what lies there must be negligible.
 
 cdef inline double c_rho(Swap *swap, int64_t i) noexcept nogil:
-    """omega_(i + 1)/omega_i, remembered."""
+    """omega_(i + 1)/omega_i, caching."""
     if isnan(swap.rho[i]):
         swap.rho[i] = (exp(c_log_crossing(swap, i + 1) - c_log_crossing(swap, i))
                        * ((i + 1.0) / (swap.r - i)) * ((i + 1.0) / (swap.m - i)))
@@ -874,8 +874,8 @@ def log_weights(n, small, *, rate):
     -----
     About 0.01 ms an entry up to a few thousand records, 0.3 ms whatever n.
     """
-    cdef double total = _checks.whole("n", n, least=2, most=LARGEST_TOTAL), p = _checks.inside("rate", rate)
-    r = _checks.whole("small", small, most=n)
+    cdef double total = _checks.integer("n", n, least=2, most=LARGEST_TOTAL), p = _checks.inside("rate", rate)
+    r = _checks.integer("small", small, most=n)
     r = min(r, n - r)
     out = np.full(r + 1, np.nan)
     cdef double[::1] view = out
@@ -926,10 +926,10 @@ def log_law(n, small, other, at, *, rate, log_prior=None, window=np.inf, log_w=N
     ms for 100 records, 0.05 s for 10,000 with 5,001 tables. Bailie, Gong and Meng (2023) for the swap; the sum is
     derived in the module.
     """
-    cdef double total = _checks.whole("n", n, least=2, most=LARGEST_TOTAL), p = _checks.inside("rate", rate)
-    r = _checks.whole("small", small, most=n // 2)
-    cdef double c = _checks.whole("other", other, least=r, most=n - r)
-    cdef int64_t start = _checks.whole("at", at, most=r)
+    cdef double total = _checks.integer("n", n, least=2, most=LARGEST_TOTAL), p = _checks.inside("rate", rate)
+    r = _checks.integer("small", small, most=n // 2)
+    cdef double c = _checks.integer("other", other, least=r, most=n - r)
+    cdef int64_t start = _checks.integer("at", at, most=r)
     prior = np.zeros(r + 1) if log_prior is None else np.ascontiguousarray(log_prior, dtype=np.float64)
     if prior.shape != (r + 1,) or np.isnan(prior).any():
         raise ValueError(f"log_prior must have shape ({r + 1},) and no NaN, got shape {prior.shape}")

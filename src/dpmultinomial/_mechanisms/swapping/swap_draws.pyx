@@ -100,9 +100,9 @@ def derangements(k, size, *, rng):
     ValueError, TypeError
         If k is 1, or k or size is not an integer >= 0.
     """
-    if _checks.whole("k", k, most=1 << 31) == 1:
+    if _checks.integer("k", k, most=1 << 31) == 1:
         raise ValueError("k must not be 1: one element has no derangement")
-    out = np.empty((_checks.whole("size", size, most=1 << 40), k), dtype=np.int64)
+    out = np.empty((_checks.integer("size", size, most=1 << 40), k), dtype=np.int64)
     cdef int64_t[:, ::1] view = out
     cdef int64_t j, length = k
     _checks.generator(rng)
@@ -145,11 +145,11 @@ def tables(table, size, *, rate, rng):
     """
     start = _checks.table("table", table)
     cdef double p = _checks.inside("rate", rate)
-    cdef int64_t n = _checks.whole("total of table", int(start.sum()), least=2, most=1 << 31)
+    cdef int64_t n = _checks.integer("total of table", int(start.sum()), least=2, most=1 << 31)
     cdef int64_t rows = start.shape[0], columns = start.shape[1], cells = start.size
     cdef int64_t j, i
     record = np.repeat(np.arange(cells), start.ravel())
-    out = np.repeat(start.reshape(1, -1), _checks.whole("size", size, most=1 << 40), axis=0)
+    out = np.repeat(start.reshape(1, -1), _checks.integer("size", size, most=1 << 40), axis=0)
     cdef const int64_t[::1] row = record // columns, column = record % columns
     cdef int64_t[:, ::1] view = out
     cdef int64_t[::1] chosen = np.empty(n + 1, dtype=np.int64), image = np.empty(n + 1, dtype=np.int64)
@@ -207,7 +207,7 @@ def each(tables, *, rate, rng):
     out = before.reshape(len(before), before.shape[1] * before.shape[2]).copy()
     totals = out.sum(axis=1)
     for total in (totals.min(initial=2), totals.max(initial=2)):
-        _checks.whole("total of a table", int(total), least=2, most=1 << 31)
+        _checks.integer("total of a table", int(total), least=2, most=1 << 31)
     cdef int64_t columns = before.shape[2]
     cdef int64_t[:, ::1] view = out, work = np.empty((4, totals.max(initial=2) + 1), dtype=np.int64)
     cdef bitgen_t *bits = c_bitgen(_checks.generator(rng))

@@ -146,7 +146,7 @@ def selected_share(n: int, *, rate: float) -> float:
     ValueError, TypeError
         If an argument is out of its range.
     """
-    n, p = _checks.whole("n", n, least=2), _checks.inside("rate", rate)
+    n, p = _checks.integer("n", n, least=2), _checks.inside("rate", rate)
     alone = (1 - p) ** (n - 1)
     return p * (1 - alone) / (1 - n * p * alone)
 

@@ -347,7 +347,7 @@ def sweep(spectra, tail, clear, got=None, lost=None, *, weight, repeats, length,
         If a shape, an index or a value breaks its rule.
     """
     values, end = _arrays.spectra("spectra", spectra, ndim=2), _arrays.spectra("tail", tail, ndim=1)
-    size = _checks.whole("length", length, least=1, most=2**31)
+    size = _checks.integer("length", length, least=1, most=2**31)
     if values.shape[1] != size // 2 + 1 or end.shape[0] != values.shape[1]:
         raise ValueError(f"spectra and tail need length // 2 + 1 = {size // 2 + 1} frequencies, got {values.shape[1]} "
                          f"and {end.shape[0]}")

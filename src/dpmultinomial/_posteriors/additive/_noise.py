@@ -44,7 +44,7 @@ def support_for(epsilon: float, support: float | None) -> float:
         return default_support(epsilon)
     if support == inf:
         return inf
-    return _checks.whole("support", support, least=1)
+    return _checks.integer("support", support, least=1)
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,7 @@ def _solved(h, g, first):
     """The results of `solve_each`, and the chain of the last distribution."""
     if not g.shape[1]:
         raise ValueError("total_factor must have at least one entry")
-    first = _checks.whole("first", first, least=-_FARTHEST, most=_FARTHEST)
+    first = _checks.integer("first", first, least=-_FARTHEST, most=_FARTHEST)
     states, size, width = (1 if h.shape[1] == 1 else 2), h.shape[2], h.shape[3]
     begin, length = _reach(h, g.shape[1], first)
     table = np.zeros((size + 1, states, int(length.max())))
@@ -344,7 +344,7 @@ def draw(factors, chain, size, *, rng):
     begin = _arrays.integers("chain[1]", chain[1], shape=steps, least=-_FARTHEST, most=_FARTHEST)
     length = _arrays.integers("chain[2]", chain[2], shape=steps, least=0, most=table.shape[2])
     _checks.generator(rng)
-    out = np.empty((_checks.whole("size", size), h.shape[1]), dtype=np.int64)
+    out = np.empty((_checks.integer("size", size), h.shape[1]), dtype=np.int64)
     cdef const double[:, :, ::1] h_view = h, table_view = table
     cdef const int64_t[::1] begin_view = begin, length_view = length
     cdef int64_t[:, ::1] view = out
@@ -473,8 +473,8 @@ def pairs(likelihood, weights, *, epsilon, reach, shift):
     ValueError, TypeError
         If a shape or a value breaks its rule.
     """
-    rate, edge = _checks.positive("epsilon", epsilon), _checks.whole("reach", reach, most=10**6)
-    place = _checks.whole("shift", shift, most=10**8)
+    rate, edge = _checks.positive("epsilon", epsilon), _checks.integer("reach", reach, most=10**6)
+    place = _checks.integer("shift", shift, most=10**8)
     like = _arrays.floats("likelihood", likelihood, ndim=2)
     wide, high = like.shape[0] - 2 * edge, like.shape[1] - 2 * edge
     if wide < 1 or high < 1:

@@ -149,7 +149,7 @@ class AdditivePosterior:
 
     def marginal(self, i: int) -> tuple[NDArray[np.int64], Array]:
         """Return the distribution of one component: (values, probabilities)."""
-        return self.law.marginal(_checks.whole("i", i, most=self.law.components - 1))
+        return self.law.marginal(_checks.integer("i", i, most=self.law.components - 1))
 
     def total(self) -> tuple[NDArray[np.int64], Array]:
         """Return the distribution of the total: (values, probabilities)."""
@@ -164,11 +164,11 @@ class AdditivePosterior:
         """Return the k most probable vectors of true counts, int64 (k, S), and their probabilities, most probable
         first.
         """
-        return self.law.top(_checks.whole("k", k))
+        return self.law.top(_checks.integer("k", k))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw independent vectors of true counts, int64 (size, S)."""
-        return self.law.draw(_checks.whole("size", size), rng=_checks.generator(rng))
+        return self.law.draw(_checks.integer("size", size), rng=_checks.generator(rng))
 
     def _marginals(self) -> list[tuple[NDArray[np.int64], Array]]:
         return [self.law.marginal(i) for i in range(self.law.components)]
@@ -240,7 +240,7 @@ def posterior(
     chosen, cut = _count_priors.of(prior, len(counts)), _noise.support_for(epsilon, support)
     for name, value, least in (("window", window, 1), ("largest", largest, 0)):
         if value is not None:
-            _checks.whole(name, value, least=least)
+            _checks.integer(name, value, least=least)
     bounded = window is not None or largest is not None
     if bounded and (chosen.concentration is not None or method == "transforms"):
         raise ValueError("window and largest need prior='flat' and a method other than 'transforms'")
@@ -385,7 +385,7 @@ def posterior_of_noisy(
         raise ValueError("noisy_counts and noisy_total must be integers")
     _checks.positive("epsilon", epsilon)
     if largest is not None:
-        _checks.whole("largest", largest)
+        _checks.integer("largest", largest)
     cut, counts = _noise.support_for(epsilon, support), values.astype(np.int64)
     chosen = _count_priors.of(prior, len(counts))
     if largest is not None and chosen.concentration is not None:

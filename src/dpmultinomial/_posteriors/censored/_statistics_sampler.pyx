@@ -289,7 +289,7 @@ cdef Setting _setting(release, n, scales, grids, prior, origin, sums) except *:
     for i in range(4):
         data.z[i], data.scale[i], data.grid[i] = z[i], size[i], steps[i]
     data.mu0, data.var0, data.shape0, data.rate0 = values
-    data.n, data.origin = _checks.whole("n", n, least=1, most=MOST), _checks.number("origin", origin)
+    data.n, data.origin = _checks.integer("n", n, least=1, most=MOST), _checks.number("origin", origin)
     data.sums = bool(sums)
     return data
 
@@ -349,7 +349,7 @@ def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, sp
     cdef State state = _state(start, uniforms)
     cdef Proposal by
     cdef Tilted law
-    cdef int64_t unsolved = 0, step = _checks.whole("thin", thin, least=1)
+    cdef int64_t unsolved = 0, step = _checks.integer("thin", thin, least=1)
     cdef int i, j
     lower, middle, root = _triangle("walk", walk, 6), _checks.reals("centre", centre), _triangle("spread", spread, 2)
     if len(middle) != 2:
@@ -361,7 +361,7 @@ def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, sp
         by.centre[i] = middle[i]
         for j in range(2):
             by.spread[i][j] = root[i, j]
-    out, moves = np.empty((_checks.whole("draws", draws), 10)), np.zeros((7, 2), np.int64)
+    out, moves = np.empty((_checks.integer("draws", draws), 10)), np.zeros((7, 2), np.int64)
     cdef double[:, ::1] view = out
     cdef int64_t[:, ::1] counts = moves
     _checks.generator(rng)

@@ -561,7 +561,7 @@ class CensoredPosterior:
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
         """Draw `size` of the draws of (mu, sigma2), with replacement: float64 (size, 2)."""
         pooled = self.draws.reshape(-1, 2)
-        return pooled[_checks.generator(rng).integers(len(pooled), size=_checks.whole("size", size))]
+        return pooled[_checks.generator(rng).integers(len(pooled), size=_checks.integer("size", size))]
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
         """Return mean, sd and central interval of mu, sigma2 and the four statistics.
@@ -642,14 +642,14 @@ def sample(
     limits = CensoredStatistics(lower=lower, upper=upper)
     z, size = released(release), _checks.positives("scale", scale, 4)
     _checks.generator(rng)
-    _checks.whole("n", n, least=1, most=10**12)
+    _checks.integer("n", n, least=1, most=10**12)
     used = Prior.from_limits(lower, upper) if prior is None else prior
     if not isinstance(used, Prior):
         raise TypeError(f"prior must be a Prior or None, got {prior!r}")
-    kept = _checks.whole("draws", draws, least=convergence.LEAST_DRAWS)
+    kept = _checks.integer("draws", draws, least=convergence.LEAST_DRAWS)
     inner = standardised(z, size, _grids(grid), limits, n, used, sums)
-    states, by = prepare(inner, _checks.whole("chains", chains, least=2), rng)
-    runs = [inner.run(state, by, kept, _checks.whole("thin", thin, least=1), rng) for state in states]
+    states, by = prepare(inner, _checks.integer("chains", chains, least=2), rng)
+    runs = [inner.run(state, by, kept, _checks.integer("thin", thin, least=1), rng) for state in states]
     found = np.array([rows for rows, _, _ in runs])
     theta, statistics = _in_unit(found, limits)
     return CensoredPosterior(

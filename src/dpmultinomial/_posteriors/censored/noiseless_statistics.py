@@ -121,7 +121,7 @@ def posterior(
         If an argument breaks its rule, or if no records have these statistics.
     """
     m, q, low, high = released(statistics)
-    count = _checks.whole("n", n, least=1)
+    count = _checks.integer("n", n, least=1)
     if low < 0 or high < 0 or low + high > count or low % 1 or high % 1:
         raise ValueError(f"low and high must be integers >= 0 with low + high <= n = {count}, got {low:g} and {high:g}")
     if q < 0:
@@ -146,7 +146,7 @@ def naive(
     As `posterior`.
     """
     m, q, low, high = released(release)
-    count = _checks.whole("n", n, least=1)
+    count = _checks.integer("n", n, least=1)
     low = float(np.clip(np.rint(low), 0, count))
     high = float(np.clip(np.rint(high), 0, count - low))
     return _on_grid(np.array([m, max(q, 0.0), low, high]), count, lower, upper, prior, noise_ignored=True)

@@ -70,7 +70,7 @@ class Prior:
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw independent values of (mu, sigma2): float64 (size, 2)."""
-        count = _checks.whole("size", size)
+        count = _checks.integer("size", size)
         mu = self.mu0 + self.var0**0.5 * _checks.generator(rng).standard_normal(count)
         return np.column_stack([mu, self.rate0 / rng.standard_gamma(self.shape0, count)])
 

@@ -319,7 +319,7 @@ def draw(tables, size, *, rng):
     -------
     int64 (size, k), each row adding up to M. Cost O(k M^2 + k size log M), memory O(k size + k M).
     """
-    size = _checks.whole("size", size)
+    size = _checks.integer("size", size)
     _checks.generator(rng)
     cdef const double[:, ::1] factors = tables.factors, suffix = tables.suffix
     cdef int64_t n = factors.shape[1]
@@ -483,8 +483,8 @@ def table_chain(counts, static, alpha, initial, *, draws, burn_in, rng):
     cdef const double[:, ::1] columns_view = columns
     cdef const double[::1] static_view = static, alpha_view = _checks.positives("alpha", alpha, k)
     cdef double[::1] p = _start(initial, k), logs = np.empty(k), weights = np.empty(rows), sums = np.empty(rows)
-    cdef int64_t skip = _checks.whole("burn_in", burn_in)
-    out = np.empty((_checks.whole("draws", draws), k))
+    cdef int64_t skip = _checks.integer("burn_in", burn_in)
+    out = np.empty((_checks.integer("draws", draws), k))
     cdef double[:, ::1] view = out
     cdef bitgen_t *bits = c_bitgen(rng)
     cdef int good
@@ -544,8 +544,8 @@ def convolution_chain(static, alpha, initial, reference, *, draws, burn_in, rng)
     cdef double[::1] p = _start(initial, k), logs = np.empty(k)
     cdef double[:, ::1] factors = np.empty_like(static), suffix = np.zeros_like(static), weights = np.empty_like(static)
     cdef int64_t[::1] s = np.empty(k, dtype=np.int64)
-    cdef int64_t skip = _checks.whole("burn_in", burn_in)
-    out = np.empty((_checks.whole("draws", draws), k))
+    cdef int64_t skip = _checks.integer("burn_in", burn_in)
+    out = np.empty((_checks.integer("draws", draws), k))
     cdef double[:, ::1] view = out
     cdef bitgen_t *bits = c_bitgen(rng)
     cdef int good

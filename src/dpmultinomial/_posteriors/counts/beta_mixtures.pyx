@@ -359,7 +359,7 @@ cdef class Density:
         arrays = [_checks.positives(name, _checks.reals(name, v), np.size(v)) for name, v in weights.items()]
         if len(first) != 3:
             raise ValueError(f"first must be three whole numbers, got {first!r}")
-        starts = [_checks.whole("first", value, most=1 << 52) for value in first]
+        starts = [_checks.integer("first", value, most=1 << 52) for value in first]
         low = max(starts[2], starts[0] + starts[1])
         high = min(starts[2] + len(arrays[2]), starts[0] + starts[1] + len(arrays[0]) + len(arrays[1]) - 1)
         if low >= high:

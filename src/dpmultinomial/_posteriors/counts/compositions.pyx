@@ -92,7 +92,7 @@ def log_factorials(total):
     ----------
     total : integer in [0, 2^31].
     """
-    cdef int64_t last = _checks.whole("total", total, most=1 << 31)
+    cdef int64_t last = _checks.integer("total", total, most=1 << 31)
     cdef double[::1] out = np.zeros(last + 1)
     cdef long double running = 0
     cdef int64_t s
@@ -104,7 +104,7 @@ def log_factorials(total):
 
 def rows(total, categories=3):
     """Number of compositions of `total` into `categories` counts, C(total + categories - 1, categories - 1)."""
-    return comb(_checks.whole("total", total) + _checks.whole("categories", categories, least=2) - 1, categories - 1)
+    return comb(_checks.integer("total", total) + _checks.integer("categories", categories, least=2) - 1, categories - 1)
 
 
 def compositions(total, categories=3):
@@ -193,7 +193,7 @@ def largest_safe_total(categories=3):
     ----------
     categories : integer in [2, 1e6].
     """
-    categories = _checks.whole("categories", categories, least=2, most=10**6)
+    categories = _checks.integer("categories", categories, least=2, most=10**6)
     low, high = 0, 2
     while _is_safe(high, categories):
         low, high = high, 2 * high

@@ -348,7 +348,7 @@ class DirichletMixture:
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw independent values of p, float64 (size, k)."""
-        counts = self.counts.draw(_checks.whole("size", size), rng=_checks.generator(rng))
+        counts = self.counts.draw(_checks.integer("size", size), rng=_checks.generator(rng))
         if self.counts.total == 0:
             return rng.dirichlet(self.alpha, size)
         return dirichlet.draw(self.alpha, counts, rng=rng)
@@ -424,8 +424,8 @@ class DirichletMixture:
 
     def _split(self, category: int, given: Sequence[int] | None) -> tuple[int, list[int]]:
         last = self.counts.categories - 1
-        group = range(last + 1) if given is None else [_checks.whole("given", i, most=last) for i in given]
-        if _checks.whole("category", category, most=last) not in group or not 2 <= len(group) == len(set(group)):
+        group = range(last + 1) if given is None else [_checks.integer("given", i, most=last) for i in given]
+        if _checks.integer("category", category, most=last) not in group or not 2 <= len(group) == len(set(group)):
             raise ValueError(
                 f"given must name at least two different categories, category={category} among them, got {given}"
             )

@@ -113,7 +113,7 @@ def gibbs(
     _checks.one_of("kernel", kernel, KERNELS)
     _checks.generator(rng)
     p = rng.dirichlet(prior) if initial is None else _probabilities("initial", initial, len(noisy))
-    draws, burn_in = _checks.whole("draws", draws), _checks.whole("burn_in", burn_in)
+    draws, burn_in = _checks.integer("draws", draws), _checks.integer("burn_in", burn_in)
     if frozen:
         law = conditional(noisy, probabilities=p, total=total, scale=scales, alpha=prior)
         return law.sample(burn_in + draws, rng=rng)[burn_in:]
@@ -132,7 +132,7 @@ def _checked(
     noisy_counts: ArrayLike, total: int, scale: ArrayLike, alpha: ArrayLike
 ) -> tuple[NDArray[np.float64], int, NDArray[np.float64], NDArray[np.float64]]:
     noisy = _checks.reals("noisy_counts", noisy_counts, least_size=2)
-    total, scales = _checks.whole("total", total), _checks.positives("scale", scale, len(noisy))
+    total, scales = _checks.integer("total", total), _checks.positives("scale", scale, len(noisy))
     if scales.min() < 1e-100 * max(total, 1):
         raise ValueError(f"scale must be at least 1e-100 times the total, got {scales.min()}")
     return noisy, total, scales, _checks.positives("alpha", alpha, len(noisy))

@@ -211,7 +211,7 @@ def exact(
     O(k M^2) time up to M = 10,000, O(k M log M) beyond, O(k M) memory.
     """
     noisy = _checks.reals("noisy_counts", noisy_counts, least_size=2)
-    total, prior = _checks.whole("total", total), _checks.positives("alpha", alpha, len(noisy))
+    total, prior = _checks.integer("total", total), _checks.positives("alpha", alpha, len(noisy))
     laws = list(noise) if isinstance(noise, Sequence) else [noise] * len(noisy)
     if len(laws) != len(noisy):
         raise ValueError(f"noise must be one distribution or {len(noisy)} of them, got {len(laws)}")

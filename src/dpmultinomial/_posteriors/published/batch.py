@@ -23,7 +23,19 @@ from .priors import CountPrior, Flat
 
 Array = NDArray[np.float64]
 Noise = NoiseLaw | Sequence[NoiseLaw] | Mapping[str, Any]
-COLUMNS = ("released", "mean", "sd", "lower", "upper", "level", "status", "error", "flat_mean", "apart", "reason")
+COLUMNS = (
+    "released",
+    "mean",
+    "sd",
+    "lower",
+    "upper",
+    "level",
+    "status",
+    "error",
+    "flat_mean",
+    "prior_matters",
+    "reason",
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +79,7 @@ class Batch:
             "prior": self.choice.facts(),
             "counts": len(bad),
             "refused": int(bad.sum()),
-            "apart": int(self.apart.sum()),
+            "prior_matters": int(self.apart.sum()),
         }
 
     def summary(self) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._mechanisms.law_words import law_of
+from ..._mechanisms.law_settings import law_of
 from ..._mechanisms.noise_law import Index, NoiseLaw
 from ..._mechanisms.rows import LawByRow
 
@@ -51,7 +51,7 @@ class Cells:
         ends = self.lower[rows], self.upper[rows]
         return Cells(self.released[rows], self.noise.take(rows), *ends, self.measured[rows], self.reasons[rows])
 
-    def because(self, bad: NDArray[np.bool_], text: str) -> "Cells":
+    def with_reason(self, bad: NDArray[np.bool_], text: str) -> "Cells":
         """Return the same cells, with a reason in the rows that are `bad` and have none."""
         return replace(self, reasons=np.where(bad & (self.reasons == ""), text, self.reasons))
 
@@ -73,8 +73,8 @@ def cells_of(
     Parameters
     ----------
     released : numbers (n,), None or NaN if nothing was measured.
-    noise : a distribution, one per row, or the words of a configuration (`law_words.law_of`), whose scale, sd, sigma or
-        variance may have an entry per row; an entry that is not a number > 0 invalidates only its own row.
+    noise : a distribution, one per row, or the keys of a configuration (`law_settings.law_of`), whose scale, sd, sigma
+        or variance may have an entry per row; an entry that is not a number > 0 invalidates only its own row.
     lower, upper : bounds of the counts, one number or one per row; 0 and infinity by default, ``-inf`` for no lower
         bound.
 
@@ -100,13 +100,13 @@ def cells_of(
     measured = ~np.isnan(values) | _withholds(law)
     ends = _broadcast("lower", lower, n), _broadcast("upper", upper, n)
     found = Cells(values, law, *ends, measured, np.full(n, "", dtype=object))
-    found = found.because(spoilt, "the scale of its noise must be finite and > 0")
+    found = found.with_reason(spoilt, "the scale of its noise must be finite and > 0")
     whole = [(np.abs(end) <= LARGEST) & (end == np.floor(end)) | np.isinf(end) for end in ends]
-    found = found.because(~(whole[0] & whole[1] & (ends[0] <= ends[1])), "bounds must be integers, lower <= upper")
+    found = found.with_reason(~(whole[0] & whole[1] & (ends[0] <= ends[1])), "bounds must be integers, lower <= upper")
     at = np.where(measured, values, 0.0)
     with np.errstate(invalid="ignore"):
-        found = found.because(measured & (np.abs(values) > LARGEST), "released must be below 2^52")
-        found = found.because(measured & ~law.possible(at), "this value is impossible under its noise distribution")
+        found = found.with_reason(measured & (np.abs(values) > LARGEST), "released must be below 2^52")
+        found = found.with_reason(measured & ~law.possible(at), "this value is impossible under its noise distribution")
     return found
 
 

@@ -76,15 +76,15 @@ def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: N
     columns: dict[str, object] = {"quantity": list(names), "released": released}
     columns |= {name: getattr(own, name) for name in _NUMBERS}
     columns |= {f"flat_{name}": getattr(flat, name) for name in _NUMBERS}
-    return pd.DataFrame({**columns, "apart": differs_from_flat(own, flat), "tail": tails})
+    return pd.DataFrame({**columns, "prior_matters": differs_from_flat(own, flat), "tail": tails})
 
 
 def facts(found: pd.DataFrame) -> dict[str, object]:
     """Return the number of counts that the prior decided, the number of all, and the first of them, as values
     for JSON.
     """
-    decided = found.loc[found["apart"]]
-    return {"apart": len(decided), "of": len(found), "first": decided[_SHOWN].head(_FIRST).to_dict("records")}
+    decided = found.loc[found["prior_matters"]]
+    return {"prior_matters": len(decided), "of": len(found), "first": decided[_SHOWN].head(_FIRST).to_dict("records")}
 
 
 _TOGETHER, _KEPT = 256, 64  # counts whose distributions are computed in one call; number of such calls that are cached
@@ -197,7 +197,7 @@ class PublishedCounts:
         """
         return self._numbers if level == LEVEL else self._answers(self.choice.priors, _checks.inside("level", level))
 
-    def beside(self, level: float = LEVEL) -> pd.DataFrame:
+    def comparison(self, level: float = LEVEL) -> pd.DataFrame:
         """Compare every count under its prior with the same count under a flat one.
 
         Parameters
@@ -216,14 +216,14 @@ class PublishedCounts:
     def facts(self) -> dict[str, object]:
         """Return the assumptions and their effects, as values for JSON."""
         return {
-            "noise": self.cells.noise.words(),
+            "noise": self.cells.noise.settings(),
             "prior": self.choice.facts(),
             "total": None,
             "bounds": {"lower": float(self.cells.lower.min()), "upper": float(self.cells.upper.max())},
             "counts": len(self.names),
             "measured": int(self.cells.measured.sum()),
             "conflict": conflict.facts(self._tails, self.names),
-            "flat_beside": facts(self.beside()),
+            "flat_comparison": facts(self.comparison()),
         }
 
     @cached_property

@@ -36,7 +36,7 @@ from ... import _checks
 from ..._accuracy import EXACT, LEVEL
 from ..._kernels import dirichlet
 from ..._mechanisms.exact import Exact
-from ..._mechanisms.law_words import law_of
+from ..._mechanisms.law_settings import law_of
 from ..._mechanisms.noise_law import NoiseLaw
 from ..._results.coupled import Coupled, Incompatible
 from ..._results.distributions import Continuous, Discrete, Marginal
@@ -247,7 +247,7 @@ def total_of(total: Any, concentration: float | None) -> Total:
         If it has neither form, or its released value is impossible under its distribution.
     """
     if not isinstance(total, Mapping):
-        return Total(float(_checks.whole("total", total)), Exact(), concentration)
+        return Total(float(_checks.integer("total", total)), Exact(), concentration)
     if set(total) != {"released", "noise"}:
         raise ValueError(f"total must be an integer or {{released, noise}}, got {', '.join(map(str, total))}")
     law = total["noise"] if hasattr(total["noise"], "log_likelihood") else law_of(total["noise"])
@@ -409,7 +409,7 @@ class TiedCounts:
         self.solved = solve(cells, priors, total)
         self.together = self.solved.together
 
-    def beside(self, level: float = LEVEL) -> pd.DataFrame:
+    def comparison(self, level: float = LEVEL) -> pd.DataFrame:
         """Compare every count under its prior with the same count under flat priors, with the same total.
 
         Parameters
@@ -436,16 +436,16 @@ class TiedCounts:
         answers.
         """
         try:
-            decided = counts.facts(self.beside())
+            decided = counts.facts(self.comparison())
         except ValueError as error:
-            decided = {"apart": 0, "of": 0, "first": [], "reason": str(error)}
+            decided = {"prior_matters": 0, "of": 0, "first": [], "reason": str(error)}
         return {
-            "total": {"released": self.total.released, "noise": self.total.noise.words()},
+            "total": {"released": self.total.released, "noise": self.total.noise.settings()},
             "counts": len(self.names),
             "measured": int(self.cells.measured.sum()),
             "neglected": self.solved.error,
             "conflict": conflict.facts(self.tails, (*self.names, TOTAL)),
-            "flat_beside": decided,
+            "flat_comparison": decided,
         }
 
     @cached_property
@@ -629,7 +629,7 @@ def posterior(
     parts = _Parts(found.together, labels, alpha)
 
     def told() -> dict[str, object]:
-        return {"noise": cells.noise.words(), "prior": prior_facts, **found.facts(), **(facts or {})}
+        return {"noise": cells.noise.settings(), "prior": prior_facts, **found.facts(), **(facts or {})}
 
     return Posterior(parts.groups(), joint=parts.draw, method="convolutions", facts=told, source=found)
 

@@ -249,7 +249,7 @@ class Fitted:
         """Return the expected count."""
         return float(self.masses @ (self.edges[:-1] + self.edges[1:] - 1) / 2)
 
-    def words(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Return the data of the fit, and its result."""
         return {
             "law": "fitted",
@@ -340,7 +340,7 @@ class Choice:
     def facts(self) -> dict[str, object]:
         """Return the assumptions as values for JSON: the prior, or one per group, and who chose it."""
         sizes = np.bincount(self.which, minlength=len(self.priors))
-        listed = [{**prior.words(), "rows": int(n)} for prior, n in zip(self.priors, sizes, strict=True)]
+        listed = [{**prior.settings(), "rows": int(n)} for prior, n in zip(self.priors, sizes, strict=True)]
         chosen = "as asked for" if self.asked else f"by default: fitted from {FEWEST} counts on, else 1/(1+n)"
         if self.groups == ("",):
             return {**listed[0], "chosen": chosen}

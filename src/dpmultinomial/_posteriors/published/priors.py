@@ -34,7 +34,7 @@ class CountPrior(Protocol):
 
     def reach(self, log_mass: float) -> tuple[float, float]: ...
 
-    def words(self) -> dict[str, object]: ...
+    def settings(self) -> dict[str, object]: ...
 
 
 class Flat:
@@ -56,7 +56,7 @@ class Flat:
         """Return infinite ends: no finite range holds almost all of an improper prior's weight."""
         return -np.inf, np.inf
 
-    def words(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Return the prior as configuration keys and values."""
         return {"law": "flat"}
 
@@ -79,7 +79,7 @@ class Reciprocal:
         """Return infinite ends: no finite range holds almost all of an improper prior's weight."""
         return -np.inf, np.inf
 
-    def words(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Return the prior as configuration keys and values."""
         return {"law": "1/(1+n)"}
 
@@ -112,7 +112,7 @@ class Geometric:
         """Return the counts (first, last) that hold all but exp(-log_mass) of the prior."""
         return 0.0, float(np.ceil(log_mass / np.log1p(1 / self.mean)))
 
-    def words(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Return the prior as configuration keys and values."""
         return {"law": "geometric", "mean": self.mean}
 
@@ -157,7 +157,7 @@ class NegativeBinomial:
                 return 0.0, float(last)
             last = np.ceil(1.2 * last)
 
-    def words(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Return the prior as configuration keys and values."""
         return {"law": "negative_binomial", "mean": self.mean, "shape": self.shape}
 
@@ -202,7 +202,7 @@ class Listed:
         """Return the smallest and the largest listed count."""
         return self.first, self.last
 
-    def words(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Return the prior as configuration keys and values, without its list."""
         return {"law": "table", "counts": len(self.counts)}
 
@@ -236,7 +236,7 @@ class Splits:
         """Return infinite ends: no finite range holds almost all of an improper prior's weight."""
         return -np.inf, np.inf
 
-    def words(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Return the prior as configuration keys and values."""
         return {"law": "multinomial", "alpha": self.alpha}
 

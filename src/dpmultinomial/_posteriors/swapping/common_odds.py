@@ -166,7 +166,7 @@ def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None
     """Return x - s of the class, log P(x | s) and log h(x)/h(s); None if a margin is 0."""
     counts = _checks.table("swapped", table)
     x, _ = two_by_two.orient(counts)
-    _checks.whole("tables in a class of swapped", len(x), most=_MOST_TABLES)
+    _checks.integer("tables in a class of swapped", len(x), most=_MOST_TABLES)
     if len(x) == 1:
         return None
     row = two_by_two.row(counts, rate=rate)

@@ -373,7 +373,7 @@ class LogOddsMixture(TailedLaw):
         """Draw independent values, (size,): a component, and four gamma variables, the last in logs, so that small
         parameters cannot underflow (Gamma(a) = Gamma(a + 1) U^(1/a)).
         """
-        a = self.a[rng.choice(len(self.weights), size=_checks.whole("size", size), p=self.weights)]
+        a = self.a[rng.choice(len(self.weights), size=_checks.integer("size", size), p=self.weights)]
         logs = np.log(rng.standard_gamma(a + 1)) + np.log1p(-rng.random(a.shape)) / a
         return np.asarray(logs @ SIGNS)
 

@@ -218,7 +218,7 @@ def reverse_swap(
     """
     counts = _checks.table("swapped", swapped)
     prior = _checks.positives("alpha", alpha, counts.size)
-    originals = swap_draws.tables(counts, _checks.whole("size", size, least=1), rate=rate, rng=rng).reshape(size, -1)
+    originals = swap_draws.tables(counts, _checks.integer("size", size, least=1), rate=rate, rng=rng).reshape(size, -1)
     logs = gammaln(originals + prior).sum(axis=1)
     weights = np.exp(logs - logs.max())
     return Weighted(dirichlet.draw(prior, originals, rng=rng), originals, weights / weights.sum())

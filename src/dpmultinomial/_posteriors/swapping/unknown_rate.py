@@ -96,7 +96,7 @@ class RateLaw(TailedLaw):
         """
         edges = np.linspace(self._density.panels[0].low, self._density.panels[-1].high, _STEPS + 1)
         below = np.cumsum(np.exp(self._log_density((edges[1:] + edges[:-1]) / 2) - self._log_mass))
-        u = _checks.generator(rng).random(_checks.whole("size", size)) * below[-1]
+        u = _checks.generator(rng).random(_checks.integer("size", size)) * below[-1]
         z: Array = np.asarray(np.interp(u, np.append(0.0, below), edges), dtype=np.float64)
         return np.asarray(1 / (1 + np.exp(-z)))
 

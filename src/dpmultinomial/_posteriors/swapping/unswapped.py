@@ -560,7 +560,9 @@ def infer(
     parts: list[Stratum] = []
     for table, table_prior in zip(counts, prior, strict=True):
         found = None if method == "chain" else summed(table, table_prior, rate, strict=method == "exact")
-        parts.append(found or _sampled(table, table_prior, rate, rng, _checks.whole("most_moves", most_moves, least=1)))
+        parts.append(
+            found or _sampled(table, table_prior, rate, rng, _checks.integer("most_moves", most_moves, least=1))
+        )
     shape = cast(tuple[int, int, int], counts.shape)
     law, how = StrataLaw([part.law for part in parts]), tuple(part.how for part in parts)
     return UnswappedPosterior(prior.ravel(), law, shape, how, [part.accuracy for part in parts])

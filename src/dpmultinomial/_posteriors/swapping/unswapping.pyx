@@ -136,8 +136,8 @@ def abc(observed, alpha, iterations, *, rate, rng, margins_first=False):
     cdef const double[::1] prior = _checks.positives("alpha", alpha, table.size)
     cdef double p = _checks.inside("rate", rate)
     cdef bint early = margins_first
-    cdef int64_t n = _checks.whole("total of observed", int(table.sum()), most=1 << 31), cells = table.size, kept, steps
-    cdef int64_t done = 0, wanted = _checks.whole("iterations", iterations, most=1 << 60)
+    cdef int64_t n = _checks.integer("total of observed", int(table.sum()), most=1 << 31), cells = table.size, kept, steps
+    cdef int64_t done = 0, wanted = _checks.integer("iterations", iterations, most=1 << 60)
     code = np.arange(cells)
     cdef const int64_t[::1] row_of = code // table.shape[1], column_of = code % table.shape[1]
     room = min(_CHUNK, max(wanted, 1)) + 1
@@ -252,10 +252,10 @@ def permutation_chain(swapped, log_weights, alpha, *, draws, burn_in, thin, rng)
     logs = [_weights(w) for w in log_weights]
     if [len(w) for w in logs] != [n + 1 for n in totals]:
         raise ValueError(f"log_weights must have one entry more than a stratum's records, got {[len(w) for w in logs]}")
-    _checks.whole("total of swapped", sum(totals), most=1 << 31)
-    _checks.whole("draws", draws, most=1 << 40)
-    _checks.whole("burn_in", burn_in, most=1 << 60)
-    _checks.whole("thin", thin, least=1, most=1 << 20)
+    _checks.integer("total of swapped", sum(totals), most=1 << 31)
+    _checks.integer("draws", draws, most=1 << 40)
+    _checks.integer("burn_in", burn_in, most=1 << 60)
+    _checks.integer("thin", thin, least=1, most=1 << 20)
     sizes = table.sum(axis=(1, 2))
     record = np.repeat(np.arange(table.size), table.ravel()) % (rows * columns)
     cdef const int64_t[::1] row = record // columns, column = record % columns
@@ -431,7 +431,7 @@ def moved_chain(swapped, sigma, log_weights, alpha, *, draws, thin, rng):
     About 0.1 microseconds a proposal; relaxation takes of the order of n k proposals.
     """
     table = _checks.table("swapped", swapped)
-    cdef int64_t n = _checks.whole("total of swapped", int(table.sum()), least=2), columns = table.shape[1]
+    cdef int64_t n = _checks.integer("total of swapped", int(table.sum()), least=2), columns = table.shape[1]
     if not (isinstance(sigma, np.ndarray) and sigma.dtype == np.int64 and sigma.shape == (n,)
             and sigma.flags.c_contiguous and sigma.flags.writeable and np.array_equal(np.sort(sigma), np.arange(n))):
         raise ValueError(f"sigma must be a contiguous writeable int64 permutation of 0..{n - 1}")
@@ -448,11 +448,11 @@ def moved_chain(swapped, sigma, log_weights, alpha, *, draws, thin, rng):
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
     counts = np.bincount(np.asarray(row)[sigma] * columns + np.asarray(column), minlength=table.size).astype(np.int64)
-    out = np.empty((_checks.whole("draws", draws), table.size), dtype=np.int64)
+    out = np.empty((_checks.integer("draws", draws), table.size), dtype=np.int64)
     moved = np.empty(len(out), dtype=np.int64)
     cdef int64_t[::1] order_view = order, place_view = place, counts_view = counts, moved_view = moved
     cdef int64_t[:, ::1] view = out
-    cdef int64_t every = _checks.whole("thin", thin, least=1)
+    cdef int64_t every = _checks.integer("thin", thin, least=1)
     cdef Moves chain
     chain.n, chain.moved, chain.columns = n, n - int(unmoved.sum()), columns
     chain.row, chain.column, chain.log_weights, chain.alpha = &row[0], &column[0], &weights[0], &prior[0]

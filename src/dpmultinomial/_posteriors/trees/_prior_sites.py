@@ -62,7 +62,7 @@ def assume(sites: NDArray[Any], lists: Lists, tree: Tree, prior: CountPrior | Hi
     -------
     float
     """
-    words, rows = prior.words(), tree.place[nodes]
+    words, rows = prior.settings(), tree.place[nodes]
     law = words["law"]
     if law == "flat":
         return 0.0

@@ -487,7 +487,7 @@ class TreeLaw:
         -------
         int64 (size, nodes)
         """
-        tree, draws = self.tree, _checks.whole("size", size)
+        tree, draws = self.tree, _checks.integer("size", size)
         wanted = np.arange(len(tree)) if nodes is None else np.array([self._place(n) for n in nodes], dtype=np.int64)
         _checks.generator(rng)
         first, p = self._messages.root()
@@ -549,7 +549,7 @@ class TreeLaw:
     def _place(self, node: str | int) -> int:
         if isinstance(node, str):
             return self.tree.position(node)
-        return _checks.whole("node", node, most=len(self.tree) - 1)
+        return _checks.integer("node", node, most=len(self.tree) - 1)
 
     def _law_at(self, row: int) -> tuple[int, Array]:
         if row == 0:

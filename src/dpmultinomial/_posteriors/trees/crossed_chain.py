@@ -678,7 +678,7 @@ def sample(
     it is reversible. Convergence is judged on all counts of cells and of the queries in all nodes except those that
     never change.
     """
-    _checks.whole("most", most, least=convergence.LEAST_DRAWS)
+    _checks.integer("most", most, least=convergence.LEAST_DRAWS)
     moves = Moves(crossed, priors, directions(len(crossed.cells), crossed.exact))
     each = rng.spawn(CHAINS)
     states = [_start(crossed, near, start_cells) for start_cells in each]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
-from ..._mechanisms.law_words import law_of
+from ..._mechanisms.law_settings import law_of
 from ..._mechanisms.noise_law import NoiseLaw
 from ..._mechanisms.rows import LawByRow
 from ._likelihoods import LISTED, REACH, shapes
@@ -27,7 +27,7 @@ class Measurements:
     tree : the nodes.
     nodes : name or position of the node, one per value.
     released : (r,), NaN if a value was withheld below a threshold.
-    noise : a distribution, one per value, or its description as a mapping (`law_words.law_of`).
+    noise : a distribution, one per value, or its description as a mapping (`law_settings.law_of`).
 
     Raises
     ------

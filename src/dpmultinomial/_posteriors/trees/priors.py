@@ -49,7 +49,7 @@ class Splits:
             given = [given[name] for name in below]
         return np.concatenate([[1.0], _checks.positives("concentrations", given, len(below))])
 
-    def words(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Return the prior as configuration keys and values."""
         return {"law": "splits"}
 
@@ -108,9 +108,9 @@ class Leaves:
         other.priors, other._by_group = dict(priors), self._by_group or self.groups is not None
         return other
 
-    def words(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Return the prior as configuration keys and values."""
-        each = {name: p if isinstance(p, str) else p.words() for name, p in self.priors.items()}
+        each = {name: p if isinstance(p, str) else p.settings() for name, p in self.priors.items()}
         return {"law": "leaves", "priors": each if self._by_group else each[""]}
 
 
@@ -141,14 +141,14 @@ class Histogram:
         inside = (cell >= 0) & (cell < len(self.logs))
         return np.where(inside, self.logs[np.where(inside, cell, 0)], -np.inf)
 
-    def words(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Return a description of the fit."""
         return {"law": "fitted", "fitted_on": self.fitted_on, "zero": float(self.masses[0])}
 
 
 def moments(prior: CountPrior) -> tuple[float, float]:
     """Return mean and variance of one count under a prior; infinite if it is improper."""
-    words = prior.words()
+    words = prior.settings()
     if not prior.proper:
         return np.inf, np.inf
     if words["law"] in ("geometric", "negative_binomial"):

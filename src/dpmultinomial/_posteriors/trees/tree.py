@@ -233,11 +233,11 @@ def _families(parent: Whole, rows: list[Whole]) -> tuple[Whole, Whole, Whole, Wh
 
 def _bounds(lower: ArrayLike, upper: ArrayLike | None, names: tuple[str, ...]) -> tuple[Whole, Whole]:
     """Return the bounds of every node; `NONE` for no upper one."""
-    low = np.broadcast_to(_checks.whole_numbers("lower", lower), (len(names),))
+    low = np.broadcast_to(_checks.integral("lower", lower), (len(names),))
     high = np.full(len(names), np.inf)
     if upper is not None:
         high = np.broadcast_to(np.asarray(upper, dtype=np.float64), (len(names),))
-        _checks.whole_numbers("upper", np.where(np.isinf(high), 0.0, high))
+        _checks.integral("upper", np.where(np.isinf(high), 0.0, high))
     bad = (low < 0) | ~(high >= low)
     if bad.any():
         i = int(np.argmax(bad))

@@ -328,7 +328,7 @@ def _solved(
     """Return messages; the part of the log evidence beyond them; the prior with all fitted values; facts."""
     tree = measurements.tree
     sites, lists, constant = measurements.weigh(reach)
-    facts: dict[str, object] = {"prior": prior.words()}
+    facts: dict[str, object] = {"prior": prior.settings()}
     if isinstance(prior, Splits):
         by_level = prior.by_level(tree)
         if by_level is None and len(tree) > 1:
@@ -345,7 +345,7 @@ def _solved(
     else:
         prior = _with_fitted(measurements, prior, sites, lists)
         constant += _assume(prior, tree, sites, lists)
-        facts["prior"] = prior.words()
+        facts["prior"] = prior.settings()
     return _solver.solve(tree, sites, lists.joined()), constant, prior, facts
 
 

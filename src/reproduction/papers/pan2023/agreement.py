@@ -9,9 +9,9 @@ from scipy.stats import dirichlet
 
 from ...verdicts import chi_squared, power
 from ...verdicts.rows import claim, computed, law, not_run
-from . import drawn_judgements
+from . import figure_checks
 from .algorithm import STEP, Rules
-from .drawn_judgements import bonferroni
+from .figure_checks import bonferroni
 from .phi_density import LEVEL
 
 Row = dict[str, Any]
@@ -227,9 +227,9 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
         *results(tables["phi_by_rate"], tables["closer_or_farther"]),
         *structures(tables["coverage"]),
         *_posterior(tables["posterior_summary"]),
-        *drawn_judgements.accepted(tables["abc_posterior"], tables["abc_checks"], tables["posterior_summary"]),
-        *drawn_judgements.log_phi(tables["log_phi"], tables["abc_checks"], tables["posterior_summary"]),
-        *drawn_judgements.rows(tables),
+        *figure_checks.accepted(tables["abc_posterior"], tables["abc_checks"], tables["posterior_summary"]),
+        *figure_checks.log_phi(tables["log_phi"], tables["abc_checks"], tables["posterior_summary"]),
+        *figure_checks.rows(tables),
     ]
     return pd.DataFrame(rows)
 
@@ -281,7 +281,7 @@ def _densities(table: pd.DataFrame) -> Iterator[Row]:
         if not single[single.index == "rate"].isin([0.5]).any():
             yield not_run("phi_density", quantity, "this theta or rate is not in this run")
             continue
-        drawn = [drawn_judgements.bars(of) for _, of in mine.groupby("total")]
+        drawn = [figure_checks.bars(of) for _, of in mine.groupby("total")]
         tests = [*single[["p tables", "p phi"]], *drawn]
         note = f"{len(tests)} tests (swapped tables, phi after each swap, drawn bars; every n), Bonferroni-corrected"
         words = power.words({"rate": single[["sees rate"]].min()})

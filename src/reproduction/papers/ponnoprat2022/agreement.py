@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from ...verdicts import power
 from ...verdicts.rows import claim, computed, law, not_run
-from . import agreement_models, catalogue, drawn_judgements
+from . import agreement_models, catalogue, figure_checks
 
 Row = dict[str, Any]
 IMAGE = "the plot is an image that the text lacks: none of its points can be read"
@@ -90,7 +90,7 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     rows += [*agreement_models.approximate(tables["figure_9"], tables["figure_10"], tables["figure_11"])]
     rows += [
         *agreement_models.settings(tables["figure_4"], tables["figure_7"]),
-        *drawn_judgements.rows(tables),
+        *figure_checks.rows(tables),
         *unread_rows(tables),
     ]
     return pd.DataFrame(rows)

@@ -9,7 +9,7 @@ from scipy import stats
 from ...verdicts import power
 from ...verdicts.chi_squared import pooled
 from ...verdicts.rows import claim, computed, law, not_run
-from . import drawn_judgements
+from . import figure_checks
 from .beyond import LEAST_EXPECTED, chi_squared
 from .gibbs import BATCHES
 from .statistics_laws import LEVEL, WORDS, Target
@@ -267,7 +267,7 @@ def weights(table: pd.DataFrame) -> list[Row]:
 
 
 def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """Yield rows on the settings of the slides' two figures; the drawn content is in `drawn_judgements`."""
+    """Yield rows on the settings of the slides' two figures; the drawn content is in `figure_checks`."""
     rows = []
     for target in ("xi_mean", "xi_sse"):
         table = tables[target]
@@ -359,5 +359,5 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
         "other_noises": other_noises,
     }
     rows = [row for name, judge in of_one.items() for row in judge(tables[name])]
-    rows += [*draws(tables), *mechanism(tables), *drawn_judgements.rows(tables)]
+    rows += [*draws(tables), *mechanism(tables), *figure_checks.rows(tables)]
     return pd.DataFrame(rows)

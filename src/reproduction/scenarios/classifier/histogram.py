@@ -91,7 +91,7 @@ def posterior(released: ArrayLike, *, total: int, mechanism: Mechanism, prior: f
     Exact for the Dirichlet mechanism. O(cells total^2) up to 10,000 records, O(cells total log total) beyond.
     """
     y = _checks.reals("released", released, least_size=2)
-    total = _checks.whole("total", total, least=1, most=LARGEST_TOTAL)
+    total = _checks.integer("total", total, least=1, most=LARGEST_TOTAL)
     if not (y > 0).all():
         raise ValueError(f"released must be above 0, got {y.min()}")
     logs = mechanism.log_weights(y / y.sum(), total)

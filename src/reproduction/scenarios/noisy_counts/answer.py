@@ -16,7 +16,7 @@ from dpmultinomial._files import csv_table
 from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.reading import read
 from dpmultinomial._inference.release import Release
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._mechanisms.noise_law import NoiseLaw
 from dpmultinomial._posteriors.published.counts import PublishedCounts
 from dpmultinomial._posteriors.trees.least_squares import LeastSquares
@@ -25,7 +25,7 @@ from dpmultinomial._results.posterior import Posterior
 
 from .. import standard
 from ..case import BESIDE, COLUMNS, REHEARSAL, Answer, Case
-from . import alone, fit, rules
+from . import fit, rules, single_counts
 from .many import many as many
 
 
@@ -47,16 +47,16 @@ def answer(case: Case) -> Answer:
         raise ValueError("among: shares among some counts require the total of all counts")
     found = posterior(release, prior=settings.get("prior"), rng=case.rng)
     facts |= {"total": release.total if isinstance(release.total, int) else found.facts.get("total")}
-    facts |= {"noise": dict(release.mechanism.words()), "counts": len(release)}
+    facts |= {"noise": dict(release.mechanism.settings()), "counts": len(release)}
     if (check := fit.of(release, found)) is not None:
         facts["fit"] = {"probability": check.least, "suspect": check.least < fit.SUSPECT, "sentence": str(check)}
     released = dict(zip(release.names, release.values.tolist(), strict=True))
     if isinstance(found.source, TreeLaw):
         return _of_tree(found, case, facts)
-    table = alone.rows(found.source, settings["level"]) if isinstance(found.source, PublishedCounts) else None
+    table = single_counts.rows(found.source, settings["level"]) if isinstance(found.source, PublishedCounts) else None
     about = settings["about"] if table is None else "counts"
     result = standard.answer(found, case, facts=facts, released=released, about=about, table=table)
-    return replace(result, comparison=alone.decided(found, settings["level"]))
+    return replace(result, comparison=single_counts.decided(found, settings["level"]))
 
 
 def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:

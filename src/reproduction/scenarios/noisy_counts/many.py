@@ -9,14 +9,14 @@ import pandas as pd
 from dpmultinomial._inference.counts import PRIORS
 from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.release import Release
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.counts import noisy_count_batches
 
 from .. import standard
 from ..batch import Answers, both, one_a_table, one_by_one
 from ..case import COLUMNS
 from ..table_stream import Tables
-from . import alone, rules
+from . import rules, single_counts
 
 _FEWEST = 2
 _ABOUT = {"counts": ("count", "share"), "rates": ("rate",), "both": ("count", "share", "rate")}
@@ -35,7 +35,7 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
     if not tables.names:
         return one_by_one(tables, lambda t: pd.DataFrame())
     if "total" not in settings and "total" not in tables.columns and "epsilon" not in tables.columns:
-        return alone.many(tables, settings)
+        return single_counts.many(tables, settings)
     law = rules.noise(settings, None, False) if "noise" in settings or "epsilon" in settings else {"law": "laplace"}
     plain = law["law"] in _FAST and not {"rounded", "clipped", "threshold"} & set(law)
     stated = "total" in settings or "total" in tables.columns

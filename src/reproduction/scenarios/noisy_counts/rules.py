@@ -150,7 +150,7 @@ def _noise(settings: Mapping[str, Any], columns: Columns, by_row: Sequence[str])
 def _law(place: str, stated: Mapping[str, Any], by_row: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Return the mistake in a noise distribution."""
     try:
-        from dpmultinomial._mechanisms.law_words import law_of
+        from dpmultinomial._mechanisms.law_settings import law_of
     except ImportError:  # kernels are not compiled yet: the job reports it
         return
     words = {key: value for key, value in stated.items() if key != "file"} | dict.fromkeys(by_row, 1.0)

@@ -9,7 +9,7 @@ from reference import window_sums as reference
 from scipy import stats
 
 import dpmultinomial as dpm
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._mechanisms.perturbation import Perturbation
 from dpmultinomial._posteriors.published import _window_sums, batch, conflict, counts, prior_choice, windows
 from dpmultinomial._posteriors.published.cells import cells_of
@@ -123,7 +123,7 @@ def test_withheld_and_conflicting_rows_among_different_laws():
     for i, (y, law) in enumerate(zip(released, laws, strict=True)):
         alone = counts.posterior([y], noise=law, prior=prior)
         assert mixed.counts[str(i + 1)].pmf(N) == pytest.approx(alone.counts["1"].pmf(N), abs=1e-14)
-        tail = [found.source.beside()["tail"][j] for found, j in ((mixed, i), (alone, 0))]
+        tail = [found.source.comparison()["tail"][j] for found, j in ((mixed, i), (alone, 0))]
         assert tail[0] == tail[1] or np.isnan(tail).all()
     assert mixed.facts["measured"] == 4
     assert mixed.facts["conflict"]["tested"] == 3  # a table has no tails
@@ -366,13 +366,13 @@ def test_the_default_prior_is_said():
 def test_where_a_flat_prior_says_otherwise_both_are_shown():
     law = law_of({"law": "discrete_gaussian", "sigma": 10.0})
     found = counts.posterior({"small": 4, "large": 400}, noise=law, prior={"law": "geometric", "mean": 2.0})
-    beside = found.source.beside(0.9).set_index("quantity")
+    beside = found.source.comparison(0.9).set_index("quantity")
     flat = by_sums(4, law, np.ones(len(N)))
     assert beside.loc["small", "flat_mean"] == pytest.approx(flat @ N, rel=1e-11)
-    assert beside["apart"].tolist() == [True, True]
-    assert found.facts["flat_beside"]["apart"] == 2
+    assert beside["prior_matters"].tolist() == [True, True]
+    assert found.facts["flat_comparison"]["prior_matters"] == 2
     near = counts.posterior({"large": 400}, noise=law, prior={"law": "geometric", "mean": 400.0})
-    assert near.facts["flat_beside"] == {"apart": 0, "of": 1, "first": []}
+    assert near.facts["flat_comparison"] == {"prior_matters": 0, "of": 1, "first": []}
 
 
 @pytest.mark.parametrize("name", [n for n in LAWS if n not in ("random rounding", "narrow", "exact")])
@@ -456,8 +456,8 @@ def test_a_fitted_prior_is_a_histogram_that_can_be_written_down():
     assert prior.mean() == pytest.approx(p @ N, rel=1e-12)
     assert prior.below(N) == pytest.approx(np.concatenate([[0], np.cumsum(p)[:-1]]), abs=1e-12)
     assert prior.log_weights([-1.0, prior.last + 1]).tolist() == [-np.inf, -np.inf]
-    assert prior.words()["fitted_on"] == 500
-    assert choose(cells, {"law": "fitted"}, None).priors[0].words() == prior.words()
+    assert prior.settings()["fitted_on"] == 500
+    assert choose(cells, {"law": "fitted"}, None).priors[0].settings() == prior.settings()
 
 
 def test_the_fit_is_the_maximum_of_its_evidence():

@@ -10,7 +10,7 @@ from scipy.special import betainc, gammaln, logsumexp
 
 import dpmultinomial as dpm
 from dpmultinomial._mechanisms.exact import Exact
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.counts import noisy_counts
 from dpmultinomial._posteriors.published import counts_with_total
 from dpmultinomial._posteriors.published.cells import cells_of
@@ -335,20 +335,20 @@ def test_what_a_prior_decides_beside_a_total_is_shown():
     found = counts_with_total.posterior(released, noise=noise, prior=prior, groups=["few", "many"], total=30)
     n = np.arange(31)
     p = np.exp(noise.log_likelihood(9, n) + noise.log_likelihood(25, 30 - n))
-    beside = found.source.beside(0.9).set_index("quantity")
+    beside = found.source.comparison(0.9).set_index("quantity")
     assert beside.loc["a", "flat_mean"] == pytest.approx(p @ n / p.sum(), rel=1e-10)
-    assert beside["apart"].all()
-    assert found.facts["flat_beside"]["apart"] == 2
+    assert beside["prior_matters"].all()
+    assert found.facts["flat_comparison"]["prior_matters"] == 2
     own = p * 3.0 ** -n.astype(float)  # geometric of mean 1/2
     assert beside.loc["a", "mean"] == pytest.approx(own @ n / own.sum(), rel=1e-10)
     below = np.cumsum(own) / own.sum()
     assert beside.loc["a", "upper"] == n[np.argmax(below >= 0.95)]
     calm = counts_with_total.posterior(released, noise=noise, prior="flat", total=30)
-    assert calm.facts["flat_beside"] == {"apart": 0, "of": 2, "first": []}
+    assert calm.facts["flat_comparison"] == {"prior_matters": 0, "of": 2, "first": []}
     few = {"law": "table", "counts": [0, 1], "probabilities": [0.5, 0.5]}
     wide, whole = law_of({"law": "discrete_gaussian", "sigma": 1e6}), law_of({"law": "discrete_gaussian", "sigma": 1e5})
     far = counts_with_total.posterior([0] * 60, noise=wide, prior=few, total={"released": 30, "noise": whole})
-    assert "too wide" in far.facts["flat_beside"]["reason"]
+    assert "too wide" in far.facts["flat_comparison"]["reason"]
     assert far.counts.mean().to_numpy() == pytest.approx(np.full(60, 0.5), abs=1e-9)
 
 

@@ -6,7 +6,7 @@ from reference.tree_enumeration import Enumeration, likelihood, splits
 from scipy import stats
 
 import dpmultinomial as dpm
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.trees import conflict
 from dpmultinomial._posteriors.trees.measurements import Measurements
 from dpmultinomial._posteriors.trees.priors import Leaves, Splits

@@ -6,7 +6,7 @@ import pytest
 from reference.tree_enumeration import CrossedEnumeration, splits
 
 import dpmultinomial as dpm
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._mechanisms.rows import LawByRow
 from dpmultinomial._posteriors.trees import crossed_cells, crossed_chain
 from dpmultinomial._posteriors.trees._solver import drawn, solve

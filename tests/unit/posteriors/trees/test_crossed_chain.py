@@ -6,7 +6,7 @@ from reference import along
 from scipy import stats
 from scipy.special import gammaln
 
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._mechanisms.rows import LawByRow
 from dpmultinomial._posteriors.trees import _sites, crossed_chain
 from dpmultinomial._posteriors.trees._sites import Ends

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 
 from dpmultinomial._accuracy import Accuracy
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.trees import _prior_sites, _sites, _solver, tree_posterior
 from dpmultinomial._posteriors.trees._sum_product import SumProduct
 from dpmultinomial._posteriors.trees.measurements import Measurements

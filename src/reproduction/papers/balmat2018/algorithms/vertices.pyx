@@ -95,7 +95,7 @@ def last_move(rows, static, alpha, iterations, rng):
     cdef double more = _checks.number("alpha", alpha)
     if more < 0.0:
         raise ValueError(f"alpha must be >= 0, got {alpha}")
-    cdef int64_t most = _checks.whole("iterations", iterations), found
+    cdef int64_t most = _checks.integer("iterations", iterations), found
     cdef double[::1] p = _checks.generator(rng).dirichlet(np.ones(table.shape[1]))
     cdef double[::1] log_p = np.empty(table.shape[1]), weights = np.empty(len(table))
     cdef bitgen_t *bits = <bitgen_t *> PyCapsule_GetPointer(rng.bit_generator.capsule, "BitGenerator")

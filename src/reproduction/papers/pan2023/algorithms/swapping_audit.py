@@ -71,8 +71,8 @@ def log_kernel(n: int, r1: int, c1: int, *, rate: float) -> tuple[NDArray[np.int
     ValueError, TypeError
         If the margins exceed n or the rate is not in (0, 1).
     """
-    _checks.whole("r1", r1, most=_checks.whole("n", n, least=2))
-    _checks.whole("c1", c1, most=n)
+    _checks.integer("r1", r1, most=_checks.integer("n", n, least=2))
+    _checks.integer("c1", c1, most=n)
     x = np.arange(max(0, r1 + c1 - n), min(r1, c1) + 1)
     rows = [exact_swapping.row([[n - r1 - c1 + v, c1 - v], [r1 - v, v]], rate=rate).log_forward for v in x.tolist()]
     return x, np.array(rows)
@@ -103,7 +103,7 @@ def two_by_two(n: int, *, rate: float, classes: str = "all") -> SwapAudit:
     -----
     Milliseconds for n = 10, seconds for all classes of n = 20.
     """
-    _checks.whole("n", n, least=2, most=60)
+    _checks.integer("n", n, least=2, most=60)
     half = n // 2
     if _checks.one_of("classes", classes, ("all", "extreme")) == "all":
         pairs = [(r, c) for r in range(1, half + 1) for c in range(r, half + 1)]

@@ -14,7 +14,7 @@ from reproduction.papers.pan2023 import (
     agreement,
     algorithm,
     coverage,
-    drawn_judgements,
+    figure_checks,
     phi_density,
     privacy,
     settings,
@@ -183,9 +183,9 @@ def test_densities_against_histograms_by_hand():
 
 
 def test_the_least_of_several_p_values():
-    assert drawn_judgements.bonferroni(pd.Series([0.5, 0.01, 0.9])) == pytest.approx(0.03)
-    assert drawn_judgements.bonferroni(pd.Series([0.6, 0.9])) == 1
-    assert np.isnan(drawn_judgements.bonferroni(pd.Series([np.nan, 0.9])))
+    assert figure_checks.bonferroni(pd.Series([0.5, 0.01, 0.9])) == pytest.approx(0.03)
+    assert figure_checks.bonferroni(pd.Series([0.6, 0.9])) == 1
+    assert np.isnan(figure_checks.bonferroni(pd.Series([np.nan, 0.9])))
 
 
 def test_curves_of_the_privacy_figure():
@@ -213,7 +213,7 @@ def test_the_note_on_iterations_is_there_only_if_they_are_not_the_slides():
         posterior = pd.DataFrame(
             {"quantity": "", "kind": ["iterations", "number accepted"], "x": np.nan, "y": [iterations, 7.0]}
         )
-        first, *others = drawn_judgements.accepted(posterior, checks, summary)
+        first, *others = figure_checks.accepted(posterior, checks, summary)
         assert (first["ours"], note in first["note"], first["note"] == "") == (iterations, True, note == "")
         assert {row["variant"] for row in others} == {"not_run"}
 

@@ -185,7 +185,7 @@ def _around(target: float, parameters: list[Array]) -> tuple[float, float]:
 
 
 def _checked(gamma: float, concentration: float, eta: float, eta_bar: float, members: int) -> tuple[float, float, int]:
-    members = _checks.whole("members", members, least=2)
+    members = _checks.integer("members", members, least=2)
     for name, value in (("gamma", gamma), ("eta", eta), ("eta_bar", eta_bar)):
         _checks.positive(name, value)
     if gamma * members >= 1:

@@ -222,7 +222,7 @@ cdef Setting _setting(release, n, scales, prior) except *:
     for i in range(4):
         data.z[i], data.scale[i] = z[i], size[i]
     data.mu0, data.var0, data.shape0, data.rate0 = values
-    data.n = _checks.whole("n", n, least=4)
+    data.n = _checks.integer("n", n, least=4)
     return data
 
 
@@ -263,9 +263,9 @@ def gibbs(release, n, scales, prior, start, *, draws, burn_in, rng):
     cdef Setting data = _setting(release, n, scales, prior)
     state = _state(start)
     cdef double[:, ::1] at = state
-    out = np.empty((len(state), _checks.whole("draws", draws), 2))
+    out = np.empty((len(state), _checks.integer("draws", draws), 2))
     cdef double[:, :, ::1] view = out
-    cdef int64_t skip = _checks.whole("burn_in", burn_in), done
+    cdef int64_t skip = _checks.integer("burn_in", burn_in), done
     _checks.generator(rng)
     cdef bitgen_t *bits = c_bitgen(rng)
     with rng.bit_generator.lock, nogil:

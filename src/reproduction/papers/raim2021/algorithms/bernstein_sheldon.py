@@ -67,8 +67,8 @@ def gibbs(
     units = np.array([half, half**2, 1.0, 1.0])
     z = (released(release) - [middle, 0.0, 0.0, 0.0]) / units
     size = _checks.positives("scale", scale, 4) / units
-    count, kept = _checks.whole("n", n, least=LEAST_RECORDS), _checks.whole("draws", draws)
-    skip, width = _checks.whole("burn_in", burn_in), _checks.whole("chains", chains, least=1)
+    count, kept = _checks.integer("n", n, least=LEAST_RECORDS), _checks.integer("draws", draws)
+    skip, width = _checks.integer("burn_in", burn_in), _checks.integer("chains", chains, least=1)
     _checks.generator(rng)
     used = (Prior.from_limits(lower, upper) if prior is None else prior).standardised(lower, upper)
     start = np.tile([0.0, 0.25, 0.0, 0.2 * count, 0.05 * count, 0.05 * count], (width, 1))

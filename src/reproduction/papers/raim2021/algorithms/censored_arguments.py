@@ -62,7 +62,7 @@ def checked(
         With the argument, its rule and the value.
     """
     z, size = _sized("release", release, 4), _checks.positives("scales", scales, 4)
-    count = _checks.whole("n", n, least=LEAST_RECORDS, most=MOST_RECORDS)
+    count = _checks.integer("n", n, least=LEAST_RECORDS, most=MOST_RECORDS)
     if not _checks.number("a", a) < _checks.number("b", b):
         raise ValueError(f"a must be below b, got a = {a} and b = {b}")
     half = 0.5 * (b - a)

@@ -550,10 +550,10 @@ def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, b
     cdef const double[::1] x = _NODES, w = _WEIGHTS
     cdef const double[::1] factorial = _factorials(found.n)
     cdef double[:, ::1] work = np.full((ROWS, found.n + 1), np.nan)
-    cdef int64_t skip = _checks.whole("burn_in", burn_in), accepted
+    cdef int64_t skip = _checks.integer("burn_in", burn_in), accepted
     cdef int code = FORMS[form]
     cdef bint fresh = again
-    out = np.empty((_checks.whole("draws", draws), 6))
+    out = np.empty((_checks.integer("draws", draws), 6))
     cdef double[:, ::1] view = out
     cdef bitgen_t *bits = c_bitgen(rng)
     with rng.bit_generator.lock, nogil:
@@ -771,9 +771,9 @@ def records_chain(release, n, a, b, scales, prior, initial, records, *, draws, b
     cdef double[::1] x = np.array(_checks.reals("records", records), dtype=np.float64)
     if x.shape[0] != found.n:
         raise ValueError(f"records must have n = {n} entries, got {x.shape[0]}")
-    cdef int64_t skip = _checks.whole("burn_in", burn_in), accepted
+    cdef int64_t skip = _checks.integer("burn_in", burn_in), accepted
     cdef bint fresh = again
-    out = np.empty((_checks.whole("draws", draws), 6))
+    out = np.empty((_checks.integer("draws", draws), 6))
     cdef double[:, ::1] view = out
     cdef bitgen_t *bits = c_bitgen(rng)
     with rng.bit_generator.lock, nogil:

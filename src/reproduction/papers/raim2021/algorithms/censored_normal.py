@@ -196,14 +196,14 @@ def chain(
     _checks.generator(rng)
     limits = CensoredStatistics(lower=lower, upper=upper)
     z = released(release)
-    _checks.whole("n", n, least=LEAST_RECORDS)
+    _checks.integer("n", n, least=LEAST_RECORDS)
     scales = _checks.positives("scale", scale, 4)
     prior = _prior(prior)
     start = first_guess(z, n=n, lower=lower, upper=upper) if initial is None else _theta(initial)
     if sums and method != "exact":
         raise ValueError(f"sums needs method 'exact', got {method!r}")
     common = (z, n, float(lower), float(upper), scales, tuple(prior), start)
-    kept, skip = _checks.whole("draws", draws), _checks.whole("burn_in", burn_in)
+    kept, skip = _checks.integer("draws", draws), _checks.integer("burn_in", burn_in)
     if method == "exact":
         records = start[0] + start[1] ** 0.5 * rng.standard_normal(n)
         found, accepted = censored_gibbs.records_chain(

@@ -352,7 +352,7 @@ def small_rectangles(Problem problem not None, double lower, double upper, count
         point numbers run out. O(N log N) with a priority queue.
     """
     _checks.one_of("midpoint", midpoint, MIDPOINTS)
-    count = _checks.whole("count", count, least=1, most=MOST)
+    count = _checks.integer("count", count, least=1, most=MOST)
     if not -INFINITY < lower < upper <= 0.0:
         raise ValueError(f"lower and upper must be finite with lower < upper <= 0, got {lower} and {upper}")
     u, p = np.empty(count + 1), np.empty(count + 1)
@@ -467,10 +467,10 @@ def draw(Problem problem not None, log_u, log_p, double first, size, *, rng, ada
         increasing, `first` finite and not below the first log P.
     """
     u_checked, p_checked = _knots(log_u, log_p, first)
-    cdef int64_t n = len(u_checked) - 1, rejected, most = _checks.whole("limit", limit, most=2**62)
-    extra = _checks.whole("room", room, most=MOST) if adapt else 0
+    cdef int64_t n = len(u_checked) - 1, rejected, most = _checks.integer("limit", limit, most=2**62)
+    extra = _checks.integer("room", room, most=MOST) if adapt else 0
     u, p = (np.concatenate([a, np.empty(extra)]) for a in (u_checked, p_checked))
-    out = np.empty(_checks.whole("size", size))
+    out = np.empty(_checks.integer("size", size))
     _checks.generator(rng)
     cdef double[::1] u_view = u, p_view = p, view = out
     cdef double[:, ::1] work = np.empty((3, len(u) + 1))

@@ -74,7 +74,7 @@ class NoiseLaw(ABC):
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
         """Return independent draws by inversion, one uniform each: float64 (size,)."""
-        uniforms = _checks.generator(rng).random(_checks.whole("size", size))
+        uniforms = _checks.generator(rng).random(_checks.integer("size", size))
         return self._quantile(1.0 - uniforms) if size else uniforms  # 1 - u is never 0; 1 is moved one step down
 
     def mean(self) -> float:
@@ -415,7 +415,7 @@ def exact_normal(z: float, *, mu: float, sigma2: float, count: int, scale: float
     -------
     NormalStatistic, whose log_normaliser is log psi for the weight exp(-(z - xi - mu)^2 count/(2 sigma2)).
     """
-    variance = _checks.positive("sigma2", sigma2) / _checks.whole("count", count, least=1)
+    variance = _checks.positive("sigma2", sigma2) / _checks.integer("count", count, least=1)
     return NormalStatistic(_checks.number("z", z), _checks.number("mu", mu), variance, _checks.positive("scale", scale))
 
 
@@ -432,7 +432,7 @@ def exact_gamma(z: float, *, sigma2: float, count: int, scale: float) -> GammaSt
     -------
     GammaStatistic, whose log_normaliser is log psi for the gamma density as the weight.
     """
-    shape = (_checks.whole("count", count, least=2) - 1) / 2
+    shape = (_checks.integer("count", count, least=2) - 1) / 2
     beta = 2 * _checks.positive("sigma2", sigma2)
     return GammaStatistic(_checks.number("z", z), shape, beta, _checks.positive("scale", scale))
 
@@ -476,7 +476,7 @@ class DirectSampler:
         self.weight, self.base = weight, base
         self.adaptive = knots is None if adaptive is None else bool(adaptive)
         if knots is not None:
-            _checks.whole("knots", knots, least=1, most=MOST_KNOTS)
+            _checks.integer("knots", knots, least=1, most=MOST_KNOTS)
         _checks.one_of("lower", lower, LOWER_ENDS)
         _checks.one_of("spacing", spacing, SPACINGS)
         reach = abs(weight.mode) + 60 * getattr(base, "sd", getattr(base, "scale", 1.0)) + 1000

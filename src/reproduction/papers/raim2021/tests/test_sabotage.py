@@ -13,7 +13,7 @@ from reproduction import paper
 from reproduction.papers.raim2021 import draws, formulas, method, statistics_laws
 from reproduction.papers.raim2021.algorithms import censored_normal
 from reproduction.papers.raim2021.algorithms import direct_sampling as ds
-from reproduction.verdicts import agreement, drawn, in_process, remembered
+from reproduction.verdicts import agreement, caching, drawn, in_process
 
 pytestmark = pytest.mark.sabotage
 
@@ -27,13 +27,13 @@ WANTED = (
 FLIPPED: dict[str, set[tuple[str, str]]] = {}
 
 
-JUDGES: list[remembered.Judge] = []  # of the honest tables
+JUDGES: list[caching.Judge] = []  # of the honest tables
 
 
 @pytest.fixture(scope="module")
 def honest() -> dict[str, pd.DataFrame]:
     found = in_process.tables_of(SLUG, SIZES, only=WANTED)
-    JUDGES[:] = [remembered.Judge(SLUG, found)]
+    JUDGES[:] = [caching.Judge(SLUG, found)]
     return found
 
 

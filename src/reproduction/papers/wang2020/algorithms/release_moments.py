@@ -321,9 +321,9 @@ def moments(
     true = _checks.counts("counts", counts)
     _checks.one_of("algorithm", algorithm, additive_release.ALGORITHMS)
     noise = TwoSidedGeometric(epsilon=epsilon, support=support)
-    chosen = [_checks.whole("components", int(i), most=len(true) - 1) for i in components]
+    chosen = [_checks.integer("components", int(i), most=len(true) - 1) for i in components]
     total = int(true.sum())
-    if _checks.whole("least", least, most=1) and algorithm not in ("1-independent", "2"):
+    if _checks.integer("least", least, most=1) and algorithm not in ("1-independent", "2"):
         raise ValueError(f"least = 1 is available for '1-independent' and '2', got algorithm {algorithm!r}")
     if algorithm == "3":
         laws = [clipped(int(c), noise) for c in true]

@@ -7,7 +7,7 @@ from dpmultinomial._mechanisms.coarsened import Coarsened
 from dpmultinomial._mechanisms.exact import Exact
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian, Gaussian
 from dpmultinomial._mechanisms.laplace import DiscreteLaplace, Laplace
-from dpmultinomial._mechanisms.law_words import LAWS, law_of
+from dpmultinomial._mechanisms.law_settings import LAWS, law_of
 from dpmultinomial._mechanisms.perturbation import Perturbation
 
 ADD = "add or remove a record"
@@ -52,9 +52,9 @@ def test_words_make_the_law(words, law):
 def test_a_law_says_itself_in_words_that_make_it_again():
     for words, law in GOOD:
         if law.row_count is None:
-            own = law.words()
+            own = law.settings()
             assert law_of(own) == law, words
-    assert Gaussian(sigma=np.array([3.0, 1.0])).words()["sd"] == {"smallest": 1.0, "largest": 3.0, "rows": 2}
+    assert Gaussian(sigma=np.array([3.0, 1.0])).settings()["sd"] == {"smallest": 1.0, "largest": 3.0, "rows": 2}
 
 
 def test_a_table_is_made_from_its_columns():

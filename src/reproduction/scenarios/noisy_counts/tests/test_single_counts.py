@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.published import batch
 from dpmultinomial._seeding import stream
 from reproduction import kind

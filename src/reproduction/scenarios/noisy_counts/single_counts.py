@@ -48,13 +48,13 @@ def decided(posterior: Posterior, level: float) -> pd.DataFrame:
     posterior : posterior of counts, with or without a total.
     level : probability of the intervals.
     """
-    beside: Any = posterior.facts.get("flat_beside") or {}
-    if not beside.get("apart"):
+    beside: Any = posterior.facts.get("flat_comparison") or {}
+    if not beside.get("prior_matters"):
         return pd.DataFrame(columns=list(COMPARISON))
-    found: pd.DataFrame = posterior.source.beside(level)  # type: ignore[attr-defined]
-    flat = found.loc[found["apart"], ["quantity", "released"]].assign(type="count", level=level)
+    found: pd.DataFrame = posterior.source.comparison(level)  # type: ignore[attr-defined]
+    flat = found.loc[found["prior_matters"], ["quantity", "released"]].assign(type="count", level=level)
     numbers = ("mean", "sd", "lower", "upper")
-    return compared(FLAT, flat.assign(**{name: found.loc[found["apart"], f"flat_{name}"] for name in numbers}))
+    return compared(FLAT, flat.assign(**{name: found.loc[found["prior_matters"], f"flat_{name}"] for name in numbers}))
 
 
 def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
@@ -108,4 +108,4 @@ def _cells(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells, NDArray[
     limits = settings.get("bounds") or {}
     found = cells_of(values, words, lower=limits.get("lower", 0), upper=limits.get("upper", np.inf))
     groups = tables.columns.get("group", np.full(len(values), ""))
-    return found.because(unread, _UNREAD).because(~found.measured, _EMPTY), groups
+    return found.with_reason(unread, _UNREAD).with_reason(~found.measured, _EMPTY), groups
