@@ -31,7 +31,8 @@ TERMS = {  # our word: what the field says
     r"stands?\s+(?:beside|there|alongside)": "is next to, is reported alongside",
     r"hangs?\s+together": "are consistent, depend on each other",
     r"whole\s+numbers?": "integer",
-    r"(?:one|two|number|name|row|column|value|job|entry)\s+a\s+(?:row|column|count|quantity|level|node|record|table)": "per",
+    r"(?:one|two|number|name|row|column|value|job|entry)\s+a\s+"
+    r"(?:row|column|count|quantity|level|node|record|table)": "per",
     r"made[\s-]+up": "synthetic, invented",
     r"refus(?:e|es|ed|al|ing)": "reject",
     r"taken?s?\s+for\s+granted": "assume",

@@ -54,7 +54,10 @@ FILES = {
     "int of a list": (b"root_seed: !!int [1]\n", ""),
     "set": (b"root_seed: !!set [1]\n", ""),
     "template's key escaped": (b'"__use_yt\\x65__": true\n', "keys must not contain escapes (line 1)"),
-    "template's key escaped below": (b'pan2023: {abc: {"\\u005f_use_yte__": true}}\n', "keys must not contain escapes (line 1)"),
+    "template's key escaped below": (
+        b'pan2023: {abc: {"\\u005f_use_yte__": true}}\n',
+        "keys must not contain escapes (line 1)",
+    ),
     "template's key in quotes": (b"'__use_yte__': true\n", "templates can run code"),
     "template's key as a block": (b"? |-\n  __use_yte__\n: true\n", "templates can run code"),
     "template's key in a list": (b"run: [{__definitions__: [import os]}]\n", "templates can run code"),

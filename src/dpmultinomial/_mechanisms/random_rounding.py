@@ -28,10 +28,10 @@ class RandomRounding:
     ValueError, TypeError
         If `base` is not such an integer.
 
-    References
-    ----------
-    .. [1] Nargundkar, Saveland (1972). Random rounding to prevent statistical disclosures. Proceedings of the Social
-       Statistics Section, American Statistical Association, 382-385.
+    Notes
+    -----
+    Source: Nargundkar, Saveland (1972). Random rounding to prevent statistical disclosures. Proceedings of the Social
+    Statistics Section, American Statistical Association, 382-385.
     """
 
     base: int

@@ -17,7 +17,7 @@ def main(arguments: list[str]) -> None:
         else:
             target = Path(*arguments[:1] or [writing.default_name()])
             print(f"{target}: {writing.write(target, Path.cwd())}")
-    except (contents.Refused, verifying.Differs, PaperError) as error:
+    except (contents.ArchiveError, verifying.Differs, PaperError) as error:
         sys.exit(str(error))
 
 

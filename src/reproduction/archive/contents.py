@@ -22,7 +22,7 @@ CONFIG = "results/config.effective.yaml"
 _WHOLE = ("results/agreement.tsv", CONFIG, "results/summary.txt")
 
 
-class Refused(ValueError):
+class ArchiveError(ValueError):
     """Raise if an archive cannot be made; the message states the file and the remedy."""
 
 
@@ -35,7 +35,7 @@ def files(run: Path) -> dict[str, Path]:
 
     Raises
     ------
-    ``Refused``
+    ArchiveError
         If a file is missing, damaged, private or a link, or contains a path of this machine.
     """
     sources = {name: ROOT / name for name in tracked()}
@@ -53,7 +53,7 @@ def tracked() -> list[str]:
     try:
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()
     except (OSError, subprocess.CalledProcessError) as error:
-        raise Refused(f"git cannot list the sources ({error}); make the archive in a git checkout") from None
+        raise ArchiveError(f"git cannot list the sources ({error}); make the archive in a git checkout") from None
     return [name for name in listed.split("\0") if name and (ROOT / name).exists()]
 
 
@@ -64,7 +64,7 @@ def results(run: Path) -> list[str]:
     try:
         settings = config.read(run / CONFIG)
     except (OSError, ConfigError) as error:
-        raise Refused(f"{CONFIG} cannot be read ({error}): make reproduce, then make archive") from None
+        raise ArchiveError(f"{CONFIG} cannot be read ({error}): make reproduce, then make archive") from None
     papers = paper.discover()
     asked = [slug for slug in settings["run"] if slug in papers]
     names = [*_WHOLE]
@@ -89,7 +89,7 @@ def _stated(run: Path, name: str) -> str:
     try:
         trust.checked(path)
     except (OSError, trust.Damaged) as error:
-        raise Refused(f"{name} cannot be archived: {error}. make reproduce regenerates it") from None
+        raise ArchiveError(f"{name} cannot be archived: {error}. make reproduce regenerates it") from None
     beside = path.with_suffix(SUFFIX)
     if not beside.is_file():
         beside = path.with_name(f"{path.stem.rpartition('_')[0]}{SUFFIX}")
@@ -99,7 +99,7 @@ def _stated(run: Path, name: str) -> str:
 def _refuse_private(names: Iterable[str]) -> None:
     found = [name for name in names if PurePosixPath(name).parts[0] in PRIVATE]
     if found:
-        raise Refused(
+        raise ArchiveError(
             f"{found[0]} is confidential or a release, but git tracks it: run git rm --cached on it, then make the "
             "archive"
         )
@@ -108,7 +108,7 @@ def _refuse_private(names: Iterable[str]) -> None:
 def _refuse_links(found: Mapping[str, Path]) -> None:
     for name, path in found.items():
         if path.is_symlink() or not path.is_file():
-            raise Refused(
+            raise ArchiveError(
                 f"{name} is not a regular file; an archive must not contain links: replace it with its target"
             )
 
@@ -120,6 +120,6 @@ def _refuse_paths(found: Mapping[str, Path], folders: Iterable[Path]) -> None:
         raw = path.read_bytes()
         for text in sorted(texts):
             if text + b"/" in raw or text + b"\n" in raw or text + b'"' in raw:
-                raise Refused(
+                raise ArchiveError(
                     f"{name} contains a path of this machine, {text.decode()}: use a path relative to the project"
                 )

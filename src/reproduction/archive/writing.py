@@ -34,7 +34,7 @@ def write(target: Path, run: Path) -> str:
 
     Raises
     ------
-    ``Refused``
+    ArchiveError
         As `contents.files`.
     """
     found = contents.files(run)

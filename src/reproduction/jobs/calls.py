@@ -42,7 +42,7 @@ def made(
     files : argument -> file.
     programs : program -> path, passed as an argument with the program's lower-case name.
     names, root_seed : of the random stream, if the function has an argument `rng`; `root_seed` is passed if it has that
-    argument.
+        argument.
     """
     call = find(function)
     if by == "summarise":

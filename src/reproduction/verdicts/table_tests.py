@@ -50,8 +50,8 @@ def judge(numbers: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame with `COLUMNS`: `cells`: number of cells, of which `random`; `wrong`: exact cells that do not round to
-    print;
+    DataFrame with `COLUMNS`
+        `cells`: number of cells, of which `random`; `wrong`: exact cells that do not round to the printed number;
         `chi_squared` of the random cells, its `p_value`; `power`: the probability that the joint test at `LEVEL`
         rejects this variant if the closest other variant, named in `against`, were true; `fits`; `chosen`: the table's
         variant.

@@ -137,13 +137,13 @@ def test_a_result_that_names_a_folder_of_this_machine_is_refused(tmp_path, folde
     here = make_run(tmp_path / "run")
     text = f"data: {here if folder == 'run' else folder}/x.csv"
     state(here / "results/summary.txt", text)
-    with pytest.raises(contents.Refused, match=r"results/summary\.txt contains a path of this machine"):
+    with pytest.raises(contents.ArchiveError, match=r"results/summary\.txt contains a path of this machine"):
         contents.files(here)
 
 
 def test_a_tracked_private_file_is_refused_before_it_is_opened(run, monkeypatch):
     monkeypatch.setattr(contents, "tracked", lambda: ["README.md", "confidential/county.csv"])
-    with pytest.raises(contents.Refused, match=r"confidential/county\.csv is confidential"):
+    with pytest.raises(contents.ArchiveError, match=r"confidential/county\.csv is confidential"):
         contents.files(run)
 
 
@@ -151,7 +151,7 @@ def test_a_link_to_a_private_file_is_refused(run, monkeypatch, tmp_path):
     (tmp_path / "notes.md").symlink_to(run / "confidential/county.csv")
     monkeypatch.setattr(contents, "ROOT", tmp_path)
     monkeypatch.setattr(contents, "tracked", lambda: ["notes.md"])
-    with pytest.raises(contents.Refused, match=r"notes\.md is not a regular file"):
+    with pytest.raises(contents.ArchiveError, match=r"notes\.md is not a regular file"):
         contents.files(run)
 
 
@@ -159,13 +159,13 @@ def test_a_result_that_is_not_its_provenance_s_or_is_missing_is_refused(tmp_path
     here = make_run(tmp_path / "run")
     table = here / f"results/{SLUG}/figure_1.csv"
     table.write_text(table.read_text() + "1")
-    with pytest.raises(contents.Refused, match=r"figure_1\.csv cannot be archived"):
+    with pytest.raises(contents.ArchiveError, match=r"figure_1\.csv cannot be archived"):
         contents.files(here)
     table.unlink()
-    with pytest.raises(contents.Refused, match=r"figure_1\.csv cannot be archived"):
+    with pytest.raises(contents.ArchiveError, match=r"figure_1\.csv cannot be archived"):
         contents.files(here)
     (here / contents.CONFIG).unlink()
-    with pytest.raises(contents.Refused, match="make reproduce"):
+    with pytest.raises(contents.ArchiveError, match="make reproduce"):
         contents.files(here)
 
 

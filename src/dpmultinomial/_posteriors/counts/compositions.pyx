@@ -104,7 +104,8 @@ def log_factorials(total):
 
 def rows(total, categories=3):
     """Number of compositions of `total` into `categories` counts, C(total + categories - 1, categories - 1)."""
-    return comb(_checks.integer("total", total) + _checks.integer("categories", categories, least=2) - 1, categories - 1)
+    size, count = _checks.integer("total", total), _checks.integer("categories", categories, least=2)
+    return comb(size + count - 1, count - 1)
 
 
 def compositions(total, categories=3):

@@ -63,7 +63,7 @@ class Batch:
         return self.own.reasons
 
     @property
-    def apart(self) -> NDArray[np.bool_]:
+    def prior_matters(self) -> NDArray[np.bool_]:
         """Rows whose means under the prior and under a flat one differ by more than half of the wider sd."""
         return counts.differs_from_flat(self.own, self.flat)
 
@@ -79,7 +79,7 @@ class Batch:
             "prior": self.choice.facts(),
             "counts": len(bad),
             "refused": int(bad.sum()),
-            "prior_matters": int(self.apart.sum()),
+            "prior_matters": int(self.prior_matters.sum()),
         }
 
     def summary(self) -> pd.DataFrame:
@@ -88,12 +88,15 @@ class Batch:
         found = self.own
         columns = (self.released, found.mean, found.sd, found.lower, found.upper, self.level, status, found.error)
         return pd.DataFrame(
-            dict(zip(COLUMNS, (*columns, self.flat.mean, self.apart, self.reasons), strict=True)), columns=list(COLUMNS)
+            dict(zip(COLUMNS, (*columns, self.flat.mean, self.prior_matters, self.reasons), strict=True)),
+            columns=list(COLUMNS),
         )
 
     def __repr__(self) -> str:
         bad = int((self.reasons != "").sum())
-        return f"Batch({len(self.released)} counts, {bad} refused, {int(self.apart.sum())} decided by the prior)"
+        return (
+            f"Batch({len(self.released)} counts, {bad} refused, {int(self.prior_matters.sum())} decided by the prior)"
+        )
 
 
 def priors_of(

@@ -71,7 +71,8 @@ def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: N
     Returns
     -------
     DataFrame
-        quantity, released, mean, sd, lower, upper, flat_mean, flat_sd, flat_lower, flat_upper, apart, tail.
+        quantity, released, mean, sd, lower, upper, flat_mean, flat_sd, flat_lower, flat_upper, prior_matters,
+        tail.
     """
     columns: dict[str, object] = {"quantity": list(names), "released": released}
     columns |= {name: getattr(own, name) for name in _NUMBERS}

@@ -44,7 +44,7 @@ def figure_1_laws(
     Returns
     -------
     DataFrame: setting, method (exact draws: `exact_draws` of them; gibbs: `chains` chains of `draws`, of which
-    Kolmogorov's test uses every `thin`-th; the two listings as R reads them, one run each), variant, total, kept
+        Kolmogorov's test uses every `thin`-th; the two listings as R reads them, one run each), variant, total, kept
         (iterations of a chain), draws, distance (Kolmogorov's), p_distance, z_scale, z_alpha (of the mean scores; of
         chains from the spread over them; missing for the listings), p_value (Bonferroni), sees_scale,
         sees_alpha (relative changes that are rejected at level `LEVEL` with probability 0.9).

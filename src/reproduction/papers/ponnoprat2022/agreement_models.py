@@ -22,7 +22,7 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
     Returns
     -------
     DataFrame: dataset, epsilon, gap, se: in the unit of the measure (a smaller loss is better), or in logs with
-    `relative`. A budget without the Dirichlet or without any of `others` is omitted; NaN scores stay NaN.
+        `relative`. A budget without the Dirichlet or without any of `others` is omitted; NaN scores stay NaN.
     """
     rows = rows[rows["epsilon"].notna() & rows["method"].isin(["dirichlet", *others])]
     sign, found, cells = SIGN[measure], [], dict[tuple[str, float], dict[str, Score]]()

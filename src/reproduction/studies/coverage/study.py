@@ -161,9 +161,8 @@ def by_true_value(
     -------
     DataFrame
         `COLUMNS`, one row per method and bin, and one row with ``from`` 0 and ``to`` infinity for all counts. Methods:
-        the
-        priors; ``released``, the noisy value and the normal interval of its noise; ``clipped``, the same cut at 0; with
-        a total ``least squares`` and ``least squares, clipped``.
+        the priors; ``released``, the noisy value and the normal interval of its noise; ``clipped``, the same cut at 0;
+        with a total ``least squares`` and ``least squares, clipped``.
 
     Raises
     ------

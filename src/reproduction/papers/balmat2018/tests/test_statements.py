@@ -116,9 +116,9 @@ def test_growth_and_the_effect_of_epsilon_of_made_up_times():
 
 
 def test_the_recurrences_as_the_paper_words_them():
-    """At M = 4, the coefficient of row 5, (2, 1, 1), is 12; the rule in words gives mc[3] (M - 1)/2 = 6,
-    an error of one half. Row 14 (0, 3, 1): 4, in words
-    mc[10] (M - 3)/4 = 1; the column of formulas holds everywhere."""
+    """At M = 4, the coefficient of row 5, (2, 1, 1), is 12; the rule in words gives mc[3] (M - 1)/2 = 6, an
+    error of one half. Row 14 (0, 3, 1) is 4; the rule gives mc[10] (M - 3)/4 = 1. The column of formulas always holds.
+    """
     table = tables.table_1(total=4)
     column, words = agreement._recurrences(table, 4)
     assert column < 1e-15

@@ -51,9 +51,10 @@ def gibbs(
 
     Returns
     -------
-    float64 (chains, draws, 2). A sweep costs O(records outside). The distribution differs from the posterior of the
-    model: it ignores the skewness of the sum of squares and the bounds of the statistics. The error is largest if the
-    noise is small or few records are inside.
+    float64 (chains, draws, 2).
+        A sweep costs O(records outside). The distribution differs from the posterior of the model: it ignores the
+        skewness of the sum of squares and the bounds of the statistics. The error is largest if the noise is small or
+        few records are inside.
 
     Raises
     ------

@@ -176,7 +176,7 @@ def chain(
         ``"as_written"`` (the slides),
         ``"slides_model"`` (the slides' distributions, made coherent).
     draws, burn_in : sweeps kept and discarded. The effective sample size is about 1/25 of the draws for mu, 1/6 for
-    sigma2.
+        sigma2.
     rng : numpy Generator.
     prior : (mu0, var0, shape0, rate0).
     initial : first (mu, sigma2); None takes it from the released counts.
