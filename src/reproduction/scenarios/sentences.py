@@ -185,8 +185,8 @@ def _decided(beside: Facts) -> Iterator[str]:
     if beside.get("prior_matters"):
         yield (
             f"The prior matters for {beside['prior_matters']:,} of {beside['of']:,} counts: under a flat prior, the "
-            "mean differs by more than half a standard deviation, or an end of the interval by more than one (see the rows "
-            "for comparison)."
+            "mean differs by more than half a standard deviation, or an end of the interval by more than one (see the "
+            "rows for comparison)."
         )
 
 
