@@ -28,6 +28,7 @@ INNER = {
     "Continuous",
     "Draws",
     "Chance",
+    "CellPlaces",
     "Places",  # one table of all places is what a summary would be
 }
 RESULT = re.compile(r"(Posterior|Mixture|Answer|Result)$")

@@ -7,11 +7,12 @@ classes, whose counts are the unknowns. A query's cells are summed over the clas
 linear unbiased weights solve min w' V w subject to A' w = e, V diagonal, 0 for exact sums.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -108,13 +109,52 @@ class Combination:
     error: float
 
 
-def combine(parts: Sequence[Sums], variances: Sequence[float]) -> Combination:
+@dataclass(frozen=True)
+class Target:
+    """A count that is estimated in every node.
+
+    Parameters
+    ----------
+    masks : the cell, as one mask per axis.
+    rest : whether the count is that of all other cells.
+    given_total : whether the total of the histogram is known; the estimate is then linear in the total.
+    """
+
+    masks: Sequence[Mask]
+    rest: bool = False
+    given_total: bool = False
+
+    def coefficients(self, unknowns: int) -> Array:
+        """Return the coefficients of the classes in the count, float64 (unknowns,)."""
+        last = np.zeros(unknowns)
+        last[-1] = 1.0
+        return 1.0 - last if self.rest else last
+
+    def nuisance(self, design: Array) -> Array:
+        """Return the design of the counts that are summed out, in integer coordinates that vary freely.
+
+        Given the total and the cell, the first class is determined by the others.
+        """
+        return design[:, 1:-1] - design[:, :1] if self.given_total else design[:, :-1]
+
+
+def _total(unknowns: int) -> Sums:
+    """Return the total of the histogram as a query of one number."""
+    return Sums(np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64), np.ones((1, unknowns)))
+
+
+def combine(parts: Sequence[Sums], variances: Sequence[float], target: Target | None = None) -> Combination:
     """Compute the least-squares combination of the queries of one node.
 
     Parameters
     ----------
     parts : sums of the queries.
     variances : noise variances of one cell of each; 0 for exact ones, NaN or infinite if not measured.
+    target : the count; by default the cell, with an unknown total.
+
+    Returns
+    -------
+    Combination : with infinite variance if the queries do not determine the count.
 
     Notes
     -----
@@ -128,13 +168,12 @@ def combine(parts: Sequence[Sums], variances: Sequence[float]) -> Combination:
     if not use.any():
         return nothing
     a, v = np.vstack([part.knows for part in parts])[use], (single * cells)[use]
-    unknowns = a.shape[1]
-    target = np.zeros(unknowns)
-    target[-1] = 1.0
+    unknowns, asked = a.shape[1], target or Target(())
+    wanted = asked.coefficients(unknowns)
     scale = float(v.max()) or 1.0
     system = np.block([[np.diag(v / scale), a], [a.T, np.zeros((unknowns, unknowns))]])
-    w = np.linalg.lstsq(system, np.concatenate([np.zeros(len(v)), target]), rcond=1e-13)[0][: len(v)]
-    if np.abs(a.T @ w - target).max() > _FEASIBLE:
+    w = np.linalg.lstsq(system, np.concatenate([np.zeros(len(v)), wanted]), rcond=1e-13)[0][: len(v)]
+    if np.abs(a.T @ w - wanted).max() > _FEASIBLE:
         return nothing
     w[np.abs(w) < 1e-12] = 0.0
     active = np.flatnonzero(w)
@@ -143,7 +182,7 @@ def combine(parts: Sequence[Sums], variances: Sequence[float]) -> Combination:
     weights[use] = w
     variance = float(w**2 @ v)
     alone = len(active) == 1 and w[active[0]] == 1 and (cells[use][active[0]] == 1 or variance == 0)
-    error = 0.0 if alone or variance == 0 else _error(a, v, cells[use], single[use])
+    error = 0.0 if alone or variance == 0 else _error(asked.nuisance(a), v, cells[use], single[use])
     return Combination(_split(weights, parts), variance, bool(alone), error)
 
 
@@ -152,7 +191,7 @@ def _split(weights: Array, parts: Sequence[Sums]) -> tuple[Array, ...]:
     return tuple(np.split(weights, ends[:-1])) if len(parts) else ()
 
 
-def _error(a: Array, v: Array, cells: Array, single: Array) -> float:
+def _error(nuisance: Array, v: Array, cells: Array, single: Array) -> float:
     """Return the first-order total variation distance between the distribution of a combination of integers and a
     Gaussian one.
 
@@ -166,7 +205,7 @@ def _error(a: Array, v: Array, cells: Array, single: Array) -> float:
     for k, sigma2 in zip(cells[noisy], single[noisy], strict=True):
         if k > 1:
             total += 40 * np.sqrt(k * sigma2) * k * np.exp(-2 * np.pi**2 * sigma2 * (1 - 1 / k))
-    others = a[noisy][:, :-1]
+    others = nuisance[noisy]
     if others.size:
         precision = others.T @ (others / v[noisy][:, None])
         largest = float(np.linalg.eigvalsh(precision)[-1])
@@ -175,17 +214,26 @@ def _error(a: Array, v: Array, cells: Array, single: Array) -> float:
     return float(min(total, 1.0))
 
 
-def worth_reading(parts: Sequence[Sums], variances: Sequence[float]) -> list[int]:
-    """Return the positions of the queries that matter; the largest are dropped first if they make little difference."""
+def worth_reading(parts: Sequence[Sums], variances: Sequence[float], target: Target | None = None) -> list[int]:
+    """Return the positions of the queries that matter; the largest are dropped first if they make little difference.
+
+    Parameters
+    ----------
+    parts, variances, target : as of `combine`.
+
+    Returns
+    -------
+    list of int
+    """
     kept = [i for i, v in enumerate(variances) if np.isfinite(v)]
-    best = combine([parts[i] for i in kept], [variances[i] for i in kept]).variance
+    best = combine([parts[i] for i in kept], [variances[i] for i in kept], target).variance
     if not np.isfinite(best):
         return []
     for i in sorted(kept, key=lambda i: -len(parts[i].place)):
         rest = [j for j in kept if j != i]
         if (
             variances[i]
-            and combine([parts[j] for j in rest], [variances[j] for j in rest]).variance <= best * MARGIN**2
+            and combine([parts[j] for j in rest], [variances[j] for j in rest], target).variance <= best * MARGIN**2
         ):
             kept = rest
     return kept
@@ -231,6 +279,28 @@ def bound(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[M
     return Bound(lower, touching if sign in ("=", "<=") and covered else None)
 
 
+def bound_of_rest(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[Mask]) -> Bound:
+    """Return the bounds of all other cells that follow from a constraint (`bound`): the lower bound uses the cells of
+    the constraint outside the cell, the upper bound those that are not entirely inside, if they cover the histogram.
+
+    Parameters
+    ----------
+    product, specs, sign, masks : as of `bound`.
+
+    Returns
+    -------
+    Bound
+    """
+    if not product.knows(specs):
+        return Bound(None, None)
+    bins = [axis.all_binnings[spec] for axis, spec in zip(product.axes, specs, strict=True)]
+    within = _product([[bool(mask[list(part)].all()) for part in own] for own, mask in zip(bins, masks, strict=True)])
+    touching = _product([[bool(mask[list(part)].any()) for part in own] for own, mask in zip(bins, masks, strict=True)])
+    covered = all(sum(map(len, own)) == len(mask) for own, mask in zip(bins, masks, strict=True))
+    lower = 1.0 - touching if sign in ("=", ">=") and not touching.all() else None
+    return Bound(lower, 1.0 - within if sign in ("=", "<=") and covered else None)
+
+
 def _product(sides: list[list[bool]]) -> Array:
     return np.asarray(reduce(np.multiply.outer, [np.array(side, dtype=np.float64) for side in sides])).ravel()
 
@@ -254,6 +324,8 @@ class Level:
     lower, upper : float64 (n,), bounds that follow from constraints; infinite for none.
     used : names of the combined queries.
     unused : names of constraints that do not bound the cell, and of rows with an unknown binning.
+    slope : float64 (n,), coefficient of the total in the estimate `released + slope * total` given the total
+        (`Target.given_total`); 0 for all other estimates.
     """
 
     codes: Texts
@@ -265,6 +337,7 @@ class Level:
     upper: Array
     used: list[str] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
+    slope: Array
 
 
 def read(product: Product, folders: Sequence[Path], masks: Sequence[Mask], query: str | None = None) -> Level:
@@ -286,11 +359,40 @@ def read(product: Product, folders: Sequence[Path], masks: Sequence[Mask], query
     ValueError
         If a file breaks the layout, or the query does not measure the cell.
     """
+    return _read(product, folders, {"cell": Target(masks)}, query)["cell"]
+
+
+def read_with_total(product: Product, folders: Sequence[Path], masks: Sequence[Mask]) -> dict[str, Level]:
+    """Read a cell, the total and the rest of the total in one pass over the files of a level.
+
+    Parameters
+    ----------
+    product, folders, masks : as of `read`.
+
+    Returns
+    -------
+    dict : ``cell``; ``total``; ``rest``, which is the total without the cell; ``given``, the cell given the total.
+    """
+    everything = [np.ones_like(mask) for mask in masks]
+    targets = {
+        "cell": Target(masks),
+        "total": Target(everything),
+        "rest": Target(masks, rest=True),
+        "given": Target(masks, given_total=True),
+    }
+    return _read(product, folders, targets, None)
+
+
+def _read(
+    product: Product, folders: Sequence[Path], targets: Mapping[str, Target], query: str | None
+) -> dict[str, Level]:
+    """Read several counts in one pass."""
     noisy, exact = parts(folders, DPQUERY), parts(folders, CONSTRAINT)
     seen = _seen(product, noisy, DPQUERY)
     rules = _seen(product, exact, CONSTRAINT)
     codes = _codes([part for rows in (seen, rules) for each in rows.values() for part, _ in each])
     stated = [q for q in rules if q.sign == "=" and query is None]
+    masks = next(iter(targets.values())).masks
     every = {q: part for q in [*seen, *stated] if (part := sums(product, q.specs, masks)) is not None}
     if query is not None:
         names = {q: product.name(q.specs) for q, part in every.items() if part.knows[-1].sum() == 1}
@@ -300,35 +402,65 @@ def read(product: Product, folders: Sequence[Path], masks: Sequence[Mask], query
             raise ValueError(
                 f"query: {query} does not measure this cell at {folders[0].parent.parent.name}: {there} does"
             )
-    queries, found = list(every), list(every.values())
+    queries = list(every)
     known = np.full((len(codes), len(queries)), np.inf)
     for j, q in enumerate(queries):
         for part, variances in (seen | rules)[q]:
             known[_places(codes, part), j] = variances
         _once(q.name, codes, [part for part, _ in (seen | rules)[q]], np.isfinite(known[:, j]).sum())
-    strange = [q for q in seen if not product.knows(q.specs)]
+    strange = [q.name for q in seen if not product.knows(q.specs)]
     del seen
-    which, combined = _combined(found, known)
-    wanted = {queries[j].name for plan in combined for j, w in enumerate(plan.weights) if w.any()}
-    released = np.zeros(len(codes))
+    plans = {name: _Plan(product, target, queries, known) for name, target in targets.items()}
+    wanted = {q for plan in plans.values() for q in plan.wanted}
     for paths, kind in ((noisy, DPQUERY), (exact, CONSTRAINT)):
         for batch in batches(product, paths, kind, values=True, wanted=wanted) if wanted else ():
-            if batch.query in queries:
-                _add(released, batch, codes, which, combined, found, queries.index(batch.query))
-    variance = np.array([plan.variance for plan in combined])[which]
-    released[~np.isfinite(variance)] = np.nan
-    lower, upper, unused = _bounds(product, exact, rules, codes, masks)
-    return Level(
-        codes=codes,
-        released=released,
-        variance=variance,
-        alone=np.array([plan.alone for plan in combined])[which],
-        error=np.array([plan.error for plan in combined])[which],
-        lower=lower,
-        upper=upper,
-        used=sorted({product.name(q.specs) for q in queries if q.name in wanted}),
-        unused=sorted({*unused, *(q.name for q in strange)}),
-    )
+            for plan in plans.values():
+                plan.add(codes, batch)
+    limits = _bounds(product, exact, rules, codes, targets)
+    return {name: plan.level(codes, limits[name], strange) for name, plan in plans.items()}
+
+
+class _Plan:
+    """Combination of the queries for one count, and the sums over the values that were read so far."""
+
+    def __init__(self, product: Product, target: Target, queries: list[Query], known: Array) -> None:
+        self.product, self.target, self.queries = product, target, queries
+        self.found = [part for q in queries if (part := sums(product, q.specs, target.masks)) is not None]
+        parts = self.found
+        if target.given_total:
+            parts = [*parts, _total(2 ** len(restricted(target.masks)))]
+            known = np.column_stack([known, np.zeros(len(known))])
+        self.which, self.combined = _combined(parts, known, target)
+        self.wanted = {q.name for plan in self.combined for q, w in zip(queries, plan.weights, strict=False) if w.any()}
+        self.released = np.zeros(len(known))
+
+    def add(self, codes: Texts, batch: Batch) -> None:
+        """Add the contribution of a query's rows to the combinations of the nodes."""
+        if batch.query in self.queries and batch.query.name in self.wanted:
+            _add(self.released, batch, codes, self.which, self.combined, self.found, self.queries.index(batch.query))
+
+    def level(self, codes: Texts, limits: tuple[Array, Array, list[str]], strange: list[str]) -> Level:
+        """Return the estimates with the bounds (lower, upper, names of constraints without effect)."""
+        variance, slope = self._each("variance"), np.zeros(len(codes))
+        self.released[~np.isfinite(variance)] = np.nan
+        if self.target.given_total and self.combined:
+            slope = np.array([float(plan.weights[-1][0]) for plan in self.combined])[self.which]
+        lower, upper, unused = limits
+        return Level(
+            codes=codes,
+            released=self.released,
+            variance=variance,
+            alone=self._each("alone"),
+            error=self._each("error"),
+            lower=lower,
+            upper=upper,
+            used=sorted({self.product.name(q.specs) for q in self.queries if q.name in self.wanted}),
+            unused=sorted({*unused, *strange}),
+            slope=slope,
+        )
+
+    def _each(self, name: str) -> Any:
+        return np.array([getattr(plan, name) for plan in self.combined])[self.which]
 
 
 def _seen(product: Product, paths: Sequence[Path], kind: str) -> Rows:
@@ -362,16 +494,16 @@ def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) ->
         raise ValueError(f"{name}: geocode {twice} has two rows; check the files for duplicates")
 
 
-def _combined(found: Sequence[Sums], known: Array) -> tuple[Whole, list[Combination]]:
+def _combined(found: Sequence[Sums], known: Array, target: Target) -> tuple[Whole, list[Combination]]:
     """Return how the queries of each node are combined: nodes whose measurements have the same variances share a
     combination.
     """
     kinds, which = np.unique(known, axis=0, return_inverse=True)
     plans = []
     for variances in kinds:
-        kept = worth_reading(found, variances.tolist())
+        kept = worth_reading(found, variances.tolist(), target)
         limited = np.where(np.isin(np.arange(len(found)), kept), variances, np.inf)
-        plans.append(combine(found, limited.tolist()))
+        plans.append(combine(found, limited.tolist(), target))
     return np.asarray(which).ravel(), plans
 
 
@@ -392,17 +524,26 @@ def _add(
 
 
 def _bounds(
-    product: Product, paths: Sequence[Path], rules: Rows, codes: Texts, masks: Sequence[Mask]
-) -> tuple[Array, Array, list[str]]:
-    """Return lower and upper bounds of every node, and the constraints that give none."""
-    lower, upper = np.zeros(len(codes)), np.full(len(codes), np.inf)
-    each = {q: bound(product, q.specs, q.sign, masks) for q in rules}
-    wanted = {q.name for q, one in each.items() if one.lower is not None or one.upper is not None}
-    for batch in batches(product, paths, CONSTRAINT, values=True, wanted=wanted) if wanted else ():
-        one, places = each[batch.query], _places(codes, batch.codes)
+    product: Product, paths: Sequence[Path], rules: Rows, codes: Texts, targets: Mapping[str, Target]
+) -> dict[str, tuple[Array, Array, list[str]]]:
+    """Return, for every count, lower and upper bounds of every node and the constraints that give none."""
+    each = {
+        name: {q: (bound_of_rest if t.rest else bound)(product, q.specs, q.sign, t.masks) for q in rules}
+        for name, t in targets.items()
+    }
+    wanted = {
+        name: {q.name for q, one in own.items() if one.lower is not None or one.upper is not None}
+        for name, own in each.items()
+    }
+    limits = {name: (np.zeros(len(codes)), np.full(len(codes), np.inf)) for name in targets}
+    some = set().union(*wanted.values())
+    for batch in batches(product, paths, CONSTRAINT, values=True, wanted=some) if some else ():
+        places = _places(codes, batch.codes)
         assert batch.values is not None
-        if one.lower is not None:
-            np.maximum.at(lower, places, batch.values @ one.lower)
-        if one.upper is not None:
-            np.minimum.at(upper, places, batch.values @ one.upper)
-    return lower, upper, [q.name for q in rules if q.name not in wanted]
+        for name, (lower, upper) in limits.items():
+            one = each[name][batch.query]
+            if one.lower is not None:
+                np.maximum.at(lower, places, batch.values @ one.lower)
+            if one.upper is not None:
+                np.minimum.at(upper, places, batch.values @ one.upper)
+    return {name: (*limits[name], [q.name for q in rules if q.name not in wanted[name]]) for name in targets}

@@ -15,6 +15,7 @@ from .._posteriors.trees.priors import Leaves, Splits
 from .._posteriors.trees.tree_posterior import infer
 from .._results.distributions import Discrete
 from .._results.expressions import Names, comparison
+from .._results.posterior import Posterior
 from .reading import MeasuredCell
 
 COLUMNS = (
@@ -46,19 +47,29 @@ class Places:
     def __init__(
         self, measured: MeasuredCell, levels: Sequence[str], *, level: float = 0.95, prior: Any = None
     ) -> None:
-        spine = measured.spine
-        known = [name for name in spine.tabulated if name in measured.levels or name not in spine.levels]
-        if strangers := [name for name in levels if name not in known]:
-            raise ValueError(f"levels: the files have nothing at {', '.join(strangers)}; they have {', '.join(known)}")
         self.measured, self.levels, self.level = measured, tuple(levels), level
-        last = max(i for of in self.nodes.values() for rows in of.values() for i in rows)
-        deepest = spine.levels[int(np.searchsorted(spine.starts, last, side="right")) - 1]
+        deepest = measured.spine.levels[self._depth()]
         chosen = Leaves(prior) if isinstance(prior, str) else Splits(prior)
         self.law = infer(measured.measurements, prior=chosen, level=level, deepest=deepest)
         found = self.law.accuracy
         self.accuracy = found
         if measured.error:
             self.accuracy = Accuracy("approximate", min(found.error + measured.error, 1.0), _GAUSSIAN)
+
+    def _depth(self) -> int:
+        """Return the distance from the root of the deepest node that is part of a place.
+
+        Raises
+        ------
+        ValueError
+            If a level does not exist.
+        """
+        spine = self.measured.spine
+        known = [name for name in spine.tabulated if name in self.measured.levels or name not in spine.levels]
+        if strangers := [name for name in self.levels if name not in known]:
+            raise ValueError(f"levels: the files have nothing at {', '.join(strangers)}; they have {', '.join(known)}")
+        last = max(i for of in self.nodes.values() for rows in of.values() for i in rows)
+        return int(np.searchsorted(spine.starts, last, side="right")) - 1
 
     @cached_property
     def nodes(self) -> dict[str, dict[str, list[int]]]:
@@ -104,16 +115,18 @@ class Places:
             "least_squares": self._sums(self.least_squares.estimate, places),
             "least_squares_sd": [self._spread(rows) for rows in places.values()],
         }
-        law = self.law
-        columns |= {key: getattr(law, key)[first].copy() for key in ("mean", "sd", "lower", "upper")}
-        columns |= {"status": self.accuracy.status, "error": self.accuracy.error}
-        frame = pd.DataFrame(columns)
-        for rows, found in self._several([rows for rows in places.values() if len(rows) > 1], rng):
+        frame = pd.DataFrame(columns | self._numbers(first))
+        for rows, found in self.several([rows for rows in places.values() if len(rows) > 1], rng):
             at = int(np.flatnonzero(first == rows[0])[0])
             ends = found.interval(self.level)
             frame.loc[at, ["mean", "sd", "lower", "upper"]] = found.mean(), found.sd(), *ends
             frame.loc[at, "status"], frame.loc[at, "error"] = found.accuracy.status, found.accuracy.error
         return frame[list(COLUMNS)]
+
+    def _numbers(self, nodes: Any) -> dict[str, Any]:
+        """Return the columns of numbers of single nodes."""
+        columns = {key: getattr(self.law, key)[nodes].copy() for key in ("mean", "sd", "lower", "upper")}
+        return {**columns, "status": self.accuracy.status, "error": self.accuracy.error}
 
     def _quantities(self, name: str, quantity: str) -> list[str]:
         """Return the name of the cell in every place, marked if a county lacks its parts in AIAN areas."""
@@ -134,7 +147,7 @@ class Places:
             return float("nan")
         return float(np.sqrt(max(sum(least.covariance(a, b) for a in rows for b in rows), 0.0)))
 
-    def _several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
+    def several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
         """Return the distributions of sums of nodes: exact for two nodes, else from joint draws."""
         found: list[tuple[list[int], Any]] = []
         many: list[list[int]] = []
@@ -175,15 +188,23 @@ class Places:
         """
         known = Names(tuple(self.names))
         translated = {label: self._translated(question, known) for label, question in questions.items()}
-        found = self.law.posterior().ask(translated, level=self.level, rng=rng)
+        found = self._posterior(translated).ask(translated, level=self.level, rng=rng)
         back = {self.measured.tree.names[rows[0]]: name for name, rows in self.names.items() if len(rows) == 1}
         found["quantity"] = [_renamed(str(text), back) for text in found["quantity"]]
-        if self.measured.error:
+        if more := self._error_of_questions(translated):
             found["status"] = "approximate"
-            found["error"] = np.minimum(found["error"].astype(float) + self.accuracy.error, 1.0)
+            found["error"] = np.minimum(found["error"].astype(float) + more, 1.0)
         empty = pd.DataFrame("", index=found.index, columns=["geoid", "geocode", "level"])
         numbers = pd.DataFrame(np.nan, index=found.index, columns=["released", "least_squares", "least_squares_sd"])
         return pd.concat([empty, numbers, found.drop(columns=["level"], errors="ignore")], axis=1)[list(COLUMNS)]
+
+    def _posterior(self, questions: Mapping[str, Any]) -> Posterior:
+        """Return the posterior that answers questions about nodes."""
+        return self.law.posterior()
+
+    def _error_of_questions(self, questions: Mapping[str, Any]) -> float:
+        """Return the error that is added to that of the answers."""
+        return self.accuracy.error if self.measured.error else 0.0
 
     def _translated(self, question: Any, known: Names) -> Any:
         """Translate a question about places into one about nodes."""

@@ -1,7 +1,7 @@
 """Reader of a folder in the Census Bureau's layout: measurements on a tree."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ class MeasuredCell:
     state : FIPS code.
     total : exact count of the whole state if it is public; None if it is not known.
     synthetic : whether the files are marked as synthetic.
+    bounds : further lower and upper bounds, float64 (n,) each, of all nodes.
     """
 
     spine: Spine
@@ -43,12 +44,21 @@ class MeasuredCell:
     state: int
     total: int | None = None
     synthetic: bool = False
+    bounds: tuple[Array, Array] | None = None
 
     @cached_property
     def whole(self) -> Level:
         """Return all levels as one, in the order of the spine's nodes."""
         size = len(self.spine.codes)
-        parts = {"released": np.nan, "variance": np.inf, "alone": False, "error": 0.0, "lower": 0.0, "upper": np.inf}
+        parts = {
+            "released": np.nan,
+            "variance": np.inf,
+            "alone": False,
+            "error": 0.0,
+            "lower": 0.0,
+            "upper": np.inf,
+            "slope": 0.0,
+        }
         out: dict[str, Any] = {key: np.full(size, empty) for key, empty in parts.items()}
         for name, level in self.levels.items():
             rows = self.spine.rows(name)
@@ -58,6 +68,9 @@ class MeasuredCell:
         if self.total is not None:
             root = int(np.flatnonzero(self.spine.parent < 0)[0])
             out["lower"][root] = out["upper"][root] = self.total
+        if self.bounds is not None:
+            out["lower"] = np.maximum(out["lower"], self.bounds[0])
+            out["upper"] = np.minimum(out["upper"], self.bounds[1])
         return Level(codes=self.spine.codes, **out)
 
     @cached_property
@@ -135,14 +148,86 @@ def read(
     -----
     Files are read in batches per row group; only a few sums per node are kept.
     """
-    histogram, number = products.product_of(product, table), products.state_number(state)
-    masks = products.masks(histogram, dict(cell or {}))
-    data = products.data_folder(Path(folder), histogram, number)
-    there = products.levels_there(data, histogram, number)
-    levels = {name: one_level.read(histogram, paths, masks, query) for name, paths in there.items()}
-    levels = {name: level for name, level in levels.items() if len(level.codes)}
-    if not any(np.isfinite(level.variance).any() for level in levels.values()):
-        raise ValueError(f"{str(data)!r} has no measurement of this cell in state {number:02d}")
-    spine = spine_of({name: level.codes for name, level in levels.items()}, number)
-    first = [path for name in levels for path in parts(there[name], DPQUERY)[:1]]
-    return MeasuredCell(spine, levels, number, total, any(says_synthetic(path) for path in first))
+    opened = _Folder(folder, product, table, state, cell)
+    levels = {
+        name: one_level.read(opened.histogram, paths, opened.masks, query) for name, paths in opened.levels.items()
+    }
+    return opened.measured(levels, total)
+
+
+@dataclass(frozen=True)
+class CellOfTotal:
+    """A cell of a histogram, the total of the histogram, and their difference, in all nodes of a state.
+
+    Parameters
+    ----------
+    cell : measurements of the cell, as from `read`.
+    total : measurements of the total, with the bounds that follow from those of the cell and of the rest.
+    rest : measurements of the total without the cell.
+    given : measurements of the cell given the total of the node, `released + slope * total`.
+    """
+
+    cell: MeasuredCell
+    total: MeasuredCell
+    rest: MeasuredCell
+    given: MeasuredCell
+
+
+def read_with_total(
+    folder: str | Path,
+    *,
+    product: str,
+    table: str,
+    state: str,
+    cell: Mapping[str, object],
+    total: int | None = None,
+) -> CellOfTotal | MeasuredCell:
+    """Read a cell together with the total and the rest of the total, in one pass over the files.
+
+    Parameters
+    ----------
+    folder, product, table, state, cell, total : as of `read`; all informative queries are combined.
+
+    Returns
+    -------
+    CellOfTotal, or a MeasuredCell if the cell is the total.
+    """
+    opened = _Folder(folder, product, table, state, cell)
+    if not one_level.restricted(opened.masks):
+        return read(folder, product=product, table=table, state=state, cell=cell, total=total)
+    each = {
+        name: one_level.read_with_total(opened.histogram, paths, opened.masks) for name, paths in opened.levels.items()
+    }
+    part, whole, rest, given = (
+        opened.measured({name: level[kind] for name, level in each.items()}, total if kind == "cell" else None)
+        for kind in ("cell", "total", "rest", "given")
+    )
+    bounds = part.whole.lower + rest.whole.lower, part.whole.upper + rest.whole.upper
+    return CellOfTotal(part, replace(whole, bounds=bounds), rest, given)
+
+
+class _Folder:
+    """Files of one state, by level."""
+
+    def __init__(
+        self, folder: str | Path, product: str, table: str, state: str, cell: Mapping[str, object] | None
+    ) -> None:
+        self.histogram, self.number = products.product_of(product, table), products.state_number(state)
+        self.masks = products.masks(self.histogram, dict(cell or {}))
+        self.data = products.data_folder(Path(folder), self.histogram, self.number)
+        self.levels = products.levels_there(self.data, self.histogram, self.number)
+
+    def measured(self, read: Mapping[str, Level], total: int | None) -> MeasuredCell:
+        """Return the measurements of one count, by level, as a cell.
+
+        Raises
+        ------
+        ValueError
+            If no level has a measurement.
+        """
+        levels = {name: level for name, level in read.items() if len(level.codes)}
+        if not any(np.isfinite(level.variance).any() for level in levels.values()):
+            raise ValueError(f"{str(self.data)!r} has no measurement of this cell in state {self.number:02d}")
+        spine = spine_of({name: level.codes for name, level in levels.items()}, self.number)
+        first = [path for name in levels for path in parts(self.levels[name], DPQUERY)[:1]]
+        return MeasuredCell(spine, levels, self.number, total, any(says_synthetic(path) for path in first))

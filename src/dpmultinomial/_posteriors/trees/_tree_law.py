@@ -558,6 +558,19 @@ class TreeLaw:
         self._reach(parent)
         return self._messages.family(parent)[2][row - int(self.tree.first[parent])]
 
+    def window(self, row: int) -> tuple[int, Array]:
+        """Smallest count and probabilities of a node, by its position in the kernels' order."""
+        return self._law_at(row)
+
+    def children(self, row: int) -> list[tuple[int, Array]]:
+        """Smallest count and probabilities of every child of a node, by its position in the kernels' order."""
+        self._reach(row)
+        return self._messages.family(row)[2]
+
+    def pair(self, one: int, two: int) -> NodePair:
+        """Joint distribution of two counts, by their positions in the tree."""
+        return self._pair(one, two)
+
     def _reach(self, row: int) -> None:
         """Compute the downward message of a node, if it has not been computed yet."""
         path = [row]

@@ -6,6 +6,7 @@ import pandas as pd
 
 from dpmultinomial._files import places
 from dpmultinomial._measurement_files import reading
+from dpmultinomial._measurement_files.cells import CellPlaces
 from dpmultinomial._measurement_files.places import Places
 from dpmultinomial._posteriors.trees import conflict
 
@@ -26,20 +27,29 @@ def answer(case: Case) -> Answer:
         unknown place.
     """
     settings = case.settings
-    measured = reading.read(
-        places.public(settings["folder"]),
-        product=settings["product"],
-        table=settings["table"],
-        state=settings["state"],
-        cell=settings["cell"],
-        query=settings.get("query"),
-        total=settings.get("total"),
-    )
-    found = Places(measured, settings["levels"], level=settings["level"], prior=settings.get("prior"))
+    found = _places(case)
     rows = found.table(named(settings), rng=case.rng)
     if asked := settings.get("questions"):
         rows = pd.concat([rows, found.ask(asked, rng=case.rng)], ignore_index=True)
-    return Answer(rows=rows, facts=_facts(measured, found, named(settings)) | {"state": settings["state"]})
+    return Answer(
+        rows=rows, facts=_facts(found, named(settings), bool(settings["cell"])) | {"state": settings["state"]}
+    )
+
+
+def _places(case: Case) -> Places:
+    """Return the counts of the places, by default given draws of the totals."""
+    settings = case.settings
+    folder = places.public(settings["folder"])
+    named = {key: settings[key] for key in ("product", "table", "state", "cell")}
+    rest = {"level": settings["level"], "prior": settings.get("prior")}
+    alone = settings.get("query") or isinstance(rest["prior"], str) or not settings["draws"]
+    if alone:
+        measured = reading.read(folder, **named, query=settings.get("query"), total=settings.get("total"))
+        return Places(measured, settings["levels"], **rest)
+    related = reading.read_with_total(folder, **named, total=settings.get("total"))
+    if isinstance(related, reading.MeasuredCell):
+        return Places(related, settings["levels"], **rest)
+    return CellPlaces(related, settings["levels"], rng=case.rng, draws=settings["draws"], **rest)
 
 
 def named(settings: Any) -> str:
@@ -50,8 +60,9 @@ def named(settings: Any) -> str:
     return ", ".join(" or ".join(map(str, part)) for part in parts) or "total"
 
 
-def _facts(measured: reading.MeasuredCell, found: Places, cell: str) -> dict[str, Any]:
-    law = found.law
+def _facts(found: Places, cell: str, part: bool) -> dict[str, Any]:
+    law, measured = found.law, found.measured
+    draws = found.draws if isinstance(found, CellPlaces) else 0
     states = {(found.accuracy.status, found.accuracy.reason): sum(len(of) for of in found.nodes.values())}
     return {
         **{
@@ -67,11 +78,14 @@ def _facts(measured: reading.MeasuredCell, found: Places, cell: str) -> dict[str
         "queries": {name: level.used for name, level in measured.levels.items()},
         "not_used": sorted({name for level in measured.levels.values() for name in level.unused}),
         "combined": bool(measured.error),
-        "error_of_combination": measured.error,
+        "error_of_combination": found.combination_error if isinstance(found, CellPlaces) else measured.error,
+        "part_of_total": part,
+        "draws_of_totals": draws,
+        "truncated_at_total": isinstance(found, CellPlaces) and not draws,
         "conflict": conflict.facts(law),
         "without_geoid": [name for name in found.levels if not measured.spine.knows_geoids(name)],
         "parts_outside_aian": any(measured.spine.lacks_aian_parts(name) for name in found.levels),
-        "method": "sum-product on a tree",
+        "method": "mixture over draws of the totals" if draws else "sum-product on a tree",
         "groups": ["counts"],
         "among": [],
         "accuracy": [{"status": word, "reason": reason, "rows": rows} for (word, reason), rows in states.items()],

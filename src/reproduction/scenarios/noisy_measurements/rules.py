@@ -111,6 +111,22 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
             "Several queries about the same node were combined by least squares, and the combined error was treated as "
             "Gaussian; of the rest of the histogram, only the sums were used."
         )
+    if draws := point.get("draws_of_totals"):
+        found.append(
+            f"The cell is a part of the total: the counts are answered given {draws} draws of the totals, and no "
+            "interval ends above that of the total of the same place. The splits of the cell and of the rest have "
+            "independent priors: that an empty place is empty for both is left out."
+        )
+    elif point.get("truncated_at_total"):
+        found.append(
+            "The cell was answered from its own measurements, because the measurements of the totals alone say too "
+            "little about the totals here. Its distributions are truncated at the upper ends of the totals' intervals."
+        )
+    elif point.get("part_of_total"):
+        found.append(
+            "The cell was answered from its own measurements alone: that it is at most the total of the same place is "
+            "left out, and an interval can end above that of the total."
+        )
     if point["parts_outside_aian"]:
         found.append(
             "Counts of counties exclude their parts in American Indian and Alaska Native areas, which are listed by "

@@ -1,0 +1,348 @@
+"""Counts of a cell in all nodes of a tree, given the totals of all nodes.
+
+The cell has count c and the rest of the total has count r = t - c in every node. Both are >= 0, both add up along the
+tree, and both have a prior of splits (`priors.Splits`) with separate concentrations. Given all totals t, the counts of
+the cell have the weights of a tree with one more factor per node: the weight of r in its splits, as a function of c.
+
+`Mixture` adds up the distributions of all nodes over several draws of the totals.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from ..._accuracy import LEVEL
+from ..._mechanisms.gaussian import Gaussian
+from . import _prior_sites, _solver
+from ._tree_law import TreeLaw, difference, total
+from .measurements import Measurements
+from .priors import Splits
+from .sites import FAR, bounded
+from .tree import Tree
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+GOAL = 1e-10  # of the bound on the mass that is neglected
+WIDTHS = (
+    12.0,
+    60.0,
+    1000.0,
+)  # standard deviations that a list of weights reaches to either side; the next if one fails
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Distributions of integers on adjacent values, one per node.
+
+    Parameters
+    ----------
+    low, size : int64 (n,), smallest value and number of values.
+    p : float64, probabilities of all nodes, one node after the other.
+    """
+
+    low: Whole
+    size: Whole
+    p: Array
+
+    @classmethod
+    def of(cls, parts: Iterable[tuple[int, Array]]) -> "Windows":
+        """Return the distributions (smallest value, probabilities) as one object."""
+        every = list(parts)
+        low = np.array([first for first, _ in every], dtype=np.int64)
+        size = np.array([len(p) for _, p in every], dtype=np.int64)
+        return cls(low, size, np.concatenate([np.zeros(0), *(p for _, p in every)]))
+
+    @property
+    def begin(self) -> Whole:
+        """Position of each node's first probability."""
+        return np.asarray(np.cumsum(self.size) - self.size)
+
+    @property
+    def node(self) -> Whole:
+        """Node of each probability."""
+        return np.repeat(np.arange(len(self.low)), self.size)
+
+    @property
+    def values(self) -> Whole:
+        """Value of each probability."""
+        return np.asarray(np.arange(len(self.p)) + np.repeat(self.low - self.begin, self.size))
+
+    def at(self, i: int) -> tuple[int, Array]:
+        """Return the smallest value and the probabilities of one node, scaled to 1."""
+        begin = int(self.begin[i])
+        p = self.p[begin : begin + int(self.size[i])]
+        return int(self.low[i]), p / p.sum()
+
+    def on(self, low: Whole, size: Whole) -> "Windows":
+        """Return the same distributions on other values that contain these."""
+        p = np.zeros(int(size.sum()))
+        begin = np.cumsum(size) - size
+        p[self.values + np.repeat(begin - low, self.size)] = self.p
+        return Windows(low, size, p)
+
+    def scaled(self) -> "Windows":
+        """Return the same distributions with sums of 1."""
+        return Windows(self.low, self.size, self.p / np.repeat(self._sums(self.p), self.size))
+
+    def _sums(self, values: Array) -> Array:
+        return np.asarray(np.add.reduceat(values, self.begin), dtype=np.float64)
+
+    def numbers(self, level: float) -> tuple[Array, Array, Array, Array]:
+        """Means, standard deviations and ends of central intervals, float64 (n,) each.
+
+        Parameters
+        ----------
+        level : of the intervals, in (0, 1).
+        """
+        one, node, values = self.scaled(), self.node, self.values
+        mean = self.low + one._sums(one.p * (values - self.low[node]))
+        sd = np.sqrt(one._sums(one.p * (values - mean[node]) ** 2))
+        below = np.cumsum(one.p)
+        below = below - np.repeat(np.append(0.0, below[self.begin[1:] - 1]), self.size)
+        tail = (1 - level) / 2
+        ends = [self.low + one._sums((below < chance).astype(float)) for chance in (tail, 1 - tail)]
+        return mean, sd, *(np.minimum(end, self.low + self.size - 1).astype(float) for end in ends)
+
+    def at_most(self, upper: Array) -> tuple["Windows", Array]:
+        """Return the distributions given that no count exceeds `upper`, and the probabilities that this drops.
+
+        A count that certainly exceeds its upper end becomes the upper end.
+        """
+        one = self.scaled()
+        beyond = self.values > upper[self.node]
+        dropped = np.minimum(one._sums(np.where(beyond, one.p, 0.0)), 1.0)
+        p = np.where(beyond, 0.0, one.p)
+        lost = one._sums(p) <= 0
+        low = np.where(lost, np.minimum(upper, self.low), self.low).astype(np.int64)
+        p[self.begin[lost]] = 1.0
+        return Windows(low, self.size, p).scaled(), np.where(lost, 1.0, dropped)
+
+
+def distance(one: Windows, other: Windows) -> Array:
+    """Total variation distances between the distributions of every node, float64 (n,)."""
+    low, size = _together(one, other)
+    a, b = one.scaled().on(low, size), other.scaled().on(low, size)
+    return np.asarray(0.5 * a._sums(np.abs(a.p - b.p)), dtype=np.float64)
+
+
+def added(one: Windows, other: Windows) -> Windows:
+    """Return the sums of the weights of every node."""
+    low, size = _together(one, other)
+    a, b = one.on(low, size), other.on(low, size)
+    return Windows(low, size, a.p + b.p)
+
+
+def _together(one: Windows, other: Windows) -> tuple[Whole, Whole]:
+    low = np.minimum(one.low, other.low)
+    return low, np.maximum(one.low + one.size, other.low + other.size) - low
+
+
+class Mixture:
+    """Equal mixture of distributions of all nodes, with those of its two halves."""
+
+    def __init__(self) -> None:
+        self.halves: list[Windows] = []
+        self.number = 0
+
+    def add(self, windows: Windows) -> None:
+        """Add a component, in turn to the first and to the second half."""
+        half = self.number % 2
+        if len(self.halves) <= half:
+            self.halves.append(windows)
+        else:
+            self.halves[half] = added(self.halves[half], windows)
+        self.number += 1
+
+    @property
+    def whole(self) -> Windows:
+        """The mixture."""
+        return added(*self.halves).scaled() if len(self.halves) == 2 else self.halves[0].scaled()
+
+    @property
+    def difference(self) -> Array:
+        """Total variation distance between the two halves per node; 1 if there is only one component."""
+        return distance(*self.halves) if len(self.halves) == 2 else np.ones(len(self.halves[0].low))
+
+
+def windows(law: TreeLaw) -> Windows:
+    """Return the distributions of all nodes of a tree, in the order of its nodes."""
+    tree = law.tree
+    found: list[tuple[int, Array]] = [(0, np.zeros(0))] * len(tree)
+    found[int(tree.order[0])] = law.window(0)
+    for row in np.flatnonzero(tree.count > 0).tolist():
+        first = int(tree.first[row])
+        for k, window in enumerate(law.children(row)):
+            if (node := int(tree.order[first + k])) >= 0:
+                found[node] = window
+    return Windows.of(found)
+
+
+def sum_window(law: TreeLaw, one: int, two: int) -> tuple[int, Array]:
+    """Return the smallest value and the probabilities of the sum of two counts of a tree.
+
+    Parameters
+    ----------
+    law : posterior of the tree.
+    one, two : positions of the counts.
+
+    Returns
+    -------
+    int, float64 (values,)
+    """
+    return total(law.pair(one, two))
+
+
+def difference_window(law: TreeLaw, one: int, two: int) -> tuple[int, Array]:
+    """Return the smallest value and the probabilities of the first count minus the second.
+
+    Parameters
+    ----------
+    law : posterior of the tree.
+    one, two : positions of the counts.
+
+    Returns
+    -------
+    int, float64 (values,)
+    """
+    return difference(law.pair(one, two))
+
+
+class PartOfTotal:
+    """Distribution of a cell's counts given the totals.
+
+    Parameters
+    ----------
+    cell, rest : trees with the same nodes, with the bounds of the cell and of the rest.
+    concentrations : of the splits of the cell and of the rest, float64 (levels,) each, by depth, the root's unused.
+    released, slope : float64 (n,), estimate `released + slope * t` of the cell given the total t.
+    variance : float64 (n,), its variance; infinite if the cell is not measured, 0 if it is then known.
+    level : of the intervals, in (0, 1).
+    """
+
+    def __init__(
+        self,
+        cell: Tree,
+        rest: Tree,
+        concentrations: tuple[Array, Array],
+        released: Array,
+        slope: Array,
+        variance: Array,
+        *,
+        level: float = LEVEL,
+    ) -> None:
+        self.tree, self.rest, self.level = cell, rest, level
+        self.released, self.slope, self.variance = released, slope, variance
+        self._sites, self._others = bounded(cell), bounded(rest)
+        _prior_sites.split(self._sites, cell, concentrations[0])
+        _prior_sites.split(self._others, rest, concentrations[1])
+        self._tilts: Array | None = None
+        self._nothing = Measurements(cell, [], [], Gaussian(sigma=1.0))
+        self._prior = Splits(concentrations[0][1:].tolist() or None)
+
+    def given(self, totals: Whole) -> TreeLaw:
+        """Return the posterior of the cell's counts given the totals of all nodes.
+
+        Parameters
+        ----------
+        totals : int64 (n,), >= 0, which add up along the tree.
+
+        Raises
+        ------
+        ValueError
+            If no counts of the cell are possible with these totals.
+        """
+        for width in WIDTHS:
+            try:
+                solved = self._solved(*self._weights(np.asarray(totals, dtype=np.int64), width))
+                break
+            except _solver.Unsolved:
+                if width == WIDTHS[-1]:
+                    raise
+        self._tilts = solved.tilts
+        deepest = len(self.tree.levels) - 1
+        return TreeLaw(self._nothing, solved, self._prior, solved.log_evidence, self.level, deepest, {})
+
+    def _solved(self, sites: NDArray[np.void], tables: Array) -> _solver.Solved:
+        if self._tilts is not None:
+            try:
+                found = _solver.solve(self.tree, sites, tables, goal=GOAL, start=self._tilts, blind=False)
+                if found.bound <= GOAL:
+                    return found
+            except ValueError:
+                pass
+        return _solver.solve(self.tree, sites, tables, goal=GOAL)
+
+    def _ends(self, t: Whole) -> tuple[Whole, Whole]:
+        """First and last possible count of the cell, by the bounds of the cell and of the rest in all nodes."""
+        own, other, place = self._sites, self._others, self.tree.place
+        low = np.maximum(own["lower"][place], t - np.minimum(other["upper"][place], FAR))
+        return self._consistent(np.maximum(low, 0), np.minimum(own["upper"][place], t - other["lower"][place]))
+
+    def _consistent(self, low: Whole, high: Whole) -> tuple[Whole, Whole]:
+        """Return the ends that are possible given those of children and parents: without them, counts that are known
+        through others would need windows of the width of the measurements.
+
+        Raises
+        ------
+        ValueError
+            If a node has no possible count.
+        """
+        tree, low, high = self.tree, low.copy(), high.copy()
+        levels = [np.flatnonzero(tree.depth == depth) for depth in range(1, len(tree.levels))]
+        for rows in levels[::-1]:
+            above = np.unique(tree.parent[rows])
+            least, most = _added_up(tree, rows, low), _added_up(tree, rows, high)
+            low[above], high[above] = np.maximum(low, least)[above], np.minimum(high, most)[above]
+        for rows in levels:
+            least, most, above = _added_up(tree, rows, low), _added_up(tree, rows, high), tree.parent[rows]
+            first = low[above] - (most[above] - high[rows])
+            high[rows] = np.minimum(high[rows], high[above] - (least[above] - low[rows]))
+            low[rows] = np.maximum(low[rows], first)
+        if (low > high).any():
+            node = tree.names[int(np.flatnonzero(low > high)[0])]
+            raise _solver.Unsolved(f"the bounds of {node} leave no count of the cell that is possible with the totals")
+        return low, high
+
+    def _weights(self, t: Whole, width: float) -> tuple[NDArray[np.void], Array]:
+        """Weights of all nodes given the totals: the parabola of the estimate, the splits of the cell, and those of the
+        rest as a list over the counts of the cell that are possible.
+        """
+        place, sites = self.tree.place, self._sites.copy()
+        low, high = self._ends(t)
+        centre = np.where(np.isfinite(self.variance), self.released + self.slope * t, 0.0)
+        known = self.variance == 0
+        noisy = np.isfinite(self.variance) & ~known
+        reach = np.where(noisy, width * np.sqrt(np.where(noisy, self.variance, 1.0)), np.where(known, 0.5, np.inf))
+        near = np.where(np.isfinite(self.variance), np.clip(centre, low, high), low)
+        near = np.where(known, np.rint(near), near)
+        first = np.maximum(low, np.ceil(near - reach)).astype(np.int64)
+        last = np.minimum(high, np.floor(near + reach)).astype(np.int64)
+        first, last = self._consistent(first, last)
+        sites["lower"][place], sites["upper"][place] = first, last
+        sites["centre"][place] = np.where(noisy, centre, 0.0)
+        sites["square"][place] = np.where(noisy, 0.5 / np.where(noisy, self.variance, 1.0), 0.0)
+        own, others = self._others["own"][place], self._others["others"][place]
+        rows = np.flatnonzero(own != others)
+        size = last[rows] - first[rows] + 1
+        begin = np.cumsum(size) - size
+        row = np.repeat(rows, size)
+        rest = (t - first)[row] - (np.arange(len(row)) - np.repeat(begin, size))
+        base = np.rint(t - np.clip(near, first, last))[row]  # logarithms are relative to a likely count of the rest
+        logs = gammaln(rest + own[row]) - gammaln(base + own[row]) - gammaln(rest + others[row])
+        logs += gammaln(base + others[row])
+        listed = place[rows]
+        sites["table"][listed], sites["begin"][listed], sites["length"][listed] = begin, first[rows], size
+        if len(rows):
+            highest, lowest = np.maximum.reduceat(logs, begin), np.minimum.reduceat(logs, begin)
+            sites["highest"][listed], sites["swing"][listed] = highest, highest - lowest
+        return sites, np.append(logs, 0.0)
+
+
+def _added_up(tree: Tree, rows: Whole, values: Whole) -> Whole:
+    """Sums of the values of some nodes by parent, int64 (n,)."""
+    out = np.zeros(len(tree), dtype=np.int64)
+    np.add.at(out, tree.parent[rows], values[rows])
+    return out
