@@ -118,6 +118,8 @@ def problems(
         found += [(f"{place}/{key}", why) for key, why in _together(mechanism, settings)]
     if not found:
         found += [(f"{place}/{key}", why) for key, why in _bounded(name, settings, budgets)]
+    if not found:
+        found += [(place, why) for why in _affordable(name, settings, budgets, root)]
     if isinstance(settings.get("data"), str) and f"{place}/data" not in dict(found):
         found += [(f"{place}/data", why) for why in _places.problems(settings["data"], root)]
     return found
@@ -211,6 +213,29 @@ def _bounded(
         return []
     near = get_close_matches(source, budgets, n=1, cutoff=0.0)
     return [("source", f"{source} has no budget; did you mean {near[0]}? Those with one: {', '.join(budgets)}")]
+
+
+def _affordable(
+    name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]], root: Path
+) -> list[str]:
+    """Report a release that is not in the ledger and would exceed the budget that is left, as far as settings alone
+    tell its cost.
+    """
+    source = settings.get("source") or name
+    if not budgets.get(source):
+        return []
+    from . import _budget_records, spending  # NumPy is imported only if a release is valid so far
+
+    try:
+        entries = _budget_records.read(_budget_records.Ledger(root / _budget_records.FOLDER / "ledger.tsv"))
+    except _places.Refused as error:
+        return [str(error)]
+    get = filled(settings)
+    cost = spending.by_settings(get)
+    if cost is None or any(entry.name == (name, get["generation"]) for entry in entries):
+        return []
+    why = spending.beyond([*_budget_records.costs(entries, source), cost], budgets[source])
+    return [f"budgets/{source}: {why}"] if why else []
 
 
 def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:

@@ -15,10 +15,12 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from .. import _checks
 from .._accounting import composition, neighbours
 from .._accounting.composition import RELATIONS
+from ._keys import COUNTS, TREE_KEYS
 
 ADD_OR_REMOVE, REPLACE, EXCHANGE = RELATIONS
 OUTSIDE = "outside: an exchange within invariants is stated apart, no ceiling on what one person can lose covers it"
@@ -103,6 +105,31 @@ def read(text: str) -> Cost:
     return Cost(
         relation=found["relation"], epsilon=found.get("epsilon"), rho=found.get("rho"), order=found.get("order")
     )
+
+
+def by_settings(settings: Mapping[str, Any]) -> Cost | None:
+    """Return the cost of a release as its settings ask for it, less a rounding tolerance of 1e-6 (relative).
+
+    Counts without a setting that only trees have are assumed not to be a tree, which costs less.
+
+    Parameters
+    ----------
+    settings : checked settings of a release, with defaults.
+
+    Returns
+    -------
+    Cost, or None if the cost depends on the confidential file (a swap).
+    """
+    mechanism, least = settings["mechanism"], 1 - 1e-6
+    if mechanism == "swap":
+        return None
+    numbers = {key: least * settings[key] for key in ("epsilon", "rho") if settings.get(key) is not None}
+    if mechanism == "additive_counts":  # a record changes its count and the total
+        return Cost(relation=ADD_OR_REMOVE, epsilon=2 * numbers["epsilon"])
+    if settings.get("noise") == "dirichlet":
+        numbers["order"] = float(settings["order"])
+    tree = mechanism in COUNTS and any(settings.get(key) for key in TREE_KEYS)
+    return Cost(relation=ADD_OR_REMOVE if tree and settings["relation"] != REPLACE else REPLACE, **numbers)
 
 
 def epsilon_at(costs: Sequence[Cost], *, delta: float) -> float:

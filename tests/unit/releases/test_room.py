@@ -473,6 +473,50 @@ def test_costs_add_up_by_relation_and_never_across():
         assert spending.read(str(cost)) == cost
 
 
+def test_a_check_finds_what_the_budget_left_does_not_cover(root):
+    """0.6 of 1 is spent; 0.6 more would be 1.2. The published release is not counted twice."""
+    budgets = {"survey": {"epsilon": 1.0}}
+    assert room.check("b", counts(epsilon=0.6), root=root, budgets=budgets) == []
+    room.make("a", counts(epsilon=0.6), root=root, budgets=budgets)
+    assert room.check("a", counts(epsilon=0.6), root=root, budgets=budgets) == []
+    assert room.check("b", counts(epsilon=0.4), root=root, budgets=budgets) == []
+    ((place, why),) = room.check("b", counts(epsilon=0.6), root=root, budgets=budgets)
+    assert place == "releases/b"
+    assert "epsilon would rise from 0.6 to 1.2" in why
+    (root / "releases" / "ledger.tsv").write_bytes(b"damaged\n")
+    ((place, why),) = room.check("b", counts(epsilon=0.4), root=root, budgets=budgets)
+    assert "line 1" in why
+
+
+@pytest.mark.parametrize("mechanism", SETTINGS)
+def test_the_cost_by_settings_is_the_cost_of_the_release(root, mechanism):
+    """The check before a release and the record after it state the same cost, up to the rounding of a scale."""
+    room.make("a", SETTINGS[mechanism], root=root)
+    entry, *_ = _budget_records.Ledger(root / "releases" / "ledger.tsv").entries()
+    cost = spending.by_settings(checks.filled(SETTINGS[mechanism]))
+    if SETTINGS[mechanism]["mechanism"] == "swap":
+        assert cost is None
+        return
+    assert (cost.relation, cost.order) == (entry.spent.relation, entry.spent.order)
+    for name in ("epsilon", "rho"):
+        asked, spent = getattr(cost, name), getattr(entry.spent, name)
+        assert asked == (None if spent is None else pytest.approx(spent, rel=3e-6))
+        assert spent is None or asked <= spent
+
+
+@pytest.mark.parametrize("more", [{"levels": ["all", "part"]}, {"relation": "add or remove a record"}])
+def test_the_cost_by_settings_of_a_tree_is_that_of_adding_a_record(root, more):
+    """Settings that only trees have: adding or removing a record, which counts twice against a budget."""
+    (root / "confidential" / "counts.csv").write_text("category,parent,count\nall,,3\nx,all,1\ny,all,2\n")
+    room.make("a", counts(**more), root=root)
+    entry, *_ = _budget_records.Ledger(root / "releases" / "ledger.tsv").entries()
+    cost = spending.by_settings(checks.filled(counts(**more)))
+    assert cost.relation == entry.spent.relation == spending.ADD_OR_REMOVE
+    assert cost.epsilon == pytest.approx(entry.spent.epsilon, rel=3e-6)
+    ((_, why),) = room.check("b", counts(**more), root=root, budgets={"survey": {"epsilon": 1.0}})
+    assert "epsilon would rise from 1 to" in why or "from 2 to 4" in why
+
+
 def test_budgets_are_those_of_the_source(root):
     budgets = {"survey": {"epsilon": 1.0}}
     room.make("a", counts(source="survey", epsilon=0.6), root=root, budgets=budgets)

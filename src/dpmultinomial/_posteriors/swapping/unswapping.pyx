@@ -136,7 +136,8 @@ def abc(observed, alpha, iterations, *, rate, rng, margins_first=False):
     cdef const double[::1] prior = _checks.positives("alpha", alpha, table.size)
     cdef double p = _checks.inside("rate", rate)
     cdef bint early = margins_first
-    cdef int64_t n = _checks.integer("total of observed", int(table.sum()), most=1 << 31), cells = table.size, kept, steps
+    cdef int64_t n = _checks.integer("total of observed", int(table.sum()), most=1 << 31)
+    cdef int64_t cells = table.size, kept, steps
     cdef int64_t done = 0, wanted = _checks.integer("iterations", iterations, most=1 << 60)
     code = np.arange(cells)
     cdef const int64_t[::1] row_of = code // table.shape[1], column_of = code % table.shape[1]
