@@ -1,4 +1,4 @@
-"""Accuracy of an answer: one vocabulary for every posterior of the library.
+"""Accuracy status of an answer: a common vocabulary for every posterior of the library.
 
 ``exact``          closed form or enumeration; exact up to rounding
 ``converged``      a Markov chain that passed: every ESS >= 400 and every R-hat <= 1.01
@@ -57,7 +57,7 @@ EXACT = Accuracy("exact")
 
 
 def of_chains(ess: ArrayLike, rhat: ArrayLike) -> Accuracy:
-    """Judge the convergence of Markov chains by the worst of their quantities.
+    """Return the accuracy status of Markov chains, from the quantity that has converged worst.
 
     Parameters
     ----------
@@ -71,16 +71,16 @@ def of_chains(ess: ArrayLike, rhat: ArrayLike) -> Accuracy:
 
 
 def worst(states: Sequence[Accuracy]) -> Accuracy:
-    """Return the worst of several accuracies: the worst status, and among equals the largest error (NaN counts as the
-    largest).
+    """Return the worst of several accuracies: the worst status and, among accuracies of equal status, the largest error
+    (NaN counts as the largest).
     """
     order = ("exact", "approximate", "converged", "not converged")
     return max(states, key=lambda state: (order.index(state.status), inf if isnan(state.error) else state.error))
 
 
 def standard_error(effective: float) -> float:
-    """Return the standard error of a probability estimated from `effective` draws: at most 1/2 over their root; NaN for
-    none.
+    """Return an upper bound on the standard error of a probability estimated from `effective` draws, 1/(2
+    sqrt(effective)); NaN for zero draws.
     """
     return float(0.5 / np.sqrt(effective)) if effective > 0 else float("nan")
 

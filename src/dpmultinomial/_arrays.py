@@ -1,5 +1,5 @@
-"""Checks of arrays that are passed to compiled kernels: shape, dtype and range are checked once, so that no loop can
-access memory out of bounds.
+"""Checks of arrays that are passed to compiled kernels: shape, dtype and range are checked before the kernel runs, so
+that no loop can access memory out of bounds.
 """
 
 from typing import Any
@@ -11,8 +11,8 @@ Whole = NDArray[np.int64]
 
 
 def floats(name: str, values: Any, *, ndim: int, shape: tuple[int, ...] | None = None) -> NDArray[np.float64]:
-    """Return a C-contiguous float64 array of this dimension (and shape); NaN is rejected, infinities are left to the
-    caller.
+    """Return a C-contiguous float64 array of the given dimension (and shape); NaN is rejected, and infinite values are
+    not checked.
     """
     array = _array(name, values, "iuf")
     if array.ndim != ndim or (shape is not None and array.shape != shape):

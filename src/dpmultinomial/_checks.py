@@ -1,4 +1,4 @@
-"""Checks of arguments, made once at the start of every public call.
+"""Checks of arguments, performed once at the start of every public call.
 
 Each function returns the clean value or raises ``ValueError``/``TypeError`` naming the argument, the rule and the
 value.
@@ -78,7 +78,7 @@ def reals(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.fl
 
 
 def positives(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
-    """Return `size` finite numbers > 0; a single number is repeated for all of them."""
+    """Return `size` finite numbers > 0 as an array; a single number is repeated `size` times."""
     array = floats(name, values)
     if array.ndim == 0:
         array = np.full(size, float(array))
@@ -118,7 +118,7 @@ def int64s(name: str, values: ArrayLike) -> NDArray[np.int64]:
 
 
 def shaped(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.float64]:
-    """Return a contiguous float64 array of the given shape without NaN; None means any length."""
+    """Return a contiguous float64 array of the given shape without NaN; None in the shape means any length."""
     array = np.ascontiguousarray(floats(name, values))
     if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
@@ -129,7 +129,7 @@ def shaped(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.float
 
 
 def shaped_counts(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.int64]:
-    """Return a contiguous int64 array of counts >= 0 of the given shape; None means any length."""
+    """Return a contiguous int64 array of counts >= 0 of the given shape; None in the shape means any length."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers (int64), got {array.dtype}")
@@ -153,7 +153,7 @@ def table(name: str, values: ArrayLike) -> NDArray[np.int64]:
 
 
 def generator(rng: Any) -> np.random.Generator:
-    """Return `rng` if it is a numpy Generator; seeds and None are rejected, so that every stream has a name."""
+    """Return `rng` if it is a numpy Generator; seeds and None are rejected, so that every random stream is named."""
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"rng must be a numpy.random.Generator, e.g. seeding.stream(seed, 'name'), got {rng!r}")
     return rng

@@ -1,5 +1,5 @@
-"""The command ``dpm`` of an installation: runs the project's command, or explains what to do if only the library is
-installed.
+"""Entry point of the command ``dpm``: runs the command of the full project, or explains how to proceed if only the
+library is installed.
 """
 
 import sys

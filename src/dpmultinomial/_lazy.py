@@ -1,4 +1,4 @@
-"""Public names that are imported on first use, so that importing the package imports nothing else.
+"""Lazy import of public names: each is imported on first use, so that importing the package imports no other module.
 
 The workflow relies on it: a result is recomputed only if a module that it uses changes.
 """

@@ -1,4 +1,4 @@
-"""Gauss-Legendre rules, computed once per size."""
+"""Gauss-Legendre rules, computed once for each number of nodes and cached."""
 
 from functools import lru_cache
 

@@ -24,7 +24,7 @@ from .renyi import order_at_least_one
 
 
 def floor(*, order: float, delta: float) -> float:
-    """Return the part of equation 14 that remains when the Rényi epsilon goes to 0: no smaller epsilon can be claimed.
+    """Return the lower limit of the epsilon that equation 14 yields: its value as the Rényi epsilon goes to 0.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ def dp_to_rdp(epsilon_hat: float, *, order: float, delta: float) -> float:
 
 
 def dp_to_rdp_unchecked(epsilon_hat: float, *, order: float, delta: float) -> float:
-    """Compute `dp_to_rdp` for any delta > 0, also above 1: it emulates an error in a published figure and claims no
-    privacy.
+    """Compute the same conversion as `dp_to_rdp` for any delta > 0, also above 1: the function reproduces an error in a
+    published figure and certifies no privacy.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ _LARGEST_ORDER: Final = 1e9
 
 @dataclass(frozen=True, kw_only=True)
 class _Cost:
-    """Fields common to all costs: the data source and the neighbour relation.
+    """Base class of all privacy costs: the data source and the neighbour relation.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ class Total:
     approximate_delta: float = 0.0
 
     def renyi_epsilon(self, order: float) -> float:
-        """Return the Rényi epsilon of the pure, rho and Rényi summands.
+        """Return the Rényi epsilon of the pure, zero-concentrated and Rényi summands at one order.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ class Total:
         return self._renyi_part(order)
 
     def dp(self, delta: float) -> float:
-        """Return the smallest epsilon that the known conversions give at `delta`.
+        """Return the smallest epsilon, at a given `delta`, that the known conversions yield for the total cost.
 
         Parameters
         ----------
@@ -301,7 +301,9 @@ class Total:
 
 
 def _least(value: Callable[[float], float]) -> float:
-    """Minimise over orders from 1 + 1e-6 to `_LARGEST_ORDER`: a grid, then a refinement; any order is valid."""
+    """Minimise a function over orders from 1 + 1e-6 to `_LARGEST_ORDER` by a grid search with refinement; the bound is
+    valid at any order.
+    """
     from scipy.optimize import minimize_scalar  # a third of a second, for bounds over orders alone
 
     grid = np.linspace(np.log(1e-6), np.log(_LARGEST_ORDER), 120)
@@ -348,7 +350,7 @@ def pure_to_renyi(epsilon: float, *, order: float) -> float:
 
 
 def total(costs: Iterable[Cost]) -> dict[tuple[str, str], Total]:
-    """Sum costs by source and relation.
+    """Return the sum of costs for each pair of data source and neighbour relation.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Conversion of guarantees from adding or removing one record to replacing one record.
+"""Conversion of privacy guarantees from adding or removing a record to replacing a record.
 
 A replacement is a removal and an addition. Let P, R, Q be the distributions of a release for the data before, between
 and after. Each guarantee holds for (P, R) and for (R, Q), in both directions, and the guarantee for (P, Q) follows:
@@ -25,7 +25,7 @@ from .renyi import order_at_least_one
 
 
 def pure(epsilon: float) -> float:
-    """Return the epsilon of a replacement.
+    """Return the epsilon for replacing a record, given the epsilon for adding or removing a record.
 
     Parameters
     ----------
@@ -40,7 +40,8 @@ def pure(epsilon: float) -> float:
 
 
 def approximate(epsilon: float, *, delta: float) -> tuple[float, float]:
-    """Return (epsilon, delta) of a replacement; a delta of 1 or more guarantees nothing.
+    """Return (epsilon, delta) for replacing a record, given (epsilon, delta) for adding or removing a record; a delta
+    of 1 or more guarantees nothing.
 
     Parameters
     ----------
@@ -57,7 +58,8 @@ def approximate(epsilon: float, *, delta: float) -> tuple[float, float]:
 
 
 def concentrated(rho: float) -> float:
-    """Return the rho of a replacement.
+    """Return the rho of zero-concentrated privacy for replacing a record, given the rho for adding or removing a
+    record.
 
     Parameters
     ----------
@@ -72,7 +74,8 @@ def concentrated(rho: float) -> float:
 
 
 def renyi(epsilon: float, *, order: float) -> tuple[float, float]:
-    """Return the Rényi epsilon of a replacement, and its order.
+    """Return the Rényi epsilon for replacing a record, and its order, given the epsilon for adding or removing a
+    record.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Exact (epsilon, delta) profile of one Dirichlet release under replace-one neighbours.
+"""Exact (epsilon, delta) profiles of a single release when one record is replaced: Dirichlet, Laplace and geometric
+mechanisms.
 
 Two histograms that differ by one moved record have densities whose ratio depends on w = y_i/(y_i + y_j) alone, and w
 has a Beta distribution under both. So delta(epsilon) is a difference of two Beta tails, with no conversion in between.
@@ -59,7 +60,9 @@ def dirichlet_delta(
 
 
 def _log_tail(p: float, q: float, x: float) -> float:
-    """Return log I_x(p, q), also if I_x underflows: x^p (1 - x)^q / (p B(p, q)) sum_n (p + q)_n / (p + 1)_n x^n."""
+    """Return the log of the regularised incomplete beta function I_x(p, q), also if it underflows: x^p (1 - x)^q / (p
+    B(p, q)) sum_n (p + q)_n / (p + 1)_n x^n.
+    """
     if x == 0:
         return float("-inf")
     if (value := float(betainc(p, q, x))) > 1e-290:
@@ -172,7 +175,7 @@ def laplace_delta(epsilon: ArrayLike, *, scale: float) -> NDArray[np.float64]:
 
 
 def geometric_delta(claimed: float, *, epsilon: float, changed: int = 2, support: int = 50) -> float:
-    """Return the smallest delta for which the noisy counts are (claimed, delta)-DP.
+    """Return the smallest delta for which counts with truncated two-sided geometric noise are (claimed, delta)-DP.
 
     Parameters
     ----------

@@ -70,8 +70,8 @@ def dirichlet_divergence(u: ArrayLike, v: ArrayLike, *, order: float) -> float:
 
 
 def dirichlet_bound(r: float, *, order: float, l2_squared: float = 2.0, linf: float = 1.0) -> float:
-    """Return the guarantee of Theorem 1 for Dirichlet(r f + alpha), alpha = 1 + 4(order - 1) r linf: line 1 of
-    Algorithm 1.
+    """Return the Rényi bound of Theorem 1 for Dirichlet(r f + alpha), with alpha = 1 + 4(order - 1) r linf as in line 1
+    of Algorithm 1.
 
     Parameters
     ----------
@@ -90,7 +90,8 @@ def dirichlet_bound(r: float, *, order: float, l2_squared: float = 2.0, linf: fl
 
 
 def dirichlet_worst_case(r: float, *, alpha: float, order: float) -> float:
-    """Return the largest D_order over all replace-one neighbours of counts of any number, size and dimension.
+    """Return the largest Rényi divergence of the Dirichlet mechanism over all pairs of histograms that differ by
+    replacing one record, for any number of categories and any counts.
 
     A record moves from cell i to cell j. The totals cancel, and each of the two terms falls in its own count, so the
     supremum is at one record in i and none in j (methods of Ponnoprat, 2022, in the documentation).
@@ -121,7 +122,9 @@ def dirichlet_worst_case(r: float, *, alpha: float, order: float) -> float:
 
 
 def _worst_case_near_one(r: float, alpha: float, excess: float) -> float:
-    """Return the two differences of log-gammas over `excess` = order - 1, each as r times a mean of digammas."""
+    """Return the two differences of log-gammas in the worst-case Rényi divergence, divided by `excess` = order - 1:
+    each is r times a mean of digammas.
+    """
     x, w = _unit_rule()
     upper = r * (w @ digamma(alpha + r + excess * r * x))
     if 2 * excess * r < alpha:
@@ -130,14 +133,14 @@ def _worst_case_near_one(r: float, alpha: float, excess: float) -> float:
 
 
 def _unit_rule() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return Gauss nodes and weights on (0, 1)."""
+    """Return nodes and weights of Gauss-Legendre quadrature on (0, 1)."""
     u, w = _quadrature.legendre(_NODES)
     return (u + 1) / 2, w / 2
 
 
 def laplace(scale: float, *, order: float, l1: float, cells: int = 1) -> float:
-    """Return the Rényi divergence of Laplace(scale) noise whose centre moves by `l1` in total (Mironov 2017, Corollary
-    2).
+    """Return the Rényi divergence between Laplace(scale) noise and the same noise with its centre shifted by `l1` in
+    total (Mironov 2017, Corollary 2).
 
     Parameters
     ----------
@@ -158,7 +161,7 @@ def laplace(scale: float, *, order: float, l1: float, cells: int = 1) -> float:
 
 
 def _laplace(scale: float, order: float, l1: float, cells: int) -> float:
-    """Compute `laplace` for checked numbers."""
+    """Compute the Rényi divergence of `laplace` for arguments that were checked."""
     shift = l1 / cells / scale
     if order - 1 < _NEAR_ONE or (2 * order - 1) * shift < _SMALL_SHIFT:
         return cells * _laplace_near_one(shift, order - 1)
@@ -170,7 +173,8 @@ def _laplace(scale: float, order: float, l1: float, cells: int) -> float:
 
 
 def _laplace_near_one(shift: float, excess: float) -> float:
-    """Return the divergence of one cell if the order is near 1 or the shift is small, without cancellation.
+    """Return the Rényi divergence of Laplace noise in one cell if the order is near 1 or the shift is small, without
+    cancellation.
 
     The moment is 1 + excess y with y = (1 + excess)/(1 + 2 excess) times the integral over t from 0 to shift of
     exp(excess t) - exp(-(1 + excess) t), which is positive; a shift above 1 leaves it in closed form.
@@ -190,7 +194,7 @@ def _laplace_near_one(shift: float, excess: float) -> float:
 
 
 def laplace_scale(epsilon: float, *, order: float, l1: float, cells: int = 1) -> float:
-    """Return the smallest Laplace scale that is (order, epsilon)-RDP.
+    """Return the smallest scale at which Laplace noise is (order, epsilon)-RDP.
 
     Parameters
     ----------
@@ -225,8 +229,8 @@ def laplace_scale(epsilon: float, *, order: float, l1: float, cells: int = 1) ->
 
 
 def gaussian(sigma: float, *, order: float, l2_squared: float) -> float:
-    """Return the Rényi divergence of N(0, sigma^2) noise in every cell whose centre moves by `l2_squared` in squared L2
-    norm.
+    """Return the Rényi divergence between N(0, sigma^2) noise in every cell and the same noise with its centre shifted
+    by `l2_squared` in squared L2 norm.
 
     Parameters
     ----------
@@ -247,7 +251,7 @@ def gaussian(sigma: float, *, order: float, l2_squared: float) -> float:
 
 
 def gaussian_sigma(epsilon: float, *, order: float, l2_squared: float) -> float:
-    """Return the smallest standard deviation that is (order, epsilon)-RDP.
+    """Return the smallest standard deviation at which Gaussian noise is (order, epsilon)-RDP.
 
     Parameters
     ----------
@@ -264,8 +268,8 @@ def gaussian_sigma(epsilon: float, *, order: float, l2_squared: float) -> float:
 
 
 def concentrated_gaussian(sigma: float, *, l2_squared: float) -> float:
-    """Return rho of N(0, sigma^2) or discrete Gaussian noise: l2_squared/(2 sigma^2) (Canonne, Kamath, Steinke 2020,
-    Theorem 4).
+    """Return the rho of zero-concentrated privacy of N(0, sigma^2) or discrete Gaussian noise: l2_squared/(2 sigma^2)
+    (Canonne, Kamath, Steinke 2020, Theorem 4).
 
     Parameters
     ----------
@@ -276,7 +280,7 @@ def concentrated_gaussian(sigma: float, *, l2_squared: float) -> float:
 
 
 def concentrated_gaussian_sigma(rho: float, *, l2_squared: float) -> float:
-    """Return the sigma at which Gaussian noise costs `rho`, the inverse of `gaussian`."""
+    """Return the sigma at which Gaussian noise has a zero-concentrated privacy cost of `rho`."""
     return float(np.sqrt(_checks.positive("l2_squared", l2_squared) / (2 * _checks.positive("rho", rho))))
 
 

@@ -1,4 +1,5 @@
-"""Privacy loss of permutation swapping given its invariants: by a theorem of Bailie, Gong and Meng (2023), and exactly.
+"""Privacy loss of permutation swapping given its invariants: the bound of Bailie, Gong and Meng (2023), and exact
+values.
 
 The guarantee is a Lipschitz bound: two data sets with the same invariants at Hamming distance d (records that differ,
 order ignored) have output distributions within exp(epsilon d) of each other. Distance 1 never occurs, since margins are
@@ -19,7 +20,8 @@ _LARGEST_VECTOR = 100_000_000
 
 
 def largest_stratum(strata: Sequence[tuple[int, int, int]]) -> int:
-    """Return b of the theorem: the size of the largest stratum in which a swap can change anything.
+    """Return b of the theorem of Bailie, Gong and Meng: the size of the largest stratum in which a swap can change the
+    data.
 
     Parameters
     ----------
@@ -35,7 +37,8 @@ def largest_stratum(strata: Sequence[tuple[int, int, int]]) -> int:
 
 
 def epsilon(largest: int, *, rate: float) -> float:
-    """Return the loss per unit of Hamming distance by the theorem: ln(b + 1) - ln(o), o = rate/(1 - rate).
+    """Return the privacy loss of a swap per unit of Hamming distance, by the theorem of Bailie, Gong and Meng: ln(b +
+    1) - ln(o), o = rate/(1 - rate).
 
     Parameters
     ----------
@@ -59,7 +62,8 @@ def epsilon(largest: int, *, rate: float) -> float:
 
 
 def best_rate(largest: int) -> tuple[float, float]:
-    """Return (rate, epsilon) with the smallest `epsilon` for b records: o = sqrt(b + 1), epsilon = ln(b + 1)/2.
+    """Return the swap rate with the smallest privacy loss for strata of b records, and that loss: o = sqrt(b + 1),
+    epsilon = ln(b + 1)/2.
 
     Parameters
     ----------
@@ -80,7 +84,8 @@ def best_rate(largest: int) -> tuple[float, float]:
 
 
 def rate_for(epsilon: float, *, largest: int) -> float:
-    """Return the smallest swap rate, at most 1/2, whose `epsilon` does not exceed the given one.
+    """Return the smallest swap rate, at most 1/2, at which the privacy loss (`epsilon`) does not exceed the given
+    value.
 
     Parameters
     ----------
@@ -107,8 +112,8 @@ def rate_for(epsilon: float, *, largest: int) -> float:
 
 
 def exact_loss(largest: int, distance: int, *, rate: float) -> float:
-    """Return the exact worst loss between two data sets `distance` records apart, all values of both variables
-    distinct.
+    """Return the largest privacy loss of a swap between two data sets that differ in `distance` records, if all values
+    of both variables are distinct.
 
     A permutation with k moved records has probability o^k/D_k up to a constant, and d records that differ change k by
     at most d: max over reachable (k, k') of f(k') - f(k), f(k) = ln D_k - k ln o. Coarser values are post-processing
@@ -144,7 +149,7 @@ def exact_loss(largest: int, distance: int, *, rate: float) -> float:
 
 
 def _loss(b: int, d: int, odds: float) -> float:
-    """Compute `exact_loss` of checked numbers; `odds` is the log odds of the swap rate."""
+    """Compute the privacy loss of `exact_loss` for checked numbers; `odds` is the log odds of the swap rate."""
     if odds <= 0:
         near = np.array([0, 2]) if b - d == 1 else np.array([b - d])  # the least f within reach of b
         far = np.array([b, b - 1]) if b - d == 1 else np.array([b])  # 0 is out of reach of b, not of b - 1
@@ -169,7 +174,7 @@ def _loss(b: int, d: int, odds: float) -> float:
 
 
 def smallest_change(largest: int, *, rate: float) -> "SmallestChange":
-    """Return the privacy cost of the smallest change that the invariants allow.
+    """Return the privacy cost of the smallest change of a data set that the invariants of a swap allow.
 
     Parameters
     ----------
@@ -193,7 +198,7 @@ def smallest_change(largest: int, *, rate: float) -> "SmallestChange":
 
 @dataclass(frozen=True, kw_only=True)
 class SmallestChange:
-    """Privacy cost of one exchange: two records of a stratum exchange their swapped values.
+    """Privacy cost of the smallest change under swapping: two records of a stratum exchange their swapped values.
 
     No smaller change exists. A change of one record alone would change a margin, which swapping publishes unchanged;
     the guarantee gives no protection against that at any epsilon.
@@ -223,8 +228,8 @@ class SmallestChange:
 
 
 def exact_epsilon(largest: int, *, rate: float) -> float:
-    """Return the smallest loss per unit of distance that holds for every data set with strata of at most `largest`
-    records.
+    """Return the smallest privacy loss per unit of distance that is valid for every data set with strata of at most
+    `largest` records.
 
     For b >= 4 and rates up to 1/2 it is attained at distance 2: (1/2) ln(D_b/D_(b-2)) - ln(o), about 1.5/b below
     `epsilon`. Distances 2, 3, 4 and b are compared; in an exhaustive comparison no other distance was the worst (b up
@@ -256,7 +261,7 @@ def _log_odds(rate: float) -> float:
 
 
 def _log_derangements(n: int) -> NDArray[np.float64]:
-    """Return ln D_0..ln D_n (D_1 = 0: -inf), from the ratios D_(k-1)/D_k."""
+    """Return the logs of the numbers of derangements D_0..D_n (D_1 = 0: -inf), from the ratios D_(k-1)/D_k."""
     logs = np.full(n + 1, -np.inf)
     logs[0] = logs[2] = 0.0
     ratio = 0.0
@@ -267,6 +272,8 @@ def _log_derangements(n: int) -> NDArray[np.float64]:
 
 
 def _log_subfactorial(k: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return ln D_k; beyond 20 it equals ln k! - 1 to the last digit, since |D_k - k!/e| < 1/2."""
+    """Return the log of the number of derangements D_k; beyond k = 20 it equals ln k! - 1 to the last digit, since |D_k
+    - k!/e| < 1/2.
+    """
     small = _log_derangements(20)
     return np.where(k > 20, gammaln(k + 1.0) - 1.0, small[np.minimum(k, 20)])

@@ -33,7 +33,7 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codec
 
 @dataclass(frozen=True)
 class Decoded:
-    """ASCII-compatible bytes of a file, and their original encoding.
+    """Contents of a file as ASCII-compatible bytes, with the original encoding of the file.
 
     Parameters
     ----------
@@ -48,18 +48,18 @@ class Decoded:
 
     @property
     def inner(self) -> str:
-        """Encoding of `data`."""
+        """Encoding of the bytes in `data`."""
         return "latin-1" if self.stored == "latin-1" else "utf-8"
 
     def encode(self, data: bytes) -> bytes:
-        """Return `data` in the encoding of the file, mark included."""
+        """Return `data` in the original encoding of the file, with its byte order mark."""
         if self.stored in ("utf-8", "latin-1"):
             return self.mark + data
         return self.mark + data.decode("utf-8").encode(self.stored)
 
 
 def decode(raw: bytes, *, name: str, encoding: str | None = None) -> Decoded:
-    """Detect the encoding of a file, or check the stated one.
+    """Detect the encoding of a file, or check the encoding stated by the user.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class CsvTable:
         return f"CsvTable({self.name}: {len(self)} records, {len(self.columns)} columns, {self.source.stored})"
 
     def place(self, column: str) -> int:
-        """Return the position of a column, from 0; ValueError if there is none of that name."""
+        """Return the position of a column, counted from 0; raise ValueError if no column has this name."""
         if column not in self.columns:
             known = f"{len(self.columns)} others" if self.confidential else ", ".join(map(repr, self.columns))
             raise FileFault(f"{self.name}: no column {column!r}; it has {known}")
@@ -201,7 +201,7 @@ class CsvTable:
     def wrong_cells(
         self, column: str, kind: str, *, least: float = -np.inf, most: float = np.inf, empty: bool = False
     ) -> list[Cell]:
-        """Return the cells that `whole` or `numbers` would reject, for `refuse_all`.
+        """Return the invalid cells of a column of numbers, in the form that `refuse_all` takes.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class CsvTable:
         return [cell for cell in wrong if not (empty and cell[3] == "")]
 
     def refuse_all(self, cells: Sequence[Cell]) -> None:
-        """Raise an error for all these cells at once, in the order of lines; do nothing if there are none.
+        """Raise one error that lists all given cells in the order of lines; do nothing if the list is empty.
 
         Parameters
         ----------
@@ -237,8 +237,8 @@ class CsvTable:
             )
 
     def exchanged(self, columns: Sequence[str], sources: NDArray[np.int64]) -> bytes:
-        """Return the file with the fields `columns` of record i taken from record sources[i]; all other bytes are
-        unchanged.
+        """Return the file after swapping: the fields `columns` of record i are taken from record sources[i], and all
+        other bytes are unchanged.
 
         Parameters
         ----------
@@ -250,14 +250,16 @@ class CsvTable:
         return source.encode(_csv_fields.exchange(source.data, self.starts, self.ends, columns=places, sources=sources))
 
     def refuse(self, column: str, record: int, rule: str, value: str) -> FileFault:
-        """Return the error for one cell: file, line, column, rule, and its value unless the file is confidential."""
+        """Return the error for one invalid cell: file, line, column, rule, and the value unless the file is
+        confidential.
+        """
         shown = "" if self.confidential else f", got {value[:80]!r}"
         return FileFault(f"{self.name}, line {int(self.lines[record])}, column {column!r}: {rule}{shown}")
 
     def _judged(
         self, column: str, texts: list[str], kind: str, least: float, most: float
     ) -> tuple[list[Cell], NDArray[Any]]:
-        """Return the invalid cells of a column of numbers, and its values, with 0 in their place."""
+        """Return the invalid cells of a column of numbers, and the values of the column with 0 for invalid cells."""
         form, rule = _FORMS[kind]
         good = [form.fullmatch(t) is not None for t in texts]
         dtype = np.int64 if kind == "whole" else np.float64
@@ -280,7 +282,7 @@ def parse(
     encoding: str | None = None,
     limits: Limits | None = None,
 ) -> CsvTable:
-    """Check a complete file: encoding, quoting, the width of every row, names, sizes.
+    """Parse a complete CSV file and check its encoding, quoting, number of fields per row, column names and sizes.
 
     Parameters
     ----------
@@ -395,7 +397,7 @@ def read(path: str | Path, *, delimiter: str | None = None, encoding: str | None
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Return all bytes of a public file of at most 4 GiB; raises as `read`."""
+    """Return all bytes of a public file of at most 4 GiB; errors are raised as in `read`."""
     with open(places.public(path), "rb") as file:
         about = os.fstat(file.fileno())
         if about.st_size > LARGEST_FILE:

@@ -1,4 +1,4 @@
-"""Tree described by a column of parents in a file of counts: its root, its levels, and the children of each node."""
+"""Tree given by a column of parents in a file of counts: its root, its levels, and the children of each node."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,14 +25,15 @@ class Hierarchy:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """Return the number of nodes of each level, the root's first."""
+        """Return the number of nodes of each level, from the root down."""
         found = [0] * (max(self.depth) + 1)
         for depth in self.depth:
             found[depth] += 1
         return found
 
     def unlike(self, counts: Sequence[int]) -> int | None:
-        """Return the first inner node whose count is not the sum of its children's; None if there is none.
+        """Return the first inner node whose count differs from the sum of the counts of its children; None if all are
+        consistent.
 
         Parameters
         ----------
@@ -48,12 +49,12 @@ class Hierarchy:
 
 
 def is_of(record: Mapping[str, Any]) -> bool:
-    """Return whether a release's record describes counts of a tree."""
+    """Return whether the record of a release describes counts of a tree."""
     return record["mechanism"] in ("discrete_laplace", "discrete_gaussian") and "levels" in record
 
 
 def of(table: CsvTable, names: Sequence[str], *, column: str = "parent") -> Hierarchy:
-    """Build the tree of a file.
+    """Build the tree from the columns of a file of counts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Check of paths: outside of `_releases` no confidential file may be opened, under any name.
+"""Check of paths: outside of `_releases`, no confidential file may be opened under any name.
 
 A file is confidential if it lies in a folder ``confidential``, or in the folder that ``confidential/`` of the working
 directory leads to, or is the same file as one there (a hard link, a mount). The check uses the file system's metadata;
@@ -12,8 +12,8 @@ from pathlib import Path
 
 
 class FileFault(ValueError):
-    """Raised if a file breaks a rule of the reader: file, line, column and rule, and nothing else about a confidential
-    file.
+    """Error for a file that breaks a rule of the reader: it states file, line, column and rule, and nothing else about
+    a confidential file.
     """
 
 
@@ -24,7 +24,7 @@ _WAY_OUT = (
 
 
 def public(path: str | Path) -> Path:
-    """Return the path if the file is not confidential; used by every reader of files that a user names.
+    """Return the path if the file is not confidential; every reader of files that a user names calls this check.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def public(path: str | Path) -> Path:
 
 
 def is_confidential(path: Path) -> bool:
-    """Return whether a path leads to a confidential file or folder, links followed.
+    """Return whether a path leads to a confidential file or folder after links are resolved.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _inode(path: Path) -> tuple[int, int] | None:
 
 
 def _inodes(home: Path) -> set[tuple[int, int]]:
-    """Return device and inode number of every file below a folder, and of the folders."""
+    """Return device and inode number of every file and every folder below a folder."""
     found = {_inode(home)}
     for folder, folders, files in os.walk(home):
         found |= {_inode(Path(folder, name)) for name in (*folders, *files)}

@@ -1,4 +1,5 @@
-"""Opening of a release for inference: the public file is checked against its record, and both against the ledger.
+"""Opening of a release for inference: the public file is checked against its record, and both are checked against the
+ledger.
 
 Nothing here can be confidential (`places`). If a ledger lies two folders above, as in ``releases/``, it must name
 exactly these files; a release that was copied elsewhere is checked against its record only.
@@ -163,7 +164,7 @@ _TREES: dict[str, dict[str, Rule]] = {
 
 
 def parsed(raw: bytes, place: str) -> dict[str, Any]:
-    """Parse a record and check it against the schema of its mechanism.
+    """Parse the record of a release and check it against the schema of its mechanism.
 
     Parameters
     ----------
@@ -220,7 +221,7 @@ def _holds(rule: Rule, value: Any) -> bool:
 
 
 def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
-    """Return (words, whether they hold) for every relation between a record's numbers."""
+    """Return every relation that the numbers of a record must satisfy, as (description, whether it is satisfied)."""
     mechanism, cost = record["mechanism"], record["cost"]
     found = [("neighbours must be those of its cost", record["neighbours"] == cost["relation"])]
     found.append(("against_ceiling must be what its cost is for a replacement", _counted(record)))
@@ -250,8 +251,8 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
 
 
 def _counted(record: Mapping[str, Any]) -> bool:
-    """Return whether a record states the part of its cost that counts against a budget: twice the epsilon or four times
-    the rho if records are added or removed, nothing for an exchange.
+    """Return whether a record states correctly the part of its cost that counts against a budget: twice the epsilon or
+    four times the rho if records are added or removed, no such part for an exchange.
     """
     cost, stated = record["cost"], record.get("against_ceiling")
     if stated is None or cost["relation"] == "exchange within invariants":
@@ -267,7 +268,9 @@ def _counted(record: Mapping[str, Any]) -> bool:
 
 
 def _levels(record: Mapping[str, Any], words: str) -> list[tuple[str, bool]]:
-    """Return the relations for a tree: every measured level with its distribution and its share of the cost."""
+    """Return the relations that the record of a tree must satisfy: every measured level has a distribution and a share
+    of the cost.
+    """
     public, levels = record["total"] is not None, record["levels"]
     parts = [record[key] for key in ("shares", "scale", "cost_of_each")]
     found = [("nodes must be of its levels", list(record["nodes"]) == levels)]
@@ -311,7 +314,7 @@ _TREE = ("category", "parent", "count")
 
 
 def check(table: CsvTable, record: Mapping[str, Any]) -> None:
-    """Check a public file against its record.
+    """Check the public file of a release against the record of the release.
 
     Parameters
     ----------
@@ -390,7 +393,7 @@ DATA, RECORD = "release.csv", "record.json"
 
 @dataclass(frozen=True, repr=False)
 class Published:
-    """A published release as input of inference.
+    """Published release in the form used for inference.
 
     Parameters
     ----------
@@ -409,7 +412,7 @@ class Published:
         )
 
     def number(self, key: str) -> float:
-        """Return a number of the record; FileFault if there is none of that name."""
+        """Return a number of the record; raise FileFault if the record has no number of that name."""
         value = self.record.get(key)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise FileFault(f"{self.folder / RECORD}: must state {key} as a number")
@@ -417,7 +420,7 @@ class Published:
 
 
 def open_release(folder: str | Path) -> Published:
-    """Open a published release.
+    """Open a published release and check it for inference.
 
     Parameters
     ----------
@@ -444,7 +447,7 @@ def open_release(folder: str | Path) -> Published:
 
 
 def _named_by_ledger(folder: Path, record: Mapping[str, object], digest: str) -> None:
-    """Check a release against the ledger two folders above, if there is one."""
+    """Check a release against the ledger two folders above, if that ledger exists."""
     ledger = folder.resolve().parents[1] / LEDGER
     if not ledger.is_file():
         return

@@ -56,20 +56,20 @@ def of_mixture(
 
 
 class _Parts:
-    """Groups of quantities (counts, shares, rates) of a mixture."""
+    """Groups of quantities (counts, shares, rates) of a mixture of Dirichlet distributions."""
 
     def __init__(self, law: DirichletMixture, names: tuple[str, ...]) -> None:
         self.law, self.names, self.total = law, names, law.counts.total
         self.place = {name: i for i, name in enumerate(names)}
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Draw counts, shares and rates jointly: row i of each array belongs to draw i."""
+        """Draw counts, shares and rates jointly: row i of every array belongs to the same draw."""
         counts = self.law.counts.draw(size, rng=rng)
         rates = dirichlet.draw(self.law.alpha, counts, rng=rng) if self.total else rng.dirichlet(self.law.alpha, size)
         return {"counts": counts, "shares": counts / max(self.total, 1), "rates": rates}
 
     def counts(self) -> Quantities:
-        """Return the counts of the file."""
+        """Return the posterior of the counts of the confidential file."""
 
         def one(i: int) -> Discrete:
             chances = self.law.counts.marginal(i)
@@ -81,8 +81,8 @@ class _Parts:
         return Quantities(self.names, one, joint=joint, together=lambda: self._together(1.0))
 
     def shares(self, members: tuple[str, ...], group: Group = None) -> Quantities:
-        """Return the shares of the file, among all categories or among some; 0/0 is excluded from the distribution of a
-        share.
+        """Return the posterior of the shares of the confidential file, among all or some categories; a share of 0/0 is
+        excluded from its distribution.
         """
 
         def one(i: int) -> Discrete:
@@ -104,7 +104,7 @@ class _Parts:
         )
 
     def rates(self, members: tuple[str, ...], group: Group = None) -> Quantities:
-        """Return the rates underlying the file, among all categories or among some."""
+        """Return the posterior of the rates underlying the confidential file, among all or some categories."""
         joint = self._joint("rates", group, 1)
 
         def one(i: int) -> Continuous:
@@ -116,8 +116,8 @@ class _Parts:
         return Quantities(members, one, joint=joint, among=self._among(self.rates, group))
 
     def _together(self, unit: float) -> Together | None:
-        """Return the joint distribution of counts with a fixed sum; None if their windows are too wide to be
-        added up.
+        """Return the joint distribution of counts with a fixed sum; None if the counts have too many possible
+        values.
         """
         counts = self.law.counts
         if isinstance(counts, ExplicitLaw):
@@ -137,7 +137,9 @@ class _Parts:
         return lambda members: made(members, tuple(self.place[name] for name in members))
 
     def _joint(self, what: str, group: Group, whole: int) -> Joint:
-        """Draws of `what` divided by the sum over the group, or by `whole`; NaN for 0/0."""
+        """Return a function that draws the quantities `what`, divided by their sum over the group or by `whole`; NaN
+        for 0/0.
+        """
 
         def joint(size: int, rng: np.random.Generator) -> NDArray[np.float64]:
             found = np.asarray(self.draw(size, rng)[what], dtype=np.float64)
@@ -167,7 +169,7 @@ def of_draws(
     accuracy: Accuracy | None = None,
     source: object = None,
 ) -> Posterior:
-    """Build a `Posterior` whose distributions are samples of draws.
+    """Build a `Posterior` from draws: every distribution is a sample.
 
     Parameters
     ----------

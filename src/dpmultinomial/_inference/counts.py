@@ -76,7 +76,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
 
 
 def _of_many(release: Release, alpha: NDArray[np.float64]) -> Posterior:
-    """Compute the same distribution by convolutions of windows, whose size does not grow with the total."""
+    """Compute the posterior of many counts by convolutions of windows, whose size does not grow with the total."""
     prior = {"law": "multinomial", "alpha": alpha}
     facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": release.total} | release.facts
     asked: dict[str, Any] = {"noise": release.mechanism, "names": release.names, "prior": prior, "facts": facts}
@@ -84,12 +84,12 @@ def _of_many(release: Release, alpha: NDArray[np.float64]) -> Posterior:
 
 
 def _is_concentration(prior: Any) -> bool:
-    """Return whether a prior is a prior of the rates, rather than of each count separately."""
+    """Return whether a prior applies to the rates, rather than to each count separately."""
     return prior is None or prior in PRIORS if isinstance(prior, str | None) else not isinstance(prior, Mapping)
 
 
 def concentration(prior: Any, size: int) -> NDArray[np.float64]:
-    """Return the concentrations of a Dirichlet prior given by a user: float64 (size,)."""
+    """Return the concentrations of the Dirichlet prior that a user passed: float64 (size,)."""
     if prior is None:
         return np.ones(size)
     if isinstance(prior, str):

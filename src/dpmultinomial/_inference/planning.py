@@ -1,4 +1,5 @@
-"""Planning of a release: the smallest epsilon at which the answers are conclusive and correct often enough.
+"""Planning of a release: the smallest epsilon at which the answers are conclusive and correct with the required
+frequency.
 
 A plan simulates the complete process: files with the planned shares, their releases, and the posterior given each
 release. The truth of every file is known, so an answer that is confident but wrong, because of the prior, does not
@@ -83,12 +84,12 @@ class Goal:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Names that the goal can refer to."""
+        """Names of the quantities that the goal can refer to."""
         return self.names if self.among is None else self.among
 
     @cached_property
     def compared(self) -> Comparison:
-        """The question as a parsed comparison."""
+        """Question of the goal as a parsed comparison."""
         return comparison(self.question or "", Names(self.members))
 
     def truth(self, values: NDArray[np.float64]) -> float | bool:
@@ -112,7 +113,8 @@ class Goal:
         return float(asked) if np.isnan(asked) else bool(self.compared.holds(np.asarray(asked)))
 
     def met(self, found: Posterior, truth: float | bool, *, rng: np.random.Generator) -> tuple[bool, bool]:
-        """Return whether a posterior is conclusive and correct, and whether it is conclusive and wrong.
+        """Return two truth values: whether a posterior is conclusive and correct, and whether it is conclusive and
+        wrong.
 
         Parameters
         ----------
@@ -155,8 +157,8 @@ _FEWER = 4  # a point of the grid has this fraction of the releases
 
 
 class Search:
-    """Search over epsilon for the point where the frequency of successes reaches a target; all epsilons use the same
-    files and seeds.
+    """Search for the epsilon at which the success rate reaches a target; all values of epsilon use the same files and
+    seeds.
 
     Parameters
     ----------
@@ -175,8 +177,8 @@ class Search:
         self._seen: dict[float, Seen] = {}
 
     def smallest(self) -> float:
-        """Return the smallest epsilon at which the success rate in the search's own releases exceeds the target by one
-        standard error.
+        """Return the smallest epsilon at which the success rate among the simulated releases of the search exceeds the
+        target by one standard error.
 
         Raises
         ------
@@ -191,7 +193,7 @@ class Search:
         return self._bisected(*self._bracket(points))
 
     def curve(self) -> pd.DataFrame:
-        """Return every epsilon that was tried: columns epsilon, frequency, wrong."""
+        """Return a table of every epsilon that was tried: columns epsilon, frequency, wrong."""
         tried = sorted(self._seen)
         shares = np.array([self._seen[epsilon].mean(axis=0) for epsilon in tried])
         return pd.DataFrame({"epsilon": tried, "frequency": shares[:, 0], "wrong": shares[:, 1]})
@@ -202,8 +204,8 @@ class Search:
         return min(self._wanted + error, (1 + self._wanted) / 2)
 
     def _refuse_falls(self, points: list[float]) -> None:
-        """Raise ValueError if the curve falls; points of the grid use the same files, so they are compared release by
-        release.
+        """Raise ValueError if the success rate decreases as epsilon increases; points of the grid use the same files,
+        so they are compared release by release.
         """
         for first, second in combinations(points, 2):
             fall = self._seen[first][:, 0].astype(float) - self._seen[second][:, 0]
@@ -215,7 +217,9 @@ class Search:
                 )
 
     def _bracket(self, points: list[float]) -> tuple[float, float]:
-        """Return the neighbouring grid points between which the full number of releases crosses the target."""
+        """Return the neighbouring grid points between which the success rate over all simulated releases crosses the
+        target.
+        """
         below = [i for i, point in enumerate(points) if self._share(point) < self._target]
         if below and below[-1] == len(points) - 1 and self._full(points[-1]) < self._target:
             raise ValueError(
@@ -247,7 +251,7 @@ class Search:
         return float(self._seen[epsilon][:, 0].mean())
 
     def _full(self, epsilon: float) -> float:
-        """Return the success rate over all simulated releases at this epsilon."""
+        """Return the success rate over all simulated releases at a given epsilon."""
         if len(self._seen.get(epsilon, ())) < self._releases:
             self._seen[epsilon] = self._simulate(epsilon, self._releases)
         return self._share(epsilon)
@@ -263,7 +267,8 @@ MECHANISMS: dict[str, Any] = {"discrete_laplace": DiscreteLaplace, "laplace": La
 
 @dataclass(frozen=True)
 class Plan:
-    """Result of `plan`: an epsilon, and the frequency with which its releases are conclusive and correct.
+    """Result of `plan`: the smallest sufficient epsilon, and the frequency with which releases at this epsilon are
+    conclusive and correct.
 
     Parameters
     ----------
@@ -288,16 +293,17 @@ class Plan:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy ``approximate``, with the standard error of the frequency."""
+        """Accuracy status ``approximate``, with the standard error of the frequency."""
         return Accuracy("approximate", self.standard_error, f"frequency in {self.releases} simulated releases")
 
     def summary(self) -> pd.DataFrame:
-        """Return one row: epsilon, frequency, wrong, standard_error, releases."""
+        """Return a table with one row: epsilon, frequency, wrong, standard_error, releases."""
         names = ("epsilon", "frequency", "wrong", "standard_error", "releases")
         return pd.DataFrame({name: [getattr(self, name)] for name in names})
 
     def plot(self) -> Any:
-        """Plot the frequencies of correct and wrong answers over epsilon, and the epsilon found; needs matplotlib.
+        """Plot the frequencies of correct and wrong answers as functions of epsilon, and mark the planned epsilon;
+        needs matplotlib.
 
         Returns
         -------
@@ -331,7 +337,7 @@ def plan(
     precision: float = 0.02,
     rng: np.random.Generator,
 ) -> Plan:
-    """Find the smallest epsilon at which a release of counts is conclusive and correct with the wanted frequency.
+    """Find the smallest epsilon at which a release of counts is conclusive and correct with the required frequency.
 
     Parameters
     ----------
@@ -415,8 +421,8 @@ class _Simulation:
     prior: Any
 
     def seen(self, epsilon: float, releases: int, seed: int) -> Seen:
-        """Return bool (releases, 2): conclusive and correct, conclusive and wrong; release i uses the same random
-        stream at every epsilon.
+        """Return which simulated releases are conclusive and correct, and which are conclusive and wrong, bool
+        (releases, 2); release i uses the same random stream at every epsilon.
         """
         law = self.made(epsilon)
         return np.array([self._one(law, stream(seed, "plan", i)) for i in range(releases)], dtype=bool)

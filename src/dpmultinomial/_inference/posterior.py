@@ -32,7 +32,7 @@ TOTAL = "total"
 
 
 def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior of a `Release` by `AdditiveCounts`.
+    """Compute the posterior of a `Release` by the mechanism `AdditiveCounts`.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ COUNTS = ("below", "above")
 
 
 def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior of a `Release` by `CensoredStatistics`.
+    """Compute the posterior of a `Release` by the mechanism `CensoredStatistics`.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def _found(release: Release, prior: Any, method: str, rng: np.random.Generator |
 
 
 class Posteriors(Sequence[Posterior]):
-    """Posteriors of many releases; each is computed when it is requested.
+    """Posteriors of many releases; each posterior is computed when it is requested.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ class Posteriors(Sequence[Posterior]):
         return (self[i] for i in range(len(self)))
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return one row per release and quantity, in the order of the releases.
+        """Return a table with one row per release and quantity, in the order of the releases.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ def posteriors(
     method: str = "auto",
     seed: int | None = None,
 ) -> Posteriors:
-    """Compute the posteriors of many releases, each separately.
+    """Compute the posteriors of many releases, separately for each release.
 
     Parameters
     ----------

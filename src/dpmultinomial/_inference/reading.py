@@ -79,8 +79,8 @@ def _named(table: CsvTable) -> dict[str, float]:
 
 
 def _measured_tree(table: CsvTable, mechanism: Any, total: int | None) -> Release:
-    """Build a tree from a table: one measurement per row, or a node without one; rows with the same name belong to one
-    node.
+    """Build a tree from a table with one measurement per row; a row may be a node without measurement, and rows with
+    the same name belong to one node.
     """
     table.refuse_all(table.wrong_cells("value", "number", empty=True))
     names = table.texts("name")
@@ -93,7 +93,7 @@ def _measured_tree(table: CsvTable, mechanism: Any, total: int | None) -> Releas
 
 
 def _facts(found: Published) -> dict[str, object]:
-    """Return the facts of the record other than the numbers: who was protected, and the privacy cost."""
+    """Return the public facts that the record states in addition to the numbers: protected unit and privacy cost."""
     kept = ("release", "generation", "source", "mechanism", "law", "scale", "cost", "neighbours", "ceiling")
     return {key: found.record[key] for key in kept if key in found.record}
 
@@ -111,7 +111,9 @@ def _counts(law: Callable[[float], Any]) -> Callable[[Published], Release]:
 
 
 def _tree(found: Published, law: Callable[[float], Any]) -> Release:
-    """Build a tree in which every node has the distribution of its level; the root's count is exact if it is public."""
+    """Build a tree in which every node has the noise distribution of its level; the root's count is exact if it is
+    public.
+    """
     record: Mapping[str, Any] = found.record
     names, levels = found.table.texts("category"), list(record["levels"])
     depth = np.array(hierarchy.of(found.table, names).depth)

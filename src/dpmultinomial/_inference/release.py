@@ -1,4 +1,4 @@
-"""A release as the input of inference: the numbers, their mechanism, and the public facts about them."""
+"""Release as the input of inference: the numbers, their mechanism, and public facts about the release."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -12,7 +12,7 @@ from .. import _checks
 
 
 class Release:
-    """Released numbers, the mechanism that made them, and public facts.
+    """Released numbers, the mechanism that produced them, and public facts about the release.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def _html(release: "Release") -> str:
 
 
 def _labelled(values: Any) -> tuple[NDArray[np.float64], list[str] | None]:
-    """Return the numbers and the names that they carry."""
+    """Return the released numbers and their names."""
     if isinstance(values, pd.DataFrame):
         names = [f"{row}/{column}" for row in values.index for column in values.columns]
         return _numbers(values.to_numpy()), names
@@ -153,7 +153,9 @@ def _numbered(shape: tuple[int, ...]) -> list[str]:
 def _parents(
     given: Mapping[str, str | None] | Sequence[str | int | None], names: tuple[str, ...]
 ) -> dict[str, str | None]:
-    """Return name -> name of the parent, from a mapping or from one parent per count (a name, a position or None)."""
+    """Return a mapping from each name to the name of its parent, given a mapping or one parent per count (a name, a
+    position or None).
+    """
     if isinstance(given, Mapping):
         return dict(given)
     listed = list(given)

@@ -104,7 +104,7 @@ def _by_rejection(
     facts: dict[str, object],
     rng: np.random.Generator | None,
 ) -> Posterior:
-    """Draw proposals until some thousands are accepted, or the limit of work is reached."""
+    """Draw proposals by rejection sampling until some thousands are accepted, or the limit of work is reached."""
     if rng is None:
         raise ValueError("rng: method 'abc' draws random numbers; pass a numpy Generator")
     if table.ndim != 2:

@@ -1,4 +1,4 @@
-"""Posteriors of counts in a geography: nodes with parents, any of them measured with noise.
+"""Posteriors of counts in a geography: any node of the tree may be measured with noise.
 
 Posteriors of histograms in the nodes of a geography, with noisy sums over some of the cells.
 """
@@ -83,7 +83,9 @@ def _tree(release: Release) -> Tree:
 def _by_node(
     release: Release, nodes: Mapping[str, str | None], given: Any, default: float, closer: np.ufunc
 ) -> NDArray[np.float64]:
-    """Return one bound per node, the tighter one if it is stated twice; nodes that are not values get the default."""
+    """Return one bound per node: the tighter bound if several are stated, and the default for nodes without a released
+    value.
+    """
     each = np.broadcast_to(np.asarray(default if given is None else given, dtype=np.float64), (len(release),))
     places = {name: i for i, name in enumerate(nodes)}
     found = np.full(len(nodes), default)
@@ -92,7 +94,7 @@ def _by_node(
 
 
 def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
-    """Return the noise distributions, one per value.
+    """Return the noise distributions of released values, one per value.
 
     Parameters
     ----------
@@ -123,7 +125,7 @@ def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
 
 
 def withholding(noise: NoiseLaw, size: int) -> NDArray[np.bool_]:
-    """Return which values are withheld when absent, that is, their noisy value was below a threshold.
+    """Return for which values absence means that the noisy value was below a threshold.
 
     Parameters
     ----------
@@ -163,7 +165,8 @@ def prior_of(prior: Any, release: Release, tree: Tree) -> Splits | Leaves:
 
 
 def least_squares_by_name(least: LeastSquares) -> dict[str, list[float | None]]:
-    """Return the least-squares estimate and standard deviation by node; None if the measurements do not determine them.
+    """Return the least-squares estimate and standard deviation of each node, by name; None if the measurements do not
+    determine them.
 
     Parameters
     ----------
@@ -187,7 +190,7 @@ NEGLECTED = (
 
 
 def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior of all cells, and of the queries, of a `Release` with queries.
+    """Compute the posterior of all cells and queries of a `Release` with queries.
 
     Parameters
     ----------
@@ -272,7 +275,7 @@ def _crossed(release: Release) -> Crossed:
 
 
 def _crossed_tree(release: Release, rows: list[str]) -> tuple[Tree, list[int]]:
-    """Return the tree, and the positions of the nodes that have a row."""
+    """Return the tree of crossed cells, and the positions of the nodes that have a row."""
     parents = release.parents
     if parents is None:
         if len(rows) != 1:
@@ -285,7 +288,7 @@ def _crossed_tree(release: Release, rows: list[str]) -> tuple[Tree, list[int]]:
 
 
 def _noise(release: Release, columns: list[str]) -> LawByRow:
-    """Return one distribution per number; a mapping from queries to distributions gives one per column."""
+    """Return one noise distribution per number; a mapping from queries to distributions assigns one per column."""
     kind: Any = release.mechanism
     if isinstance(kind, Mapping) and "law" not in kind:
         if missing := [name for name in columns if name not in kind]:
@@ -307,8 +310,8 @@ def _names(crossed: Crossed, alone: bool) -> list[str]:
 
 
 def _least_squares(crossed: Crossed, laws: crossed_cells.Laws, names: list[str]) -> dict[str, list[float | None]]:
-    """Compute least-squares estimates by node and target; with a single tree per target, cells are
-    treated separately.
+    """Compute least-squares estimates by node and target; with a single tree per target, each cell is treated
+    separately.
     """
     each = [list(least_squares_by_name(law.least_squares).values()) for law in laws]
     pairs = [each[t][v] for v in range(len(crossed.tree)) for t in range(len(laws))]
@@ -316,7 +319,7 @@ def _least_squares(crossed: Crossed, laws: crossed_cells.Laws, names: list[str])
 
 
 def _apart(laws: crossed_cells.Laws, names: list[str], facts: dict[str, object]) -> Posterior:
-    """Build a posterior in which cells and sums have separate (marginal) distributions."""
+    """Build a posterior in which each cell and each sum has a separate (marginal) distribution."""
     state = Accuracy("approximate", float("nan"), NEGLECTED)
 
     def one(i: int) -> Discrete:
