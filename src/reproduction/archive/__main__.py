@@ -1,4 +1,4 @@
-"""Make or verify an archive: ``python -m reproduction.archive [file]``, ``python -m reproduction.archive verify
+"""Write or verify an archive: ``python -m reproduction.archive [file]``, ``python -m reproduction.archive verify
 [folder]``.
 """
 
@@ -10,7 +10,7 @@ from . import contents, verifying, writing
 
 
 def main(arguments: list[str]) -> None:
-    """Make the archive of the run in this folder, or verify an unpacked archive."""
+    """Write the archive of the run in the current folder, or verify an unpacked archive."""
     try:
         if arguments[:1] == ["verify"]:
             print(verifying.verified(Path(*arguments[1:2] or ["."])))

@@ -1,4 +1,5 @@
-"""Table of claims for evaluators: claim, command, file and minutes of every artefact with printed statements.
+"""Table of claims for evaluators: the claim, the command, the file and the minutes of every artefact with printed
+statements.
 
 It is made from the papers' folders: statements from ``published.tsv``, commands from ``paper.yaml``; if there was a
 run, its CPU seconds come from its benchmarks.
@@ -22,7 +23,7 @@ _DETAIL, _NAMED = re.compile(r"[,:;(]"), 3
 
 @dataclass(frozen=True)
 class Claim:
-    """Printed artefact in the table of claims.
+    """Artefact with printed statements, as one row of the table of claims.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def of_paper(found: Paper, run: Path | None = None) -> Iterator[Claim]:
 
 
 def text(run: Path | None = None) -> str:
-    """Return all claims as TSV; `run` as for `every`."""
+    """Return all claims as TSV; the argument `run` is as for `every`."""
     lines = ["\t".join(field.name for field in fields(Claim))]
     for claim in every(run):
         lines.append("\t".join(_cell(value) for value in astuple(claim)))
@@ -91,7 +92,9 @@ def text(run: Path | None = None) -> str:
 
 
 def _places(said: Iterable[str]) -> str:
-    """Return sections, tables and figures, without remarks on a number; at most three."""
+    """Return the sections, tables and figures in which statements are printed (at most three), without remarks on
+    single numbers.
+    """
     found = [*dict.fromkeys(_DETAIL.split(place)[0].strip() for place in said if place)]
     return "; ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
 
@@ -101,7 +104,7 @@ def _file(slug: str, artefact: Artefact) -> str:
 
 
 def _minutes(artefact: Artefact, from_nothing: dict[str, float]) -> float:
-    """Return the minutes of the table with all its inputs, and of the figure."""
+    """Return the minutes needed to compute the table of an artefact with all its inputs and to draw the figure."""
     table = from_nothing[artefact.name] if artefact.table else 0.0
     return table + (artefact.figure.minutes if artefact.figure else 0.0)
 
@@ -113,7 +116,9 @@ def _all(found: Paper) -> float:
 
 
 def _spent(found: Paper, artefact: Artefact, run: Path | None) -> float:
-    """Return the CPU seconds of the jobs of the table and of the figure in a run; NaN if one is unknown."""
+    """Return the CPU seconds that the jobs of the table and of the figure took in a run; NaN if the time of a job is
+    unknown.
+    """
     rules = [artefacts.table_rule(found, artefact)] if artefact.table else []
     rules += [artefacts.figure_rule(found, artefact)] if artefact.figure else []
     return sum(costs.cpu_seconds(run / costs.BENCHMARKS, rule) for rule in rules) if run else float("nan")

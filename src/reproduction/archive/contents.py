@@ -1,4 +1,4 @@
-"""Content of an archive: files tracked by git, and results that the papers under `run` declare; nothing else.
+"""Content of an archive: only the files tracked by git and the results that the papers under `run` declare.
 
 Results are listed one by one from the papers' folders, so files of scenarios, batches and releases are not included. No
 file below ``confidential`` or ``releases`` is opened.
@@ -23,11 +23,11 @@ _WHOLE = ("results/agreement.tsv", CONFIG, "results/summary.txt")
 
 
 class ArchiveError(ValueError):
-    """Raise if an archive cannot be made; the message states the file and the remedy."""
+    """Raised if an archive cannot be written; the message names the file and the remedy."""
 
 
 def files(run: Path) -> dict[str, Path]:
-    """Return name in the archive -> file.
+    """Return a mapping from each name in the archive to its file.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ def tracked() -> list[str]:
 
 
 def results(run: Path) -> list[str]:
-    """Return the results that the papers under `run` declare, with provenance, the agreement, configuration and
-    summary.
+    """Return the results that the papers under `run` declare, with their provenance, the agreement tables, the
+    configuration and the summary.
     """
     try:
         settings = config.read(run / CONFIG)
@@ -75,7 +75,7 @@ def results(run: Path) -> list[str]:
 
 
 def of_paper(found: paper.Paper, section: Mapping[str, Any], shards: int | str) -> list[str]:
-    """Return tables, pieces of loops, figures and agreement of one paper, without their provenance."""
+    """Return the tables, pieces of loops, figures and agreement tables of one paper, without their provenance files."""
     tables, figures = found.tables(), found.figures()
     views = [str(PurePosixPath(name).with_suffix(".pdf")) for name in figures]
     loops = [file for loop in artefacts.loops(found, section, shards) for file in loop.files]
@@ -84,7 +84,7 @@ def of_paper(found: paper.Paper, section: Mapping[str, Any], shards: int | str) 
 
 
 def _stated(run: Path, name: str) -> str:
-    """Return the name of the provenance of a file, after checking the file against it."""
+    """Return the name of the provenance file of a result, after checking the result against it."""
     path = run / name
     try:
         trust.checked(path)
@@ -114,7 +114,7 @@ def _refuse_links(found: Mapping[str, Path]) -> None:
 
 
 def _refuse_paths(found: Mapping[str, Path], folders: Iterable[Path]) -> None:
-    """Raise if a file contains a path of this machine."""
+    """Raise if a file contains a path of the machine on which the archive is written."""
     texts = {str(form).encode() for folder in folders for form in (folder, folder.resolve()) if len(form.parts) > 1}
     for name, path in found.items():
         raw = path.read_bytes()

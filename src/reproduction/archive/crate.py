@@ -1,4 +1,4 @@
-"""Machine-readable description of the archive: a Workflow Run RO-Crate, made from the provenance of the results.
+"""Machine-readable description of the archive: a Workflow Run RO-Crate, built from the provenance of the results.
 
 RO-Crate 1.1 with the profiles Process Run Crate 0.5, Workflow Run Crate 0.5 and Workflow RO-Crate 1.0: one action for
 the run, and one for each function, with its input and output files.
@@ -41,7 +41,7 @@ Entity = dict[str, Any]
 
 
 def text(found: Mapping[str, Path], run: Path) -> bytes:
-    """Return the metadata file.
+    """Return the content of the RO-Crate metadata file.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def text(found: Mapping[str, Path], run: Path) -> bytes:
 
 
 def published() -> str:
-    """Return the date of the commit, in UTC, so that the date does not depend on when the archive is made."""
+    """Return the date of the commit in UTC, so that the date does not depend on when the archive is written."""
     command = ["git", "-c", f"safe.directory={contents.ROOT}", "log", "-1", "--format=%ct"]
     seconds = subprocess.run(command, cwd=contents.ROOT, capture_output=True, text=True, check=True).stdout
     return _time(float(seconds))[:10]
@@ -86,7 +86,7 @@ def _project() -> dict[str, str]:
 
 
 def _frame(names: list[str], mentions: list[Entity]) -> list[Entity]:
-    """Return entities of the metadata file, the dataset, its profiles, licence, author and language."""
+    """Return the general entities of the metadata file: the dataset, its profiles, licence, author and language."""
     project = _project()
     whole = {
         **{"@id": "./", "@type": "Dataset", "name": f"{project['title']}, version {project['version']}"},
@@ -128,7 +128,7 @@ def _workflow() -> Entity:
 
 
 def _whole(made: list[str], found: Mapping[str, Path], run: Path) -> Entity:
-    """Return the action of the whole run; its times come from Snakemake's process."""
+    """Return the RO-Crate action of the whole run; its times are those of the Snakemake process."""
     read = [name for name in ("config.yaml", contents.CONFIG) if name in found]
     action: Entity = {"@id": "#run", "@type": "CreateAction", "name": "One run of the whole workflow"}
     action["instrument"] = _id(_MAIN)
@@ -142,7 +142,9 @@ def _whole(made: list[str], found: Mapping[str, Path], run: Path) -> Entity:
 
 
 def _action(name: str, record: Mapping[str, Any], digests: Mapping[str, str]) -> Entity:
-    """Return the action of one function: the files of its provenance, identified by SHA-256."""
+    """Return the RO-Crate action of one function, with its input and output files from its provenance record; the
+    inputs are identified by SHA-256.
+    """
     place = PurePosixPath(name)
     read = {
         other
@@ -161,7 +163,7 @@ def _action(name: str, record: Mapping[str, Any], digests: Mapping[str, str]) ->
 
 
 def _instrument(function: str, names: Mapping[str, str]) -> str:
-    """Return the source file of a function; the workflow if the function has none."""
+    """Return the source file of a function, or the workflow file if the function has no source file."""
     parts = function.split(".")
     for base in ("src/reproduction/papers", "src/reproduction", "src"):
         for end in range(len(parts), 0, -1):

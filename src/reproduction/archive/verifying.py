@@ -21,11 +21,11 @@ _ALL = "results/agreement.tsv"
 
 
 class Differs(ValueError):
-    """Raise if an archive does not match its checksums or tables; the message lists every file."""
+    """Raised if an archive does not match its checksums or tables; the message lists every differing file."""
 
 
 def verified(folder: Path) -> str:
-    """Return a sentence on what was verified.
+    """Verify an unpacked archive and return a sentence that states what was verified.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def _provenance(folder: Path) -> Iterator[str]:
 
 
 def _sources(folder: Path, sums: dict[str, str]) -> Iterator[str]:
-    """Check that the results were made from the archived sources."""
+    """Check that the results were computed from the archived sources."""
     for beside in sorted([*folder.glob(f"results/**/*{SUFFIX}"), *folder.glob(f"figures/**/*{SUFFIX}")]):
         stated = json.loads(beside.read_bytes()).get(provenance.SOURCES, {})
         other = [name for name, digest in stated.items() if sums.get(f"src/{name}") != digest]
@@ -90,7 +90,7 @@ def _sources(folder: Path, sums: dict[str, str]) -> Iterator[str]:
 
 
 def _own_code(sums: dict[str, str]) -> Iterator[str]:
-    """Check that the running code is the archive's code, which must compute the agreement."""
+    """Check that the running code is the code of the archive, which must compute the agreement."""
     for name, digest in sums.items():
         if name.startswith("src/reproduction/") and name.endswith(".py"):
             path = _SRC.parent / name
@@ -124,7 +124,7 @@ def _together(folder: Path, slugs: list[str]) -> Iterator[str]:
 
 
 def _written(table: pd.DataFrame, end: str) -> str:
-    """Return the digest of a table as a run would write it."""
+    """Return the SHA-256 of a table in the form in which a run would write it."""
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary, f"table{end}")
         tables.write(table, path)

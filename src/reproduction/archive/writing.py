@@ -1,4 +1,4 @@
-"""Write a run as a tar file, identical wherever it is made: sorted names, no times, owners or compression."""
+"""Write a run as a tar file that is identical on every machine: sorted names, no times, no owners, no compression."""
 
 import hashlib
 import io
@@ -16,12 +16,12 @@ _EXECUTABLE = 0o111
 
 
 def default_name() -> str:
-    """Return the default file of the archive."""
+    """Return the default name of the archive file."""
     return f"build/dpmultinomial-{__version__}.tar"
 
 
 def write(target: Path, run: Path) -> str:
-    """Write the archive.
+    """Write the archive of a run.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def _member(name: str, raw: bytes, *, executable: bool) -> tarfile.TarInfo:
 
 
 def _sums(found: Mapping[str, Path], texts: Mapping[str, bytes]) -> bytes:
-    """Return the input of ``sha256sum --check``: every file except the list itself."""
+    """Return the input of ``sha256sum --check``: the checksum of every file except the list of checksums."""
     digests = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items()}
     digests |= {name: hashlib.sha256(raw).hexdigest() for name, raw in texts.items()}
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items())).encode()

@@ -1,1 +1,1 @@
-"""What a user configures: schema, checks, overlays, estimates of work."""
+"""User configuration: schema, checks, overlays and estimates of work."""

@@ -63,13 +63,13 @@ def _closed_section(paper: Paper, definitions: Mapping[str, Any]) -> dict[str, A
 
 
 def _with_default(rule: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a setting with the default of the definition that it refers to, if it has none."""
+    """Return a setting with the default of the definition that the setting refers to, if the setting has no default."""
     known = definitions.get(rule.get("$ref", "").rpartition("/")[2], {})
     return {"default": deepcopy(known["default"])} | rule if "default" in known else rule
 
 
 def _named(description: str) -> dict[str, Any]:
-    """Return a section whose entries are named by the user and checked elsewhere."""
+    """Return the schema of a section whose entries are named by the user and checked elsewhere."""
     entries = {"type": "object", "default": {}, "additionalProperties": {"type": "object"}}
     return entries | {"description": description, "propertyNames": _NAME}
 
@@ -87,7 +87,7 @@ WAY_OUT = "reduce it, or raise limits.{key} if the machine allows it"
 def excess(
     config: Mapping[str, Any], schema: Mapping[str, Any], papers: Mapping[str, Paper], kinds: Mapping[str, Kind]
 ) -> Iterator[tuple[str, str]]:
-    """Return (path, message) of every section and scenario that would exceed the ``limits`` of `config`.
+    """Return (path, message) for every section and scenario whose cost would exceed the ``limits`` of `config`.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ def excess(
 
 
 def scenario_work(scenario: scenario_settings.Scenario, shards: int | str) -> tuple[float, float]:
-    """Return the CPU seconds and MB of the longest job of a scenario; points of a grid run one after the other in a
-    job.
+    """Return the CPU seconds and MB of the longest job of a scenario; the points of a grid are computed one after the
+    other within a job.
 
     The tables of a batch are analysed one after the other; their number is not checked.
     """
@@ -138,7 +138,9 @@ def _section(
 def growth(
     settings: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Return (key, (factor of work, factor of memory)) of every setting that affects cost; factors are at least 1."""
+    """Return a mapping from each setting that affects the cost to (factor of work, factor of memory); factors are at
+    least 1.
+    """
     for key, stated in part.get("properties", {}).items():
         rule = definitions[stated["$ref"].rsplit("/", 1)[1]] | stated if "$ref" in stated else stated
         if "default" in rule and ("time" in rule or isinstance(rule["default"], (list, dict))):

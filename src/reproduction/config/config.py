@@ -41,7 +41,7 @@ def with_defaults(config: dict[str, Any], schema: dict[str, Any]) -> dict[str, A
 
 
 def broken(config: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return (path, message) of every rule of `schema` that `config` breaks."""
+    """Return (path, message) for every rule of `schema` that `config` breaks."""
     return [mistake for error in _Validator(schema).iter_errors(config) for mistake in _explain(error)]
 
 
@@ -85,7 +85,7 @@ def check(
 
 
 def beyond(place: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield numbers that are too large or too small for any setting, anywhere in the configuration."""
+    """Yield the numbers anywhere in the configuration that are too large or too small for any setting."""
     if isinstance(value, (dict, list)):
         for key, part in value.items() if isinstance(value, dict) else enumerate(value):
             yield from beyond(f"{place}.{key}" if isinstance(value, dict) else f"{place}[{key}]", part)
@@ -120,7 +120,7 @@ def _explain(error: Any) -> list[tuple[str, str]]:
 
 
 def _rule(error: Any) -> str:
-    """Return the rule that a value breaks, with the allowed values."""
+    """Return the rule of the schema that a value breaks, with the allowed values."""
     value, rule = error.instance, error.validator_value
     match error.validator:
         case "propertyNames" | "pattern":

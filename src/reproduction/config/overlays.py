@@ -44,7 +44,7 @@ def merged(paths: Iterable[Path], further: Mapping[str, Any] | None = None) -> d
 
 
 def pairs(words: Iterable[str]) -> dict[str, Any]:
-    """Return settings written as ``name=value`` on the command line; a value is read as in a file.
+    """Return the settings written as ``name=value`` on the command line; each value is read as in a configuration file.
 
     Raises
     ------
@@ -64,7 +64,9 @@ def pairs(words: Iterable[str]) -> dict[str, Any]:
 
 
 def write(settings: Mapping[str, Any], folder: Path) -> Path:
-    """Write the merged file, JSON below `folder`, named after its content; raises OSError."""
+    """Write the merged configuration as JSON below `folder`, in a file named after its content; raise OSError on
+    failure.
+    """
     text = json.dumps(settings, indent=1)
     path = folder / WRITTEN / f"{_digest(text)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,7 +101,7 @@ def in_use(overlays: Iterable[Path], further: Mapping[str, Any], folder: Path) -
 
 
 def _written(path: Path, folder: Path) -> bool:
-    """Return whether a file was written by `write` and has not been changed."""
+    """Return whether a file was written by `write` and has not been changed since."""
     if path.resolve().parent != (folder / WRITTEN).resolve() or not path.is_file():
         return False
     return path.stem == _digest(path.read_text(encoding="utf-8", errors="replace"))
@@ -146,7 +148,7 @@ class Asked:
     rest: tuple[str, ...]
 
     def with_one(self, file: Path | None) -> list[str]:
-        """Return the arguments for Snakemake, with `file` in place of all configuration options."""
+        """Return the arguments for Snakemake in which `file` replaces all configuration options."""
         if file is None:
             return list(self.rest)
         at = self.rest.index("--") if "--" in self.rest else len(self.rest)
@@ -154,7 +156,7 @@ class Asked:
 
 
 def taken_apart(words: Sequence[str]) -> Asked:
-    """Return overlays, single settings, and the other arguments.
+    """Split command line arguments into overlays, single settings and all other arguments.
 
     Raises
     ------
@@ -205,7 +207,9 @@ def _number(word: str) -> bool:
 
 
 def _refuse_hidden(words: Sequence[str]) -> None:
-    """Reject a profile with a ``configfile:`` key, which would be ignored, since Snakemake gets one merged file."""
+    """Reject a Snakemake profile with a ``configfile:`` key, which would be ignored because Snakemake gets one merged
+    file.
+    """
     named = [os.environ.get("SNAKEMAKE_PROFILE", ""), "default"]
     for word, following in zip(words, [*words[1:], ""], strict=True):
         option, sign, value = word.partition("=")

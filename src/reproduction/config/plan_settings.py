@@ -17,12 +17,12 @@ def schema() -> dict[str, Any]:
 
 
 def filled(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a plan with all defaults."""
+    """Return a plan with all defaults filled in."""
     return config.with_defaults(dict(plan), schema())
 
 
 def mistakes(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Return (path below `plans`, message) of every mistake."""
+    """Return (path below `plans`, message) for every mistake in the plans."""
     for name, plan in section.items():
         if not isinstance(plan, dict):
             continue  # the schema of the whole configuration reports it

@@ -8,7 +8,7 @@ GROUPS = ("counts", "shares", "rates", "parameters")
 
 
 def mistakes(questions: Mapping[str, Any], names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Return (key, message) of every invalid question.
+    """Return (key, message) for every invalid question.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def _wrong(kind: str, what: Any, names: Sequence[str]) -> str:
 
 
 def _misshapen(kind: str, what: Any) -> str:
-    """Return the mistake of a question that does not depend on the names."""
+    """Return the mistake in a question that can be found without knowing the names of the quantities."""
     if kind == "probability":
         return "" if isinstance(what, str) else f"probability needs a comparison such as 'a > b', got {what!r}"
     if kind in ("share", "rank"):

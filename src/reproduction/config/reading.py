@@ -1,4 +1,4 @@
-"""Strict reader of all configuration files: YAML without its extensions, or JSON; it returns plain values.
+"""Strict reader of all configuration files, which are JSON or YAML without extensions; it returns plain values.
 
 No other part of the workflow reads configuration files before this module. Anchors, aliases, tags, merge keys,
 directives, keys with escapes, duplicate keys and templates are rejected everywhere.
@@ -24,7 +24,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 class ConfigError(ValueError):
-    """Raise for a configuration with mistakes; the message lists all mistakes."""
+    """Raised for a configuration with mistakes; the message lists all mistakes."""
 
 
 class _Strict(_LOADER):
@@ -58,7 +58,7 @@ _Strict.add_constructor("tag:yaml.org,2002:float", _Strict.construct_yaml_float)
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the values in one file, which is read as JSON if its name ends in ``.json``, else as YAML.
+    """Return the values in one file, which is read as JSON if its name ends in ``.json``, and as YAML otherwise.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def parse(text: str, *, form: str) -> Any:
-    """Return the value of a string in YAML or JSON.
+    """Return the value that a string in YAML or JSON describes.
 
     Parameters
     ----------
@@ -144,7 +144,9 @@ def _yaml(text: str) -> Any:
 
 
 def _refuse_extras(text: str) -> None:
-    """Reject everything in YAML except mappings, lists and plain values, and deep nesting, before any recursion."""
+    """Reject every feature of YAML other than mappings, lists and plain values, and reject deep nesting before any
+    recursion.
+    """
     level = 0
     events: Iterable[Any] = yaml.parse(text, Loader=_LOADER)
     for event in events:
@@ -164,7 +166,7 @@ def _refuse_extras(text: str) -> None:
 
 
 def _refuse_escapes(node: yaml.Node, text: str) -> None:
-    """Reject keys with escapes, so that a key is what is written in the file."""
+    """Reject keys with escape sequences, so that every key is exactly the text written in the file."""
     if isinstance(node, yaml.SequenceNode):
         for child in node.value:
             _refuse_escapes(child, text)
@@ -180,7 +182,7 @@ def _refuse_escapes(node: yaml.Node, text: str) -> None:
 
 
 def _refuse_keys(loaded: Any) -> None:
-    """Reject keys of templates, control characters in keys, and deep nesting."""
+    """Reject keys that are template expressions, control characters in keys, and deep nesting."""
     level = [loaded]
     for _ in range(_DEEPEST + 1):
         for key in (key for value in level if isinstance(value, dict) for key in value):
@@ -224,7 +226,9 @@ def _no_number(word: str) -> float:
 
 
 def _tab(text: str) -> str:
-    """Return a message for the first line indented with a tab, which YAML reports unclearly; empty if there is none."""
+    """Return a message for the first line that is indented with a tab, since the error message of YAML is unclear;
+    empty without such a line.
+    """
     for number, line in enumerate(text.splitlines(), start=1):
         if "\t" in line[: len(line) - len(line.lstrip())]:
             return f"line {number} is indented with a tab; use spaces in YAML"

@@ -1,4 +1,4 @@
-"""Check the scenarios of a configuration: kind, grid points, files; report every mistake. Plain Python.
+"""Check the kind, grid points and files of the scenarios of a configuration, and report every mistake. Plain Python.
 
 A list in place of a single value defines a grid, the product of all such lists; a file with a column ``table`` is a
 batch. `as_text` and `restored` pass a scenario to a job.
@@ -48,18 +48,18 @@ class Scenario:
 
     @property
     def points(self) -> list[Point]:
-        """Return the values of the grid's keys at every point, the last key varying fastest; one empty point without a
-        grid.
+        """Return the values of the grid's keys at every point, with the last key varying fastest; a scenario without a
+        grid has one empty point.
         """
         return points(self.settings, self.kind)
 
     def at(self, point: Point) -> dict[str, Any]:
-        """Return the settings at one point, as for a separate scenario."""
+        """Return the settings at one grid point, as if the point were a separate scenario."""
         return at(self.settings, self.kind, point)
 
     @property
     def files(self) -> list[str]:
-        """Return the user's files that it reads."""
+        """Return the user's files that the scenario reads."""
         return [*_files(self.settings), *self.kind.files([self.at(point) for point in self.points])]
 
 
@@ -76,7 +76,7 @@ def named(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, S
 
 
 def single(name: str, written: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Scenario:
-    """Return one scenario that is not in a configuration file, after checking it.
+    """Check one scenario that is not in a configuration file, and return it.
 
     Raises
     ------
@@ -90,7 +90,9 @@ def single(name: str, written: Mapping[str, Any], kinds: Mapping[str, Kind]) -> 
 
 
 def lists(settings: Mapping[str, Any], kind: Kind) -> dict[tuple[str, ...], list[Any]]:
-    """Return path of a key -> list, for keys that normally take a single value; in the order written."""
+    """Return a mapping from path to list for the keys that normally take a single value but contain a list, in the
+    order of the configuration.
+    """
     return dict(_lists(settings, kind.schema["properties"], kind.schema, ()))
 
 
@@ -106,7 +108,7 @@ def _lists(
 
 
 def _one(part: Mapping[str, Any]) -> bool:
-    """Return whether a key takes a single number or string, not a list."""
+    """Return whether a key takes a single number or string and not a list."""
     kinds = {part["type"]} if isinstance(part.get("type"), str) else set(part.get("type", ()))
     kinds |= {option.get("type", "string") for option in part.get("anyOf", ())} | (
         {"string"} if "enum" in part else set()
@@ -120,20 +122,22 @@ def _plain(values: list[Any]) -> bool:
 
 
 def _labels(paths: list[tuple[str, ...]]) -> list[str]:
-    """Return column names for the grid's keys: the last part of each path, or the whole path if that is not unique."""
+    """Return a column name for each key of the grid: the last part of its path, or the whole path if the last part is
+    not unique.
+    """
     last = [path[-1] for path in paths]
     return [path[-1] if last.count(path[-1]) == 1 else "_".join(path) for path in paths]
 
 
 def points(settings: Mapping[str, Any], kind: Kind) -> list[Point]:
-    """Return the points of a grid, as `Scenario.points`."""
+    """Return the points of a grid (see `Scenario.points`)."""
     found = lists(settings, kind)
     names = _labels(list(found))
     return [dict(zip(names, values, strict=True)) for values in product(*found.values())]
 
 
 def at(settings: Mapping[str, Any], kind: Kind, point: Point) -> dict[str, Any]:
-    """Return the settings at one point, as `Scenario.at`."""
+    """Return the settings at one grid point (see `Scenario.at`)."""
     paths, point_settings = list(lists(settings, kind)), deepcopy(dict(settings))
     for path, label in zip(paths, _labels(paths), strict=True):
         inner = point_settings
@@ -144,7 +148,7 @@ def at(settings: Mapping[str, Any], kind: Kind, point: Point) -> dict[str, Any]:
 
 
 def words(point: Point) -> str:
-    """Return a point as text, which also names its random stream."""
+    """Return a grid point as text, which is also used to name the random stream of the point."""
     return ", ".join(f"{key}={value}" for key, value in point.items())
 
 
@@ -157,7 +161,7 @@ def _files(value: Any, key: str = "") -> Iterator[str]:
 
 
 def _kind(written: Mapping[str, Any], settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> tuple[Kind, str]:
-    """Return the kind of a scenario and the folder of its release; raise ValueError with (key: rule)."""
+    """Return the kind of a scenario and the folder of its release; raise ValueError (``key: rule``) for a mistake."""
     release = written.get("release")
     if release is None:
         if written.get("kind") not in kinds:
@@ -177,7 +181,7 @@ def _kind(written: Mapping[str, Any], settings: Mapping[str, Any], kinds: Mappin
 
 
 def _release(name: str, releases: Mapping[str, Mapping[str, Any]]) -> tuple[Path, str]:
-    """Return the folder and the mechanism of a release, which is an entry under `releases` or a folder."""
+    """Return the folder and the mechanism of a release, given as an entry under `releases` or as a folder."""
     if name in releases:
         return user_files.release_folder(name, releases[name]), str(releases[name].get("mechanism"))
     folder = Path(name)
@@ -193,7 +197,7 @@ def _release(name: str, releases: Mapping[str, Mapping[str, Any]]) -> tuple[Path
 
 
 def mistakes(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Mistakes:
-    """Return (path below `scenarios`, message) of every mistake; each point of a grid is checked separately.
+    """Return (path below `scenarios`, message) for every mistake; each point of a grid is checked separately.
 
     Parameters
     ----------
@@ -263,7 +267,9 @@ def _by_schema(settings: dict[str, Any], kind: Kind) -> Mistakes:
 
 
 def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
-    """Yield mistakes that the schema cannot express: in the file, then by the rules of the kind at every point."""
+    """Yield the mistakes that the schema cannot express: first mistakes in the file, then broken rules of the kind at
+    every grid point.
+    """
     columns: dict[str, list[str]] | None = None
     by_table: dict[str, Any] = {}
     if "file" in written:
@@ -299,12 +305,14 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
 
 
 def shards(scenario: Scenario, wanted: int) -> int:
-    """Return the number of parts of a scenario: 1 for a single case, at most one per point of a grid."""
+    """Return the number of parts into which a scenario is divided: 1 for a single case, at most one part per point of a
+    grid, and the wanted number for a batch.
+    """
     return wanted if scenario.form == "batch" else min(wanted, len(scenario.points))
 
 
 def as_text(scenario: Scenario) -> dict[str, Any]:
-    """Return a scenario as JSON-compatible values, from which `restored` rebuilds it."""
+    """Return a scenario as JSON-compatible values, from which `restored` rebuilds the scenario."""
     return {
         "name": scenario.name,
         "kind": scenario.kind.name,
@@ -315,5 +323,5 @@ def as_text(scenario: Scenario) -> dict[str, Any]:
 
 
 def restored(found: dict[str, Any]) -> Scenario:
-    """Return the scenario that `as_text` converted to `text`."""
+    """Return the scenario that `as_text` converted to JSON-compatible values."""
     return Scenario(**{**found, "kind": kind.discover()[found["kind"]]})

@@ -17,7 +17,7 @@ _RULE = "a file of public numbers must be CSV in UTF-8 with a header, or .parque
 
 
 def header(path: Path) -> list[str]:
-    """Return the names of the columns.
+    """Return the names of the columns of a public file.
 
     Raises
     ------
@@ -39,7 +39,9 @@ def header(path: Path) -> list[str]:
 
 
 def columns(path: str, batch: bool) -> list[str]:
-    """Return the column names of a file with one table (any separator), or of a batch; raises as `header`."""
+    """Return the column names of a batch, or of a file with one table and any separator; raise the same errors as
+    `header`.
+    """
     if batch or path.lower().endswith(".parquet") or not isfile(places.public(path)):
         return header(Path(path))
     from dpmultinomial._files import csv_table  # needs a compiled kernel
@@ -51,7 +53,7 @@ def columns(path: str, batch: bool) -> list[str]:
 
 
 def is_batch(file: object) -> bool:
-    """Return whether a scenario's `file` has a column `TABLE`; False if it cannot be read."""
+    """Return whether the `file` of a scenario has a column `TABLE`; False if the file cannot be read."""
     try:
         return isinstance(file, str) and TABLE in header(Path(file))
     except ValueError:
@@ -59,7 +61,7 @@ def is_batch(file: object) -> bool:
 
 
 def texts(path: str, kinds: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the columns of a file with one table as strings, after checking the numbers.
+    """Return the columns of a file with one table as strings, after checking that numeric columns contain numbers.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ def texts(path: str, kinds: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def by_table(path: str, columns: Mapping[str, Sequence[str]], keys: Mapping[str, str]) -> dict[str, Any]:
-    """Return settings that are columns of a file with one table; each must be constant.
+    """Return the settings that are given as columns of a file with one table; each column must be constant.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Check every file that a configuration names: none may be confidential, except under `releases`.
+"""Check every file that a configuration names: no file may be confidential, except under `releases`.
 
 Every string that is the path of a file is checked, whatever its key. Later code checks each file again before opening
 it (`dpmultinomial._files.places`). The section ``releases`` names confidential files; their existence is checked, but
@@ -20,7 +20,7 @@ _LONGEST = 4096
 
 
 def mistakes(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Return (path, message) of every string that is the path of a confidential file or folder.
+    """Return (path, message) for every string that is the path of a confidential file or folder.
 
     Parameters
     ----------
@@ -32,7 +32,8 @@ def mistakes(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def refusal(text: str, *, folder: bool = False) -> str | None:
-    """Return why a string must not be used as the path of a file, or None; for any reader of a user's settings.
+    """Return the reason why a string must not be used as the path of a file, or None if it may be used; for any reader
+    of a user's settings.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ def refusal(text: str, *, folder: bool = False) -> str | None:
 
 
 def outside(**options: str | None) -> None:
-    """Raise if results would be written into the folder of confidential data.
+    """Raise an error if results would be written into the folder of confidential data.
 
     Parameters
     ----------
@@ -90,7 +91,9 @@ def release_folder(name: str, settings: Mapping[str, Any]) -> Path:
 def release_mistakes(
     section: Mapping[str, Mapping[str, Any]], budgets: Mapping[str, Mapping[str, float]]
 ) -> Iterator[tuple[str, str]]:
-    """Return (path, message) of every mistake; the confidential file of a published release may be missing."""
+    """Return (path, message) for every mistake in the releases; the confidential file of a published release may be
+    missing.
+    """
     folder = Path.cwd()
     for name, settings in section.items():
         data = str(settings.get("data")).replace("\0", "")
@@ -102,6 +105,6 @@ def release_mistakes(
 
 
 def ceilings(budgets: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, str]]:
-    """Return (path, message) of every mistake in the section ``budgets``."""
+    """Return (path, message) for every mistake in the section ``budgets``."""
     for place, text in checks.ceilings(budgets):
         yield ".".join(Path(place).parts[1:]), text

@@ -1,4 +1,4 @@
-"""Rules of the papers: one for each table, figure and simulation loop, with its inputs and outputs.
+"""Rules of the papers: one rule for each table, figure and simulation loop, with inputs and outputs.
 
 ========================== ================================================ =======================================
 rule                       file                                             function, in the paper's folder
@@ -28,7 +28,8 @@ PRINTED = "published.tsv"  # the printed statements of a paper
 
 @dataclass(frozen=True)
 class Loop:
-    """Simulation that the tables of one module summarise, cut into pieces with one job per piece.
+    """Simulation loop whose draws are summarised by the tables of one module; the loop is cut into pieces, with one job
+    per piece.
 
     Parameters
     ----------
@@ -47,27 +48,27 @@ class Loop:
 
     @property
     def rule(self) -> str:
-        """Return the name of the rule of its pieces."""
+        """Return the name of the rule that simulates the pieces of the loop."""
         return f"{self.slug}_{self.module}_loop"
 
     @property
     def function(self) -> str:
-        """Return the function that simulates one block, below ``papers``."""
+        """Return the dotted name, below ``papers``, of the function that simulates one block."""
         return f"{self.slug}.{self.module}.simulate"
 
     @property
     def file(self) -> str:
-        """Return the file of a piece, with the wildcard {shard}."""
+        """Return the file of a piece of the loop, with the wildcard {shard} for its number."""
         return f"results/{self.slug}/simulated/{self.module}_{{shard}}_of_{self.pieces}.csv"
 
     @property
     def files(self) -> list[str]:
-        """Return the files of all pieces, in order."""
+        """Return the files of all pieces of the loop, in order."""
         return [self.file.format(shard=shard) for shard in range(1, self.pieces + 1)]
 
 
 def table_rule(paper: Paper, artefact: Artefact) -> str:
-    """Return the name of the rule that makes the table of an artefact."""
+    """Return the name of the rule that computes the table of an artefact."""
     return f"{paper.slug}_{artefact.name}_table"
 
 
@@ -77,12 +78,12 @@ def figure_rule(paper: Paper, artefact: Artefact) -> str:
 
 
 def table_file(paper: Paper, name: str) -> str:
-    """Return the file of the table of this name."""
+    """Return the path of the table with the given name."""
     return f"results/{paper.slug}/{name}.csv"
 
 
 def figure_file(paper: Paper, name: str, end: str = "png") -> str:
-    """Return the file of the figure of this name."""
+    """Return the path of the figure with the given name."""
     return f"figures/{paper.slug}/{name}.{end}"
 
 
@@ -112,7 +113,7 @@ def loops(paper: Paper, section: Mapping[str, Any] | None = None, shards: int | 
 
 
 def _relative_length(paper: Paper, settings: str, section: Mapping[str, Any] | None) -> float:
-    """Return the number of replications in `section`, relative to the default."""
+    """Return the number of replications in `section`, relative to the default number."""
     properties = (paper.settings.get("sections") or {}).get(settings, {}).get("properties", {})
     default = properties.get("replications", {}).get("default")
     asked = (section or {}).get(settings, {}).get("replications", default)
@@ -120,7 +121,7 @@ def _relative_length(paper: Paper, settings: str, section: Mapping[str, Any] | N
 
 
 def tables(paper: Paper) -> list[tuple[Artefact, Table]]:
-    """Return the artefacts that have a table, each with its table."""
+    """Return the artefacts of a paper that have a table, each with its table."""
     return [(artefact, artefact.table) for artefact in paper.artefacts if artefact.table]
 
 
@@ -133,7 +134,8 @@ def modules(paper: Paper) -> list[str]:
 
 
 def inputs(paper: Paper, table: Table, section: Mapping[str, Any], of_paper: Iterable[Loop]) -> dict[str, str]:
-    """Return the tables from which a table is made: name -> file, in the order in which they are stacked.
+    """Return a mapping from name to file for the tables from which a table is computed, in the order in which they are
+    stacked.
 
     Parameters
     ----------
@@ -154,7 +156,7 @@ def inputs(paper: Paper, table: Table, section: Mapping[str, Any], of_paper: Ite
 
 
 def printed(paper: Paper, module: str) -> list[str]:
-    """Return the file of the paper's printed statements if the figures of a module read it."""
+    """Return the file of the paper's printed statements if the figures of a module read that file."""
     reached = dependencies.of_job(f"{paper.package}.{module}")
     module_files = [path for path in reached if path.suffix == ".py" and path.is_relative_to(paper.folder)]
     read = any(f'"{PRINTED}"' in path.read_text(encoding="utf-8") for path in module_files)
@@ -162,7 +164,7 @@ def printed(paper: Paper, module: str) -> list[str]:
 
 
 def groups(paper: Paper) -> dict[str, str]:
-    """Return name of a table -> group of quick tables that a cluster makes in one submission.
+    """Return a mapping from each quick table to the group of tables that a cluster computes in one submission.
 
     A quick table takes less than `LONG` minutes and is neither a timing nor gathered. ``tables`` contains the quick
     tables whose inputs are all in the same group. ``summaries`` contains the quick tables that read a slow table which
@@ -187,7 +189,8 @@ def groups(paper: Paper) -> dict[str, str]:
 
 
 def minutes_from_nothing(paper: Paper) -> dict[str, float]:
-    """Return name of a table -> expected minutes on one core to make it with all its inputs.
+    """Return a mapping from each table to the expected minutes on one core to compute the table and all its inputs from
+    scratch.
 
     The inputs of a gathered table are not counted: they are made by the paper's additional rules.
     """
@@ -206,6 +209,6 @@ def minutes_from_nothing(paper: Paper) -> dict[str, float]:
 
 
 def _in_order(by_name: Mapping[str, Table]) -> list[str]:
-    """Return names of tables, each after the tables that it reads."""
+    """Return the names of tables in an order in which every table comes after the tables that it reads."""
     graph = {name: [other for other in table.inputs if other in by_name] for name, table in by_name.items()}
     return list(TopologicalSorter(graph).static_order())

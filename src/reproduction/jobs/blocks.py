@@ -1,4 +1,5 @@
-"""Long loops in blocks of fixed size, with one random stream per block, distributed over any number of shards.
+"""Cut long loops into blocks of fixed size, with one random stream per block, and distribute the blocks over any number
+of shards.
 
 The numbers of a block depend only on its stream, so results do not depend on shards, cores or the order of jobs.
 """
@@ -13,7 +14,8 @@ from dpmultinomial._seeding import stream
 
 
 def of_shard(replications: int, block: int, shard: int, shards: int) -> list[tuple[int, int]]:
-    """Return (index, size) of the blocks of one shard: consecutive blocks; shards differ by at most one block.
+    """Return (index, size) of the blocks of one shard; blocks of a shard are consecutive, and shards differ by at most
+    one block.
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ def simulate(
     shard: int = 1,
     shards: int = 1,
 ) -> pd.DataFrame:
-    """Run ``function(size, rng=, **settings)`` for every block of a shard and stack the tables.
+    """Run ``function(size, rng=, **settings)`` for every block of a shard, and stack the resulting tables.
 
     Parameters
     ----------

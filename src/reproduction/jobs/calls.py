@@ -31,7 +31,7 @@ def made(
     names: tuple[str, ...],
     root_seed: int,
 ) -> pd.DataFrame:
-    """Return the table that a paper's function returns.
+    """Call a paper's function and return its table.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def made(
 
 
 def stack(pieces: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return all blocks of a loop in order, for any number of pieces; pieces without blocks are omitted."""
+    """Return all blocks of a loop stacked in order, for any number of pieces; pieces without blocks are omitted."""
     table = pd.concat([piece for piece in pieces if len(piece)], ignore_index=True)
     return table.sort_values("block", kind="stable", ignore_index=True)
 

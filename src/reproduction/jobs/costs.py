@@ -1,4 +1,5 @@
-"""Cost of a run: each job writes one row, and ``python -m reproduction.jobs.costs`` sums the rows of the last run here.
+"""Cost of a run: each job writes one row, and ``python -m reproduction.jobs.costs`` sums the rows of the last run in
+the current folder.
 
 A row has the columns of Snakemake's ``benchmark:``. That directive would measure only the client that waits for the
 job, because jobs are forks of a loaded process (`forks`).
@@ -21,8 +22,8 @@ _RUN = "snakemake.tsv"
 
 @contextmanager
 def of_job(snakemake: Any, function: str, about: str = "") -> Iterator[None]:
-    """Log the job's output, name the job in errors, and write its row when the process ends. Scripts call it after
-    imports.
+    """Log the output of a job, name the job in errors, and write its row of costs when the process ends. Scripts call
+    it after imports.
 
     The row ``results/benchmarks/<rule>.tsv`` contains the wall seconds, peak memory in MB and CPU seconds of this
     process and of its finished child processes; `start_up` is the number of CPU seconds before the work began.
@@ -48,7 +49,7 @@ def of_job(snakemake: Any, function: str, about: str = "") -> Iterator[None]:
 
 
 def write_run(started: float, wall: float) -> None:
-    """Write the CPU seconds of this process (Snakemake) and of its child processes, at the end of a run.
+    """Write the CPU seconds of the current process (Snakemake) and its child processes at the end of a run.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def write_run(started: float, wall: float) -> None:
 
 
 def clock(folder: Path) -> tuple[float, float]:
-    """Return the start of the last run, in seconds since the epoch, and its wall seconds.
+    """Return the start time of the last run, in seconds since the epoch, and its duration in wall-clock seconds.
 
     Parameters
     ----------
@@ -80,13 +81,13 @@ def clock(folder: Path) -> tuple[float, float]:
 
 
 def cpu_seconds(folder: Path, rule: str) -> float:
-    """Return the CPU seconds of the only job of a rule in any earlier run; NaN if it has no row in `folder`."""
+    """Return the CPU seconds of the only job of a rule in an earlier run; NaN if `folder` has no row for the job."""
     path = folder / f"{rule}.tsv"
     return _row(path)["cpu_time"] if path.is_file() else float("nan")
 
 
 def of_run(folder: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """Return the CPU seconds of the last run.
+    """Return the CPU seconds of the last run, by rule and in total.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def of_run(folder: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]
 
 
 def text(folder: Path) -> str:
-    """Return `of_run` as a table for the terminal, the most expensive rule first."""
+    """Return the result of `of_run` as a table for the terminal, with the most expensive rule first."""
     rules, total = of_run(folder)
     ordered = sorted(rules.items(), key=lambda item: -item[1]["work"] - item[1]["start-up"])
     lines = [f"{'CPU seconds':44}{'jobs':>6}{'work':>10}{'start-up':>10}"]
@@ -132,12 +133,12 @@ def text(folder: Path) -> str:
 
 
 def _cpu() -> float:
-    """Return the CPU seconds of this process and of its finished child processes."""
+    """Return the CPU seconds of the current process and its finished child processes."""
     return sum(os.times()[:4])
 
 
 def _write_row(path: Path, wall: float, used: float, start_up: float) -> None:
-    """Write one row with the column names of Snakemake's benchmark files."""
+    """Write one row of costs with the column names of Snakemake's benchmark files."""
     clock = f"{int(wall) // 3600}:{int(wall) // 60 % 60:02d}:{int(wall) % 60:02d}"
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -160,7 +161,7 @@ def _row(path: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print the costs of the run in a folder, by default the current one."""
+    """Print the costs of the run in a folder, which is the current folder by default."""
     try:
         print(text(Path(*sys.argv[1:2]) / BENCHMARKS))
     except FileNotFoundError as error:

@@ -1,4 +1,5 @@
-"""Environment variables that every job inherits: this source tree comes first, and linear algebra uses one thread.
+"""Environment variables that every job inherits: the current source tree comes first, and linear algebra uses one
+thread.
 
 Timings use one thread as well, although they reserve all cores: library threads that wait for each other would add CPU
 seconds, and the timings measure our code, not the parallelism of a library.
@@ -13,14 +14,16 @@ _PATH = "PYTHONPATH"
 
 
 def one_thread() -> None:
-    """Set the variables for this process and its child processes. Call this before NumPy is loaded, which reads them
-    once.
+    """Limit linear algebra to one thread in the current process and its child processes. Call this before NumPy is
+    loaded, which reads them once.
     """
     os.environ.update(ONE_THREAD)
 
 
 def own_tree_first() -> None:
-    """Put this tree's ``src`` first on the module path of all jobs, even if another version is installed."""
+    """Put the ``src`` folder of the current source tree first on the module path of all jobs, even if another version
+    is installed.
+    """
     source = str(Path(__file__).resolve().parents[2])
     inherited = os.environ.get(_PATH, "").split(os.pathsep)
     os.environ[_PATH] = os.pathsep.join([source, *(path for path in inherited if path not in ("", source))])

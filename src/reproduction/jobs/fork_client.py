@@ -1,4 +1,5 @@
-"""Shell of a run whose jobs are forks: Python jobs go to the process that has loaded all modules, other jobs to bash.
+"""Shell of a run whose jobs are forks: it sends Python jobs to the process that has loaded all modules, and other jobs
+to bash.
 
 Snakemake starts it as ``<this> python socket -c command`` in place of ``bash -c command``. It waits for its job and
 ends with the job's exit code; if it is killed, its job is killed too. It uses only the standard library, because it is
@@ -19,7 +20,7 @@ _ALONE = "OMP_NUM_THREADS"  # read once when NumPy is loaded, so jobs use as man
 
 
 def script_of(command: str, python: str) -> str:
-    """Return the script that a command runs with this Python; empty for any other command."""
+    """Return the script that a command runs with the current Python; an empty string for any other command."""
     try:
         words = shlex.split(command.removeprefix(_PREFIX))
     except ValueError:
@@ -29,7 +30,7 @@ def script_of(command: str, python: str) -> str:
 
 
 def main(python: str, place: str, flag: str, command: str) -> int:
-    """Run the job and return its exit code, as a shell does."""
+    """Run a job and return its exit code, as a shell does."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # the signal may arrive just before a wait,
         signal.signal(
             signal.SIGINT, signal.SIG_DFL

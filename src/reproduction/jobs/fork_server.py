@@ -1,4 +1,4 @@
-"""Process that has loaded the modules of all jobs; every Python job of a run is a fork of it, requested by
+"""Process that has loaded the modules of all jobs; every Python job of a run is a fork of this process, requested by
 `fork_client`.
 
 ``python -m reproduction.jobs.fork_server socket module ..``, started by `forks`. It ends, together with its jobs, when
@@ -41,7 +41,7 @@ def main(place: str, modules: list[str]) -> None:
 
 
 class Server:
-    """Running jobs, by the connection of the client that waits for each."""
+    """Running jobs, each stored under the connection of the client that waits for the job."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
@@ -50,7 +50,7 @@ class Server:
         self._libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
     def serve(self) -> None:
-        """Serve until standard input is closed: fork for each client, and answer when a job has ended."""
+        """Serve until standard input is closed: fork for each client, and send the exit code when a job has ended."""
         ended, wake = os.pipe()
         os.set_blocking(wake, False)
         os.set_blocking(ended, False)
@@ -89,7 +89,7 @@ class Server:
         self._selector.register(client, selectors.EVENT_READ)
 
     def _be(self, request: dict[str, Any], streams: list[int]) -> None:
-        """Run the job in the fork, as if Python had been started with the script."""
+        """Run a job in the forked process, as if Python had been started with the script."""
         code = 1
         try:
             if self._libc:
@@ -110,7 +110,9 @@ class Server:
             os._exit(code)
 
     def _reap(self) -> None:
-        """Send exit codes of finished jobs to their clients; a signal is sent as its negative number."""
+        """Send the exit codes of finished jobs to their clients; a job that was ended by a signal has the negative
+        signal number as exit code.
+        """
         for job in [*self._jobs]:
             found, status = os.waitpid(job, os.WNOHANG)
             if found:
@@ -122,7 +124,9 @@ class Server:
                 client.close()
 
     def _left(self, client: socket.socket) -> None:
-        """Handle a readable connection: a client sends nothing after its request, so it has ended."""
+        """Handle a readable connection of a client: since a client sends nothing after its request, the client has
+        ended.
+        """
         if client not in self._jobs.values():
             return  # its job ended at the same moment and has been reported
         for job, waiting in self._jobs.items():
@@ -140,7 +144,7 @@ class Server:
 
 
 def run(script: str, folder: str, environment: dict[str, str]) -> int:
-    """Run a script as at the start of Python, and return its exit code.
+    """Run a script as Python does at its start, and return the exit code.
 
     Parameters
     ----------
@@ -183,7 +187,7 @@ def _exit_code(said: Any) -> int:
 
 
 def _asked(client: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """Return the request of a client and its three streams."""
+    """Return the request of a client, with its three standard streams."""
     _, streams, _, _ = socket.recv_fds(client, 4, 3)
     if len(streams) != 3:
         raise ValueError("a job needs three streams")

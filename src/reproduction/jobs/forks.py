@@ -1,4 +1,5 @@
-"""Run Python jobs as forks of one loaded process, so that each starts in hundredths of a second.
+"""Run Python jobs as forks of one process that has loaded all modules, so that each job starts in hundredths of a
+second.
 
 The Snakefile calls `begin` when a run starts and `end` when it has ended. A job still has its own process, streams,
 environment, memory and exit code, and runs the script that Snakemake wrote.
@@ -31,7 +32,7 @@ _running: list[tuple["subprocess.Popen[bytes]", Path]] = []
 
 
 def begin(workflow: Any, modules: dict[str, Collection[str]]) -> bool:
-    """Start the loaded process if this run has enough jobs on this machine.
+    """Start the process that loads all modules, if the current run has enough jobs on this machine.
 
     It is not started if kernels are compiled (the loaded process would keep the old ones), if jobs run in separate
     environments or containers, or if the path of the temporary folder is too long for a socket.
@@ -59,7 +60,7 @@ def begin(workflow: Any, modules: dict[str, Collection[str]]) -> bool:
 
 
 def start(folder: Path, modules: list[str]) -> Path:
-    """Start the loaded process.
+    """Start the process that loads all modules.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def start(folder: Path, modules: list[str]) -> Path:
 
 
 def end() -> None:
-    """End the loaded process; its CPU time is then counted among the child processes."""
+    """End the process that has loaded all modules; its CPU time is then counted among the child processes."""
     while _running:
         process, folder = _running.pop()
         if process.stdin:

@@ -1,4 +1,5 @@
-"""Access to internals of Snakemake: every internal attribute that the workflow reads or changes is in this module.
+"""Access to internals of Snakemake: every internal attribute that the workflow reads or changes is used only in this
+module.
 
 These attributes are not part of Snakemake's public interface and belong to the pinned version (``envs/run.lock``).
 ``tests/unit/jobs`` and ``tests/workflow`` test each function on that version.
@@ -35,8 +36,8 @@ def planned(workflow: Any) -> Iterator[tuple[int, str]]:
 
 
 def runs_here(workflow: Any) -> bool:
-    """Return whether this process starts the jobs on this machine, in this environment: no cluster, container or dry
-    run.
+    """Return whether Snakemake starts the jobs on the current machine and in the current environment, without cluster,
+    container or dry run.
     """
     elsewhere = workflow.non_local_exec_or_dryrun or workflow.deployment_settings.deployment_method
     return bool(workflow.is_main_process and not elsewhere)
@@ -48,14 +49,14 @@ def shows_progress(workflow: Any) -> bool:
 
 
 def slots(workflow: Any) -> int:
-    """Return how many jobs run at the same time: submissions on a cluster, cores on this machine."""
+    """Return the number of jobs that run at the same time: submissions on a cluster, cores on a single machine."""
     settings = workflow.resource_settings
     return settings.nodes or settings.cores or 1
 
 
 def asked_targets() -> list[str]:
-    """Return the targets of the command line that started this process; empty for the process of a job or another
-    program.
+    """Return the targets of the command line that started the current process; empty for the process of a job or
+    another program.
     """
     program, *words = sys.argv
     if Path(program).name != "snakemake" and Path(program).parent.name != "snakemake":

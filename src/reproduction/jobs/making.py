@@ -1,4 +1,5 @@
-"""Make a table, a piece of a loop, or a figure: the work of one job, called by the workflow's scripts.
+"""Compute a table, simulate a piece of a loop, or draw a figure: the work of one job, called by the scripts of the
+workflow.
 
 A function of a paper is named ``<slug>.<module>.<function>``, below ``reproduction.papers``.
 """
@@ -25,7 +26,7 @@ def table(
     root_seed: int,
     job: Job | None = None,
 ) -> None:
-    """Make a table and write it with its provenance.
+    """Compute a table and write it with its provenance.
 
     Parameters
     ----------
@@ -101,5 +102,5 @@ def figure(function: str, table: str | Path, png: str | Path, pdf: str | Path, *
 
 
 def _code(function: str) -> list[Path]:
-    """Return the source files and kernels that the function's module uses."""
+    """Return the source files and kernels that the module of a function uses."""
     return dependencies.of_job(f"reproduction.papers.{function.rpartition('.')[0]}")

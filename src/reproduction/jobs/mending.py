@@ -1,4 +1,4 @@
-"""Remove results that cannot be trusted before a run, so that the run makes them again."""
+"""Remove results that cannot be trusted before a run, so that the run computes them again."""
 
 import re
 import sys
@@ -20,7 +20,8 @@ _SHOWN = 20  # number of files that are listed for each run
 
 
 def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: Sequence[str]) -> list[Path]:
-    """Remove incomplete, edited, missing and outdated results below the working directory, and report them.
+    """Remove incomplete, edited and outdated results, and results with missing files, below the working directory, and
+    report them.
 
     Snakemake then regenerates the requested files, and a piece of a long loop only if a table still needs it.
 
@@ -52,7 +53,7 @@ def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: 
 
 
 def expected(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Iterator[str]:
-    """Return the files of the papers that are invalid without a provenance.
+    """Return the files of the papers that are invalid if they have no provenance.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Find jobs that a killed run left running, on this machine or in Slurm's queue, and end them before the next run.
+"""Find jobs that a killed run left running, on the current machine or in the Slurm queue, and end them before the next
+run.
 
 They would otherwise overwrite files of the next run. Only jobs of this user that Snakemake started in this folder are
 ended.
@@ -26,7 +27,9 @@ _OPTIONS = ("--executor", "--profile", "--workflow-profile")
 
 
 def controller() -> int | None:
-    """Return the process id of a Snakemake that runs in this folder; processes of a cluster's jobs do not count."""
+    """Return the process id of a Snakemake that runs in the current folder; processes of jobs on a cluster are not
+    counted.
+    """
     for process, words in _here():
         names = {Path(word).name for word in words[:3]} | {Path(word).parent.name for word in words[:3]}
         if "snakemake" in names and "--mode" not in words and process.pid != os.getpid():
@@ -35,7 +38,7 @@ def controller() -> int | None:
 
 
 def ended() -> list[int]:
-    """End processes that run scripts of a dead run in this folder, and return their ids."""
+    """End the processes that run scripts of a dead run in the current folder, and return their ids."""
     found = [process for process, words in _here() if any(name in word for name in _SCRIPTS for word in words)]
     for process in found:
         with suppress(psutil.NoSuchProcess):
@@ -48,8 +51,8 @@ def ended() -> list[int]:
 
 
 def cancelled(arguments: Sequence[str]) -> list[str]:
-    """Cancel jobs of a killed run in Slurm's queue and return their ids; empty if the arguments start no run on a
-    cluster.
+    """Cancel the jobs of a killed run in the Slurm queue and return their ids; empty if the arguments do not start a
+    run on a cluster.
 
     Parameters
     ----------
@@ -71,7 +74,7 @@ def cancelled(arguments: Sequence[str]) -> list[str]:
 
 
 def of_folder(folder: Path) -> list[str]:
-    """Return the ids of this user's unfinished jobs that Snakemake's executor submitted from `folder`."""
+    """Return the ids of the user's unfinished jobs that Snakemake's executor submitted from `folder`."""
     command = ["squeue", "--me", "--noheader", "--states=PD,R,CF,CG,S", "--format=%i|%j|%k|%Z"]
     listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     found = []
@@ -83,7 +86,7 @@ def of_folder(folder: Path) -> list[str]:
 
 
 def _here() -> Iterator[tuple[psutil.Process, list[str]]]:
-    """Return this user's processes whose working directory is the current one, with their command lines."""
+    """Return the user's processes whose working directory is the current one, with their command lines."""
     folder = str(Path.cwd())
     for process in psutil.process_iter():
         try:

@@ -1,4 +1,4 @@
-"""Estimate when a run will end, from the minutes declared in paper.yaml and the speed observed on this machine."""
+"""Estimate when a run will end, from the minutes declared in paper.yaml and the observed speed of the machine."""
 
 import logging
 import sys
@@ -30,19 +30,19 @@ class Expectation:
         self._declared = self._taken = PRIOR
 
     def started(self, job: int, now: float) -> None:
-        """Record that a job started at `now`, in seconds of any clock."""
+        """Record that a job started at the time `now`, in seconds of any clock."""
         self._started[job] = now
 
     def finished(self, job: int, now: float) -> None:
-        """Record that a job ended at `now`."""
+        """Record that a job ended at the time `now`."""
         if job in self._waiting:
             self._waiting.remove(job)
             self._declared += self._minutes[job]
             self._taken += (now - self._started.get(job, now)) / 60
 
     def remaining(self, now: float) -> float:
-        """Return the seconds until all jobs are done: the remaining work divided by the cores, or the longest job if
-        that is more.
+        """Return the seconds until all jobs are done: the remaining work divided by the cores, or the time of the
+        longest job if that is more.
         """
         slower = self._taken / self._declared
         left = [
@@ -52,7 +52,7 @@ class Expectation:
 
 
 class Lines(logging.Handler):
-    """Log handler that prints from time to time the elapsed time and the expected end."""
+    """Log handler that prints the elapsed time and the expected end from time to time."""
 
     def __init__(
         self, expectation: Expectation, *, stream: TextIO | None = None, clock: Callable[[], float] = time.time
@@ -63,7 +63,9 @@ class Lines(logging.Handler):
         self._said = self._begun - EVERY
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Record a job that starts or ends; after an end, print the progress if it is time."""
+        """Record a job that starts or ends; after the end of a job, print the progress if the last message is old
+        enough.
+        """
         event, now = str(getattr(getattr(record, "event", None), "value", "")), self._clock()
         if event == "job_info":
             self._expectation.started(record.__dict__["jobid"], now)
@@ -81,7 +83,7 @@ class Lines(logging.Handler):
 
 
 def words(seconds: float) -> str:
-    """Return a time span as text: 40 s, 3 min, 2 h 10 min."""
+    """Return a time span as text, such as 40 s, 3 min or 2 h 10 min."""
     if seconds < 99.5:
         return f"{round(seconds)} s"
     minutes = round(seconds / 60)

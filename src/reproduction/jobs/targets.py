@@ -1,4 +1,4 @@
-"""Reject targets that no rule makes, with a list of valid names, before Snakemake reports a missing rule."""
+"""Reject targets that no rule makes, and list the valid names, before Snakemake reports a missing rule."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -16,7 +16,8 @@ def refusal(
     made: Callable[[str], bool],
     sections: Mapping[str, Iterable[str]],
 ) -> str:
-    """Return one line per invalid target; empty if each target is a rule, an existing file, or a file that can be made.
+    """Return one line per invalid target; empty if every target is a rule, an existing file, or a file that a rule
+    makes.
 
     Parameters
     ----------
