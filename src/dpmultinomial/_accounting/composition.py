@@ -425,5 +425,5 @@ def compose(*costs: Cost) -> Total:
     found = total(costs)
     if len(found) > 1:
         groups = "; ".join(f"{source}, {relation}" for source, relation in found)
-        raise ValueError(f"costs of several sources or neighbour relations do not add up: {groups}")
+        raise ValueError(f"costs must all have the same source and the same neighbour relation, got {groups}")
     return next(iter(found.values()))

@@ -460,7 +460,9 @@ def _named_by_ledger(folder: Path, record: Mapping[str, object], digest: str) ->
     lines = [line.split("\t") for line in read_bytes(ledger).decode("utf-8", errors="replace").split("\n")]
     columns = {column: k for k, column in enumerate(lines[0])}
     if not {"release", "generation", "sha256", "record_sha256"} <= set(columns):
-        raise FileFault(f"{ledger}, line 1: must name the columns of a ledger")
+        raise FileFault(
+            f"{ledger}, line 1: the header must contain the columns release, generation, sha256 and record_sha256"
+        )
     rows = [{c: row[k] for c, k in columns.items()} for row in lines[1:] if len(row) == len(columns)]
     same = [row for row in rows if (row["release"], row["generation"]) == (name, generation)]
     if not same:

@@ -77,7 +77,7 @@ class Release:
         self.bounds, self.groups = bounds, groups
         self.parents, self.levels = None if parents is None else _parents(parents, self.names), levels
         if levels is not None and parents is None:
-            raise ValueError("levels need parents, which are missing")
+            raise ValueError("levels requires parents: pass parents as well")
         self.queries = None if queries is None else dict(queries)
         self.labels = None
         if isinstance(values, pd.DataFrame):

@@ -44,7 +44,9 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     """
     _checks.one_of("method", method, METHODS)
     if release.values.ndim < 2:
-        raise ValueError(f"values: a swap releases a table (rows, columns), got shape {release.shape}")
+        raise ValueError(
+            f"values must be a table (rows, columns) if the mechanism is a swap, got shape {release.shape}"
+        )
     table = _whole(release)
     alpha = concentration(prior, len(release))
     facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": int(table.sum())} | release.facts
@@ -76,7 +78,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
 def _whole(release: Release) -> NDArray[np.int64]:
     table = release.values.astype(np.int64)
     if (table != release.values).any() or (table < 0).any():
-        raise ValueError("values: a swapped table holds integers >= 0")
+        raise ValueError("values of a swapped table must be integers >= 0")
     return table
 
 

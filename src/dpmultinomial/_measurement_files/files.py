@@ -165,7 +165,7 @@ def _only(rows: pa.RecordBatch, column: str, name: str) -> str:
     """Return the common value of a column in all rows of a query."""
     found: list[Any] = pc.unique(rows.column(column)).to_pylist()
     if len(found) != 1 or found[0] is None:
-        raise ValueError(f"{name}: column {column} must be the same in all its rows, has {found[:3]}")
+        raise ValueError(f"{name}: column {column} must have the same value in all rows of the query, got {found[:3]}")
     return str(found[0])
 
 

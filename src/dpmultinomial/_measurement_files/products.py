@@ -99,7 +99,7 @@ def product_of(product: str, table: str) -> Product:
     found = PRODUCTS.get((product, table))
     if found is None:
         known = ", ".join(f"{p} with table {t}" for p, t in PRODUCTS)
-        raise ValueError(f"{product} with table {table} is not a product that can be read; there are {known}")
+        raise ValueError(f"product {product} with table {table} is not supported; choose one of {known}")
     return found
 
 

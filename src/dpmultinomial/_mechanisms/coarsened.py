@@ -48,7 +48,7 @@ class Coarsened:
         if self.step is not None:
             step = _checks.positive("step", self.step)
             if self.discrete and step != np.floor(step):
-                raise ValueError(f"step must be whole where the law is discrete, got {self.step}")
+                raise ValueError(f"step must be an integer if the distribution is discrete, got {self.step}")
         for name in ("at", "least"):
             if getattr(self, name) is not None:
                 _checks.number(name, getattr(self, name))

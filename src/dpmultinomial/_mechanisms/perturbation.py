@@ -53,7 +53,9 @@ class Perturbation:
         np.add.at(seen, (columns, rows), 1)
         if seen.max() > 1:
             t, r = np.argwhere(seen > 1)[0]
-            raise ValueError(f"true {self.true[t]}, released {self.values[r]} is listed {seen.max()} times")
+            raise ValueError(
+                f"the pair true {self.true[t]}, released {self.values[r]} is listed {seen.max()} times: list it once"
+            )
         weights[columns, rows] = p
         sums = weights.sum(axis=1)
         worst = int(np.abs(sums - 1).argmax())

@@ -247,9 +247,9 @@ def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float6
     for row in rows:
         for value in row:
             if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise TypeError(f"{name} must hold numbers, got {_shown(value)}")
+                raise TypeError(f"{name} must contain only numbers, got {_shown(value)}")
             if isinstance(value, float) and math.isnan(value):
-                raise ValueError(f"{name} must hold numbers, got NaN")
+                raise ValueError(f"{name} must contain only numbers, got NaN")
             if not LEAST <= value <= _WHOLE:
                 raise ValueError(f"{name} must hold log probabilities, got {_shown(value)}")
     return np.array(rows, dtype=np.float64).reshape(shape)
@@ -290,7 +290,7 @@ def _names(columns: Sequence[object]) -> list[str | None]:
     for column in columns:
         name = column.get("name") if isinstance(column, Mapping) else column
         if not isinstance(column, Mapping) or not (name is None or isinstance(name, str)):
-            raise TypeError(f"a column must be a dict with a name, text or None, got {_shown(column)}")
+            raise TypeError(f"a column must be a dict whose name is a string or None, got {_shown(column)}")
         names.append(name)
     if len(set(map(type, names))) > 1:
         raise ValueError("columns must all have a name, or none")

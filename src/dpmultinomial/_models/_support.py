@@ -48,7 +48,7 @@ def read_columns(X: pd.DataFrame | ArrayLike) -> list[Column]:
 
     Parameters
     ----------
-    X : (n, columns) without missing cells. An object column must be all text or all numbers.
+    X : (n, columns) without missing cells. An object column must be only strings or only numbers.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def _objects(name: str, cells: NDArray[np.object_], declared: tuple[str | float,
         if not isinstance(cell, str | Real | np.bool_):
             raise TypeError(f"column {name!r}: argument must be a string or a number, got {cell!r} in row {row}")
     if any(text):
-        raise TypeError(f"column {name!r} must be all text or all numbers, got both")
+        raise TypeError(f"column {name!r} must be only strings or only numbers, got both")
     return Column(name, "number", _finite_values(name, cells.astype(float)), declared)
 
 
@@ -309,7 +309,7 @@ def plain(name: str, values: Sequence[Scalar] | NDArray[np.generic]) -> tuple[Sc
     found = [v.item() if isinstance(v, np.generic) else v for v in values]
     text = [isinstance(v, str) for v in found]
     if not found or any(text) != all(text) or not all(isinstance(v, str | int | float) for v in found):
-        raise TypeError(f"{name} must be all text or all numbers, at least one, got {found!r}")
+        raise TypeError(f"{name} must be a non-empty list of only strings or only numbers, got {found!r}")
     if not all(text) and not all(_finite(v) for v in found):
         raise ValueError(f"{name} must be finite, got {found!r}")
     if len(set(found)) != len(found):

@@ -260,7 +260,7 @@ def _nodes(stated: Sequence[object], sizes: Mapping[str, int]) -> tuple[dict[str
     logs = []
     for node in stated:
         if not isinstance(node, Mapping) or not isinstance(node.get("node"), str):
-            raise TypeError(f"a node must be a dict with its name, got {type(node).__name__}")
+            raise TypeError(f"a node must be a dict with a string under the key 'node', got {type(node).__name__}")
         name, above = node["node"], _model_card.texts("parents", node.get("parents"))
         if name in parents:
             raise ValueError(f"nodes must be distinct, got {name!r} twice")

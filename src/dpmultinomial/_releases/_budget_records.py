@@ -233,7 +233,9 @@ def of_line(values: list[str], place: str) -> Entry:
         cost = spending.read(named["cost"])
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         why = f" ({error})" if type(error) is ValueError else ""
-        raise Refused(f"{place}: cost must be what a release can cost, got {named['cost'][:80]!r}{why}") from None
+        raise Refused(
+            f"{place}: cost must be a valid privacy cost of a release, got {named['cost'][:80]!r}{why}"
+        ) from None
     if str(cost) != named["cost"]:
         raise Refused(f"{place}: cost must be written as {cost}, got {named['cost'][:80]!r}")
     return Entry(generation=int(generation), **named)

@@ -152,7 +152,7 @@ def epsilon_at(costs: Sequence[Cost], *, delta: float) -> float:
         If the costs have several relations.
     """
     if len({c.relation for c in costs}) > 1:
-        raise ValueError("costs of different neighbour relations do not add up")
+        raise ValueError("costs must all have the same neighbour relation")
     orders = sorted({*_ORDERS, *(c.order for c in costs if c.order is not None)})
     totals = composition.total(_composable(c, orders) for c in costs).values()
     found = math.fsum(total.dp(delta) for total in totals)

@@ -182,7 +182,7 @@ def taken_apart(words: Sequence[str]) -> Asked:
                 pairs.append(word[2:])
                 continue
             elif _FOLDER.match(word):
-                raise ConfigError(f"{word}: is not supported; change to that folder and run the command there")
+                raise ConfigError(f"{word} is not supported; change to that folder and run the command there")
             if into is None:
                 rest.append(word)
             elif sign:

@@ -40,8 +40,8 @@ WRONG_TYPES = calls(
     (lambda: claims.exact_delta(3.0, epsilon=1.0), "mechanism must be Dirichlet, Gaussian or Laplace, got 3.0"),
     (lambda: _support.from_card({"kind": "levels", "values": "ab", "public": True}), "values must be a list, got 'ab'"),
     (lambda: _support.plain("levels", "ab"), "levels must be a list of values"),
-    (lambda: _support.plain("levels", []), "at least one"),
-    (lambda: _support.plain("levels", ["a", 1]), "all text or all numbers"),
+    (lambda: _support.plain("levels", []), "a non-empty list"),
+    (lambda: _support.plain("levels", ["a", 1]), "only strings or only numbers"),
     error=TypeError,
 )  # fmt: skip
 WRONG_VALUES = calls(

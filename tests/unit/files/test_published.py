@@ -228,8 +228,8 @@ def test_where_there_is_a_ledger_it_must_name_the_release(made, tmp_path):
         (head + good.replace("\t1\t", "\t2\t"), "does not list this release"),
         (head + good.replace(digest, "0" * 64), "is not the record named in"),
         (head + good.replace(record["sha256"], "0" * 64), "is not the record named in"),
-        ("a\tb\n", "line 1: must name the columns"),
-        ("", "line 1: must name the columns"),
+        ("a\tb\n", "line 1: the header must contain the columns"),
+        ("", "line 1: the header must contain the columns"),
     ):
         ledger.write_text(text)
         with pytest.raises(FileFault, match=words):

@@ -109,7 +109,7 @@ def test_bounds_unmeasured_and_withheld_counts():
             "bounds must be 0 <= lower <= upper, got 14 .. 9 at state",
         ),
         ({"parents": PARENTS, "levels": ["s", "r"]}, "levels must name 3 levels, got 2"),
-        ({"levels": ["s"]}, "levels need parents, which are missing"),
+        ({"levels": ["s"]}, "levels requires parents: pass parents as well"),
         ({"parents": {**PARENTS, "state": "d"}}, "parent must be -1 for exactly one node, the root, got 0"),
     ],
 )

@@ -355,7 +355,7 @@ def broken(folder, change):
         (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3]]]), "must have 2 numbers"),
         (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3, None]]]), "an empty number"),
         (lambda t: t.set_column(t.schema.get_field_index("variance"), "variance", [[1.0, 0.0]]), "finite, got 0"),
-        (lambda t: t.set_column(t.schema.get_field_index("hispanic"), "hispanic", [["hispanic", "*"]]), "the same in"),
+        (lambda t: t.set_column(t.schema.get_field_index("hispanic"), "hispanic", [["hispanic", "*"]]), "the same value in"),
         (lambda t: t.set_column(0, "geocode", [[COUNTY, COUNTY]]), "geocode 050100011 has two rows"),
         (lambda t: t.set_column(0, "geocode", [[COUNTY, None]]), "geocode: some rows are empty"),
         (lambda t: t.append_column("query_shape", [[[1, 1, 2, 1], [1, 1, 2, 1]]]).set_column(
@@ -395,7 +395,7 @@ def test_what_is_not_there_is_said(tiny, tmp_path):
         reading.read(tiny, product="dhc", table="person", state="VT")
     with pytest.raises(ValueError, match="lacks PR_Person_PL_PROD"):
         read(tiny, state="PR")
-    with pytest.raises(ValueError, match="pl94 with table families is not a product"):
+    with pytest.raises(ValueError, match="product pl94 with table families is not supported"):
         reading.read(tiny, product="pl94", table="families", state="VT")
     with pytest.raises(ValueError, match="'Vermont' is not a state"):
         read(tiny, state="Vermont")

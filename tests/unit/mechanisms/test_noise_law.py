@@ -318,7 +318,7 @@ def test_what_a_law_never_releases_is_refused_by_name():
             modified.log_likelihood([3 * 5, value], 0)
     with pytest.raises(ValueError, match="nothing would be withheld"):
         law.clipped(5).threshold(5)
-    with pytest.raises(ValueError, match=r"step must be whole where the law is discrete, got 2\.5"):
+    with pytest.raises(ValueError, match=r"step must be an integer if the distribution is discrete, got 2\.5"):
         law.rounded(2.5)
     with pytest.raises(TypeError, match="must be a law of added noise"):
         Coarsened(Perturbation({"true": [0], "released": [0], "probability": [1.0]}), at=0)

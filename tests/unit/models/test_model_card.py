@@ -100,7 +100,7 @@ def test_whatever_stands_in_an_export_it_is_refused_plainly_or_predicts(make):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda e: e["feature_log_prob"][0][0].__setitem__(0, float("nan")), "must hold numbers, got NaN"),
+        (lambda e: e["feature_log_prob"][0][0].__setitem__(0, float("nan")), "must contain only numbers, got NaN"),
         (lambda e: e["feature_log_prob"][0][0].__setitem__(0, 0.0), "add up to 1"),
         (lambda e: e["feature_log_prob"][0][0].__setitem__(0, 0.5), "must hold log probabilities, got 0.5"),
         (lambda e: e["class_log_prior"].__setitem__(0, -1e300), "must hold log probabilities"),
@@ -135,7 +135,7 @@ def test_each_mistake_of_a_bayes_model_is_told(change, words):
         (lambda e: e["nodes"][1].__setitem__("parents", ["income"]), "nodes must be columns, got 'income'"),
         (lambda e: e["nodes"][0].__setitem__("parents", ["colour"]), "log_prob of 'size' must have the shapes"),
         (lambda e: e["nodes"][1].__setitem__("node", "size"), "nodes must be distinct, got 'size' twice"),
-        (lambda e: e["nodes"].__setitem__(0, 3), "a node must be a dict with its name"),
+        (lambda e: e["nodes"].__setitem__(0, 3), "a node must be a dict with a string under the key 'node'"),
         (lambda e: e["nodes"][0].pop("parents"), "parents must be a list of strings"),
         (lambda e: e["nodes"][0].pop("log_prob"), "must have the shapes"),
         (lambda e: e["nodes"].clear(), "nodes must be one or more"),

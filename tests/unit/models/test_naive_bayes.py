@@ -200,7 +200,7 @@ def test_exports_are_json_and_come_back(mechanism):
         with pytest.raises(TypeError, match="exported must hold feature_log_prob as a list"):
             type(model).from_export(model.export() | {"feature_log_prob": wrong})
     holes = [np.full(np.shape(table), np.nan).tolist() for table in model.export()["feature_log_prob"]]
-    with pytest.raises(ValueError, match="must hold numbers, got NaN"):
+    with pytest.raises(ValueError, match="must contain only numbers, got NaN"):
         type(model).from_export(model.export() | {"feature_log_prob": holes})
     with pytest.raises(ValueError, match="feature_log_prob must have the shapes"):
         PrivateNaiveBayes.from_export(broken)
@@ -271,7 +271,7 @@ X5, Y5 = data(60)
         ({"levels": {"word": ["a", "b"]}}, {}, ValueError, "column 'word' must hold its levels alone, got 'c'"),
         ({"levels": {"nope": ["a"]}}, {}, ValueError, "levels must name columns of X"),
         ({"levels": {"word": ["a", "a"]}}, {}, ValueError, "levels of 'word' must be distinct"),
-        ({"levels": {"word": ["a", 1]}}, {}, TypeError, "must be all text or all numbers"),
+        ({"levels": {"word": ["a", 1]}}, {}, TypeError, "non-empty list of only strings or only numbers"),
         ({"levels": {"word": "abc"}}, {}, TypeError, "must be a list of values"),
         ({"bounds": {"word": (0, 1)}}, {}, TypeError, "bounds of 'word' must belong to a numeric column"),
         ({"bounds": {"wide": (1, 1)}}, {}, ValueError, "bounds of 'wide' must have lower < upper"),
@@ -282,7 +282,7 @@ X5, Y5 = data(60)
         ({}, {"wide": np.inf}, ValueError, "column 'wide' must be finite"),
         ({}, {"word": None}, ValueError, "column 'word' must have no missing cell"),
         ({}, {"word": [["a"]] * 60}, TypeError, "must be a string or a number"),
-        ({}, {"word": ["a", 1] * 30}, TypeError, "column 'word' must be all text or all numbers"),
+        ({}, {"word": ["a", 1] * 30}, TypeError, "column 'word' must be only strings or only numbers"),
         ({}, {"wide": 1j}, ValueError, "Complex data not supported"),
     ],
 )

@@ -14,7 +14,7 @@ ENTRY = _budget_records.Entry(
 COST = str(ENTRY.spent).encode()
 PUBLISHED = replace(ENTRY, state=_budget_records.PUBLISHED)
 LEDGER = _budget_records.HEADER + ENTRY.line + PUBLISHED.line
-NO_COST = "line 2: cost must be what a release can cost"
+NO_COST = "line 2: cost must be a valid privacy cost of a release"
 UNREADABLE = [
     (LEDGER.replace(COST, b"-5"), NO_COST + ", got '-5'"),
     (LEDGER.replace(COST, b"NaN"), NO_COST + ", got 'NaN'"),
@@ -63,8 +63,8 @@ def test_a_ledger_takes_only_what_it_can_read_back(tmp_path):
 
 DAMAGED = {
     "a word": (b"nonsense\n", "line 3: must have 11 fields, got 1"),
-    "a number": (ENTRY.line.replace(COST, b"-5"), "line 3: cost must be what a release can cost, got '-5'"),
-    "no cost": (ENTRY.line.replace(COST, b"{}"), "line 3: cost must be what a release can cost"),
+    "a number": (ENTRY.line.replace(COST, b"-5"), "line 3: cost must be a valid privacy cost of a release, got '-5'"),
+    "no cost": (ENTRY.line.replace(COST, b"{}"), "line 3: cost must be a valid privacy cost of a release"),
 }
 
 

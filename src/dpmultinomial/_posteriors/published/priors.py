@@ -275,7 +275,7 @@ def prior_of(words: Any) -> CountPrior:
     needs = _NEEDS[law]
     if set(given) - {"law"} != set(needs):
         got = ", ".join(sorted(set(given) - {"law"})) or "nothing"
-        raise ValueError(f"prior: {law} needs {' and '.join(needs) or 'nothing more'}, got {got}")
+        raise ValueError(f"prior: {law} takes {' and '.join(needs) or 'no parameters'}, got {got}")
     made: CountPrior = _MADE[law](**{name: given[name] for name in needs})
     return made
 

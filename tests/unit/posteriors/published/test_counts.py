@@ -186,8 +186,8 @@ def test_the_wide_negative_binomial_has_its_mode_inside():
     ("words", "told"),
     [
         ("flta", "prior must be one of flat, .* did you mean flat"),
-        ({"law": "geometric"}, "prior: geometric needs mean, got nothing"),
-        ({"law": "flat", "mean": 3}, "prior: flat needs nothing more, got mean"),
+        ({"law": "geometric"}, "prior: geometric takes mean, got nothing"),
+        ({"law": "flat", "mean": 3}, "prior: flat takes no parameters, got mean"),
         ({"law": "geometric", "mean": 0}, "mean must be finite and > 0, got 0"),
         ({"law": "table", "counts": [1, 1], "probabilities": [0.5, 0.5]}, "counts must be different"),
         ({"law": "table", "counts": [1], "probabilities": [0.0]}, "with a positive sum"),

@@ -69,7 +69,7 @@ class NoiseLaw(ABC):
         """Return xi with P(noise <= xi) = q; q strictly between 0 and 1."""
         levels = _checks.fraction("q", q)
         if np.any((levels == 0) | (levels == 1)):
-            raise ValueError("q must lie strictly between 0 and 1: the law has no ends")
+            raise ValueError("q must lie strictly between 0 and 1: the quantiles at 0 and 1 are not defined")
         return _flat(self._quantile, levels)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
