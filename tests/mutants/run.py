@@ -9,7 +9,7 @@ equivalent. The runner of kernels is `kernels.py`.
 
 import argparse
 import contextlib
-import importlib
+import importlib.util
 import itertools
 import json
 import os
@@ -53,8 +53,10 @@ _OURS = ("dpmultinomial", "reproduction", "tests")
 @cache
 def _graph() -> dict[Path, set[Path]]:
     """File -> files that import it, tests too; a kernel's .pyx imports its headers."""
-    from reproduction import dependencies as d
-
+    # by path: the installed package may be a copy elsewhere, as in continuous integration
+    found = importlib.util.spec_from_file_location("_dependencies", ROOT / "src/reproduction/dependencies.py")
+    d = importlib.util.module_from_spec(found)
+    found.loader.exec_module(d)
     public = dict(re.findall(r'"(\w+)": "([\w.]+)"', (d.SRC / "dpmultinomial/__init__.py").read_text(encoding="utf-8")))
     users = defaultdict(set)
     for path in [*d.SRC.rglob("*.py"), *d.SRC.rglob("*.pyx"), *(ROOT / "tests").rglob("test_*.py")]:
