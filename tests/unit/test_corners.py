@@ -64,7 +64,7 @@ def test_files_stay_as_they_were_read():
 
 
 def test_refusals_of_files_say_where_and_what_to_do():
-    with pytest.raises(ValueError, match=r"f, line 2: not utf-8 at byte 3 of the file; state its encoding"):
+    with pytest.raises(ValueError, match=r"f, line 2: not utf-8 at byte 3 of the file; save it as UTF-8"):
         csv_table.decode(b"a,\n\xff\n", name="f", encoding=None)
     with pytest.raises(ValueError, match=r"not utf-16-le at byte \d+ of the file$"):
         csv_table.decode("a,b\n".encode("utf-16-le") + b"x", name="f", encoding="utf-16-le")

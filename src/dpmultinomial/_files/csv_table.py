@@ -102,7 +102,11 @@ def decode(raw: bytes, *, name: str, encoding: str | None = None) -> Decoded:
 def _not(name: str, stored: str, body: bytes, place: int) -> str:
     unit = "\n".encode(stored)
     line = 1 + body[:place].count(unit)
-    hint = "" if stored != "utf-8" else "; state its encoding (latin-1, utf-16-le, utf-16-be)"
+    hint = (
+        ""
+        if stored != "utf-8"
+        else "; save it as UTF-8, or state the encoding of a release (latin-1, utf-16-le, utf-16-be)"
+    )
     return f"{name}, line {line}: not {stored} at byte {place} of the file{hint}"
 
 
@@ -118,7 +122,7 @@ _RULES = {
     "after quote": "text after the closing quote of a field",
     "open quote": "a quoted field that never ends",
     "carriage return": "a carriage return without a line feed, outside quotes",
-    "nul": "a NUL byte (if the file is UTF-16 without a byte order mark, state its encoding)",
+    "nul": "a NUL byte (if the file is UTF-16 without a byte order mark, save it as UTF-8)",
 }
 
 

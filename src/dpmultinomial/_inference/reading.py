@@ -31,7 +31,7 @@ def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -
     ----------
     path : the folder of a release made with this project, ``releases/<name>/<generation>``, whose record states
         mechanism, scale and total, or the distribution of every level of a tree; or a CSV file with the columns name
-        and value, and parent for a tree (empty for the root). In such a file per count without a value was not
+        and value, and parent for a tree (empty for the root). In such a file, a count without a value was not
         measured, and a count with several rows was measured several times.
     mechanism, total : mechanism and total of the numbers of a CSV file, see `Release`.
 
@@ -50,6 +50,8 @@ def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -
     """
     where = Path(path)
     if not where.is_dir():
+        if not where.exists():
+            raise FileNotFoundError(f"{where}: no such file or folder")
         if mechanism is None:
             raise ValueError(f"{where}: a CSV file does not state the mechanism of its numbers; pass mechanism=")
         table = read_table(where)

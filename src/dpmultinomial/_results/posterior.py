@@ -205,6 +205,11 @@ class Posterior:
             question.
         """
         _checks.inside("level", level)
+        if not isinstance(questions, Mapping):
+            raise TypeError(
+                f"questions must be a mapping from names to questions, got {questions!r}; write "
+                '{"more": {"probability": "a > b"}}'
+            )
         asked: dict[str, Asked] = {}
         rows: list[tuple[object, ...]] = []
         for label, question in questions.items():

@@ -105,7 +105,7 @@ def test_exchange_is_the_reference(data):
         (b'a,b\n1,"2"x\n', r"line 2, column 2: text after the closing quote"),
         (b"a,b\r1,2\r", r"line 1, column 2: a carriage return without a line feed"),
         (b"a,b\n1,2\0\n", r"line 2, column 2: a NUL byte"),
-        (b"a,b\n1,\xff\n", r"line 2: not utf-8 at byte 6 of the file; state its encoding"),
+        (b"a,b\n1,\xff\n", r"line 2: not utf-8 at byte 6 of the file; save it as UTF-8"),
         (b"a,b;c\n1,2;3\n", r"the delimiter is ambiguous"),
     ],
 )

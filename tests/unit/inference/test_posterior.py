@@ -115,3 +115,9 @@ def test_a_notebook_completes_names_and_shows_releases():
     assert "Laplace(scale=2" in html
     many = dpm.Release(np.arange(100.0), mechanism=dpm.Exact())
     assert "100 in all" in many._repr_html_()
+
+
+def test_questions_must_be_a_mapping():
+    found = dpm.posterior(dpm.Release([3, 5], mechanism=dpm.Laplace(scale=1.0), names=["a", "b"]))
+    with pytest.raises(TypeError, match="questions must be a mapping from names to questions, got 'a > b'"):
+        found.ask("a > b")

@@ -101,6 +101,8 @@ def test_published_numbers_are_read_from_a_csv(tmp_path):
     assert dict(zip(found.names, found.values, strict=True)) == {"met": 12.3, "not met": -4.1}
     with pytest.raises(ValueError, match="pass mechanism="):
         dpm.read(file)
+    with pytest.raises(FileNotFoundError, match="elsewhere: no such file or folder"):
+        dpm.read(tmp_path / "elsewhere")
     file.write_text("name,value\nmet,1\nmet,2\n")
     with pytest.raises(ValueError, match="duplicate name 'met'"):
         dpm.read(file, mechanism=LAPLACE)

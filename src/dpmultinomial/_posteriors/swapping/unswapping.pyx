@@ -166,7 +166,7 @@ cdef void chain_fill(const int64_t[::1] row, const int64_t[::1] column, const in
                      int64_t[::1] counts, int64_t[:, ::1] out, bitgen_t *bits) noexcept nogil:
     """Transposition moves; a sweep proposes as many as there are records, stratum by stratum.
 
-    Two records have one transposition, and two in per row undo each other: there half of those accepted are not made.
+    Two records have one transposition, and two in a row undo each other: there half of those accepted are not made.
     """
     cdef int64_t sweep, stratum, start, size, t, i, j, k, a, b, c, d, base, saved = 0
     cdef double ratio, lazy
