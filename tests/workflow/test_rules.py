@@ -195,5 +195,5 @@ def test_a_release_that_is_missing_is_told_with_the_command_that_makes_it(folder
         "scenarios: {there: {release: county}}\n"
     )
     said = run.snakemake("scenario_there", "--configfile", str(run.path / "mine.yaml"), good=False)
-    assert "release 'county' has not been made; to make it, run: " in said
+    assert "release 'county' has not been made; this command makes it, once: " in said
     assert "snakemake --cores 1 release_county --configfile mine.yaml\n" in said

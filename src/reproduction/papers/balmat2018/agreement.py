@@ -432,7 +432,7 @@ def _table_1(table: pd.DataFrame) -> list[dict[str, Any]]:
 _RULES = (
     "last column: (M - k + 1)/(k - S0), and the last row of a block copies its first",
     "every row i is row i - k times (M - k + 1)/k",
-    "the integers of the ratio are linear in the row index",
+    "the ratio's whole numbers are linear in the row index",
 )
 
 

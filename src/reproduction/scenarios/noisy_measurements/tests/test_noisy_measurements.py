@@ -130,7 +130,7 @@ def test_its_files_are_inputs_of_the_job(folder):
         ({"state": "Vermont"}, "mine.state: 'Vermont' is not a state"),
         ({"state": "ME"}, "mine.state: "),
         ({"product": "dhc"}, "mine.folder: "),
-        ({"product": "dhc", "table": "unit"}, "mine.table: dhc with table unit is not a product"),
+        ({"product": "dhc", "table": "unit"}, "mine.table: product dhc with table unit is not supported"),
         ({"cell": {"sex": "male"}}, "mine.cell: sex: pl94 person has no axis of that name; dhc person has it"),
         ({"cell": {"cenrace": "purple"}}, "mine.cell: cenrace: unknown level 'purple'"),
         ({"query": "salary"}, "mine.query: salary: salary is not a binning of pl94 person"),
