@@ -126,8 +126,8 @@ def test_the_reader_of_confidential_files_tells_nothing_of_them(damage):
         ("north,1e3\n", "line 2"),
         ("north,many\n", "line 2"),
         ("north,99999999999999999999\n", "line 2"),
-        ("north,3\nnorth,4\n", "contains a duplicate"),
-        ("north,100000000\nsouth,100000000\n", "beyond 100000000"),
+        ("north,3\nnorth,4\n", "must not contain duplicates"),
+        ("north,100000000\nsouth,100000000\n", "at most 100000000"),
         ("north,1\n" * 3 + "south,x\n", "line 5"),
     ],
 )
@@ -173,7 +173,7 @@ def test_records_that_cannot_be_rehearsed_are_refused(tmp_path, monkeypatch):
     (tmp_path / "mine.csv").write_text(RECORDS.replace("2.5", "wide"))
     settings = ponn("mine.csv")
     settings["scenarios"]["mine"]["rehearsal"]["numeric"] = ["size"]
-    assert "holds 'wide' in line 3" in refusal(settings)
+    assert "has 'wide' in line 3" in refusal(settings)
 
 
 def test_the_campaign_is_of_a_hundred_files():

@@ -62,8 +62,8 @@ FILES = {
     "template's key as a block": (b"? |-\n  __use_yte__\n: true\n", "templates can run code"),
     "template's key in a list": (b"run: [{__definitions__: [import os]}]\n", "templates can run code"),
     "template's condition": (b"pan2023:\n  '?if True':\n    abc: 1\n", "templates can run code"),
-    "any key escaped": (b'"run\\x61": 3\n', "written with escapes"),
-    "a key folded over lines": (b'? "ro\\\n  ot_seed"\n: 1\n', "written with escapes"),
+    "any key escaped": (b'"run\\x61": 3\n', "keys must not contain escapes"),
+    "a key folded over lines": (b'? "ro\\\n  ot_seed"\n: 1\n', "keys must not contain escapes"),
     "alias of a scalar": (b"root_seed: &s 7\nshards: *s\n", "anchors are not supported (line 1)"),
     "merge key": (b"pan2023: {<<: {abc: {bins: 3}}}\n", "merge keys are not supported (line 1); write the keys out"),
     "plain tag": (b"root_seed: !!int 7\n", "tags are not supported (line 1)"),
@@ -113,7 +113,7 @@ def test_a_file_that_is_no_configuration_is_refused_with_its_name(tmp_path, name
 def test_an_overlay_of_another_shape_is_refused(tmp_path, text, place):
     path = tmp_path / "mine.yaml"
     path.write_text(text)
-    with pytest.raises(config.ConfigError, match=rf"mine\.yaml: {place}: has .* where another file has"):
+    with pytest.raises(config.ConfigError, match=rf"mine\.yaml: {place}: has .* but another file has"):
         overlays.merged([ROOT / "config.yaml", path])
 
 

@@ -74,7 +74,7 @@ Problems = list[tuple[str, str]]
 
 
 def problems(
-    name: str, settings: Mapping[str, Any], *, budgets: Mapping[str, Mapping[str, float]], root: Path
+    name: str, settings: Mapping[str, Any], *, budgets: Mapping[str, Mapping[str, float]], root: Path, left: bool = True
 ) -> Problems:
     """Return all errors as (path in the configuration, what is wrong and what is allowed); empty if there is none.
 
@@ -84,6 +84,7 @@ def problems(
     settings : section of the release.
     budgets : source -> budget.
     root : folder of the configuration.
+    left : whether to compare the cost with the budget left by the public ledger.
 
     Returns
     -------
@@ -118,7 +119,7 @@ def problems(
         found += [(f"{place}/{key}", why) for key, why in _together(mechanism, settings)]
     if not found:
         found += [(f"{place}/{key}", why) for key, why in _bounded(name, settings, budgets)]
-    if not found:
+    if left and not found:
         found += [(place, why) for why in _affordable(name, settings, budgets, root)]
     if isinstance(settings.get("data"), str) and f"{place}/data" not in dict(found):
         found += [(f"{place}/data", why) for why in _places.problems(settings["data"], root)]

@@ -166,7 +166,8 @@ def make(
     missing = elsewhere(name, settings, root)
     if missing is not None:
         return missing
-    if found := check(name, settings, budgets=budgets, root=root):
+    # the budget left is compared with the journal below, once it agrees with the ledger
+    if found := checks.problems(name, settings, budgets=budgets or {}, root=root, left=False):
         raise Refused("\n".join(f"{path}: {why}" for path, why in found))
     get = checks.filled(settings)
     source = get["source"] or name
