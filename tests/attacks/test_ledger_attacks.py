@@ -377,7 +377,7 @@ def test_the_command_says_what_was_spent_and_refuses_what_it_does_not_know(spent
     assert said[-1] == "ledger and journal agree"
     assert "usage" in run("burn").stderr
     assert "has no copy of a journal in /nowhere" in run("restore", "/nowhere").stderr
-    assert "is still there" in run("restore", str(spent / "confidential")).stderr
+    assert "still exists" in run("restore", str(spent / "confidential")).stderr
     edited(ledger(spent), b'"epsilon": 1.0', b'"epsilon": 0.5')
     assert "differ" in run().stdout.splitlines()[-1]
 
