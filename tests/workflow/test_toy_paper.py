@@ -194,7 +194,7 @@ def test_a_paper_without_errata_needs_no_file_of_them(with_toy, tested):
     assert subprocess.run(show, check=True, **about).stdout == f"{BARE} has no known errata.\n"
     refused = subprocess.run([*show, "1"], check=False, **about)
     assert refused.returncode == 1
-    assert refused.stderr == f"{BARE}: no errata are listed, got 1\n"
+    assert refused.stderr == f"{BARE}: this paper lists no errata, got 1\n"
 
 
 def test_a_dropped_folder_is_a_paper_of_the_workflow(with_toy):
