@@ -104,7 +104,7 @@ def test_the_end_of_a_run_says_the_state_of_every_scenario():
         "    CONFLICT: the released mean",
     ]
     assert "  many: 41,000 tables; 40,999 exact; 1 rejected (the reason is in the row of each table)" in lines
-    assert "  unsure: 2 tables; 2 not converged; 0 refused; do not use those not converged" in lines
+    assert "  unsure: 2 tables; 2 not converged; 0 rejected; do not use the numbers that did not converge" in lines
     assert "Scenarios" not in "\n".join(summary.text(agreement, made=["a.csv"], papers=["p"]).splitlines())
 
 
