@@ -101,7 +101,7 @@ def test_no_winner_and_as_well_as_the_others():
 
 
 def test_laplace_against_gaussian():
-    """Losses count down: laplace smaller in one of four; likelihoods up: larger in one of four."""
+    """Of four cases, Laplace has the smaller loss in one; read as likelihoods, its number is the larger one in two."""
     table = scored([(1.0, 2.0, 1.5), (1.0, 2.0, 2.5), (1.0, 2.0, 2.0), (1.0, 2.0, 3.0)], "cross_entropy")
     assert claims._laplace(table, "cross_entropy")[0] == pytest.approx(0.25 - 0.5)
     other = table.rename(columns=lambda c: c.replace("cross_entropy", "log_likelihood"))
