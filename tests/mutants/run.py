@@ -106,7 +106,7 @@ class Copy:
         self.tests: dict[str, Any] = json.loads(self.known.read_text()) if self.known.exists() else {}
 
     def put(self, file: str, text: str) -> None:
-        """Write a source file, with a time of its own: compiled bytecode of another text is not used."""
+        """Write a source file with a new time stamp, so that compiled bytecode of another text is not used."""
         if (self.path / file).read_text(encoding="utf-8") == text:
             return
         (self.path / file).write_text(text, encoding="utf-8")

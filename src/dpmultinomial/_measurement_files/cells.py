@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._accuracy import Accuracy
 from .._posteriors.trees.least_squares import LeastSquares
 from .._posteriors.trees.measurements import Measurements
-from .._posteriors.trees.part_of_total import Mixture, PartOfTotal, Windows, difference_window, sum_window, windows
+from .._posteriors.trees.part_of_total import Mixture, PartOfTotal, Windows, combined, windows
 from .._posteriors.trees.priors import Splits
 from .._posteriors.trees.tree import Tree
 from .._posteriors.trees.tree_posterior import TreeLaw, infer
@@ -164,7 +164,7 @@ class CellPlaces(Places):
             drawn = law.sample(each, rng=rng, nodes=self.place[many].tolist())
             mixture.add(
                 Windows.of(
-                    sum_window(law, *self.place[rows].tolist())
+                    combined(law, *self.place[rows].tolist())
                     if len(rows) == 2
                     else _counted(drawn[:, [column[i] for i in rows]].sum(axis=1))
                     for rows in wanted
@@ -241,8 +241,7 @@ class _MixtureTogether:
             raise Unlisted("sums of several counts of a mixture are computed from draws")
         mixture = Mixture()
         for law in self._found.components():
-            window = sum_window if plus else difference_window
-            mixture.add(Windows.of([window(law, first[0], second[0])]))
+            mixture.add(Windows.of([combined(law, first[0], second[0], minus=not plus)]))
         return Window(*mixture.whole.at(0))
 
     def draw(self, places: Sequence[int], size: int, *, rng: np.random.Generator) -> Whole:

@@ -377,7 +377,7 @@ class Journal:
         for line in lines:
             chain = self._digest(chain, line.body)
             found += line.body + b"\t" + chain + b"\n"
-        _durable.replace(self.path, found, mode=0o600, name="journal, written anew")
+        _durable.replace(self.path, found, mode=0o600, name="journal, rewritten")
 
     def _first(self, identity: str) -> bytes:
         return b"\t".join([_TITLE, identity.encode(), self._digest(b"", identity.encode())]) + b"\n"
@@ -459,7 +459,7 @@ class Ledger:
     def rewrite(self, entries: list[Entry]) -> None:
         """Write all lines again, all or nothing."""
         _durable.folder(self.path.parent)
-        _durable.replace(self.path, HEADER + b"".join(e.line for e in entries), mode=0o644, name="ledger, written anew")
+        _durable.replace(self.path, HEADER + b"".join(e.line for e in entries), mode=0o644, name="ledger, rewritten")
 
 
 FOLDER, DATA, RECORD = "releases", "release.csv", "record.json"

@@ -193,7 +193,7 @@ def _journal_written(journal: Journal, lines: list[Line]) -> tuple[list[Line], l
         return journal_lines + added, [f"{_places.FOLDER}/{NAME}: {len(added)} lines added"] if added else []
     kept = _aside(journal.path.parent, journal.path)
     journal.rewrite(lines)
-    return lines, [f"{_places.FOLDER}/{NAME}: written anew with {len(lines)} lines; what was there is in {kept}"]
+    return lines, [f"{_places.FOLDER}/{NAME}: rewritten with {len(lines)} lines; what was there is in {kept}"]
 
 
 def _ledger_written(place: Path, ledger: Ledger, entries: list[Entry]) -> list[str]:

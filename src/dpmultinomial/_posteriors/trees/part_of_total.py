@@ -180,34 +180,20 @@ def windows(law: TreeLaw) -> Windows:
     return Windows.of(found)
 
 
-def sum_window(law: TreeLaw, one: int, two: int) -> tuple[int, Array]:
-    """Return the smallest value and the probabilities of the sum of two counts of a tree.
+def combined(law: TreeLaw, one: int, two: int, *, minus: bool = False) -> tuple[int, Array]:
+    """Return the smallest value and the probabilities of the sum of two counts of a tree, or of their difference.
 
     Parameters
     ----------
     law : posterior of the tree.
     one, two : positions of the counts.
+    minus : whether to subtract the second count.
 
     Returns
     -------
     int, float64 (values,)
     """
-    return total(law.pair(one, two))
-
-
-def difference_window(law: TreeLaw, one: int, two: int) -> tuple[int, Array]:
-    """Return the smallest value and the probabilities of the first count minus the second.
-
-    Parameters
-    ----------
-    law : posterior of the tree.
-    one, two : positions of the counts.
-
-    Returns
-    -------
-    int, float64 (values,)
-    """
-    return difference(law.pair(one, two))
+    return (difference if minus else total)(law.pair(one, two))
 
 
 class PartOfTotal:
