@@ -1,6 +1,7 @@
 """A cell is a part of its total: enumeration of small trees, intervals below those of the total, synthetic states."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from measured_files import put
 from scipy.special import gammaln
 
 from dpmultinomial import Gaussian
-from dpmultinomial._measurement_files import reading
+from dpmultinomial._measurement_files import cells, reading
 from dpmultinomial._measurement_files.cells import CellPlaces
 from dpmultinomial._measurement_files.places import Places
 from dpmultinomial._posteriors.trees.measurements import Measurements
@@ -227,6 +228,17 @@ def test_draws_of_totals_are_used_only_if_the_total_is_measured_well(state, cell
     """White alone is measured three times as precisely as the total of a block; many blocks have no nursing home."""
     found = [CellPlaces(read(state[0], cell), [level], rng=rng(), draws=2) for level in ("Block", "County")]
     assert tuple(one.coupled for one in found) == coupled
+
+
+@pytest.mark.parametrize(("total_sd", "coupled"), [(1.49, True), (1.51, False)])
+def test_the_precision_at_the_deepest_level_decides_on_draws(total_sd, coupled):
+    """The cell has noise of sd 1 in three leaves; the root, where the total is known well, does not count."""
+    tree = Tree([-1, 0, 0, 0])
+    given = {"upper": np.full(4, np.inf)}
+    cell = SimpleNamespace(whole=SimpleNamespace(variance=np.array([9.0, 1, 1, 1]), **given), tree=tree)
+    total = SimpleNamespace(whole=SimpleNamespace(variance=np.array([0.01, *[total_sd**2] * 3]), **given))
+    measured = SimpleNamespace(cell=cell, rest=total, total=total)
+    assert cells._coupled(measured, np.arange(4)) == coupled
 
 
 def test_blocks_are_cut_off_unless_the_view_needs_them(state):

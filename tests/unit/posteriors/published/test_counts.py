@@ -1,6 +1,7 @@
 """Noisy counts without a total: laws against sums over all counts, priors against their formulas, bounds, conflict."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -490,3 +491,32 @@ def test_a_prior_is_listed_once():
         [0.75, 0, 0.25]
     )
     assert dpm.Laplace(scale=1.0).row_count is None
+
+
+@pytest.mark.parametrize(
+    ("change", "matters"),
+    [
+        ({}, False),
+        ({"mean": 0.49}, False),
+        ({"mean": 0.51}, True),
+        ({"lower": -0.99}, False),
+        ({"lower": -1.01}, True),
+        ({"upper": 1.01}, True),
+        ({"upper": np.nan}, False),
+    ],
+)
+def test_the_prior_matters_if_means_or_ends_differ_by_enough_standard_deviations(change, matters):
+    """More than half a standard deviation for the mean, more than one for an end; here both have sd 1."""
+    at = {"mean": 0.0, "sd": 1.0, "lower": 0.0, "upper": 0.0}
+    own, flat = (SimpleNamespace(**{key: np.array([x]) for key, x in (at | one).items()}) for one in ({}, change))
+    assert counts.differs_from_flat(own, flat).tolist() == [matters]
+    assert counts.differs_from_flat(flat, own).tolist() == [matters]
+
+
+def test_a_prior_that_moves_only_an_end_is_reported():
+    """A pole at 0 under heavy tails: 2.5 % of the mass near 0 moves the lower end, and the mean by less than .5 sd."""
+    found = counts.posterior([41_000.0], noise={"law": "laplace", "scale": 6553.6}, prior="1/(1+n)")
+    (row,) = found.source.comparison().itertuples()
+    assert abs(row.mean - row.flat_mean) < 0.5 * max(row.sd, row.flat_sd)
+    assert row.lower < row.flat_lower - max(row.sd, row.flat_sd)
+    assert row.prior_matters
