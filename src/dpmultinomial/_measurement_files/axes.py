@@ -1,4 +1,4 @@
-"""Axes of the histograms: their levels, and the binnings that are named in measurements and constraints.
+"""Axes of the histograms: their levels, and the binnings that measurements and constraints refer to.
 
 Order and names of levels, binnings and files follow the Census Bureau's published Disclosure Avoidance System (2020
 Redistricting and DHC production code).
@@ -19,7 +19,7 @@ WHOLE, SINGLE = "*", "detailed"  # binnings: summed over the axis; every level s
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of a histogram.
+    """Axis of a histogram, with its levels and binnings.
 
     Parameters
     ----------
@@ -36,13 +36,15 @@ class Axis:
 
     @cached_property
     def all_binnings(self) -> dict[str, Bins]:
-        """Return the binnings, with the two that every axis has, and one for every level by its name."""
+        """Return all binnings of the axis: the named ones, the two that every axis has, and one per level under the
+        name of the level.
+        """
         every = tuple(range(len(self.levels)))
         single = tuple((i,) for i in every)
         return {WHOLE: (every,), SINGLE: single, self.name: single, **self.binnings}
 
     def mask(self, wanted: Any) -> Mask:
-        """Return the levels that a user selects.
+        """Return a boolean mask of the levels that a user selects.
 
         Parameters
         ----------
@@ -74,7 +76,7 @@ def _axis(
 
 
 def _spans(*starts: int, end: int) -> Bins:
-    """Build bins of consecutive levels from their first levels."""
+    """Build bins of consecutive levels from the first level of every bin."""
     return tuple(tuple(range(a, b)) for a, b in zip(starts, [*starts[1:], end], strict=True))
 
 

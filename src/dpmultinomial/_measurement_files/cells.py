@@ -1,4 +1,4 @@
-"""Counts of a cell in places, given draws of the totals: at every node, the cell is at most the total.
+"""Counts of a cell in geographic units, given draws of the totals: at every node, the cell is at most the total.
 
 The answer is the equal mixture of the distributions of the cell given each draw of all totals from their posterior
 (`part_of_total`). No interval of a cell ends above that of the total of the same place.
@@ -37,7 +37,7 @@ _NAME = re.compile(r"'([^']*)'")
 
 
 class CellPlaces(Places):
-    """Posterior of a cell's count in every place, given draws of the totals.
+    """Posterior of a cell's count in every geographic unit, given draws of the totals.
 
     Parameters
     ----------
@@ -96,11 +96,13 @@ class CellPlaces(Places):
         self._columns = self.windows.numbers(level)
 
     def _difference(self, mixture: Mixture) -> Array:
-        """Return the distance between the mixtures of two halves of the draws; 0 if no draws are used."""
+        """Return the total variation distance, per node, between the mixtures from two halves of the draws; 0 if no
+        draws are used.
+        """
         return mixture.difference if self.coupled else np.zeros(len(mixture.halves[0].low))
 
     def _part(self, measured: CellOfTotal, prior: Any) -> PartOfTotal:
-        """Return the distribution of the cell given totals, with the concentrations of the cell and of the rest."""
+        """Return the distribution of a cell given the totals, with the concentrations of the cell and of the rest."""
         rest, given = self._alone(measured.rest, prior), measured.given.whole
         return PartOfTotal(
             self.law.tree,
@@ -113,7 +115,9 @@ class CellPlaces(Places):
         )
 
     def _alone(self, measured: MeasuredCell, prior: Any) -> TreeLaw:
-        """Return the posterior of the cell or of the rest from its own measurements, for the concentrations."""
+        """Return the posterior of the cell, or of the rest of the histogram, given only the measurements of that count;
+        it provides the concentrations.
+        """
         whole, tree = measured.whole, measured.tree
         lower, upper = _gathered(tree, self.kept, whole.lower, whole.upper)
         depth = int(tree.depth[self.kept].max())
@@ -131,7 +135,9 @@ class CellPlaces(Places):
         return infer(own, prior=Splits(prior if depth else None), level=self.level)
 
     def components(self) -> Iterator[TreeLaw]:
-        """Return the components of the mixture, one per draw of the totals; without draws, the cell's own posterior."""
+        """Yield the components of the mixture, one per draw of the totals; without draws, the posterior given only the
+        cell's measurements.
+        """
         if not self.coupled:
             yield self.law
         elif self._memory:
@@ -145,7 +151,7 @@ class CellPlaces(Places):
 
     @cached_property
     def least_squares(self) -> LeastSquares:
-        """Least-squares solution for the cell's measurements in all nodes."""
+        """Least-squares solution for the measurements of the cell in all nodes."""
         return self.measured.measurements.least_squares()
 
     def _numbers(self, nodes: Any) -> dict[str, Any]:
@@ -154,7 +160,9 @@ class CellPlaces(Places):
         return {**columns, "status": "approximate", "error": self.error[at]}
 
     def several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
-        """Return the distributions of sums of nodes: mixtures of exact ones for two nodes, else joint draws."""
+        """Return the distributions of sums of nodes: exact within each component for two nodes, otherwise from joint
+        draws.
+        """
         if not wanted:
             return []
         mixture, each = Mixture(), -(-JOINT_DRAWS // max(self.draws, 1))
@@ -177,7 +185,7 @@ class CellPlaces(Places):
         return [(rows, self._discrete(whole.at(k), float(error[k]))) for k, rows in enumerate(wanted)]
 
     def _totals(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
-        """Return the distributions of the totals of places, in the order of `wanted`."""
+        """Return the distributions of the total counts of geographic units, in the order of `wanted`."""
         found = {tuple(rows): law for rows, law in self.total.several(wanted, rng)}
         return [(rows, found[tuple(rows)]) for rows in wanted]
 
@@ -208,14 +216,14 @@ class CellPlaces(Places):
         )
 
     def _error_of_questions(self, questions: Mapping[str, Any]) -> float:
-        """Return the largest error of a node in the questions."""
+        """Return the largest error of the probabilities of a node that the questions refer to."""
         names = {name for text in _texts(questions) for name in (text, *_NAME.findall(text))}
         rows = [i for i, name in enumerate(self.law.tree.names) if name in names]
         return float(self.error[rows].max()) if rows else self.accuracy.error
 
 
 class _MixtureTogether:
-    """Joint distribution of nodes as a mixture over the components; sums of more than two nodes are not listed."""
+    """Joint distribution of nodes as a mixture over draws of the totals; sums of more than two nodes are not listed."""
 
     unit = 1.0
 
@@ -223,17 +231,17 @@ class _MixtureTogether:
         self._found = found
 
     def sum_of(self, places: Sequence[int]) -> Window:
-        """Distribution of the sum of the counts at one or two places."""
+        """Return the distribution of the sum of the counts of one or two geographic units."""
         if len(places) == 1:
             return Window(*self._found.windows.at(places[0]))
         return self._mixed(places[:1], places[1:], plus=True)
 
     def pair_of(self, first: Sequence[int], second: Sequence[int]) -> Pair | None:
-        """No listed joint distribution: ratios are computed from draws."""
+        """Return None, because joint distributions of two sums are not listed; ratios are computed from draws."""
         return None
 
     def difference_of(self, first: Sequence[int], second: Sequence[int]) -> Window:
-        """Distribution of the difference of two counts."""
+        """Return the distribution of the difference of two counts."""
         return self._mixed(first, second, plus=False)
 
     def _mixed(self, first: Sequence[int], second: Sequence[int], *, plus: bool) -> Window:
@@ -245,7 +253,7 @@ class _MixtureTogether:
         return Window(*mixture.whole.at(0))
 
     def draw(self, places: Sequence[int], size: int, *, rng: np.random.Generator) -> Whole:
-        """Independent joint draws, (size, places); each belongs to one component, chosen at random."""
+        """Draw independent joint values, (size, places); each draw belongs to a component chosen at random."""
         which = rng.integers(max(self._found.draws, 1), size=size)
         out = np.empty((size, len(places)), dtype=np.int64)
         for k, law in enumerate(self._found.components()):
@@ -256,7 +264,7 @@ class _MixtureTogether:
 
 
 def _coupled(measured: CellOfTotal, kept: Whole) -> bool:
-    """Return whether the cell is answered given draws of the totals.
+    """Return whether the posterior of the cell is computed given draws of the totals.
 
     The draws come from the measurements of the totals alone. They would spoil the answer if the cell says much about
     the total: if it is measured much more precisely than the total, or if the cell or the rest must be 0 in places.
@@ -271,7 +279,8 @@ def _coupled(measured: CellOfTotal, kept: Whole) -> bool:
 
 
 def _above_cut(measured: CellOfTotal, deepest: int) -> Whole:
-    """Return the nodes whose counts are computed, sorted: the tree is cut above the blocks if the view needs none.
+    """Return the sorted positions of the nodes whose counts are computed: the tree is truncated above the blocks if the
+    question does not need the blocks.
 
     If a node above the blocks is not measured, its blocks are kept.
     """
@@ -288,7 +297,7 @@ def _above_cut(measured: CellOfTotal, deepest: int) -> Whole:
 
 
 def _gathered(tree: Tree, kept: Whole, lower: Array, upper: Array) -> tuple[Array, Array]:
-    """Return the bounds of all nodes; nodes whose blocks are cut off get the bounds that follow from the blocks."""
+    """Return the bounds of all nodes; nodes whose blocks are left out get the bounds that follow from their blocks."""
     low, high = np.ceil(lower - 1e-6), np.floor(upper + 1e-6)
     rows = np.setdiff1d(np.arange(len(tree)), kept)
     parents = np.unique(tree.parent[rows])
@@ -298,20 +307,20 @@ def _gathered(tree: Tree, kept: Whole, lower: Array, upper: Array) -> tuple[Arra
 
 
 def _concentrations(law: TreeLaw) -> Array:
-    """Return the concentrations of a posterior by depth, the root's unused."""
+    """Return the concentrations of a posterior by depth; the entry of the root is unused."""
     assert isinstance(law.prior, Splits)
     found = law.prior.by_level(law.tree)
     return np.ones(len(law.tree.levels)) if found is None else found
 
 
 def _counted(values: Whole) -> tuple[int, Array]:
-    """Return the smallest value of draws and the frequencies of the values from there on."""
+    """Return the smallest value among draws, and the frequencies of this and all larger values."""
     low = int(values.min())
     return low, np.bincount(values - low) / len(values)
 
 
 def _texts(part: Any) -> Iterator[str]:
-    """Return all strings in a question."""
+    """Yield all strings in a question."""
     if isinstance(part, str):
         yield part
     elif isinstance(part, Mapping):

@@ -1,5 +1,5 @@
-"""Rows of the measurement files: queries and constraints, read in batches per row group, never a complete file
-at once.
+"""Reader of the rows of measurement files: queries and constraints, read in batches per row group, never a complete
+file at once.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ _SIGNS = {"=": "=", "==": "=", ">=": ">=", "ge": ">=", "<=": "<=", "le": "<="}
 
 @dataclass(frozen=True, order=True)
 class Query:
-    """A kind of row: a query or a constraint.
+    """Identity of a query or constraint, which all its rows share.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of one query.
+    """Batch of rows that belong to the same query.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ class Batch:
 
 
 def says_synthetic(path: Path) -> bool:
-    """Return whether a file's metadata mark it as synthetic."""
+    """Return whether the metadata of a file mark it as synthetic."""
     return b"synthetic" in (pq.read_schema(path).metadata or {})
 
 
 def batches(
     product: Product, paths: Iterable[Path], kind: str, *, values: bool, wanted: set[str] | None = None
 ) -> Iterator[Batch]:
-    """Yield all rows of some files in batches, each with rows of one query.
+    """Yield all rows of several files in batches; the rows of each batch belong to the same query.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def _of_file(product: Product, path: Path, kind: str, values: bool, wanted: set[
 
 
 def _by_query(product: Product, rows: pa.RecordBatch, kind: str, wanted: set[str] | None) -> Iterator[Batch]:
-    """Yield the rows of each query: a slice if they are contiguous, else a copy."""
+    """Yield the rows of each query: a slice if they are contiguous, otherwise a copy."""
     names = rows.column("query_name").cast(pa.string())
     runs = pc.run_end_encode(names)
     together = len(runs.values) == len(different := sorted(pc.unique(names).to_pylist(), key=str))
@@ -127,14 +127,16 @@ def _by_query(product: Product, rows: pa.RecordBatch, kind: str, wanted: set[str
 
 
 def _repeated(product: Product, stated: pq.FileMetaData) -> list[str]:
-    """Return the columns with few distinct strings, which are read as codes and a list of strings: 20 % less time."""
+    """Return the columns with few distinct strings, which are read as codes and a list of strings to save 20 % of the
+    time.
+    """
     columns = [stated.schema.column(i) for i in range(len(stated.schema))]
     texts = {column.path for column in columns if column.physical_type == "BYTE_ARRAY"}
     return sorted(texts & {"query_name", "sign", *(axis.name for axis in product.axes)})
 
 
 def _may_hold(file: pq.ParquetFile, group: int, wanted: set[str]) -> bool:
-    """Return whether a row group can contain a query, judged by the first and last name in it."""
+    """Return whether a row group can contain a query, judged by the first and last query name in the row group."""
     rows = file.metadata.row_group(group)
     for i in range(rows.num_columns):
         column = rows.column(i)
@@ -162,7 +164,7 @@ def _batch(product: Product, name: str, rows: pa.RecordBatch, kind: str) -> Batc
 
 
 def _only(rows: pa.RecordBatch, column: str, name: str) -> str:
-    """Return the common value of a column in all rows of a query."""
+    """Return the value that a column has in all rows of a query; raise an error if the values differ."""
     found: list[Any] = pc.unique(rows.column(column)).to_pylist()
     if len(found) != 1 or found[0] is None:
         raise ValueError(f"{name}: column {column} must have the same value in all rows of the query, got {found[:3]}")
@@ -190,7 +192,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _shaped(column: pa.Array, shape: tuple[int, ...], name: str) -> None:
-    """Check the shape that every row states against the shape from its binnings; rows may state none."""
+    """Check that the shape stated in every row equals the shape of the query's binnings; rows may omit the shape."""
     stated = column.drop_null()
     if not len(stated):
         return
@@ -202,7 +204,9 @@ def _shaped(column: pa.Array, shape: tuple[int, ...], name: str) -> None:
 
 
 def _matrix(column: pa.Array, cells: int, name: str) -> Array:
-    """Return lists of any integer width as rows of numbers; floating point is accepted if all values are integers."""
+    """Return lists of integers of any width as an array with one row per list; floating point is accepted if all values
+    are integers.
+    """
     kind = column.type.value_type if _is_list(column.type) else column.type
     if not _is_list(column.type) or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise ValueError(f"{name}: value must have lists of integers, has {column.type}")

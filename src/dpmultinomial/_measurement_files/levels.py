@@ -1,4 +1,4 @@
-"""Measurements of one level of the spine: the information in its files on one cell in each node.
+"""Measurements on one level of the spine: the information on one cell in each node, from the files of the level.
 
 The estimate of a cell of a histogram is the best linear combination of the queries and constraints that involve it.
 
@@ -31,7 +31,7 @@ MARGIN = 1.01  # queries whose omission increases the standard deviation by less
 
 @dataclass(frozen=True)
 class Sums:
-    """Grouping of a query's cells into the classes that it distinguishes.
+    """Grouping of the cells of a query into classes of cells that the query measures together.
 
     Parameters
     ----------
@@ -45,18 +45,18 @@ class Sums:
     knows: Array
 
     def added(self, values: Array) -> Array:
-        """Return the sums over the classes, (nodes, classes), of values (nodes, cells)."""
+        """Return the sums of values (nodes, cells) over each class, (nodes, classes)."""
         classes = len(self.cells)
         return np.asarray(values @ (self.place[:, None] == np.arange(classes)), dtype=np.float64)
 
 
 def restricted(masks: Sequence[Mask]) -> list[int]:
-    """Return the axes on which a cell does not have all levels."""
+    """Return the axes on which a cell does not include all levels."""
     return [i for i, mask in enumerate(masks) if not mask.all()]
 
 
 def sums(product: Product, specs: tuple[str, ...], masks: Sequence[Mask]) -> Sums | None:
-    """Return the sums of a cell and its complements that a query determines.
+    """Return the sums of a cell and of its complements that a query determines.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class Target:
-    """A count that is estimated in every node.
+    """Count that is estimated in every node.
 
     Parameters
     ----------
@@ -125,13 +125,14 @@ class Target:
     given_total: bool = False
 
     def coefficients(self, unknowns: int) -> Array:
-        """Return the coefficients of the classes in the count, float64 (unknowns,)."""
+        """Return the coefficient of every class in the estimated count, float64 (unknowns,)."""
         last = np.zeros(unknowns)
         last[-1] = 1.0
         return 1.0 - last if self.rest else last
 
     def nuisance(self, design: Array) -> Array:
-        """Return the design of the counts that are summed out, in integer coordinates that vary freely.
+        """Return the design matrix of the nuisance counts, which are summed out, in integer coordinates without
+        constraints.
 
         Given the total and the cell, the first class is determined by the others.
         """
@@ -139,12 +140,12 @@ class Target:
 
 
 def _total(unknowns: int) -> Sums:
-    """Return the total of the histogram as a query of one number."""
+    """Return the total of the histogram, as a query with a single number."""
     return Sums(np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64), np.ones((1, unknowns)))
 
 
 def combine(parts: Sequence[Sums], variances: Sequence[float], target: Target | None = None) -> Combination:
-    """Compute the least-squares combination of the queries of one node.
+    """Compute the weights with which the queries of a node are combined by least squares.
 
     Parameters
     ----------
@@ -192,8 +193,8 @@ def _split(weights: Array, parts: Sequence[Sums]) -> tuple[Array, ...]:
 
 
 def _error(nuisance: Array, v: Array, cells: Array, single: Array) -> float:
-    """Return the first-order total variation distance between the distribution of a combination of integers and a
-    Gaussian one.
+    """Return the first-order total variation distance between the distribution of a combination of integer noise and a
+    normal distribution.
 
     Two terms of Poisson's summation formula: sums over integers of the other classes' counts against integrals over
     them, (1 + 2 exp(-2 pi^2 c))^m - 1 with c the smallest variance of a combination of m of them given the cell, and
@@ -215,7 +216,8 @@ def _error(nuisance: Array, v: Array, cells: Array, single: Array) -> float:
 
 
 def worth_reading(parts: Sequence[Sums], variances: Sequence[float], target: Target | None = None) -> list[int]:
-    """Return the positions of the queries that matter; the largest are dropped first if they make little difference.
+    """Return the positions of the queries that improve the estimate; the largest queries are dropped first if they make
+    little difference.
 
     Parameters
     ----------
@@ -241,14 +243,16 @@ def worth_reading(parts: Sequence[Sums], variances: Sequence[float], target: Tar
 
 @dataclass(frozen=True)
 class Bound:
-    """Bounds of a cell from a constraint: weights of its values in a lower and an upper bound; None for no bound."""
+    """Bounds of a cell that follow from a constraint: weights of the constraint's values in a lower and an upper bound;
+    None for no bound.
+    """
 
     lower: Array | None
     upper: Array | None
 
 
 def bound(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[Mask]) -> Bound:
-    """Return the bounds of a cell that follow from a constraint for any content of the rest of the histogram.
+    """Return the bounds of a cell that a constraint implies for any content of the rest of the histogram.
 
     Parameters
     ----------
@@ -280,8 +284,9 @@ def bound(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[M
 
 
 def bound_of_rest(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[Mask]) -> Bound:
-    """Return the bounds of all other cells that follow from a constraint (`bound`): the lower bound uses the cells of
-    the constraint outside the cell, the upper bound those that are not entirely inside, if they cover the histogram.
+    """Return the bounds that a constraint implies for the sum of all other cells (compare `bound`): the lower bound
+    uses the cells of the constraint outside the cell, the upper bound uses the cells that are not entirely inside, if
+    they cover the histogram.
 
     Parameters
     ----------
@@ -311,7 +316,7 @@ Rows = dict[Query, list[tuple[pa.Array, Array]]]
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
-    """Measurements of a cell in the nodes of a level.
+    """Measurements of a cell in all nodes of a level.
 
     Parameters
     ----------
@@ -341,7 +346,7 @@ class Level:
 
 
 def read(product: Product, folders: Sequence[Path], masks: Sequence[Mask], query: str | None = None) -> Level:
-    """Read a cell in all nodes of a level of one state.
+    """Read the measurements of a cell in all nodes of a level of one state.
 
     Parameters
     ----------
@@ -363,7 +368,7 @@ def read(product: Product, folders: Sequence[Path], masks: Sequence[Mask], query
 
 
 def read_with_total(product: Product, folders: Sequence[Path], masks: Sequence[Mask]) -> dict[str, Level]:
-    """Read a cell, the total and the rest of the total in one pass over the files of a level.
+    """Read the measurements of a cell, of the total and of the rest in one pass over the files of a level.
 
     Parameters
     ----------
@@ -386,7 +391,7 @@ def read_with_total(product: Product, folders: Sequence[Path], masks: Sequence[M
 def _read(
     product: Product, folders: Sequence[Path], targets: Mapping[str, Target], query: str | None
 ) -> dict[str, Level]:
-    """Read several counts in one pass."""
+    """Read the measurements of several counts in one pass over the files."""
     noisy, exact = parts(folders, DPQUERY), parts(folders, CONSTRAINT)
     seen = _seen(product, noisy, DPQUERY)
     rules = _seen(product, exact, CONSTRAINT)
@@ -421,7 +426,7 @@ def _read(
 
 
 class _Plan:
-    """Combination of the queries for one count, and the sums over the values that were read so far."""
+    """Combination of the queries for one count, with the sums over the values read so far."""
 
     def __init__(self, product: Product, target: Target, queries: list[Query], known: Array) -> None:
         self.product, self.target, self.queries = product, target, queries
@@ -435,12 +440,12 @@ class _Plan:
         self.released = np.zeros(len(known))
 
     def add(self, codes: Texts, batch: Batch) -> None:
-        """Add the contribution of a query's rows to the combinations of the nodes."""
+        """Add the rows of a query to the combinations of the nodes."""
         if batch.query in self.queries and batch.query.name in self.wanted:
             _add(self.released, batch, codes, self.which, self.combined, self.found, self.queries.index(batch.query))
 
     def level(self, codes: Texts, limits: tuple[Array, Array, list[str]], strange: list[str]) -> Level:
-        """Return the estimates with the bounds (lower, upper, names of constraints without effect)."""
+        """Return the estimates of a level, given the bounds (lower, upper, names of constraints without effect)."""
         variance, slope = self._each("variance"), np.zeros(len(codes))
         self.released[~np.isfinite(variance)] = np.nan
         if self.target.given_total and self.combined:
@@ -464,7 +469,7 @@ class _Plan:
 
 
 def _seen(product: Product, paths: Sequence[Path], kind: str) -> Rows:
-    """Return the available rows: query -> geocodes and variances."""
+    """Return the geocodes and variances of the available rows, by query."""
     found: Rows = {}
     for batch in batches(product, paths, kind, values=False):
         found.setdefault(batch.query, []).append((batch.codes, batch.variances))
@@ -472,7 +477,7 @@ def _seen(product: Product, paths: Sequence[Path], kind: str) -> Rows:
 
 
 def _codes(found: Sequence[pa.Array]) -> Texts:
-    """Return all distinct geocodes, sorted."""
+    """Return all distinct geocodes in increasing order."""
     if not found:
         return np.zeros(0, dtype="<U1")
     texts = pc.unique(pa.chunked_array(found))
@@ -482,12 +487,14 @@ def _codes(found: Sequence[pa.Array]) -> Texts:
 
 
 def _places(codes: Texts, own: pa.Array) -> Whole:
-    """Return the positions of geocodes in the sorted list of all."""
+    """Return the positions of geocodes in the sorted list of all geocodes."""
     return np.asarray(np.searchsorted(codes, own.to_numpy(zero_copy_only=False).astype(codes.dtype)))
 
 
 def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) -> None:
-    """Reject a query that measured a node twice, in one file or in several, because its numbers would be summed."""
+    """Raise ValueError if a query measured a node twice, in one file or in several, because the values would be
+    summed.
+    """
     if different < sum(map(len, parts)):
         times = np.bincount(np.concatenate([_places(codes, part) for part in parts]))
         twice = codes[int(times.argmax())]
@@ -495,7 +502,7 @@ def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) ->
 
 
 def _combined(found: Sequence[Sums], known: Array, target: Target) -> tuple[Whole, list[Combination]]:
-    """Return how the queries of each node are combined: nodes whose measurements have the same variances share a
+    """Return the combination of the queries for each node; nodes whose measurements have the same variances share a
     combination.
     """
     kinds, which = np.unique(known, axis=0, return_inverse=True)
@@ -516,7 +523,7 @@ def _add(
     found: Sequence[Sums],
     j: int,
 ) -> None:
-    """Add the contribution of a query's rows to the combinations of the nodes."""
+    """Add the rows of a query to the combinations of the nodes."""
     assert batch.values is not None
     places = _places(codes, batch.codes)
     weights = np.array([plan.weights[j] for plan in combined])
@@ -526,7 +533,7 @@ def _add(
 def _bounds(
     product: Product, paths: Sequence[Path], rules: Rows, codes: Texts, targets: Mapping[str, Target]
 ) -> dict[str, tuple[Array, Array, list[str]]]:
-    """Return, for every count, lower and upper bounds of every node and the constraints that give none."""
+    """Return, for every count, lower and upper bounds of every node, and the constraints that imply no bound."""
     each = {
         name: {q: (bound_of_rest if t.rest else bound)(product, q.specs, q.sign, t.masks) for q in rules}
         for name, t in targets.items()

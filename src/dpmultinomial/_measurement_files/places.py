@@ -1,4 +1,4 @@
-"""Counts of places (such as a county, named by its GEOID) from the posterior of a tree's nodes: tables
+"""Counts of geographic units (such as a county, named by its GEOID) from the posterior of the nodes of a tree: tables
 and questions.
 """
 
@@ -28,7 +28,7 @@ _GAUSSIAN = "combinations of measurements are taken for Gaussian; bound of the t
 
 
 class Places:
-    """Posterior of a cell's count in every place.
+    """Posterior of a cell's count in every geographic unit.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Places:
             self.accuracy = Accuracy("approximate", min(found.error + measured.error, 1.0), _GAUSSIAN)
 
     def _depth(self) -> int:
-        """Return the distance from the root of the deepest node that is part of a place.
+        """Return the depth of the deepest node that is part of a geographic unit.
 
         Raises
         ------
@@ -73,21 +73,21 @@ class Places:
 
     @cached_property
     def nodes(self) -> dict[str, dict[str, list[int]]]:
-        """Level -> GEOID -> positions of the nodes that make up the place."""
+        """Mapping from level and GEOID to the positions of the nodes that make up the geographic unit."""
         return {name: self.measured.spine.places(name) for name in self.levels}
 
     @cached_property
     def names(self) -> dict[str, list[int]]:
-        """Names in questions, ``county 50001``, -> positions of nodes."""
+        """Mapping from the names used in questions, such as ``county 50001``, to the positions of nodes."""
         return {f"{_word(level)} {geoid}": rows for level, of in self.nodes.items() for geoid, rows in of.items()}
 
     @property
     def least_squares(self) -> LeastSquares:
-        """Least-squares solution for the same measurements."""
+        """Least-squares solution for the measurements from which the posterior is computed."""
         return self.law.least_squares
 
     def table(self, quantity: str, *, rng: np.random.Generator) -> pd.DataFrame:
-        """Return a table with one row per place, level by level.
+        """Return a table with one row per geographic unit, level by level.
 
         Parameters
         ----------
@@ -124,12 +124,12 @@ class Places:
         return frame[list(COLUMNS)]
 
     def _numbers(self, nodes: Any) -> dict[str, Any]:
-        """Return the columns of numbers of single nodes."""
+        """Return the numeric columns of the table for single nodes."""
         columns = {key: getattr(self.law, key)[nodes].copy() for key in ("mean", "sd", "lower", "upper")}
         return {**columns, "status": self.accuracy.status, "error": self.accuracy.error}
 
     def _quantities(self, name: str, quantity: str) -> list[str]:
-        """Return the name of the cell in every place, marked if a county lacks its parts in AIAN areas."""
+        """Return the name of the cell for every geographic unit, marked if a county lacks its parts in AIAN areas."""
         spine = self.measured.spine
         part = f"{quantity} (part outside AIAN areas)" if spine.lacks_aian_parts(name) else quantity
         return [part if spine.geoid(name, place) else quantity for place in self.nodes[name]]
@@ -148,7 +148,7 @@ class Places:
         return float(np.sqrt(max(sum(least.covariance(a, b) for a in rows for b in rows), 0.0)))
 
     def several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
-        """Return the distributions of sums of nodes: exact for two nodes, else from joint draws."""
+        """Return the distributions of sums of nodes: exact for two nodes, otherwise from joint draws."""
         found: list[tuple[list[int], Any]] = []
         many: list[list[int]] = []
         for rows in wanted:
@@ -179,7 +179,7 @@ class Places:
         return Discrete(unique, counts / _DRAWS, name="", type="count", accuracy=state)
 
     def ask(self, questions: Mapping[str, Any], *, rng: np.random.Generator) -> pd.DataFrame:
-        """Answer questions about places by their `names`, in the format of every posterior (`Posterior.ask`).
+        """Answer questions about geographic units by their `names`, in the format of every posterior (`Posterior.ask`).
 
         Raises
         ------
@@ -199,15 +199,15 @@ class Places:
         return pd.concat([empty, numbers, found.drop(columns=["level"], errors="ignore")], axis=1)[list(COLUMNS)]
 
     def _posterior(self, questions: Mapping[str, Any]) -> Posterior:
-        """Return the posterior that answers questions about nodes."""
+        """Return the posterior of the nodes that answers the questions."""
         return self.law.posterior()
 
     def _error_of_questions(self, questions: Mapping[str, Any]) -> float:
-        """Return the error that is added to that of the answers."""
+        """Return the error that is added to the error of the answers."""
         return self.accuracy.error if self.measured.error else 0.0
 
     def _translated(self, question: Any, known: Names) -> Any:
-        """Translate a question about places into one about nodes."""
+        """Return a question about nodes that is equivalent to a question about geographic units."""
         if not isinstance(question, Mapping):
             raise TypeError(f"a question must be a mapping such as {{difference: [a, b]}}, got {question!r}")
         kinds = {"probability": self._compared, "rank": self._ranked, "share": self._shared}
@@ -264,7 +264,9 @@ def _word(level: str) -> str:
 
 
 def _renamed(text: str, back: Mapping[str, str]) -> str:
-    """Replace geocodes by places in the name of a row of ranks: ``label: name`` and ``label: P(name in top k)``."""
+    """Replace geocodes by names of geographic units in the name of a row of ranks: ``label: name`` and ``label: P(name
+    in top k)``.
+    """
     label, colon, rest = text.rpartition(": ")
     inside = rest.removeprefix("P(").split(" in top ")[0] if colon else ""
     return f"{label}: {rest.replace(inside, back[inside])}" if inside in back else text

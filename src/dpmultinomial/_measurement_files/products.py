@@ -1,4 +1,6 @@
-"""Products: the files of each histogram, and their levels of the geographic spine. Plain Python."""
+"""Products of the noisy measurement files: the files of each histogram, and the levels of the geographic spine at which
+it was measured. Plain Python.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,7 +26,7 @@ GEOID_DIGITS = {"State": 2, "County": 5, "Tract": 11, "Block_Group": 12, "Block"
 
 @dataclass(frozen=True)
 class Product:
-    """One histogram, measured at the nodes of a spine.
+    """Histogram that was measured at the nodes of a spine.
 
     Parameters
     ----------
@@ -46,11 +48,11 @@ class Product:
         return tuple(len(axis.levels) for axis in self.axes)
 
     def knows(self, specs: tuple[str, ...]) -> bool:
-        """Return whether all binnings of a query are known."""
+        """Return whether all binnings of a query are binnings of the histogram's axes."""
         return all(spec in axis.all_binnings for axis, spec in zip(self.axes, specs, strict=True))
 
     def query_shape(self, specs: tuple[str, ...]) -> tuple[int, ...]:
-        """Return the number of cells along each axis of a query with known binnings."""
+        """Return the number of cells along each axis of a query whose binnings are known."""
         return tuple(len(axis.all_binnings[spec]) for axis, spec in zip(self.axes, specs, strict=True))
 
     def name(self, specs: tuple[str, ...]) -> str:
@@ -89,7 +91,7 @@ _ELSEWHERE = {"sex": "dhc person", "age": "dhc person", "relgq": "dhc person", "
 
 
 def product_of(product: str, table: str) -> Product:
-    """Return the product with the given product and table names.
+    """Return the product with the given names of product and table.
 
     Raises
     ------
@@ -104,7 +106,7 @@ def product_of(product: str, table: str) -> Product:
 
 
 def masks(product: Product, cell: dict[str, object]) -> tuple[axes.Mask, ...]:
-    """Return the levels of every axis that make up a cell.
+    """Return one boolean mask per axis for the levels that make up a cell.
 
     Parameters
     ----------
@@ -128,7 +130,7 @@ def masks(product: Product, cell: dict[str, object]) -> tuple[axes.Mask, ...]:
 
 
 def state_number(state: str) -> int:
-    """Return the FIPS code of a state from its two letters or digits; ValueError if it is unknown."""
+    """Return the FIPS code of a state from its two letters or digits; raise ValueError if the state is unknown."""
     text = str(state).strip().upper()
     if text in STATES:
         return STATES[text]
@@ -143,7 +145,7 @@ def cells_of(shape: tuple[int, ...]) -> int:
 
 
 def data_folder(folder: Path, product: Product, state: int) -> Path:
-    """Return the folder of a product below the one that a user names.
+    """Return the folder of a product's data within the folder that a user names.
 
     Parameters
     ----------
@@ -171,7 +173,7 @@ def data_folder(folder: Path, product: Product, state: int) -> Path:
 
 
 def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Path]]:
-    """Return the folders of a state, of both branches of the spine.
+    """Return the folders of the levels of a state that exist, of both branches of the spine.
 
     Parameters
     ----------
@@ -205,8 +207,8 @@ def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Pat
 
 
 def parts(folders: Iterable[Path], kind: str) -> list[Path]:
-    """Return the Parquet files of one kind, ``DPQuery`` or ``Constraint``, below the folders of a state, also by
-    county.
+    """Return the Parquet files of one kind (``DPQuery`` or ``Constraint``) in the folders of a state, including files
+    split by county.
 
     Parameters
     ----------

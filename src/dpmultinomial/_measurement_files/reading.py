@@ -1,4 +1,4 @@
-"""Reader of a folder in the Census Bureau's layout: measurements on a tree."""
+"""Reader of a folder in the Census Bureau's layout: it returns measurements on a tree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MeasuredCell:
-    """One cell of a histogram in all nodes of a state.
+    """Measurements of one cell of a histogram in all nodes of a state.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class MeasuredCell:
 
     @cached_property
     def whole(self) -> Level:
-        """Return all levels as one, in the order of the spine's nodes."""
+        """Measurements of all levels in one object, in the order of the spine's nodes."""
         size = len(self.spine.codes)
         parts = {
             "released": np.nan,
@@ -75,7 +75,7 @@ class MeasuredCell:
 
     @cached_property
     def tree(self) -> Tree:
-        """Return the tree of totals, named by geocodes, with the constraints' bounds."""
+        """Tree of totals, with nodes named by geocodes and with the bounds from the constraints."""
         whole = self.whole
         return Tree(
             self.spine.parent,
@@ -87,12 +87,12 @@ class MeasuredCell:
 
     @cached_property
     def measured(self) -> NDArray[np.int64]:
-        """Return the positions of the nodes that were measured."""
+        """Positions of the nodes that were measured."""
         return np.flatnonzero(np.isfinite(self.whole.variance))
 
     @cached_property
     def measurements(self) -> Measurements:
-        """Return the released values with their distributions: discrete Gaussian for a single number, else Gaussian."""
+        """Released values with their noise distributions: discrete Gaussian for a single number, otherwise Gaussian."""
         whole, rows = self.whole, self.measured
         form = np.where(whole.variance[rows] == 0, 2, np.where(whole.alone[rows], 1, 0))
         kinds, which = np.unique(np.stack([form, whole.variance[rows]]), axis=1, return_inverse=True)
@@ -102,8 +102,8 @@ class MeasuredCell:
 
     @property
     def error(self) -> float:
-        """Return the largest error of any probability due to the Gaussian approximation of combinations: the sum over
-        all nodes.
+        """Largest error of any probability due to the Gaussian approximation of combinations: the sum over all
+        nodes.
         """
         return float(min(self.whole.error[self.measured].sum(), 1.0))
 
@@ -124,7 +124,7 @@ def read(
     query: str | None = None,
     total: int | None = None,
 ) -> MeasuredCell:
-    """Read one cell from a state's noisy measurement files.
+    """Read the measurements of one cell from the noisy measurement files of a state.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def read(
 
 @dataclass(frozen=True)
 class CellOfTotal:
-    """A cell of a histogram, the total of the histogram, and their difference, in all nodes of a state.
+    """Measurements of a cell of a histogram, of the total, and of the rest of the histogram, in all nodes of a state.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def read_with_total(
     cell: Mapping[str, object],
     total: int | None = None,
 ) -> CellOfTotal | MeasuredCell:
-    """Read a cell together with the total and the rest of the total, in one pass over the files.
+    """Read the measurements of a cell, of the total, and of the rest of the histogram, in one pass over the files.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def read_with_total(
 
 
 class _Folder:
-    """Files of one state, by level."""
+    """Files of one state, grouped by level."""
 
     def __init__(
         self, folder: str | Path, product: str, table: str, state: str, cell: Mapping[str, object] | None
@@ -218,7 +218,7 @@ class _Folder:
         self.levels = products.levels_there(self.data, self.histogram, self.number)
 
     def measured(self, read: Mapping[str, Level], total: int | None) -> MeasuredCell:
-        """Return the measurements of one count, by level, as a cell.
+        """Return the measurements of one count on all levels as a `MeasuredCell`.
 
         Raises
         ------

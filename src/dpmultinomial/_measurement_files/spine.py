@@ -1,4 +1,4 @@
-"""The geographic spine: nodes and their parents from geocodes, and the nodes that make up a tabulation geography.
+"""Geographic spine: nodes and their parents from geocodes, and the nodes that make up a tabulation geography.
 
 Codes of one level have one length, and a parent's code is a prefix of its children's codes. The spine has two branches
 (outside and inside American Indian and Alaska Native areas, AIAN) and its own block groups. A county's code is the
@@ -41,13 +41,13 @@ class Spine:
     starts: tuple[int, ...]
 
     def rows(self, level: str) -> Whole:
-        """Return the positions of the nodes of a level."""
+        """Return the positions of the nodes on a level."""
         depth = self.levels.index(level)
         return np.arange(self.starts[depth], self.starts[depth + 1])
 
     @cached_property
     def blocks(self) -> Texts | None:
-        """GEOIDs of the blocks, in the order of the last level; None if there are none."""
+        """GEOIDs of the blocks, in the order of the last level; None if the spine has no blocks."""
         if self.levels[-1] != "Block":
             return None
         codes = self.codes[self.rows("Block")]
@@ -61,16 +61,18 @@ class Spine:
         return np.char.add(_cut(tail, 0, 11), _cut(tail, 12, 16))
 
     def knows_geoids(self, level: str) -> bool:
-        """Return whether the GEOIDs of a level follow from the codes; below counties they need the blocks."""
+        """Return whether the GEOIDs of a level can be derived from the geocodes; below counties, the blocks are
+        required.
+        """
         digits = GEOID_DIGITS.get(level)
         return digits is not None and (self.blocks is not None or digits <= GEOID_DIGITS["County"])
 
     def geoid(self, level: str, place: str) -> str:
-        """Return the GEOID of a place of `places`; empty if the place is a node without a GEOID."""
+        """Return the GEOID of a geographic unit in `places`; empty if the unit is a node without a GEOID."""
         return place if self.knows_geoids(level) and len(place) == GEOID_DIGITS[level] else ""
 
     def lacks_aian_parts(self, level: str) -> bool:
-        """Return whether the counties of a level are only their parts outside AIAN areas.
+        """Return whether the counties of a level contain only their parts outside AIAN areas.
 
         Without the blocks, the AIAN areas of a state cannot be divided among its counties.
         """
@@ -80,12 +82,14 @@ class Spine:
 
     @property
     def tabulated(self) -> tuple[str, ...]:
-        """Levels whose places can be named: those of the spine and, if there are blocks, all tabulation geographies."""
+        """Levels whose units can be named: the levels of the spine and, if the spine has blocks, all tabulation
+        geographies.
+        """
         more = tuple(level for level in GEOID_DIGITS if level not in self.levels) if self.blocks is not None else ()
         return self.levels + more
 
     def places(self, level: str) -> dict[str, list[int]]:
-        """Return the nodes that each geography of a level is the sum of: GEOID -> positions, as few as possible.
+        """Return the nodes whose sum is each unit of a level, as a mapping from GEOID to as few positions as possible.
 
         Parameters
         ----------
@@ -104,8 +108,8 @@ class Spine:
         return found
 
     def _depth(self, level: str) -> int:
-        """Return the distance of a level from the root; for a level that the spine lacks, that of the first
-        finer one.
+        """Return the distance of a level from the root; for a level that is not in the spine, the distance of the next
+        finer level.
         """
         if level in self.levels:
             return self.levels.index(level)
@@ -113,7 +117,7 @@ class Spine:
         return min(map(self.levels.index, finer))
 
     def _covers(self, labels: Texts, depth: int) -> dict[str, list[int]]:
-        """Return label of every block -> the largest nodes, not above `depth`, all of whose blocks have that label."""
+        """Return, for every label of blocks, the largest nodes (not above `depth`) whose blocks all have that label."""
         names, numbers = np.unique(labels, return_inverse=True)
         least, most = np.full(len(self.codes), len(names)), np.full(len(self.codes), -1)
         least[self.starts[-2] :] = most[self.starts[-2] :] = numbers
@@ -130,7 +134,7 @@ class Spine:
 
 
 def spine_of(codes: Mapping[str, Texts], state: int) -> Spine:
-    """Build the nodes of a state from the codes in its files.
+    """Build the spine of a state from the geocodes in its files.
 
     Parameters
     ----------
@@ -174,11 +178,11 @@ def spine_of(codes: Mapping[str, Texts], state: int) -> Spine:
 
 
 def _county(code: str) -> str:
-    """Return the GEOID of a county from its code; empty if the code is not that of a county."""
+    """Return the GEOID of a county from its geocode; empty if the geocode is not a county's."""
     return code[1:3] + code[5:8] if len(code) >= 8 and code[3:5] == "10" else ""
 
 
 def _cut(texts: Texts, first: int, end: int) -> Texts:
-    """Return characters first .. end - 1 of strings of one length."""
+    """Return the characters first .. end - 1 of every string in an array of strings of equal length."""
     wide = np.ascontiguousarray(texts).view(np.uint32).reshape(len(texts), -1)
     return np.ascontiguousarray(wide[:, first:end]).view(f"<U{end - first}").ravel()

@@ -1,1 +1,1 @@
-"""Mechanisms: frozen dataclasses with sampler, distribution, variance and privacy cost."""
+"""Mechanisms as frozen dataclasses: sampler, distribution, variance and privacy cost."""

@@ -19,7 +19,7 @@ from .noise_law import Array, Index, by_row, number_or_range, releasable, releas
 
 
 class AdditiveLaw(ABC):
-    """Distribution of additive noise; a subclass is a dataclass with one field, named `_name`."""
+    """Base class of distributions of additive noise; a subclass is a dataclass with one field, named `_name`."""
 
     discrete = False
     _word = ""  # name of the distribution in a configuration
@@ -28,23 +28,27 @@ class AdditiveLaw(ABC):
 
     @abstractmethod
     def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
-        """Return the log probability, or density, of the noise at `gaps`, up to `_log_norm`."""
+        """Return the log probability, or density, of the noise at `gaps`, without subtracting `_log_norm`."""
 
     @abstractmethod
     def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:
-        """Return log P(low <= noise <= high), up to `_log_norm`, for 0 <= low <= high <= inf; 1 <= low for integers."""
+        """Return log P(low <= noise <= high), without subtracting `_log_norm`, for 0 <= low <= high <= inf; 1 <= low
+        for integers.
+        """
 
     def _log_norm(self, parameter: Array) -> float | Array:
-        """Return the normalising constant subtracted from both, one per parameter."""
+        """Return the log normalising constant that is subtracted from `_log_kernel` and `_log_side`, for each
+        parameter.
+        """
         return 0.0
 
     @abstractmethod
     def variance(self) -> float | Array:
-        """Return the variance of the noise, one per row."""
+        """Return the variance of the noise, for each row."""
 
     @abstractmethod
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[Any]:
-        """Release `counts`, of their shape."""
+        """Draw noisy versions of `counts`, of the same shape."""
 
     @abstractmethod
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
@@ -52,26 +56,26 @@ class AdditiveLaw(ABC):
 
     @abstractmethod
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the distance beyond which the noise has less probability than exp(-log_mass), one per row."""
+        """Return the distance that the noise exceeds with probability below exp(-log_mass), for each row."""
 
     @property
     def parameter(self) -> Array:
-        """Scale parameter, () or (rows,)."""
+        """Scale parameter of the noise, of shape () or (rows,)."""
         return np.asarray(getattr(self, self._name), dtype=np.float64)
 
     @property
     def row_count(self) -> int | None:
-        """Number of rows with separate parameters; None if all rows share one."""
+        """Number of rows with separate parameters; None if all rows share a parameter."""
         return None if self.parameter.ndim == 0 else len(self.parameter)
 
     def take(self, rows: Index) -> Self:
-        """Return the distribution of these rows."""
+        """Return the noise distribution of the selected rows."""
         if self.row_count is None:
             return self
         return replace(self, **{self._name: self.parameter[rows]})  # type: ignore[type-var]  # every law is a dataclass
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return which values this distribution can release, of their shape."""
+        """Return, for each value, whether this distribution can release it."""
         return releasable(released, discrete=self.discrete)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
@@ -142,13 +146,17 @@ class AdditiveLaw(ABC):
         return np.asarray(out.reshape(shape) - norm)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return the counts (low, high) outside which a release lies beyond `halfwidth`, one pair per row."""
+        """Return, for each release, the counts (low, high) outside which the release would differ from the count by
+        more than `halfwidth`.
+        """
         values = released_values(released, discrete=self.discrete)
         width = np.asarray(self.halfwidth(log_mass))
         return values - width, values + width
 
     def clipped(self, at: float) -> Coarsened:
-        """Return the distribution of releases clipped at `at` from below: a released `at` means "`at` or less"."""
+        """Return the distribution of releases that are clipped from below at `at`: a released `at` means "`at` or
+        less".
+        """
         return Coarsened(self, at=at)
 
     def threshold(self, least: float) -> Coarsened:
@@ -162,13 +170,13 @@ class AdditiveLaw(ABC):
         return Coarsened(self, step=step, ties=ties)
 
     def settings(self) -> dict[str, object]:
-        """Return the distribution as configuration keys and values; of parameters by row the smallest and
-        the largest.
+        """Return the distribution as configuration keys and values; if the parameter varies by row, with its smallest
+        and largest value.
         """
         return {"law": self._word, self._said or self._name: number_or_range(self.parameter)}
 
     def by_row(self, released: NDArray[Any]) -> Array:
-        """Return the parameter in a shape that broadcasts with released values: one per entry of their first axis."""
+        """Return the parameter in a shape that broadcasts with released values, for each entry of their first axis."""
         return by_row(self._name, self.parameter, released)
 
     def _as_given(self, found: ArrayLike) -> float | Array:
@@ -196,11 +204,13 @@ class AdditiveLaw(ABC):
 
 
 class Family(AdditiveLaw):
-    """Noise whose weight is the exponential of `_exponent`, on the real line or on the integers."""
+    """Base class of noise whose weight is the exponential of `_exponent`, on the real line or on the integers."""
 
     @abstractmethod
     def _exponent(self, gaps: Array, parameter: Array) -> Array:
-        """Return the log probability, or density, of the noise at `gaps`, up to a constant of the parameter."""
+        """Return the log probability, or density, of the noise at `gaps`, up to a constant that depends on the
+        parameter.
+        """
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
         """Return the log probability, or density, of the release `noisy` given every count, up to a constant, by
@@ -221,7 +231,7 @@ class Family(AdditiveLaw):
 
 
 class LaplaceFamily(Family):
-    """Noise z with weight exp(-|z|/scale); a release costs pure differential privacy, exactly."""
+    """Noise z with weight exp(-|z|/scale); a release satisfies pure differential privacy, with an exact cost."""
 
     @classmethod
     def calibrated(cls, epsilon: float, *, sensitivity: float) -> Self:
@@ -240,11 +250,11 @@ class LaplaceFamily(Family):
         return np.asarray(-np.abs(gaps) / parameter)
 
     def epsilon(self, *, sensitivity: float) -> float | Array:
-        """Return the pure differential privacy cost of one release, exactly: sensitivity/scale."""
+        """Return the exact cost in pure differential privacy of one release: sensitivity/scale."""
         return self._as_given(_checks.positive("sensitivity", sensitivity) / self.parameter)
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> PureDP:
-        """Return the privacy cost of one release, exactly.
+        """Return the exact privacy cost of one release.
 
         Parameters
         ----------
@@ -263,7 +273,7 @@ class LaplaceFamily(Family):
 
 
 class GaussianFamily(Family):
-    """Noise z with weight exp(-z^2/(2 sigma^2)); a release costs zero-concentrated differential privacy."""
+    """Noise z with weight exp(-z^2/(2 sigma^2)); a release satisfies zero-concentrated differential privacy."""
 
     @classmethod
     def calibrated(cls, rho: float, *, l2_squared: float) -> Self:

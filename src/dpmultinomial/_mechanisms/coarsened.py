@@ -57,28 +57,28 @@ class Coarsened:
 
     @property
     def discrete(self) -> bool:
-        """Return whether the noisy values are integers."""
+        """Return whether the noisy values are integers before rounding and clipping."""
         return self.noise.discrete
 
     @property
     def row_count(self) -> int | None:
-        """Number of rows with separate parameters; None if all rows share one."""
+        """Number of rows with separate parameters; None if all rows share a parameter."""
         return self.noise.row_count
 
     def take(self, rows: Index) -> "Coarsened":
-        """Return the distribution of these rows."""
+        """Return the distribution of the selected rows."""
         return replace(self, noise=self.noise.take(rows))
 
     def clipped(self, at: float) -> "Coarsened":
-        """Return the distribution with clipping (`additive_law.AdditiveLaw.clipped`)."""
+        """Return the distribution with clipping from below added (`additive_law.AdditiveLaw.clipped`)."""
         return replace(self, at=at)
 
     def threshold(self, least: float) -> "Coarsened":
-        """Return the distribution with withholding below `least` (`additive_law.AdditiveLaw.threshold`)."""
+        """Return the distribution with withholding below `least` added (`additive_law.AdditiveLaw.threshold`)."""
         return replace(self, least=least)
 
     def rounded(self, step: float, *, ties: str = "even") -> "Coarsened":
-        """Return the distribution with rounding (`additive_law.AdditiveLaw.rounded`)."""
+        """Return the distribution with rounding added (`additive_law.AdditiveLaw.rounded`)."""
         return replace(self, step=step, ties=ties)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
@@ -141,28 +141,32 @@ class Coarsened:
         return low, high
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return which values this distribution can release; NaN means no value."""
+        """Return, for each value, whether this distribution can release it; NaN means that a value was withheld."""
         rules = self._rules(np.asarray(released, dtype=np.float64))
         return np.asarray(np.logical_and.reduce([good for good, _ in rules]), dtype=bool)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return the counts (low, high) outside which a release lies beyond `halfwidth`, one pair per row; low may be
-        -inf.
+        """Return, for each release, the counts (low, high) outside which the release would differ from the count by
+        more than `halfwidth`; low may be -inf.
         """
         low, high = self.behind(np.asarray(released, dtype=np.float64))
         width = np.asarray(self.noise.halfwidth(log_mass))
         return low - width, high + width
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the half-width of the noise."""
+        """Return the distance that the noise exceeds with negligible probability, before values are rounded, clipped or
+        withheld.
+        """
         return self.noise.halfwidth(log_mass)
 
     def variance(self) -> float | Array:
-        """Return the variance of the noise, before anything is rounded, clipped or withheld."""
+        """Return the variance of the noise, before values are rounded, clipped or withheld."""
         return self.noise.variance()
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Release `counts`: float64 of their shape, NaN if a value is withheld. Not for confidential counts."""
+        """Draw noisy versions of `counts`, then round, clip and withhold: float64 of the same shape, NaN if a value is
+        withheld. Not for confidential counts.
+        """
         values = np.asarray(self.noise.sample(counts, rng=rng), dtype=np.float64)
         if self.step is not None:
             values = self._rounded(values)
@@ -171,7 +175,7 @@ class Coarsened:
         return values if self.least is None else np.where(values < self.least, np.nan, values)
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
-        """Return the privacy cost of the noise: rounding, clipping and withholding cannot increase it."""
+        """Return the privacy cost of the noise, which rounding, clipping and withholding cannot increase."""
         return self.noise.cost(relation, sensitivity=sensitivity, source=source)
 
     def settings(self) -> dict[str, object]:
@@ -186,7 +190,7 @@ class Coarsened:
         return words
 
     def _rules(self, released: Array) -> list[tuple[NDArray[np.bool_], str]]:
-        """Return the rules for released values, and where each is satisfied."""
+        """Return, for each rule of released values, which values satisfy the rule and the text for an error."""
         absent = np.isnan(released)
         rules = [
             (~absent | (self.least is not None), "an absent value has a meaning only with a threshold"),
@@ -216,7 +220,7 @@ class Coarsened:
         return np.asarray(whole * self.step)
 
     def _multiples(self, released: Array) -> tuple[Array, Array]:
-        """Return the ends of the interval of values that are rounded to each released value."""
+        """Return the lower and upper limits of the noisy values that are rounded to each released value."""
         assert self.step is not None
         k = np.round(released / self.step)
         low, high = (k - 0.5) * self.step, (k + 0.5) * self.step
@@ -232,7 +236,7 @@ class Coarsened:
         return low, np.where(with_high, np.floor(high), np.ceil(high) - 1)
 
     def _end(self, limit: float, *, below: bool) -> float:
-        """Return the largest noisy value whose rounded form is at most `limit`, or below it."""
+        """Return the largest noisy value that is rounded to at most `limit`, or to less than `limit`."""
         if self.step is None:
             if not self.discrete:
                 return float(limit)

@@ -1,4 +1,4 @@
-"""Dirichlet mechanism: one draw from Dirichlet(r f(x) + alpha), the exponential mechanism of the KL divergence.
+"""Dirichlet mechanism: a draw from Dirichlet(r f(x) + alpha), the exponential mechanism for the KL divergence.
 
 Ponnoprat (2022), Algorithm 1, and the calibration to the exact worst case instead of the bound of Theorem 1.
 """
@@ -19,7 +19,7 @@ ORDERS = (1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
 
 
 def calibrate(epsilon: float, *, order: float, l2_squared: float = 2.0, linf: float = 1.0) -> tuple[float, float]:
-    """Compute r and alpha of Algorithm 1 for (order, epsilon)-RDP.
+    """Compute r and alpha by Algorithm 1 of Ponnoprat (2022), for (order, epsilon)-RDP.
 
     Parameters
     ----------
@@ -55,7 +55,8 @@ def calibrate(epsilon: float, *, order: float, l2_squared: float = 2.0, linf: fl
 
 
 def calibrate_exact(epsilon: float, *, order: float, alpha_per_r: float | None = None) -> tuple[float, float]:
-    """Compute r and alpha whose exact worst case over replace-one neighbours is `epsilon`.
+    """Compute r and alpha for which the exact Rényi divergence, in the worst case over replacing one record, is
+    `epsilon`.
 
     Parameters
     ----------
@@ -80,7 +81,8 @@ def calibrate_exact(epsilon: float, *, order: float, alpha_per_r: float | None =
 
 
 def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tuple[float, float]:
-    """Compute r and alpha with exact worst case `epsilon` and the smallest expected KL divergence at a public `counts`.
+    """Compute r and alpha with exact worst case `epsilon` that minimise the expected KL divergence at a public
+    histogram `counts`.
 
     `counts` must not be the data that are then released: choose it from public knowledge, such as an earlier histogram.
 
@@ -118,7 +120,9 @@ def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tupl
 
 
 def _least_cost(cost: Callable[[float], float]) -> float:
-    """Minimise `cost` of log alpha: within [1e-3, 1e4] first, and if the minimum is at an end, within [1e-9, 1e15]."""
+    """Minimise a function of log alpha: first within [1e-3, 1e4] and, if the minimum is at a limit of this range,
+    within [1e-9, 1e15].
+    """
     ends = np.log(1e-3), np.log(1e4)
     best = float(minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-9}).x)
     if min(best - ends[0], ends[1] - best) > 1e-3:
@@ -133,7 +137,7 @@ def _least_cost(cost: Callable[[float], float]) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Dirichlet:
-    """Release one draw of Dirichlet(r f + alpha) for a histogram f.
+    """Mechanism that releases a draw of Dirichlet(r f + alpha) for a histogram f.
 
     Parameters
     ----------
@@ -150,12 +154,14 @@ class Dirichlet:
 
     @classmethod
     def calibrated(cls, epsilon: float, *, order: float) -> "Dirichlet":
-        """Return the mechanism whose exact worst case over replace-one neighbours is (order, `epsilon`)-RDP."""
+        """Return the Dirichlet mechanism that is exactly (order, `epsilon`)-RDP in the worst case over replacing one
+        record.
+        """
         r, alpha = calibrate_exact(epsilon, order=order)
         return cls(r=r, alpha=alpha)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
-        """Release counts.
+        """Draw a release for given counts.
 
         Parameters
         ----------
@@ -181,17 +187,20 @@ class Dirichlet:
         return np.asarray(mean * (1 - mean) / (total + 1))
 
     def expected_kl(self, counts: ArrayLike) -> float:
-        """Return E D_KL(f/N || release), exactly, in nats; `counts` as in `sample`, not all 0."""
+        """Return the exact expected KL divergence E D_KL(f/N || release), in nats; `counts` as in `sample`, not all
+        0.
+        """
         p, a = _shares(counts), self._parameter(counts)
         return float(np.sum(xlogy(p, p) - p * digamma(a)) + digamma(a.sum()))
 
     def kl_variance(self, counts: ArrayLike) -> float:
-        """Return the variance of D_KL(f/N || release), exactly; `counts` as in `expected_kl`."""
+        """Return the exact variance of the KL divergence D_KL(f/N || release); `counts` as in `expected_kl`."""
         p, a = _shares(counts), self._parameter(counts)
         return float(np.sum(p**2 * polygamma(1, a)) - polygamma(1, a.sum()))
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the log of the factor of one released probability given its count, up to a constant, by broadcasting.
+        """Return the log likelihood factor of a released probability given its count, up to a constant, by
+        broadcasting.
 
         With a fixed total the density of the release is the product of these factors.
 
@@ -214,8 +223,8 @@ class Dirichlet:
     def cost(
         self, relation: str = "replace a record", *, orders: Sequence[float] = ORDERS, source: str = "data"
     ) -> RenyiDP:
-        """Return the privacy cost of one release: the exact worst case of the Rényi divergence at every order at which
-        it is finite.
+        """Return the privacy cost of one release: the exact worst-case Rényi divergence at every order at which it is
+        finite.
 
         Parameters
         ----------
@@ -240,7 +249,7 @@ class Dirichlet:
         return RenyiDP(source=source, relation=relation, epsilons=finite)
 
     def renyi(self, *, order: float) -> float:
-        """Return the Rényi cost of one release at `order` >= 1: the exact worst case over replace-one neighbours."""
+        """Return the Rényi cost of one release at `order` >= 1: the exact worst case over replacing one record."""
         return renyi.dirichlet_worst_case(self.r, alpha=self.alpha, order=order)
 
     def _parameter(self, counts: ArrayLike) -> NDArray[np.float64]:
@@ -255,7 +264,7 @@ def _shares(counts: ArrayLike) -> NDArray[np.float64]:
 
 
 def _polish(r: float, epsilon: float, order: float, l2_squared: float, linf: float) -> float:
-    """Improve r by one Newton step, so that it is accurate to the last digits."""
+    """Return r after one Newton step, which makes it accurate to the last digits."""
     x = 3 * (order - 1) * linf
     value = renyi.dirichlet_bound(r, order=order, l2_squared=l2_squared, linf=linf)
     slope = value * (2 / r + x * float(polygamma(2, 1 + x * r) / polygamma(1, 1 + x * r)))
@@ -263,8 +272,8 @@ def _polish(r: float, epsilon: float, order: float, l2_squared: float, linf: flo
 
 
 def _exact_root(epsilon: float, order: float, alpha_of: Callable[[float], float]) -> tuple[float, float]:
-    """Return r and alpha_of(r) with worst case `epsilon`, which grows with r and is infinite from alpha/(order -
-    1) on.
+    """Return r and alpha_of(r) for which the worst-case divergence is `epsilon`; the divergence increases with r and is
+    infinite for r >= alpha/(order - 1).
     """
 
     def gap(log_r: float) -> float:

@@ -14,21 +14,21 @@ from .noise_law import Array, Index, releasable
 
 @dataclass(frozen=True)
 class Exact:
-    """Mechanism that releases the count itself: the distribution of an invariant."""
+    """Mechanism that releases the count without noise: the distribution of an invariant."""
 
     discrete = True
 
     @property
     def row_count(self) -> None:
-        """Return None: no row has a separate parameter."""
+        """Return None, because no row has a separate parameter."""
         return None
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return which values can be counts: integers."""
+        """Return, for each value, whether it can be a count, that is, an integer."""
         return releasable(released, discrete=True)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return 0 if the count is the released one, else -inf, by broadcasting.
+        """Return 0 if the count equals the released value, otherwise -inf, by broadcasting.
 
         Parameters
         ----------
@@ -45,11 +45,13 @@ class Exact:
     log_weights = log_likelihood
 
     def log_within(self, low: ArrayLike, high: ArrayLike, parameter: ArrayLike) -> Array:
-        """Return 0 if low <= 0 <= high, else -inf; `parameter` is not used (it belongs to other distributions)."""
+        """Return 0 if low <= 0 <= high, otherwise -inf; `parameter` is ignored, because an exact count has no
+        parameter.
+        """
         return np.where((np.asarray(low) <= 0) & (np.asarray(high) >= 0), 0.0, -np.inf)
 
     def log_density(self, gaps: Array, parameter: Array) -> Array:
-        """Return 0 if the gap is 0, else -inf."""
+        """Return 0 if the gap is 0, otherwise -inf."""
         return np.where(gaps == 0, 0.0, -np.inf)
 
     def rounded(self, step: float, *, ties: str = "even") -> Coarsened:
@@ -57,33 +59,33 @@ class Exact:
         return Coarsened(self, step=step, ties=ties)
 
     def by_row(self, released: NDArray[Any]) -> Array:
-        """Return a zero: no parameter differs by row."""
+        """Return a zero, because no parameter varies by row."""
         return np.zeros(())
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return the released values, twice: no other count is possible."""
+        """Return the released values as both the smallest and the largest possible count."""
         values = _checks.integral("noisy_counts", released)
         return values, values
 
     def halfwidth(self, log_mass: float) -> float:
-        """Return 0, the half-width without noise."""
+        """Return 0, because an exact release has no noise."""
         return 0.0
 
     def variance(self) -> float:
-        """Return 0, the variance without noise."""
+        """Return 0, because an exact release has no noise."""
         return 0.0
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return the counts themselves, int64 of their shape."""
+        """Return the counts without noise, int64 of their shape."""
         _checks.generator(rng)
         return np.asarray(_checks.integral("counts", counts), dtype=np.int64)
 
     def take(self, rows: Index) -> "Exact":
-        """Return the distribution itself."""
+        """Return the unchanged distribution, because all rows share it."""
         return self
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
-        """Raise an error: no finite epsilon covers an exact release."""
+        """Raise ValueError, because an exact release has no finite epsilon."""
         raise ValueError("an exact count has no finite privacy cost; list it as an invariant instead")
 
     def settings(self) -> dict[str, object]:

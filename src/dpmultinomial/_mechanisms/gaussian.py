@@ -28,7 +28,7 @@ _SHORT = 8.0  # exponents up to which forty nodes have sixteen digits
 
 
 def log_between(low: Array, high: Array, sigma: Array) -> Array:
-    """Return log P(low <= sigma Z <= high), Z standard normal.
+    """Return log P(low <= sigma Z <= high) for a standard normal Z.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Gaussian(GaussianFamily):
         return cls(sigma=renyi.gaussian_sigma(epsilon, order=order, l2_squared=l2_squared))
 
     def sample(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Release `values`.
+        """Draw noisy versions of `values`.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class Gaussian(GaussianFamily):
         return self._as_given(self.parameter**2)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the distance that the noise exceeds with probability below exp(-log_mass), one per row."""
+        """Return the distance that the noise exceeds with probability below exp(-log_mass), for each row."""
         return self._as_given(self.parameter * np.sqrt(2 * log_mass))  # 2 Phi(-x) <= exp(-x^2/2)
 
     def renyi(self, *, order: float, l2_squared: float = 2.0) -> float:
@@ -141,7 +141,8 @@ class Gaussian(GaussianFamily):
         return renyi.gaussian(self.sigma, order=order, l2_squared=l2_squared)
 
     def delta(self, epsilon: ArrayLike, *, l2_squared: float = 2.0) -> NDArray[np.float64]:
-        """Return the smallest delta, exactly (Balle and Wang 2018, Theorem 8).
+        """Return the smallest delta for which a release is (epsilon, delta)-DP, exactly (Balle and Wang 2018, Theorem
+        8).
 
         Parameters
         ----------
@@ -181,7 +182,7 @@ _TINY = 1e-18
 
 
 def log_normaliser(sigma: float | Array) -> float | Array:
-    """Return the log of sum_d exp(-d^2/(2 sigma^2)).
+    """Return the log normalising constant of the discrete Gaussian distribution, log sum_d exp(-d^2/(2 sigma^2)).
 
     Parameters
     ----------
@@ -236,7 +237,9 @@ def variance(sigma: float | Array, log_norm: float | Array) -> float | Array:
 
 
 def _moments(sigma: Array) -> tuple[Array, Array]:
-    """Return the sums of exp(-d^2/(2 sigma^2)) and of d^2 times it over d >= 1, for many sigmas <= 1."""
+    """Return the sums of exp(-d^2/(2 sigma^2)) and of d^2 exp(-d^2/(2 sigma^2)) over d >= 1, for an array of sigmas <=
+    1.
+    """
     zeroth, second = np.zeros(sigma.shape), np.zeros(sigma.shape)
     for d in range(1, int(_REACH) + 2):
         term = np.exp(-((d / sigma) ** 2) / 2)
@@ -247,7 +250,9 @@ def _moments(sigma: Array) -> tuple[Array, Array]:
 
 
 def _log_waves(sigma: Array) -> Array:
-    """Return the Poisson transform of the normaliser, for many sigmas >= 1."""
+    """Return the log normalising constant of the discrete Gaussian distribution by its Poisson transform, for an array
+    of sigmas >= 1.
+    """
     waves = np.zeros(sigma.shape)
     for n in (1, 2, 3):
         waves = waves + np.exp(-2 * (np.pi * sigma * n) ** 2)
@@ -255,7 +260,7 @@ def _log_waves(sigma: Array) -> Array:
 
 
 def log_sum(low: Array, high: Array, sigma: Array) -> Array:
-    """Return the log of the sum of exp(-d^2/(2 sigma^2)) over integers d in low..high.
+    """Return the log of the sum of exp(-d^2/(2 sigma^2)) over the integers d from low to high.
 
     Parameters
     ----------
@@ -294,7 +299,7 @@ def _term_by_term(low: Array, high: Array, sigma: Array) -> Array:
 
 
 def _ends(x: Array, sigma: Array, logs: Array) -> Array:
-    """Return the correction at an end x of the integral, relative to exp(logs); odd derivatives are
+    """Return the Euler-Maclaurin correction at a limit x of the integral, relative to exp(logs); odd derivatives are
     -He(x/sigma)/sigma^k f.
     """
     out = np.zeros_like(x)
@@ -306,7 +311,7 @@ def _ends(x: Array, sigma: Array, logs: Array) -> Array:
 
 
 def draw(sigma: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw discrete Gaussian noise, one draw per sigma, by rejection from two-sided geometric noise (Canonne et al.
+    """Draw discrete Gaussian noise, one value per sigma, by rejection from two-sided geometric noise (Canonne et al.
     2020, algorithm 3).
 
     Parameters
@@ -370,8 +375,8 @@ class DiscreteGaussian(GaussianFamily):
 
     @cached_property
     def log_normaliser(self) -> float | Array:
-        """Return the log of sum_d exp(-d^2/(2 sigma^2)), by the sum or, for sigma >= 1, by its Poisson transform: error
-        1e-15.
+        """Return the log normalising constant log sum_d exp(-d^2/(2 sigma^2)), by direct summation or, for sigma >= 1,
+        by the Poisson transform: error 1e-15.
         """
         return log_normaliser(self.sigma)
 
@@ -386,11 +391,11 @@ class DiscreteGaussian(GaussianFamily):
         return np.exp(self.log_pmf(d))
 
     def variance(self) -> float | Array:
-        """Return the variance of the noise of one entry, a little below sigma^2."""
+        """Return the variance of the noise of one entry, which is slightly below sigma^2."""
         return variance(self.sigma, self.log_normaliser)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the distance that the noise exceeds with probability below exp(-log_mass), one per row."""
+        """Return the distance that the noise exceeds with probability below exp(-log_mass), for each row."""
         width = np.sqrt(2 * (log_mass + np.log(2)))  # P(D >= d) <= exp(-d^2/(2 sigma^2))
         return self._as_given(self.parameter * width + 1)
 
@@ -399,12 +404,12 @@ class DiscreteGaussian(GaussianFamily):
         return renyi.concentrated_gaussian(self.sigma, l2_squared=l2_squared)
 
     def epsilon(self, *, delta: float, l2_squared: float) -> float:
-        """Return the epsilon of (epsilon, delta)-DP that follows from the zCDP cost (an upper bound)."""
+        """Return an upper bound on the epsilon of (epsilon, delta)-DP, from the zero-concentrated privacy cost."""
         return renyi.to_dp(self.rho(l2_squared=l2_squared), delta=delta)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw a repeatable simulation by inversion of the tabulated distribution in float64. Not for confidential
-        counts.
+        """Draw noisy counts for a repeatable simulation, by inversion of the tabulated distribution in float64. Not for
+        confidential counts.
 
         Parameters
         ----------

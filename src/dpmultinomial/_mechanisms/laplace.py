@@ -34,7 +34,7 @@ class Laplace(LaplaceFamily):
         self._set_parameter()
 
     def sample(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Release `values` (any shape): float64 of the same shape."""
+        """Draw noisy versions of `values` (any shape): float64 of the same shape."""
         values = np.asarray(values, dtype=float)
         return values + _checks.generator(rng).laplace(0.0, self.by_row(values), values.shape)
 
@@ -49,7 +49,7 @@ class Laplace(LaplaceFamily):
         return self._as_given(2 * self.parameter**2)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the distance that the noise exceeds with probability exp(-log_mass), one per row."""
+        """Return the distance that the noise exceeds with probability exp(-log_mass), for each row."""
         return self._as_given(self.parameter * log_mass)
 
     def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
@@ -98,11 +98,12 @@ class DiscreteLaplace(LaplaceFamily):
         return self._as_given(0.5 / np.sinh(np.minimum(0.5 / self.parameter, 300.0)) ** 2)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the distance that the noise exceeds with probability below exp(-log_mass), one per row."""
+        """Return the distance that the noise exceeds with probability below exp(-log_mass), for each row."""
         return self._as_given(self.parameter * log_mass + 1)  # P(|D| > h) = 2 a^(h + 1)/(1 + a) <= a^h for whole h
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw a repeatable simulation: counts + the difference of two geometric draws. Not for confidential counts.
+        """Draw noisy counts for a repeatable simulation: counts plus the difference of two geometric draws. Not for
+        confidential counts.
 
         Parameters
         ----------
@@ -123,8 +124,8 @@ class DiscreteLaplace(LaplaceFamily):
 
 
 def default_support(epsilon: float) -> int:
-    """Return ceil(50/epsilon), at least 1: the paper's 50 at epsilon = 1; the truncation costs less than exp(-50) in
-    delta at any epsilon.
+    """Return the default truncation point of two-sided geometric noise, ceil(50/epsilon) and at least 1 (the paper's 50
+    at epsilon = 1): truncation costs less than exp(-50) in delta at any epsilon.
 
     Parameters
     ----------
@@ -164,7 +165,7 @@ class TwoSidedGeometric:
         return np.arange(-self.support, self.support + 1)
 
     def probabilities(self) -> NDArray[np.float64]:
-        """Return P(D = d) for every d of `values`."""
+        """Return the probability P(D = d) for every integer d of `values`."""
         return geometric.probabilities(self.epsilon, self.support)
 
     def pmf(self, d: ArrayLike) -> NDArray[np.float64]:
@@ -179,8 +180,8 @@ class TwoSidedGeometric:
         return float(self.values() ** 2 @ self.probabilities())
 
     def tail_delta(self) -> float:
-        """Return the probability of the outcomes that are impossible for a neighbour: a release is (epsilon,
-        tail_delta)-DP, not pure.
+        """Return the delta due to truncation, which is the probability of outcomes that are impossible for a neighbour:
+        a release is (epsilon, tail_delta)-DP, not pure.
         """
         return float(self.probabilities()[0])
 

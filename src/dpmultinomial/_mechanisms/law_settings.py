@@ -37,7 +37,7 @@ _MEANS = {
 
 
 def law_of(words: Mapping[str, Any]) -> NoiseLaw:
-    """Return the distribution that a configuration describes.
+    """Return the noise distribution that a configuration describes.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _unmodified(name: str, given: Mapping[str, Any]) -> NoiseLaw:
 
 
 def _scale(key: str, value: Any, given: Mapping[str, Any]) -> Any:
-    """Return the parameter of the distribution: scale, or sigma."""
+    """Return the parameter of the noise distribution: scale, or sigma."""
     if key == "variance":
         roots = np.sqrt(_checks.positives(key, value, np.size(value)))
         return float(roots[0]) if np.ndim(value) == 0 else roots
@@ -144,7 +144,7 @@ def _known_law(name: object) -> str:
 
 
 def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
-    """Reject keys that do not belong to the distribution."""
+    """Raise an error for keys that do not belong to the noise distribution."""
     for key in given:
         if key in allowed:
             continue
@@ -160,8 +160,8 @@ def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None
 
 
 def _same_family(name: str, laws: tuple[str, ...]) -> str | None:
-    """Return the distribution that a misspelt name probably means, if its shape (Laplace, Gaussian) and kind (discrete)
-    are clear.
+    """Return the noise distribution that a misspelt name probably means, if its shape (Laplace, Gaussian) and kind
+    (discrete) are clear.
     """
     plain = name.lower().replace("-", "_").replace(" ", "_")
     parts = plain.split("_")

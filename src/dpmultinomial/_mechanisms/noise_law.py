@@ -51,7 +51,7 @@ class NoiseLaw(Protocol):
 
 
 class AddedNoise(NoiseLaw, Protocol):
-    """Interface of additive noise, for which probabilities of intervals are also known."""
+    """Interface of additive noise, with computable probabilities of intervals."""
 
     def by_row(self, released: NDArray[Any]) -> Array: ...
 
@@ -63,7 +63,9 @@ class AddedNoise(NoiseLaw, Protocol):
 
 
 def releasable(released: ArrayLike, *, discrete: bool) -> NDArray[np.bool_]:
-    """Return which values a distribution of additive noise can release: finite ones, integers if it is discrete."""
+    """Return, for each value, whether a distribution of additive noise can release it: finite values, and integers if
+    the distribution is discrete.
+    """
     values = np.asarray(released, dtype=np.float64)
     good = np.isfinite(values)
     return good & (values == np.floor(values)) & (np.abs(values) < 2.0**53) if discrete else good
@@ -82,7 +84,7 @@ def released_values(released: ArrayLike, *, discrete: bool) -> Array:
 
 
 def by_row(name: str, parameter: Array, released: NDArray[Any]) -> Array:
-    """Return a parameter (rows,) in the shape (rows, 1, ..) of released values; () is returned unchanged.
+    """Return a parameter (rows,) in the shape (rows, 1, ..) of released values; a parameter () is returned unchanged.
 
     Parameters
     ----------
@@ -104,7 +106,7 @@ def by_row(name: str, parameter: Array, released: NDArray[Any]) -> Array:
 
 
 def number_or_range(parameter: Array) -> object:
-    """Return one number, or the range of many, as values for JSON."""
+    """Return a single parameter as a number, or the range of several parameters, as values for JSON."""
     if parameter.ndim == 0:
         return float(parameter)
     ends = {"smallest": float(parameter.min()), "largest": float(parameter.max())} if parameter.size else {}
@@ -112,7 +114,7 @@ def number_or_range(parameter: Array) -> object:
 
 
 def summed_over_records(cost: Array, relation: str, sensitivity: float | None) -> float:
-    """Return the cost of releasing disjoint counts of one set of records, one per row.
+    """Return the privacy cost of releasing disjoint counts of the same records, given one parameter per row.
 
     Parameters
     ----------

@@ -1,6 +1,4 @@
-"""Noise given by a table: P(released given true) is listed, as in cell-key methods, random rounding and
-post-randomisation.
-"""
+"""Noise given by a table of P(released | true), as in cell-key methods, random rounding and post-randomisation."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -65,7 +63,7 @@ class Perturbation:
 
     @property
     def row_count(self) -> None:
-        """Return None: one table serves all rows."""
+        """Return None, because all rows share one table."""
         return None
 
     @cached_property
@@ -73,13 +71,13 @@ class Perturbation:
         return int(self.true[-1])
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return which values can follow from some count of the table, of their shape."""
+        """Return, for each value, whether it can be released for some count of the table."""
         good = releasable(released, discrete=True)
         low, high = self.reach(np.where(good, released, 0), 0.0)
         return good & (low <= high)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(release | count), by broadcasting; -inf at counts or releases that are not in the table.
+        """Return log P(release | count), by broadcasting; -inf for counts or releases that are not in the table.
 
         Parameters
         ----------
@@ -103,7 +101,7 @@ class Perturbation:
     log_weights = log_likelihood
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return the smallest and largest true count possible given each release; inf, -inf if there is none."""
+        """Return the smallest and largest true count that can lead to each release; inf, -inf if no count can."""
         y = _checks.integral("noisy_counts", released)
         column = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)
         possible = (self.weights[:, column] > 0) & (self.values[column] == y)  # (true, ..)
@@ -118,7 +116,7 @@ class Perturbation:
         return low, high
 
     def halfwidth(self, log_mass: float) -> float:
-        """Return the largest distance of a released value from the true one in the table."""
+        """Return the largest distance between a released value and the true count in the table."""
         gaps = np.abs(self.values - self.true[:, None])
         return float(gaps[self.weights > 0].max())
 
@@ -128,7 +126,7 @@ class Perturbation:
         return float(((self.values - mean[:, None]) ** 2 * self.weights).sum(axis=1).max())
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Release `counts`: int64 of their shape. Not for confidential counts.
+        """Draw released values for `counts`: int64 of their shape. Not for confidential counts.
 
         Raises
         ------
@@ -148,7 +146,7 @@ class Perturbation:
         return np.asarray(self.values[np.minimum(place, len(self.values) - 1)] + excess, dtype=np.int64)
 
     def take(self, rows: Index) -> "Perturbation":
-        """Return the distribution itself."""
+        """Return the unchanged distribution, because all rows share one table."""
         return self
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> PureDP:

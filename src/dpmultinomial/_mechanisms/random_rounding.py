@@ -42,16 +42,16 @@ class RandomRounding:
 
     @property
     def row_count(self) -> None:
-        """Return None: one base serves all rows."""
+        """Return None, because all rows share one base."""
         return None
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return which values are multiples of the base."""
+        """Return, for each value, whether it is a multiple of the base."""
         good = releasable(released, discrete=True)
         return np.asarray(good & (np.where(good, released, 0) % self.base == 0))
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(release | count), by broadcasting; -inf if the release cannot follow from the count.
+        """Return log P(release | count), by broadcasting; -inf if the count cannot be rounded to the release.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class RandomRounding:
     log_weights = log_likelihood
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return the smallest and the largest true count possible given each release."""
+        """Return the smallest and largest true count that can lead to each release."""
         y = np.asarray(_checks.integral("noisy_counts", released), dtype=np.float64)
         return y - (self.base - 1), y + (self.base - 1)
 
@@ -84,18 +84,20 @@ class RandomRounding:
         return float(half * (self.base - half))
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return rounded `counts`: int64 of their shape. Not for confidential counts."""
+        """Draw randomly rounded `counts`: int64 of their shape. Not for confidential counts."""
         n = np.asarray(_checks.integral("counts", counts), dtype=np.int64)
         remainder = n % self.base
         up = _checks.generator(rng).random(n.shape) * self.base < remainder
         return np.asarray(n - remainder + self.base * up, dtype=np.int64)
 
     def take(self, rows: Index) -> "RandomRounding":
-        """Return the distribution itself."""
+        """Return the unchanged distribution, because all rows share one base."""
         return self
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
-        """Raise ValueError: no finite epsilon covers random rounding, because multiples of the base stay."""
+        """Raise ValueError, because random rounding has no finite epsilon: multiples of the base are released
+        unchanged.
+        """
         raise ValueError("random rounding has no finite epsilon: a multiple of the base is released as it is")
 
     def settings(self) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Different distributions of noise for different rows of one release."""
+"""Noise distributions that differ between the rows of one release."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from .noise_law import Array, Index, NoiseLaw
 
 
 class LawByRow:
-    """Distributions by row: row i of a release has the distribution ``laws[which[i]]``.
+    """Noise distributions by row: row i of a release has the distribution ``laws[which[i]]``.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class LawByRow:
 
     @classmethod
     def of(cls, laws: Sequence[NoiseLaw]) -> "LawByRow":
-        """Build the object from one distribution per row; equal distributions are stored once."""
+        """Build a `LawByRow` from one distribution per row; equal distributions are stored once."""
         places: dict[NoiseLaw, int] = {}
         which = [places.setdefault(law, len(places)) for law in laws]
         return cls(list(places), np.array(which, dtype=np.int64))
@@ -48,19 +48,19 @@ class LawByRow:
 
     @property
     def row_count(self) -> int:
-        """Number of rows."""
+        """Number of rows of the release."""
         return len(self.which)
 
     def take(self, rows: Index) -> "LawByRow":
-        """Return the distributions of these rows."""
+        """Return the distributions of the selected rows."""
         return LawByRow(self.laws, self.which[rows])
 
     def parts(self) -> list[tuple[NoiseLaw, NDArray[np.int64]]]:
-        """Return each distribution and the rows that have it."""
+        """Return each distribution with the rows that it applies to."""
         return [(law, np.flatnonzero(self.which == i)) for i, law in enumerate(self.laws)]
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return which values the distribution of their row can release."""
+        """Return, for each value, whether the distribution of its row can release it."""
         values = self._rows(released)
         out = np.zeros(values.shape, dtype=bool)
         for law, rows in self.parts():
@@ -68,7 +68,8 @@ class LawByRow:
         return out
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(release | count), row by row of the first axis (`NoiseLaw.log_likelihood`).
+        """Return log P(release | count), with the distribution of each row of the first axis
+        (`NoiseLaw.log_likelihood`).
 
         Parameters
         ----------
@@ -96,15 +97,15 @@ class LawByRow:
         return low, high
 
     def halfwidth(self, log_mass: float) -> Array:
-        """Return the half-width of each row."""
+        """Return the distance that the noise exceeds with negligible probability, for each row."""
         return np.array([law.halfwidth(log_mass) for law in self.laws], dtype=np.float64)[self.which]
 
     def variance(self) -> Array:
-        """Return the variance of each row."""
+        """Return the variance of the noise of each row."""
         return np.array([law.variance() for law in self.laws], dtype=np.float64)[self.which]
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Release `counts`, distribution by distribution: float64 of their shape."""
+        """Draw noisy versions of `counts`, with the distribution of each row: float64 of their shape."""
         values = self._rows(counts)
         out = np.empty(values.shape)
         for law, rows in self.parts():
@@ -112,7 +113,7 @@ class LawByRow:
         return out
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
-        """Raise an error: costs of different distributions are of different kinds."""
+        """Raise an error, because the costs of different distributions are of different kinds."""
         raise ValueError(
             "distributions that differ by row have no single cost: sum their cost(..) with composition.total"
         )

@@ -49,7 +49,7 @@ class CensoredStatistics:
     def calibrated(
         cls, epsilon: float, *, n: int, lower: float, upper: float, shares: ArrayLike = SHARES, sums: bool = False
     ) -> "CensoredStatistics":
-        """Return the mechanism that spends `epsilon` on n records, replaced one at a time, divided by `shares`
+        """Return the mechanism that spends a total of `epsilon`, divided by `shares`, when one of n records is replaced
         (`scales`).
         """
         found = cls(lower=lower, upper=upper).scales(n, epsilon=epsilon, shares=shares, sums=sums)
@@ -57,11 +57,11 @@ class CensoredStatistics:
 
     @property
     def width(self) -> float:
-        """Width of the interval, upper - lower."""
+        """Width of the interval [a, b], upper - lower."""
         return float(self.upper - self.lower)
 
     def of(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return the four statistics of `records`: float64 (4,) in the order of `STATISTICS`.
+        """Return the four sufficient statistics of `records`: float64 (4,) in the order of `STATISTICS`.
 
         Parameters
         ----------
@@ -73,8 +73,8 @@ class CensoredStatistics:
         return np.array([mean, ((inside - mean) ** 2).sum(), (x < self.lower).sum(), (x > self.upper).sum()])
 
     def sums_of(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return the sums of x and x^2 of the records inside, about the middle of [a, b], with the two counts: float64
-        (4,).
+        """Return the sums of x and x^2 over the records in [a, b], measured from the middle of [a, b], with the two
+        tail counts: float64 (4,).
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class CensoredStatistics:
         return np.array([count * distance, sse + count * distance**2, low, high])
 
     def sample(self, records: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw the statistics of `records` with Laplace noise: float64 (4,). A simulation; not for confidential
+        """Draw the four statistics of `records` with Laplace noise: float64 (4,). A simulation; not for confidential
         records.
 
         Raises
@@ -97,7 +97,7 @@ class CensoredStatistics:
         return found + _checks.positives("scale", self._stated(), 4) * _checks.generator(rng).laplace(size=4)
 
     def cost(self, relation: str = "replace a record", *, n: int, source: str = "data") -> PureDP:
-        """Return the privacy cost of one release of n records, exactly (`epsilon`).
+        """Return the exact privacy cost of one release of n records (`epsilon`).
 
         Parameters
         ----------
@@ -118,8 +118,8 @@ class CensoredStatistics:
         return self.scale
 
     def epsilon(self, n: int, scale: ArrayLike, *, sums: bool = False) -> float:
-        """Return the epsilon that Laplace noise of these scales spends, exactly: the largest sum_j |change of
-        s_j|/scale_j of neighbours.
+        """Return the exact epsilon of Laplace noise with these scales: the largest sum_j |change of s_j|/scale_j when
+        one record is replaced.
 
         Parameters
         ----------
@@ -148,7 +148,9 @@ class CensoredStatistics:
         return max(low + high, lost + max(low, high), kept)
 
     def _changes(self, n: int, mean: float, sse: float) -> tuple[float, float]:
-        """Return the largest change of (mean, sse), each times its rate, if a record leaves [a, b] and if it stays."""
+        """Return the largest weighted change of (mean, sse), each multiplied by its rate, if the replaced record leaves
+        [a, b] and if it stays.
+        """
         w = self.width
         lost = [w / 2 * mean] + [w / m * mean + w**2 * (1 - 1 / m) * sse for m in {2, n} if 2 <= m <= n]
         return max(lost), max(w / m * mean + w**2 * (1 - 1 / m) * sse for m in {1, n})
@@ -159,7 +161,7 @@ class CensoredStatistics:
         return half * first + half**2 * second, (half - place) * (first + second * (half + place))
 
     def sensitivities(self, n: int, *, sums: bool = False) -> NDArray[np.float64]:
-        """Return the sensitivity of each statistic alone: float64 (4,), (w, w^2 (1 - 1/n), 1, 1); of the sums
+        """Return the separate sensitivity of each statistic: float64 (4,), (w, w^2 (1 - 1/n), 1, 1), and for the sums
         (w, w^2/4, 1, 1).
 
         The sensitivity of the mean does not fall with n, because few records may be inside. Release sums if n is large.
@@ -204,7 +206,7 @@ class CensoredStatistics:
         return np.asarray(shape * (self.epsilon(n, shape, sums=sums) / budget))
 
     def sensitivity(self, n: int) -> float:
-        """Return the L1 sensitivity of the four statistics, exactly: `cost` at unit scales.
+        """Return the exact L1 sensitivity of the four statistics: `cost` at unit scales.
 
         A block of m records at one end and one at the other, which becomes censored, changes a count by 1, the mean by
         w/m and the sum of squares by w^2 (1 - 1/m), w = b - a; moving from below to above changes 2.
@@ -220,20 +222,20 @@ class CensoredStatistics:
         return max(2.0, *lost, *kept)
 
     def range_bound(self) -> float:
-        """Return the bound obtained by adding up the range of each statistic, 2 + w + w^2."""
+        """Return the upper bound on the L1 sensitivity that adds the ranges of the statistics, 2 + w + w^2."""
         return 2 + self.width + self.width**2
 
     def sums_sensitivity(self) -> float:
-        """Return the L1 sensitivity of `sums_of`, any n: a record lost from an end, or moved inside [a, b], or across
-        it.
+        """Return the L1 sensitivity of `sums_of` for any n: the replaced record leaves [a, b] from a limit, moves
+        inside [a, b], or moves across it.
         """
         half = self.width / 2
         inside = max((half - y) * (1 + half + y) for y in (*np.clip([(-0.5)], -half, half), -half))
         return float(max(2.0, 1 + half + half**2, inside))
 
     def brute_force_sensitivity(self, n: int, *, inside: int = 3) -> float:
-        """Compute `sensitivity` by trying all neighbours whose records are censored or at one of `inside` points of [a,
-        b].
+        """Compute the L1 sensitivity by trying all neighbours whose records are censored or at one of `inside` points
+        of [a, b].
 
         For checks: the number of pairs grows like C(n + inside + 1, n) n (inside + 2); n <= 8 or so.
 
@@ -263,8 +265,8 @@ class CensoredStatistics:
         shares: ArrayLike | None = None,
         sums: bool = False,
     ) -> NDArray[np.float64]:
-        """Draw statistics with Laplace noise, epsilon-DP under replacement of one record: float64 (4,) in the order of
-        `STATISTICS`.
+        """Draw the statistics with Laplace noise, epsilon-DP under replacement of one record: float64 (4,) in the order
+        of `STATISTICS`.
 
         Parameters
         ----------

@@ -79,7 +79,7 @@ def release_all(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Draw releases by several algorithms from the same noise, as in the paper's comparison.
+    """Draw releases by several algorithms from the same noise, as in the comparison of Wang (2020).
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def release_from_noisy(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Make additive releases from existing noisy counts: post-processing, without further privacy cost.
+    """Compute additive releases from existing noisy counts by post-processing, without further privacy cost.
 
     Parameters
     ----------
@@ -153,7 +153,8 @@ def release_from_noisy(
 def multinomial_mode(
     total: int, probabilities: ArrayLike, *, ties: str = "first", rng: np.random.Generator | None = None
 ) -> NDArray[np.int64]:
-    """Compute a mode of Multinomial(total, probabilities) exactly: every double is treated as an exact fraction.
+    """Compute an exact mode of Multinomial(total, probabilities), in which every double is treated as an exact
+    fraction.
 
     Parameters
     ----------
@@ -188,8 +189,8 @@ def multinomial_mode(
 
 
 def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Compute Theorem 1 of the paper in doubles: start at floor((m + S/2) p), then assign single units where q is
-    smallest, lowest index first.
+    """Compute a multinomial mode by Theorem 1 of Wang (2020) in doubles: start at floor((m + S/2) p), then assign
+    single units where q is smallest, lowest index first.
     """
     left = (total + 0.5 * len(p)) * (p / p.sum())
     k: Whole = np.floor(left).astype(np.int64)
@@ -205,7 +206,9 @@ def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _allocate(total: int, weights: list[Fraction], rank: dict[int, int]) -> NDArray[np.int64]:
-    """Allocate by largest quotients in exact arithmetic, equal ones by rank: floor(scale weight), then single units."""
+    """Allocate units by largest quotients in exact arithmetic, with equal quotients in the order of rank: floor(scale
+    weight), then single units.
+    """
     scale = (total + Fraction(len(weights), 2)) / sum(weights)
     k = [int(scale * w) for w in weights]
     step = 1 if sum(k) < total else -1
@@ -225,7 +228,8 @@ def _allocate(total: int, weights: list[Fraction], rank: dict[int, int]) -> NDAr
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveCounts:
-    """Release counts that add up to a released total, from two-sided geometric noise on both.
+    """Mechanism that releases counts that add up to a released total, with two-sided geometric noise on counts and
+    total.
 
     Parameters
     ----------
@@ -253,7 +257,8 @@ class AdditiveCounts:
             _checks.integer("support", self.support, least=1)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw one release of integers >= 0: int64 of the same length. A simulation; not for confidential counts.
+        """Draw one release of the counts: integers >= 0, int64 of the same length. A simulation; not for confidential
+        counts.
 
         Raises
         ------

@@ -1,1 +1,1 @@
-"""Permutation swapping: release, exact distributions of swapped tables, weights of permutations."""
+"""Permutation swapping: releases, exact distributions of swapped tables, and probabilities of permutations."""

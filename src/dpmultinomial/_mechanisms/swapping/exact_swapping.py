@@ -36,7 +36,7 @@ _SPARE = 64  # bits more than requested
 
 
 def subfactorials(n: int) -> list[int]:
-    """Return D_0..D_n, the numbers of derangements.
+    """Return the numbers of derangements D_0..D_n.
 
     Parameters
     ----------
@@ -55,7 +55,8 @@ def subfactorials(n: int) -> list[int]:
 
 @lru_cache(maxsize=64)
 def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
-    """Return a_0..a_n of the signed mixture as multiples of 2^-bits, each within one multiple.
+    """Return the coefficients a_0..a_n of the signed mixture for a swap, as multiples of 2^-bits, each with an error of
+    at most one multiple.
 
     Parameters
     ----------
@@ -94,7 +95,8 @@ def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
 
 
 def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
-    """Return the log probability of one given permutation of n records with k moved points, k = 0..n; -inf at k = 1.
+    """Return the log probability that a swap yields a given permutation of n records with k moved points, k = 0..n;
+    -inf at k = 1.
 
     Parameters
     ----------
@@ -138,7 +140,7 @@ _LARGEST_LOSS = 1e6  # of digits to cancellation in r x c tables
 
 @lru_cache(maxsize=64)
 def eigenvalues(n: int, rate: float, count: int, bits: int) -> tuple[int, ...]:
-    """Return the eigenvalues lambda_0, lambda_1, .. of a swap.
+    """Return the eigenvalues lambda_0, lambda_1, .. of the transition matrix of a swap.
 
     Parameters
     ----------
@@ -162,8 +164,8 @@ def eigenvalues(n: int, rate: float, count: int, bits: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=16)
 def _hahn(n: int, small: int, other: int, bits: int) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-    """Return the eigenfunctions Q_j(x), j, x = 0..small, scaled to Q_j(0) = 1, and 1/norm_j under h; multiples of
-    2^-bits.
+    """Return the eigenfunctions Q_j(x), j, x = 0..small, of a swap, scaled to Q_j(0) = 1, and 1/norm_j under h, as
+    multiples of 2^-bits.
 
     x counts the records in one category of each variable, of sizes `small` (the smallest margin) and `other`.
     Q_j solves the difference equation of the walk that exchanges the values of two random records.
@@ -185,7 +187,8 @@ def _hahn(n: int, small: int, other: int, bits: int) -> tuple[tuple[tuple[int, .
 
 
 def row(table: ArrayLike, *, rate: float, depth: int | None = None) -> Row:
-    """Compute one row and one column of the kernel of a 2 x 2 table, each probability to full relative accuracy.
+    """Compute one row and one column of the transition matrix of a swapped 2 x 2 table, each probability to full
+    relative accuracy.
 
     Parameters
     ----------
@@ -225,8 +228,8 @@ def _log(value: int, bits: int) -> float:
 
 
 def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int | None) -> tuple[list[int], int]:
-    """Return P(y | x)/h(y) of one x for all y, as multiples of 2^-bits, and bits: 2 n bits for rounding errors, 64 more
-    below the smallest value wanted.
+    """Return P(y | x)/h(y) for one x and all y, as multiples of 2^-bits, and bits: 2 n bits for rounding errors, 64
+    more below the smallest value wanted.
     """
     lost = 2 * n
     bits = lost + _DIGITS + (depth or _DIGITS)
@@ -248,7 +251,8 @@ def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int 
 def class_law(
     table: ArrayLike, *, rate: float, depth: int | None = None, most_work: float = MOST_WORK
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return every table with the margins of `table`, log P(it | table) and log P(table | it).
+    """Return every table with the margins of `table`, the log probability of each given `table`, and the log
+    probability of `table` given each.
 
     Parameters
     ----------
@@ -293,7 +297,8 @@ def class_law(
 def listed_law(
     counts: NDArray[np.int64], rate: float, most_work: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | str:
-    """Compute `class_law` of a checked table larger than 2 x 2, or return the reason why its class cannot be listed.
+    """Compute the distributions of `class_law` for a checked table larger than 2 x 2, or return the reason why its
+    class cannot be listed.
 
     Parameters
     ----------
@@ -337,7 +342,9 @@ def listed_law(
 def _listed(
     counts: NDArray[np.int64], rate: float, most_work: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-    """Return the class of a table that fits, log P(table | it), and the largest loss by cancellation."""
+    """Return the class of a table that is small enough to list, the log probability of `table` given each table of the
+    class, and the largest loss by cancellation.
+    """
     n = int(counts.sum())
     bits = 2 * _DIGITS + int(-n * log(min(rate, 1 - rate)) / log(2)) + 1  # |a_n| >= min(p, 1 - p)^n
     one = 1 << bits

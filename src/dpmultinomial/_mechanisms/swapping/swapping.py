@@ -1,4 +1,4 @@
-"""Permutation swapping (Bailie, Gong and Meng 2023) on data frames and on tables: release, exact distribution,
+"""Permutation swapping (Bailie, Gong and Meng 2023) of data frames and tables: release, exact distribution,
 attenuation.
 
 `Swap` is permutation swapping (Bailie, Gong and Meng 2023) as a mechanism: of records or of tables, with its cost.
@@ -27,7 +27,7 @@ def permutation_swap(
     rate: float,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Swap the columns `swap` among records that agree on the columns `match`.
+    """Swap the columns `swap` among records with equal values in the columns `match`.
 
     Within each stratum every record is selected with probability `rate`, and the selection is repeated while exactly
     one is selected; the swapped values of the selected are deranged uniformly. Records that agree on a swapped value
@@ -72,7 +72,8 @@ def permutation_swap(
 
 
 def strata(data: pd.DataFrame, *, match: str | Sequence[str]) -> NDArray[np.int64]:
-    """Return the stratum of every record, 0, 1, .. by first appearance: records that agree on all columns of `match`.
+    """Return the number of the stratum of every record, 0, 1, .. by first appearance: records with equal values in all
+    columns of `match` form a stratum.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def strata(data: pd.DataFrame, *, match: str | Sequence[str]) -> NDArray[np.int6
 
 
 def swap_law(table: ArrayLike, *, rate: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return every table that a swap can produce, and its exact probability.
+    """Return every table that a swap can produce, with the exact probability of each table.
 
     Parameters
     ----------
@@ -152,7 +153,7 @@ def selected_share(n: int, *, rate: float) -> float:
 
 
 def attenuation(n: int, *, rate: float) -> tuple[float, float]:
-    """Return (lambda_1, lambda_2): the factors by which a swap of n records reduces the first two degrees of
+    """Return (lambda_1, lambda_2), the factors by which a swap of n records reduces the first two degrees of
     association in a table.
 
     E[S - e | X] = lambda_1 (X - e) in every cell of every r x c table, e = row total x column total/n. lambda_2 enters
@@ -197,7 +198,7 @@ def attenuation(n: int, *, rate: float) -> tuple[float, float]:
 
 
 def expected_table(table: ArrayLike, *, rate: float) -> NDArray[np.float64]:
-    """Return the exact expected table after a swap, for any r x c table.
+    """Return the exact expected value of an r x c table after a swap.
 
     Parameters
     ----------
@@ -224,7 +225,7 @@ def expected_table(table: ArrayLike, *, rate: float) -> NDArray[np.float64]:
 
 
 def cell_sd(table: ArrayLike, *, rate: float) -> float:
-    """Return the standard deviation of the cells of a 2 x 2 table after a swap (the same in all four), in closed form.
+    """Return the standard deviation of a cell of a 2 x 2 table after a swap (equal for all four cells), in closed form.
 
     Parameters
     ----------
@@ -255,8 +256,8 @@ def cell_sd(table: ArrayLike, *, rate: float) -> float:
 
 
 def limit_odds_ratio(theta: ArrayLike, *, rate: float) -> float:
-    """Return the odds ratio after swapping infinitely many records with shares `theta` (00, 01, 10, 11); rate in [0,
-    1].
+    """Return the odds ratio after swapping infinitely many records with cell probabilities `theta` (00, 01, 10, 11);
+    rate in [0, 1].
 
     The margins do not change, and the distance to independence shrinks by the factor 1 - rate.
 
@@ -297,8 +298,8 @@ def _columns(data: pd.DataFrame, name: str, wanted: str | Sequence[str]) -> list
 
 @dataclass(frozen=True, kw_only=True)
 class Swap:
-    """Swapping mechanism: every record is selected with probability `rate`, and the selected exchange their values of
-    the swapped variable.
+    """Swapping mechanism: every record is selected with probability `rate`, and the selected records exchange their
+    values of the swapped variable.
 
     Parameters
     ----------
@@ -361,7 +362,7 @@ class Swap:
         return drawn[0]
 
     def cost(self, relation: str = "exchange within invariants", *, largest: int, source: str = "data") -> PureDP:
-        """Return the privacy cost of a swap for two data sets with equal invariants that differ by one exchange.
+        """Return the privacy cost of a swap for two data sets that have equal invariants and differ by one exchange.
 
         Parameters
         ----------

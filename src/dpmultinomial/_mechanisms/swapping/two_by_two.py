@@ -15,7 +15,7 @@ _CLASS_LIMIT = 20_000_000  # tables in a class; their logs alone are 160 MB each
 
 @dataclass(frozen=True)
 class Row:
-    """Class of a 2 x 2 table and the probabilities of swaps between that table and every table of its class.
+    """Class of a 2 x 2 table, with the probabilities of swaps from that table to every table of its class and back.
 
     Parameters
     ----------
@@ -33,14 +33,14 @@ class Row:
     position: int
 
     def tables(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the class of `table`, int64 (d, 2, 2)."""
+        """Return all tables of the class of `table`, int64 (d, 2, 2)."""
         step = (self.x - table[1, 1])[:, None, None]
         return np.asarray(table + step * np.array([[1, -1], [-1, 1]]), dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Orientation:
-    """A 2 x 2 class with the smallest margin first, so that its count starts at 0.
+    """Class of 2 x 2 tables, arranged with the smallest margin first, so that its count starts at 0.
 
     Parameters
     ----------
@@ -67,7 +67,8 @@ def refusal(counts: NDArray[np.int64]) -> str:
 
 
 def orient(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Orientation]:
-    """Return the last cells of the class of a 2 x 2 table, increasing, and its orientation.
+    """Return the values of the last cell over the class of a 2 x 2 table, in increasing order, and the orientation of
+    the class.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ def orient(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Orientation]:
 
 
 def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None = None, window: float = np.inf) -> Row:
-    """Compute one row and one column of the distribution of a 2 x 2 swap.
+    """Compute one row and one column of the transition matrix of a 2 x 2 swap.
 
     Parameters
     ----------
@@ -142,13 +143,15 @@ def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None 
 
 @lru_cache(maxsize=64)
 def _weights(n: int, small: int, rate: float) -> NDArray[np.float64]:
-    """Return log w_i of one size and rate, computed as needed."""
+    """Return a cached array for the log weights of a swap of given size and rate, filled with NaN until a weight is
+    computed.
+    """
     return np.full(small + 1, np.nan)
 
 
 def _log_hypergeometric_ratios(view: Orientation) -> NDArray[np.float64]:
-    """Return log h(y) - log h(at), y = 0..small: the swap is reversible with respect to h. The ratios are summed
-    outwards.
+    """Return the log ratios log h(y) - log h(at) of the hypergeometric distribution h, y = 0..small; the swap is
+    reversible with respect to h. The ratios are summed outwards.
     """
     y = np.arange(view.small, dtype=np.float64)
     up = (view.other - y) * (view.small - y) / ((y + 1) * (view.n - view.other - view.small + y + 1))
@@ -156,13 +159,13 @@ def _log_hypergeometric_ratios(view: Orientation) -> NDArray[np.float64]:
 
 
 def _outwards(steps: NDArray[np.float64], at: int) -> NDArray[np.float64]:
-    """Return f(0..d) with f(y + 1) - f(y) = steps[y] and f(at) = 0."""
+    """Return the function values f(0..d) with f(y + 1) - f(y) = steps[y] and f(at) = 0."""
     return np.concatenate([-np.cumsum(steps[:at][::-1])[::-1], [0.0], np.cumsum(steps[at:])])
 
 
 def log_prior_ratios(table: NDArray[np.int64], alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the log Dirichlet-multinomial probability of every table of a 2 x 2 class minus that of `table`, by
-    increasing last cell.
+    """Return the log Dirichlet-multinomial probability of every table of a 2 x 2 class minus the log probability of
+    `table`, in increasing order of the last cell.
 
     Parameters
     ----------
