@@ -172,7 +172,7 @@ def _made(asked: argparse.Namespace) -> "Files":
 
 
 def _unmade(release: str, files: Sequence[str]) -> str:
-    """Return the message that a release has not been made, with the command that makes it."""
+    """Return the message that a release does not exist yet, with the command that makes the release."""
     overlays = f" --configfile {' '.join(files)}" if files else ""
     return f"release {release!r} has not been made; to make it, run: dpm release {release}{overlays}"
 
@@ -216,7 +216,7 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
 
 
 def _stated(asked: argparse.Namespace) -> dict[str, Any]:
-    """Return the keys of a scenario that are set on the command line."""
+    """Return the keys of a scenario that are given on the command line."""
     keys = ("total", "among", "about", "level", "state", "product", "table", "query", "levels")
     found = {key: getattr(asked, key) for key in keys if getattr(asked, key) is not None}
     if asked.prior is not None:
@@ -235,7 +235,9 @@ def _stated(asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def _cell(words: Sequence[str]) -> dict[str, list[str]]:
-    """Return the cell that ``axis=level`` arguments describe; an axis that is given twice includes both levels."""
+    """Return the cell that ``axis=level`` arguments describe; an axis that is given twice includes both of the given
+    levels.
+    """
     found: dict[str, list[str]] = {}
     for word in words:
         axis, sign, level = word.partition("=")
@@ -246,7 +248,9 @@ def _cell(words: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _settings(files: Sequence[str]) -> dict[str, Any]:
-    """Return config.yaml of the current folder, merged with the overlays; empty if there is no config.yaml."""
+    """Return the config.yaml of the current folder, merged with the overlays; empty if the folder has no
+    config.yaml.
+    """
     from .config import overlays
 
     paths = [*([overlays.BASE] if overlays.BASE.is_file() else []), *map(Path, files)]

@@ -24,14 +24,16 @@ _PY_IMPORT = re.compile(
 
 
 def extension_file(kernel: str | Path) -> Path:
-    """Return the compiled extension of `kernel` (its path below ``src``, without suffix) for this Python."""
+    """Return the compiled extension of `kernel` (its path below ``src``, without suffix) for the running version of
+    Python.
+    """
     base = SRC / kernel
     return base.with_name(f"{base.name}{get_config_var('EXT_SUFFIX')}")
 
 
 def kernel_sources(kernel: str) -> list[Path]:
-    """Return the .pyx of `kernel`, and every .pxd and C header next to it that it includes; empty for Cython's own
-    code.
+    """Return the .pyx file of `kernel`, with every included .pxd file and C header in the same folder; empty for
+    Cython's own code.
     """
     found: dict[Path, None] = {}
     todo = [SRC / f"{kernel}.pyx", SRC / f"{kernel}.pxd"]
@@ -68,12 +70,16 @@ def sources(*modules: str) -> list[Path]:
 
 
 def of_job(*modules: str) -> list[Path]:
-    """Return the `sources` of a job that calls functions of `modules`, including the modules that run jobs."""
+    """Return the `sources` of a job that calls functions of `modules`, together with the sources of the modules that
+    run jobs.
+    """
     return sources(*ADAPTERS, *modules)
 
 
 def digest(*modules: str) -> str:
-    """Return a digest of the Python files of a job: it changes if one of them is edited, not if it is only touched."""
+    """Return a digest of the Python files of a job, which changes if a file is edited, but not if only its time stamp
+    changes.
+    """
     whole = hashlib.sha256()
     for path in of_job(*modules):
         if path.suffix == ".py":
@@ -82,7 +88,7 @@ def digest(*modules: str) -> str:
 
 
 def extensions(*modules: str) -> list[Path]:
-    """Return the compiled kernels of a job."""
+    """Return the compiled kernels that a job uses."""
     return [path for path in of_job(*modules) if path.suffix != ".py"]
 
 
@@ -120,7 +126,9 @@ def _file(module: str) -> Path | None:
 
 @cache
 def _imported(path: Path, module: str) -> list[str]:
-    """Return the names that this file imports from the packages; each may be a module or a name inside one."""
+    """Return the names that a file imports from the two packages; each name may be a module or a name
+    inside a module.
+    """
     is_package = path.name == "__init__.py"
     text = path.read_text(encoding="utf-8")
     names: list[str] = []
@@ -138,7 +146,9 @@ def _imported(path: Path, module: str) -> list[str]:
 
 
 def _statements(text: str) -> list[tuple[int, str, list[str]]]:
-    """Return (level, module, names) of every import, found with regular expressions: much faster than a syntax tree."""
+    """Return (level, module, names) of every import statement, found with regular expressions, which is much faster
+    than a syntax tree.
+    """
     found = []
     for dotted, names, plain in _PY_IMPORT.findall(text):
         if dotted:

@@ -1,4 +1,4 @@
-"""Errata with evidence: functions that every paper's ``errata`` module shares.
+"""Errata with evidence: functions that the ``errata`` modules of all papers share.
 
 A paper maps each erratum's number to (description, function of a Generator and a sample size that returns the evidence
 as text).
@@ -58,7 +58,9 @@ def _unknown(errata: Errata, got: object) -> str:
 
 
 def main() -> None:
-    """Print errata: ``python -m reproduction.evidence <slug> [N ..]`` prints those with the given numbers, or all."""
+    """Print the errata of a paper: ``python -m reproduction.evidence <slug> [N ..]`` prints the errata with the given
+    numbers, or all errata.
+    """
     papers = [path.parent.name for path in sorted(Path(__file__).parent.glob("papers/*/paper.yaml"))]
     slug, *words = sys.argv[1:] or [""]
     if slug not in papers:

@@ -1,4 +1,6 @@
-"""Fonts for names that users write: any script for which this machine has a font, numbered labels otherwise."""
+"""Choose fonts for names that users write, in any script for which the machine has a font; names in other scripts
+become numbered labels.
+"""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -13,18 +15,18 @@ _SHAPELESS = ("Cc", "Cf", "Zl", "Zp", "Zs")  # control characters, joiners, dire
 
 
 def families(texts: Iterable[str] = ()) -> list[str]:
-    """Return font families that together cover the characters of `texts`, as far as possible; `FIRST` comes first."""
+    """Return font families that together cover as many characters of `texts` as possible; `FIRST` comes first."""
     found = (_family(character) for character in sorted(set("".join(texts))))
     return list(dict.fromkeys([FIRST, *(name for name in found if name)]))
 
 
 def unwritable(text: str) -> bool:
-    """Return whether no font of this machine has some character of `text`."""
+    """Return whether `text` contains a character that no font of the machine has."""
     return any(not _family(character) for character in text)
 
 
 def names(texts: Sequence[str], noun: str) -> tuple[list[str], str]:
-    """Return the labels of a figure, and a note if some had to be replaced.
+    """Return the labels of a figure, and a note if some labels had to be replaced.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ def names(texts: Sequence[str], noun: str) -> tuple[list[str], str]:
 
 @cache
 def _family(character: str) -> str:
-    """Return the first family that has the character; None for characters without a shape (spaces, joiners)."""
+    """Return the first font family that has the character; None for characters without a shape (spaces, joiners)."""
     if unicodedata.category(character) in _SHAPELESS:
         return FIRST
     return next((name for name, known in _known().items() if _has(known, character)), "")
@@ -56,7 +58,9 @@ def _family(character: str) -> str:
 
 @cache
 def _known() -> dict[str, str]:
-    """Return family -> file of its regular font, `FIRST` first, the others by name."""
+    """Return a mapping from each font family to the file of its regular font, with `FIRST` first and the other families
+    by name.
+    """
     listed = [e for e in font_manager.fontManager.ttflist if not e.name.startswith(_NO_SHAPES)]
     regular = [e for e in listed if e.style == "normal" and e.weight in (400, "normal")]
     found = {entry.name: entry.fname for entry in sorted(regular, key=lambda entry: (entry.name, entry.fname))}

@@ -1,4 +1,4 @@
-"""A kind of scenario is a folder below `scenarios`. This module finds, reads and checks these folders.
+"""Kinds of scenarios: each kind is a folder below `scenarios`. This module finds, reads and checks these folders.
 
 =================  =================================================================================================
 file               what belongs in it
@@ -33,12 +33,12 @@ _KEYS = (*_ABOUT, *_LISTS, *_COLUMNS, "definitions", "properties")
 
 
 class KindError(ValueError):
-    """Raise for mistakes in the folders of kinds; the message lists all mistakes, each with its file."""
+    """Raised for mistakes in the folders of kinds; the message lists all mistakes, each with its file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """Declaration of a kind of scenario, read from its folder.
+    """Declaration of a kind of scenario, read from the folder of the kind.
 
     Parameters
     ----------
@@ -73,39 +73,39 @@ class Kind:
 
     @property
     def package(self) -> str:
-        """Return the dotted name of the folder."""
+        """Return the dotted name of the folder of the kind."""
         return f"{__package__}.scenarios.{self.name}"
 
     @property
     def modules(self) -> list[str]:
-        """Return full names of the modules that a job of this kind imports: those of the kind and those that all kinds
-        share.
+        """Return the full names of the modules that a job of the kind imports: the modules of the kind and the modules
+        that all kinds share.
         """
         files = [f"{self.package}.{Path(file).stem}" for file in NEEDED if file.endswith(".py")]
         return [*(f"{__package__}.scenarios.{name}" for name in ("making", "figure", "batch")), *files]
 
     def rule(self, name: str) -> Any:
-        """Return a function of ``rules.py``."""
+        """Return a function of the kind's ``rules.py``."""
         return getattr(import_module(f"{self.package}.rules"), name)
 
     def files(self, points: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Return files that cases read in addition to those named in the settings, from ``rules.files(settings)`` if it
-        exists.
+        """Return the files that cases read in addition to the files named in the settings, from
+        ``rules.files(settings)`` if that function exists.
         """
         found = getattr(import_module(f"{self.package}.rules"), "files", None)
         return [] if found is None else list(dict.fromkeys(path for point in points for path in found(point)))
 
     def part(self, name: str) -> dict[str, Any]:
-        """Return the schema of one key with its references resolved; empty for an unknown key."""
+        """Return the schema of one key, with references resolved; empty for an unknown key."""
         return resolved(self.schema["properties"].get(name, {}), self.schema)
 
     def column_kinds(self, header: list[str]) -> dict[str, str]:
-        """Return column -> ``text`` or ``number``, for the columns that a file has and the kind reads."""
+        """Return a mapping from each column that a file has and the kind reads to ``text`` or ``number``."""
         return {c: k for c, k in {**self.columns, **self.further, **self.by_table}.items() if c in header}
 
 
 def resolved(part: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a part of a schema with its references resolved."""
+    """Return a part of a schema, with references resolved."""
     reference = str(part.get("$ref", "")).rpartition("/")[2]
     return {**schema["$defs"][reference], **part} if reference else dict(part)
 

@@ -1,4 +1,6 @@
-"""List every rule with its function, file and artefact: ``make rules`` runs ``python -m reproduction.listing``."""
+"""List every rule of the workflow with its function, file and artefact: ``make rules`` runs ``python -m
+reproduction.listing``.
+"""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -20,7 +22,9 @@ _OTHERS = (
 
 
 class Row(NamedTuple):
-    """One rule: its name, the function that its jobs call (below ``reproduction``), its first file, its artefact."""
+    """Rule of the workflow: its name, the function that its jobs call (below ``reproduction``), its first file, and its
+    artefact.
+    """
 
     rule: str
     function: str
@@ -54,8 +58,8 @@ def rows(config: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def of_paper(found: paper.Paper, section: Mapping[str, Any], shards: int | str) -> Iterator[Row]:
-    """Return one row per rule of a paper: loops, tables, figures, comparison with print, and the target of the whole
-    paper.
+    """Return one row per rule of a paper: loops, tables, figures, the comparison with the printed statements, and the
+    target of the whole paper.
     """
     for loop in artefacts.loops(found, section, shards):
         yield Row(loop.rule, f"papers.{loop.function}", loop.file, f"simulation for {loop.settings}")
@@ -85,7 +89,7 @@ def text(config: Mapping[str, Any]) -> str:
 
 
 def main() -> None:
-    """Print the rules of the configuration in this folder, with the overlays given as arguments."""
+    """Print the rules of the configuration in the current folder, merged with the overlays given as arguments."""
     try:
         config = overlays.in_use([Path(file) for file in sys.argv[1:]], {}, Path.cwd())
         print(text(checks.checked(config, paper.discover())))

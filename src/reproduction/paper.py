@@ -1,4 +1,4 @@
-"""A paper is a folder below `papers`. This module finds, reads and checks these folders.
+"""Papers: each paper is a folder below `papers`. This module finds, reads and checks these folders.
 
 =================  =================================================================================================
 file               what belongs in it
@@ -45,7 +45,7 @@ _PUBLISHED = "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace"
 
 
 class PaperError(ValueError):
-    """Raise for mistakes in a paper's folder; the message lists all mistakes, each with its file and the expected
+    """Raised for mistakes in a paper's folder; the message lists all mistakes, each with its file and the expected
     content.
     """
 
@@ -67,7 +67,7 @@ class Table:
 
     @property
     def module(self) -> str:
-        """Return the module of the function, below the paper's folder."""
+        """Return the module of the function that computes the table, below the paper's folder."""
         return self.function.partition(".")[0]
 
 
@@ -83,13 +83,15 @@ class Figure:
 
     @property
     def module(self) -> str:
-        """Return the module of the function, below the paper's folder."""
+        """Return the module of the function that draws the figure, below the paper's folder."""
         return self.function.partition(".")[0]
 
 
 @dataclass(frozen=True)
 class Artefact:
-    """A figure or table that is printed in the paper or added here: a table, a figure, or both."""
+    """Figure or table that is printed in the paper or added by the reproduction; an artefact consists of a table, a
+    figure, or both.
+    """
 
     name: str
     label: str
@@ -99,7 +101,7 @@ class Artefact:
 
 @dataclass(frozen=True)
 class Paper:
-    """Declaration of a paper, read from its folder."""
+    """Declaration of a paper, read from the paper's folder."""
 
     slug: str
     folder: Path
@@ -115,26 +117,28 @@ class Paper:
 
     @cached_property
     def package(self) -> str:
-        """Return the dotted name of the folder."""
+        """Return the dotted name of the paper's folder."""
         return f"{__package__}.papers.{self.slug}"
 
     def tables(self) -> list[str]:
-        """Return the files of all tables."""
+        """Return the files of all tables of the paper."""
         return [f"results/{self.slug}/{a.name}.csv" for a in self.artefacts if a.table]
 
     def figures(self) -> list[str]:
-        """Return the files of all figures."""
+        """Return the files of all figures of the paper."""
         return [f"figures/{self.slug}/{a.name}.png" for a in self.artefacts if a.figure]
 
     def mistakes(self, section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        """Return (path, message) of every mistake in a section of the configuration that its schema cannot express."""
+        """Return (path, message) for every mistake in a section of the configuration that the schema of the section
+        cannot express.
+        """
         if (self.folder / "validation.py").is_file():
             yield from import_module(f"{self.package}.validation").mistakes(section)
 
 
 @cache
 def discover(folder: Path = FOLDER) -> dict[str, Paper]:
-    """Return every paper by its slug, ordered by year and slug.
+    """Return a mapping from slug to paper for all papers, ordered by year and slug.
 
     Raises
     ------
@@ -193,7 +197,9 @@ def _schema() -> dict[str, Any]:
 
 
 def _cut_texts(part: dict[str, Any], place: str = "") -> Iterator[str]:
-    """Remove keys without a value that arise if YAML ends a string in braces at a comma, and return their messages."""
+    """Remove keys without a value, which arise if YAML ends a string in braces at a comma, and return messages about
+    the removed keys.
+    """
     kept = ""
     for key, value in list(part.items()):
         if value is None and kept in ("about", "alt", "beyond", "caption", "label", "title"):
@@ -279,8 +285,8 @@ def _function(folder: Path, function: str, named_at: str) -> Iterator[tuple[str,
 
 @cache
 def _names(path: Path) -> frozenset[str]:
-    """Return the names that a module defines or imports at top level, found with regular expressions, not a syntax
-    tree.
+    """Return the names that a module defines or imports at top level, found with regular expressions instead of a
+    syntax tree.
     """
     names: set[str] = set()
     for defined, assigned, imported in _DEFINED.findall(path.read_text(encoding="utf-8")):

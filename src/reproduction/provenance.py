@@ -1,4 +1,5 @@
-"""Provenance of results: their origin and SHA-256, kept in a file next to them. Results without it are not read.
+"""Provenance of results: the origin and the SHA-256 of each result, stored in a file in the same folder. Results
+without it are not read.
 
 ``<name>.provenance.json`` states the SHA-256 of the files that one function made under this name. `reproduction.trust`
 reads only files whose bytes match.
@@ -30,14 +31,14 @@ _PACKAGES = ("numpy", "scipy", "pandas", "cython", "matplotlib", "snakemake")
 
 @dataclass(frozen=True)
 class Job:
-    """Rule that made a file, and a digest of its parameters as Snakemake keeps them in its own records."""
+    """Rule that made a file, with the digest of the rule's parameters from Snakemake's own records."""
 
     rule: str = ""
     params_sha256: str = ""
 
 
 def job(snakemake: Any) -> Job:
-    """Return the job of a workflow script, from the object that Snakemake passes to it."""
+    """Return the job of a workflow script, from the object that Snakemake passes to the script."""
     kept = sorted(repr(value) for value in snakemake.params if isinstance(value, _PLAIN))
     return Job(snakemake.rule, digest(kept))
 
@@ -55,7 +56,9 @@ def digest(settings: Any) -> str:
 
 @cache
 def commit() -> str:
-    """Return the commit of the source tree, with '-dirty' if tracked files differ; 'unknown' outside a checkout."""
+    """Return the commit of the source tree, with '-dirty' if tracked files have been changed; 'unknown' outside a
+    checkout.
+    """
     folder = Path(__file__).resolve().parent
     try:
         head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True)
@@ -101,7 +104,7 @@ def record(
 
 
 def short(*, function: str, inputs: Iterable[Path] = (), job: Job | None = None) -> dict[str, Any]:
-    """Return the provenance of a file without settings; arguments as for `record`."""
+    """Return the provenance of a file without settings; the arguments are as for `record`."""
     job = job or Job()
     return {
         "function": function,
@@ -130,13 +133,16 @@ def sources(code: Iterable[Path]) -> dict[str, str]:
 
 
 def _inputs(paths: list[Path]) -> dict[str, str]:
-    """Return the SHA-256 of files by name; by folder and name if two files have the same name."""
+    """Return a mapping from name to SHA-256 of input files; the name includes the folder if two files have the same
+    name.
+    """
     names = [path.name for path in paths]
     return {f"{p.parent.name}/{p.name}" if names.count(p.name) > 1 else p.name: sha256(p) for p in paths}
 
 
 def write(record: dict[str, Any], *files: str | Path) -> None:
-    """Write the provenance of files in one folder, named after the first file; all or nothing.
+    """Write the provenance of files in one folder to a file named after the first of the files, completely or not at
+    all.
 
     Parameters
     ----------

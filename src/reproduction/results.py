@@ -11,7 +11,7 @@ _SOURCES = Path(__file__).resolve().parent  # files in a paper's folder are code
 
 
 def read(path: str | Path) -> pd.DataFrame:
-    """Return a table that a run made, or one from a paper's folder.
+    """Return a table that a run computed, or a table from a paper's folder.
 
     Raises
     ------

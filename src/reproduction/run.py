@@ -28,7 +28,7 @@ _HERE = socket.gethostname()
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Check the configuration, remove a stale lock, and replace this process by Snakemake."""
+    """Check the configuration, remove a stale lock, and replace the current process by Snakemake."""
     try:
         asked = overlays.taken_apart(arguments)
         papers = paper.discover()
@@ -62,7 +62,8 @@ def main(arguments: Sequence[str]) -> None:
 def configuration(
     asked: overlays.Asked, papers: Mapping[str, paper.Paper]
 ) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-    """Return the merged config.yaml and overlays, and the same with all defaults; None if there is no configuration.
+    """Return the merged config.yaml and overlays, and the same configuration with all defaults; None if no
+    configuration exists.
 
     Raises
     ------
@@ -91,7 +92,7 @@ def _caches() -> None:
 
 
 def owner() -> int | None:
-    """Return the live process on this machine that runs the workflow in this folder, or None."""
+    """Return the live process on the current machine that runs the workflow in the current folder, or None."""
     mark = _mark()
     try:
         process = psutil.Process(mark["process"])
@@ -102,7 +103,7 @@ def owner() -> int | None:
 
 
 def _mark() -> dict[str, Any]:
-    """Return the record that the last run left of its process; empty if it could not be written."""
+    """Return the process record that the last run wrote, or an empty dictionary if there is no readable record."""
     try:
         mark = json.loads(_MARK.read_text())
     except (OSError, ValueError):

@@ -1,4 +1,5 @@
-"""Style of every figure: sizes in inches at print width, colour-blind safe colours, byte-stable files.
+"""Style of all figures: sizes in inches at print width, colour-blind safe colours, and files that are identical byte
+for byte if redrawn.
 
 Ticks are at the data values if these form a grid, otherwise at 1, 2 and 5 with plain numbers (`log_scale`); numbers
 with intervals are always drawn by `interval`.
@@ -52,7 +53,7 @@ _SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def applied(texts: Iterable[str] = ()) -> Iterator[None]:
-    """Apply this style while drawing; `texts` are names that a user wrote, in any script."""
+    """Apply the style of all figures while drawing; `texts` are names that a user wrote, in any script."""
     with mpl.rc_context(_SETTINGS | {"font.family": fonts.families(texts)}):
         yield
 
@@ -81,7 +82,7 @@ def interval(
     color: str = BLUE,
     **look: Any,
 ) -> None:
-    """Draw numbers with their intervals: a mark at each centre and a line from the lower to the upper end.
+    """Draw intervals: a mark at each centre and a line from the lower to the upper end.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ def interval(
 
 
 def log_scale(axis: Axes, which: str = "y", at: Iterable[float] | None = None) -> None:
-    """Set a logarithmic axis with plain numbers that do not overlap.
+    """Set a logarithmic axis whose labels are plain numbers that do not overlap.
 
     Parameters
     ----------
@@ -134,8 +135,8 @@ def log_scale(axis: Axes, which: str = "y", at: Iterable[float] | None = None) -
 
 
 class _PlainTicks(LogLocator):
-    """Place ticks at 1, 2, 5 over up to 1.7 decades (at round numbers if fewer than three remain), else at powers of
-    ten.
+    """Place ticks at 1, 2 and 5 on an axis of up to 1.7 decades (at round numbers if fewer than three ticks remain),
+    and at powers of ten on a longer axis.
     """
 
     _MOST = 6
@@ -152,7 +153,9 @@ class _PlainTicks(LogLocator):
 
 
 class _PlainNumbers(Formatter):
-    """Format ticks as 0.1, 2, 50; as powers of ten on an axis that reaches below 0.001 or above 20,000."""
+    """Format ticks as plain numbers (0.1, 2, 50), or as powers of ten on an axis that reaches below 0.001 or above
+    20,000.
+    """
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         low, high = sorted(cast("Any", self.axis).get_view_interval())
@@ -163,7 +166,8 @@ class _PlainNumbers(Formatter):
 
 
 def calibration_panel(axis: Axes, rows: pd.DataFrame, colour: str) -> None:
-    """Plot the empirical distribution function of PIT values minus the uniform one, with a simultaneous band.
+    """Plot the difference between the empirical distribution function of PIT values and the uniform one, with a
+    simultaneous band.
 
     `rows` has columns bin (left ends of the bins of [0, 1]), ecdf_difference (at their right ends) and band.
     """
@@ -177,7 +181,7 @@ def calibration_panel(axis: Axes, rows: pd.DataFrame, colour: str) -> None:
 
 
 def letters(axes) -> None:
-    """Label the panels (a), (b), .. at the upper left."""
+    """Label the panels of a figure (a), (b), .. at the upper left."""
     for letter, axis in zip("abcdefghijkl", axes, strict=False):
         axis.annotate(
             f"({letter})", (0, 1), (-2, 3), "axes fraction", textcoords="offset points", ha="right", va="bottom"

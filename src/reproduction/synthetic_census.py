@@ -73,7 +73,9 @@ class People:
     _nodes: dict[str, tuple[Whole, Whole]] = field(default_factory=dict, repr=False)
 
     def nodes(self, level: str) -> tuple[Whole, Whole]:
-        """Return the node of every block at a level, and the offset where each node's people start (end included)."""
+        """Return the node of every block at a level, and the offset at which the people of each node start (end
+        included).
+        """
         if level not in self._nodes:
             short = self.codes["Block"].astype(f"<U{_lengths(self.product)[level]}")
             above = np.searchsorted(self.codes[level], short)
@@ -82,14 +84,14 @@ class People:
         return self._nodes[level]
 
     def branches(self, level: str) -> Iterator[tuple[str, int, int]]:
-        """Return each branch of the spine with its first node and the end of its nodes at a level."""
+        """Yield each branch of the spine with its first node and the end of its range of nodes at a level."""
         branch = self.codes[level].astype("<U3")
         for code in np.unique(branch):
             first, end = np.searchsorted(branch, code), np.searchsorted(branch, code, side="right")
             yield str(code), int(first), int(end)
 
     def counts(self, level: str, first: int, end: int, specs: tuple[str, ...]) -> Whole:
-        """Return the counts of a query in nodes first .. end - 1, (nodes, cells)."""
+        """Return the counts of a query in the nodes first .. end - 1, as an array (nodes, cells)."""
         above, starts = self.nodes(level)
         rows = slice(starts[first], starts[end])
         place = above[self.block[rows]] - first
@@ -105,13 +107,13 @@ class People:
         return np.bincount(place[inside], minlength=(end - first) * cells).reshape(-1, cells)
 
     def facilities(self, level: str, first: int, end: int) -> Whole:
-        """Return housing units and facilities by type in nodes first .. end - 1."""
+        """Return the numbers of housing units and of facilities by type in the nodes first .. end - 1."""
         found = np.zeros((len(self.codes[level]), self.units.shape[1]), dtype=np.int64)
         np.add.at(found, self.nodes(level)[0], self.units)
         return found[first:end]
 
     def truth(self) -> pa.Table:
-        """Return the true counts: block, level on every axis, count."""
+        """Return the true counts as a table with the columns block, level on every axis, and count."""
         sizes = self.product.shape
         cell = np.ravel_multi_index(self.levels, sizes)
         total = int(np.prod(sizes))
@@ -248,7 +250,8 @@ _QUERY_SHARES = {  # in the order of QUERIES
 
 
 def variances(product: str, table: str, level: str) -> dict[str, Fraction]:
-    """Return the published variance of one cell of every query at a level, without queries that the level lacks.
+    """Return the published variance of one cell of every query at a level, omitting queries that the level does not
+    have.
 
     Parameters
     ----------
@@ -349,7 +352,7 @@ def _noisy(
     product: Product, people: People, level: str, first: int, end: int, variances: Mapping[str, float],
     rng: np.random.Generator,
 ) -> Iterator[pa.Table]:  # fmt: skip
-    """Return noisy measurements of some nodes for every query, a few nodes at a time."""
+    """Return noisy measurements of some nodes for every query; a few nodes are measured at a time."""
     step = max(_CELLS // max(cells_of(product.query_shape(product.specs(name))) for name in variances), 1)
     for a in range(first, end, step):
         b = min(a + step, end)
@@ -364,7 +367,7 @@ def _noisy(
 
 
 def _rules(product: Product, people: People, level: str, first: int, end: int) -> Iterator[pa.Table]:
-    """Return the constraints of some nodes."""
+    """Return the constraints (invariants) of some nodes."""
     codes, whole = people.codes[level][first:end], (WHOLE,) * len(product.axes)
     if product.table == "unit":
         yield _table(product, codes, "total_con", whole, people.counts(level, first, end, whole), 0.0, "=")
@@ -401,8 +404,8 @@ def _table(
 
 
 def _write(folder: Path, tables: Iterator[pa.Table], product: Product, level: str) -> None:
-    """Write parts with integers of 32 and 64 bits; for the DHC product, one folder per county if the level has
-    counties.
+    """Write the parts of a table, with integers of 32 and 64 bits; for the DHC product, write one folder per county if
+    the level has counties.
     """
     writers: dict[Path, pq.ParquetWriter] = {}
     try:

@@ -10,7 +10,7 @@ _TEXT = {"note", "relation", "sees", "other_variants"}  # text columns, even if 
 
 
 def read(path: str | Path, content: BinaryIO | None = None) -> pd.DataFrame:
-    """Return a table as it was written: exact floats, and empty cells of text columns as empty strings.
+    """Return a table exactly as it was written: floats without loss, and empty cells of text columns as empty strings.
 
     Parameters
     ----------
@@ -23,7 +23,9 @@ def read(path: str | Path, content: BinaryIO | None = None) -> pd.DataFrame:
 
 
 def write(table: pd.DataFrame, path: str | Path) -> None:
-    """Write CSV (or TSV, by the file name's ending) with floats that are read back exactly; all or nothing."""
+    """Write a table as CSV (or as TSV if the file name ends so), completely or not at all, with floats that are read
+    back exactly.
+    """
     separator = "\t" if str(path).endswith(".tsv") else ","
     _replace(path, table.to_csv(index=False, sep=separator, lineterminator="\n"))
 

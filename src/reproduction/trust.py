@@ -1,4 +1,4 @@
-"""Check files of a run: a file is trusted if it is identical, byte for byte, to the one in its provenance.
+"""Check files of a run: a file is trusted if it is identical, byte for byte, to the file described by its provenance.
 
 Reading a file that is incomplete, edited or from another run raises an error that names the file and the rule that
 regenerates it. `untrusted` finds all such files of a folder, so that `python -m reproduction.run` can regenerate them.
@@ -27,12 +27,12 @@ _RECORDS = Path(".snakemake/metadata")
 
 
 class Damaged(ValueError):
-    """Raise if a file does not match its provenance; the message names the rule that regenerates it."""
+    """Raised if a file does not match its provenance; the message names the rule that regenerates the file."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Files that cannot be trusted, with the reason.
+    """Files that cannot be trusted, with the reason why.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def content(path: str | Path) -> bytes:
 
 
 def checked(path: str | Path) -> Path:
-    """Return the path of a file that a run made, after checking the file against its provenance; for large files.
+    """Return the path of a large file that a run made, after checking the file against its provenance.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def stated(path: str | Path) -> dict[str, Any]:
 
 
 def untrusted(root: Path, expected: Iterable[str] = ()) -> Iterator[Fault]:
-    """Yield every file below `root` that does not match its provenance, or has none.
+    """Yield every file below `root` that does not match its provenance or has no provenance.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def untrusted(root: Path, expected: Iterable[str] = ()) -> Iterator[Fault]:
 
 
 def _broken(root: Path, files: Mapping[Path, str], found: Mapping[str, Any]) -> str:
-    """Return the reason why files are not those of the last run; empty if they are."""
+    """Return the reason why files differ from the files of the last run; empty if they do not differ."""
     for path, digest in files.items():
         if not path.is_file():
             return f"{path.relative_to(root)} is missing"
@@ -132,7 +132,7 @@ def _broken(root: Path, files: Mapping[Path, str], found: Mapping[str, Any]) -> 
 
 
 def _recorded(root: Path, path: Path) -> str | None:
-    """Return the digest of the parameters with which Snakemake recorded that it last made a file here."""
+    """Return the digest of the parameters that Snakemake recorded when it last made a file."""
     name = base64.urlsafe_b64encode(str(path.relative_to(root)).encode()).decode()
     try:
         params = json.loads((root / _RECORDS / name).read_bytes())["params"]
@@ -142,7 +142,9 @@ def _recorded(root: Path, path: Path) -> str | None:
 
 
 def _torn_records(root: Path) -> Iterator[Fault]:
-    """Yield records that would stop Snakemake with an unclear error; the run of their files is unknown."""
+    """Yield Snakemake records that would stop Snakemake with an unclear error; the run that made the files of such a
+    record is unknown.
+    """
     for path in sorted((root / _RECORDS).rglob("*")):
         if not path.is_file() or _json(path) is not None:
             continue
@@ -193,8 +195,8 @@ def _loaded(path: Path) -> dict[str, Any] | None:
 
 
 def _named(beside: Path, found: Mapping[str, Any]) -> dict[Path, str]:
-    """Return the files that a provenance lists: names in its folder that begin like its own; all of these if it is
-    incomplete.
+    """Return the files that a provenance lists: files in its folder whose names begin like its own name; all such files
+    if the provenance is incomplete.
     """
     stem = beside.name.removesuffix(SUFFIX)
     named = found.get(FILES) or {name: "" for end in _ENDS if beside.with_name(name := stem + end).is_file()}

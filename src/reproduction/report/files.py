@@ -25,7 +25,7 @@ MOST_BYTES = 3_000_000  # bytes above which a compressed table is not copied
 
 @dataclass(frozen=True)
 class Figure:
-    """Figure on a page: address, size in pixels, alternative text."""
+    """Figure on a page, with its address, its size in pixels, and its alternative text."""
 
     src: str
     width: int
@@ -36,7 +36,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Folder:
-    """Folder of the report.
+    """Folder of a report.
 
     Parameters
     ----------
@@ -48,7 +48,9 @@ class Folder:
     target: Path
 
     def figure(self, path: str, *, alt: str, caption: str) -> Figure | None:
-        """Return a copy of the run's figure at `path`, or None if it was not drawn; raises as `trust.content`."""
+        """Copy the run's figure at `path` into the report and return it, or None if it was not drawn; raise the same
+        errors as `trust.content`.
+        """
         source = self.run / path
         if not source.is_file():
             return None
@@ -58,7 +60,9 @@ class Folder:
             return Figure(path, image.width, image.height, alt, caption)
 
     def table(self, path: str) -> str:
-        """Return the address of a copy of the table at `path`; empty if missing or too large; raises as `figure`."""
+        """Copy the table at `path` into the report and return its address (empty if missing or too large); raise the
+        same errors as `figure`.
+        """
         source = self.run / path
         if not source.is_file():
             return ""
@@ -85,7 +89,7 @@ EFFECTIVE = "results/config.effective.yaml"
 
 @dataclass(frozen=True)
 class Run:
-    """Run in its folder; missing files count as not made.
+    """Run in its folder; a file that does not exist counts as not computed.
 
     Parameters
     ----------
@@ -96,7 +100,7 @@ class Run:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """Return the configuration as used, with defaults; empty if it was not written."""
+        """Return the configuration that the run used, with defaults; empty if it was not written."""
         path = self.root / EFFECTIVE
         return dict(yaml.safe_load(trust.content(path)) or {}) if path.is_file() else {}
 
@@ -108,7 +112,7 @@ class Run:
 
     @cached_property
     def agreement(self) -> pd.DataFrame:
-        """Return every statement of the compared papers, numbered within its paper (column `number`)."""
+        """Return every statement of the compared papers, numbered within each paper (column `number`)."""
         parts = [self.read(f"results/{paper.slug}/agreement.csv") for paper in self.papers]
         numbered = [part.assign(number=range(1, len(part) + 1)) for part in parts if part is not None]
         if not numbered:
@@ -120,7 +124,9 @@ class Run:
         return (self.root / path).is_file()
 
     def read(self, path: str) -> pd.DataFrame | None:
-        """Return a table of the run, or None; raises `trust.Damaged` if it does not match its provenance."""
+        """Return a table of the run, or None if the table does not exist; raise `trust.Damaged` if it does not match
+        its provenance.
+        """
         if not self.exists(path):
             return None
         try:
@@ -129,7 +135,7 @@ class Run:
             return pd.DataFrame()
 
     def provenance(self, slug: str, name: str) -> dict[str, Any]:
-        """Return the provenance of a table; empty if it was not made, or if only its SHA-256 is recorded."""
+        """Return the provenance of a table; empty if the table does not exist, or if only its SHA-256 is recorded."""
         path = f"results/{slug}/{name}.csv"
         found = trust.stated(self.root / path) if self.exists(path) else {}
         return found if "settings" in found else {}

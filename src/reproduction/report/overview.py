@@ -1,4 +1,6 @@
-"""Start page (what was run, verdicts by paper, what to look at first), and page of settings and versions."""
+"""Start page of a report (what was run, verdicts by paper, and the results to look at first), and page of settings and
+versions.
+"""
 
 import json
 from collections import Counter
@@ -18,7 +20,7 @@ NOT_CONVERGED = "not converged"
 
 @dataclass(frozen=True)
 class NotConverged:
-    """Table rows of results that did not pass their convergence checks."""
+    """Number of table rows of a result that did not pass their convergence checks."""
 
     paper: str
     label: str
@@ -28,7 +30,7 @@ class NotConverged:
 
 @dataclass(frozen=True)
 class NotRun:
-    """Statements that were not computed for the same reason."""
+    """Statements of a paper that were not computed for the same reason."""
 
     paper: str
     reason: str
@@ -36,13 +38,13 @@ class NotRun:
 
     @property
     def artefacts(self) -> dict[str, str]:
-        """Return label -> address of their artefacts."""
+        """Return a mapping from label to address for the artefacts of the statements."""
         return {statement.label: statement.address for statement in self.statements}
 
 
 @dataclass(frozen=True)
 class Made:
-    """Summary of the provenance of all tables: value -> number of tables."""
+    """Summary of the provenance of all tables: the number of tables for each value."""
 
     tables: int
     commits: dict[str, int]
@@ -57,7 +59,7 @@ class Made:
 
 
 def not_run(statements: list[Statement]) -> list[NotRun]:
-    """Return statements that were not computed, grouped by paper and reason."""
+    """Return the statements that were not computed, grouped by paper and reason."""
     groups: dict[tuple[str, str], list[Statement]] = {}
     for statement in statements:
         if statement.verdict.name == "not_run":
@@ -66,7 +68,7 @@ def not_run(statements: list[Statement]) -> list[NotRun]:
 
 
 def not_converged(run: Run, pages: list[PaperPage], cases: list[ScenarioPage]) -> list[NotConverged]:
-    """Return tables of papers and scenarios with rows of status `NOT_CONVERGED`."""
+    """Return the tables of papers and scenarios that have rows with the status `NOT_CONVERGED`."""
     found = []
     for page in pages:
         for shown in page.artefacts:
@@ -83,14 +85,14 @@ def not_converged(run: Run, pages: list[PaperPage], cases: list[ScenarioPage]) -
 
 
 def failed(table: pd.DataFrame | None) -> int:
-    """Return the rows of a table with status `NOT_CONVERGED`."""
+    """Return the number of rows of a table with the status `NOT_CONVERGED`."""
     if table is None or "status" not in table:
         return 0
     return int(table["status"].astype(str).eq(NOT_CONVERGED).sum())
 
 
 def made(run: Run) -> Made:
-    """Return versions, seeds and commits of all tables of the run."""
+    """Return the versions, seeds and commits of all tables of the run."""
     records: list[dict[str, Any]] = []
     for paper in run.papers:
         for path in sorted((run.root / "results" / paper.slug).glob("*.provenance.json")):
@@ -109,7 +111,7 @@ def made(run: Run) -> Made:
 
 
 def settings(run: Run) -> list[tuple[str, str]]:
-    """Return (section, YAML) of the configuration as used; top-level settings come first."""
+    """Return (section, YAML) for each section of the configuration that the run used; top-level settings come first."""
     top = {key: value for key, value in run.config.items() if not isinstance(value, dict)}
     sections = {key: value for key, value in run.config.items() if isinstance(value, dict)}
     return [("all", as_yaml(top)), *((key, as_yaml(value)) for key, value in sections.items())] if run.config else []

@@ -1,4 +1,4 @@
-"""Render every page of a report from its template, and copy the styles, scripts and files that it needs."""
+"""Render every page of a report from its template, and copy the required styles, scripts and files."""
 
 import base64
 import shutil
@@ -45,7 +45,7 @@ def write(root: Path, target: Path) -> Path:
 
 
 def _pages(run: Run, folder: Folder) -> list[tuple[str, dict[str, Any]]]:
-    """Yield (file, variables of its template) of every page."""
+    """Yield (file, variables of its template) for every page."""
     labels = {(p.slug, a.name): a.label for p in folders.discover().values() for a in p.artefacts}
     stated = statements.listed(run.agreement, labels)
     of = {p.slug: [s for s in stated if s.paper == p.slug] for p in run.papers}
@@ -93,7 +93,9 @@ def _first(
 
 
 def _agreement(stated: list[statements.Statement]) -> dict[str, Any]:
-    """Return the page of all statements; DataTables is embedded, since a page on disk cannot load a module."""
+    """Return the page of all statements, with the script DataTables embedded, since a page opened from disk cannot load
+    a module.
+    """
     bundle = (files(itables) / "html/dt_bundle.js").read_bytes()
     return {
         "statements": stated,
@@ -103,7 +105,7 @@ def _agreement(stated: list[statements.Statement]) -> dict[str, Any]:
 
 
 def _environment() -> Environment:
-    """Return a template environment that escapes all values and raises for an undefined name."""
+    """Return a template environment that escapes all values and raises an error for an undefined name."""
     found = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""Page of one paper: artefacts in the order of the paper, errata with evidence, methods."""
+"""Page of one paper: its artefacts in the order of the paper, errata with evidence, and methods."""
 
 import re
 from dataclasses import dataclass, field
@@ -20,7 +20,9 @@ _TABLE = re.compile(r"^\|.*\n?", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Erratum:
-    """Erratum: description, consequence, evidence from this run, and the command that reproduces it."""
+    """Erratum of a paper: description, consequence, evidence from the run, and the command that reproduces the
+    evidence.
+    """
 
     number: int
     text: Markup
@@ -32,7 +34,7 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Shown:
-    """Artefact on its page.
+    """Artefact as shown on the page of a paper.
 
     Parameters
     ----------
@@ -58,13 +60,15 @@ class Shown:
 
     @property
     def first(self) -> list[Statement]:
-        """Return the statements shown first: all if there are few, otherwise those that are not reproduced."""
+        """Return the statements of an artefact that are shown first: all if there are few, otherwise the statements
+        that are not reproduced.
+        """
         few = len(self.statements) <= _FEW
         return [s for s in self.statements if few or s.verdict.name in LOOK]
 
     @property
     def rest(self) -> list[Statement]:
-        """Return the other statements."""
+        """Return the statements of an artefact that are not shown first."""
         return [s for s in self.statements if s not in self.first]
 
     @property
@@ -94,28 +98,28 @@ class PaperPage:
 
     @property
     def made(self) -> bool:
-        """Return whether any result of the paper was made."""
+        """Return whether any result of the paper was computed."""
         return bool(self.lines) or any(shown.table or shown.figure for shown in self.artefacts)
 
     @property
     def printed(self) -> list[Shown]:
-        """Return the artefacts with printed statements, in the order of print."""
+        """Return the artefacts with printed statements, in the order of the paper."""
         named = {line.address.partition("#")[2]: place for place, line in enumerate(self.lines)}
         return sorted((a for a in self.artefacts if a.name in named), key=lambda a: named[a.name])
 
     @property
     def extras(self) -> list[Shown]:
-        """Return the other artefacts: extensions of the paper and intermediate results."""
+        """Return the artefacts without printed statements: extensions of the paper and intermediate results."""
         return [a for a in self.artefacts if not a.statements]
 
     @property
     def address(self) -> str:
-        """Return the address of the page."""
+        """Return the address of the page of the paper."""
         return f"paper-{self.paper.slug}.html"
 
 
 def page(run: Run, paper: Paper, statements: list[Statement], folder: Folder) -> PaperPage:
-    """Return the page of `paper`; `statements` are those of this paper."""
+    """Return the page of `paper`; `statements` are the statements of this paper only."""
     groups = grouped(statements)
     known = [artefact.name for artefact in paper.artefacts]
     further = [name for name in groups if name not in known]

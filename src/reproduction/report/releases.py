@@ -1,4 +1,4 @@
-"""Page of one release, from its two public files; no other file of the release is opened."""
+"""Page of one release, written from its two public files; no other file of the release is opened."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -49,7 +49,7 @@ class ReleasePage:
 
     @property
     def address(self) -> str:
-        """Return the address of the page."""
+        """Return the address of the page of the release."""
         return f"release-{self.name}.html"
 
     @property
@@ -77,7 +77,9 @@ def page(run: Run, name: str, settings: Mapping[str, Any], used: list[tuple[str,
 
 
 def record_in_words(record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return (description, value) of the entries of a record: the most important first, then the rest in order."""
+    """Return (description, value) for the entries of a record, with the most important entries first and the rest in
+    order.
+    """
     first = [key for key in _WORDS if key in record]
     rest = [key for key in record if key not in _WORDS and key not in ("release", "generation")]
     return [(_WORDS.get(key, key.replace("_", " ")), _value(record[key])) for key in [*first, *rest]]

@@ -35,12 +35,12 @@ class ScenarioPage:
 
     @property
     def address(self) -> str:
-        """Return the address of the page."""
+        """Return the address of the page of the scenario."""
         return f"scenario-{self.name}.html"
 
     @property
     def unusable(self) -> int:
-        """Return whether a chain did not converge."""
+        """Return whether a Markov chain of the scenario did not converge."""
         if self.summary is None:
             return 0
         points = self.summary.facts.get("points", ())

@@ -1,4 +1,4 @@
-"""Score of a paper: how many statements reproduce, by printed artefact, and z of each number."""
+"""Score of a paper: the number of statements that reproduce, by printed artefact, and the z of each number."""
 
 import math
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ _WIDTH, _HEIGHT, _EDGE, _MOST = 960, 180, 40, 5.0  # size of the plot of z, in i
 
 @dataclass(frozen=True)
 class Line:
-    """Printed artefact: number of checked statements that reproduce, largest abs(z), and statements that do not
-    reproduce.
+    """Score of a printed artefact: number of checked statements that reproduce, largest abs(z), and the statements that
+    do not reproduce.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Dot:
-    """Printed number in the plot of z, in units of the plot."""
+    """Point of a printed number in the plot of z, in units of the plot."""
 
     x: float
     y: float
@@ -57,7 +57,9 @@ class Dot:
 
 @dataclass(frozen=True)
 class Plot:
-    """Plot of z of every printed number of a paper: dots, level lines (z, height), start and label of each artefact."""
+    """Plot of z for every printed number of a paper: dots, level lines (z, height), and start and label of each
+    artefact.
+    """
 
     dots: list[Dot]
     levels: list[tuple[str, float]]
@@ -69,7 +71,9 @@ class Plot:
 
 
 def decided(statements: Sequence[Statement]) -> list[Statement]:
-    """Return the statements that count: numbers, claims, laws and curves with a verdict."""
+    """Return the statements that count in the score: numbers, claims, tests of distributions (kind ``law``) and curves
+    with a verdict.
+    """
     return [s for s in statements if s.kind in JUDGED and s.verdict.name in _DECIDED]
 
 
@@ -100,7 +104,7 @@ def sentence(statements: Sequence[Statement]) -> str:
 
 
 def lines(statements: Sequence[Statement]) -> list[Line]:
-    """Return one line per printed artefact, in the order of print."""
+    """Return one score line per printed artefact, in the order of the paper."""
     groups: dict[str, list[Statement]] = {}
     for statement in sorted(statements, key=lambda s: s.number):
         groups.setdefault(statement.artefact, []).append(statement)
@@ -128,7 +132,9 @@ def _line(rows: list[Statement]) -> Line:
 
 
 def plot(statements: Sequence[Statement]) -> Plot | None:
-    """Return the plot of z of every checked printed number, in the order of print; None if there is none."""
+    """Return the plot of z for every checked printed number, in the order of the paper; None if no number
+    was checked.
+    """
     rows = sorted((s for s in decided(statements) if s.kind in ("number", "curve")), key=lambda s: s.number)
     rows = [s for s in rows if not math.isnan(s.z)]
     if not rows:

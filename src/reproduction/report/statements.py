@@ -1,4 +1,4 @@
-"""Printed statements compared with ours, as rows of a page with links to their artefacts and back.
+"""Compare printed statements with the reproduced values, as rows of a page with links to and from their artefacts.
 
 A verdict is shown as a sign, a word and its meaning, so that colour is not needed. Tables are laid out as printed
 (`grid`): rows and columns are read from the names of the statements, and our number is below each printed number.
@@ -27,7 +27,7 @@ _BY_VARIANT = ("number", "curve")  # kinds of statements that hold under some me
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict and its display.
+    """Verdict on a statement, and its display.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Verdict:
 
     @property
     def rank(self) -> int:
-        """Return the order in which a table is sorted: statements that do not reproduce come first."""
+        """Return the sort rank of the statement in a table: statements that do not reproduce come first."""
         return _LOOK_FIRST.index(self.name)
 
 
@@ -78,7 +78,7 @@ def counts(names: Iterable[str]) -> list[tuple[Verdict, int]]:
 
 @dataclass(frozen=True)
 class Statement:
-    """Printed statement with our value.
+    """Printed statement with the reproduced value.
 
     Parameters
     ----------
@@ -116,22 +116,24 @@ class Statement:
 
     @property
     def row(self) -> str:
-        """Return the name of its row in the agreement page."""
+        """Return the name of the statement's row in the page of all statements."""
         return f"{self.paper}-{self.number}"
 
     @property
     def address(self) -> str:
-        """Return the address at which its artefact is shown."""
+        """Return the address at which the artefact of the statement is shown."""
         return f"paper-{self.paper}.html#{self.artefact}"
 
 
 def listed(agreement: pd.DataFrame, labels: dict[tuple[str, str], str]) -> list[Statement]:
-    """Return all rows of an agreement table; `labels` is (paper, artefact) -> label."""
+    """Return all rows of an agreement table; `labels` is a mapping from (paper, artefact) to label."""
     return [_statement(row, labels) for row in agreement.to_dict("records")]
 
 
 def grouped(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
-    """Return statements by artefact, in the order of the table; those that do not reproduce come first."""
+    """Return the statements grouped by artefact, in the order of the table; statements that do not reproduce come
+    first.
+    """
     groups: dict[str, list[Statement]] = {}
     for statement in statements:
         groups.setdefault(statement.artefact, []).append(statement)
@@ -164,7 +166,7 @@ def _statement(row: dict[Any, Any], labels: dict[tuple[str, str], str]) -> State
 
 
 def _variants(row: dict[Any, Any], kind: str) -> str:
-    """Return the method by which a statement holds, and the verdicts of other methods."""
+    """Return the method with which a statement holds, and the verdicts for the other methods."""
     others = [text.partition(": ") for text in texts.text(row["other_variants"]).split("; ") if text]
     variant = _VARIANTS.get(str(row["variant"]), "") if kind in _BY_VARIANT or others else ""
     return "; ".join(
@@ -173,8 +175,8 @@ def _variants(row: dict[Any, Any], kind: str) -> str:
 
 
 def _ours(row: dict[Any, Any], kind: str) -> str:
-    """Return our value as text: the sides of a claim's relation, a p-value, or a number with two decimals more than
-    print.
+    """Return the reproduced value as text: both sides of a claim's relation, a p-value, or a number with two decimals
+    more than printed.
     """
     value = float(row["ours"])
     if relation := texts.text(row["relation"]):
@@ -188,7 +190,7 @@ def _ours(row: dict[Any, Any], kind: str) -> str:
 
 
 def _off(row: dict[Any, Any], kind: str) -> str:
-    """Return the difference from print with its standard error, or the margin of a claim as text."""
+    """Return, as text, the difference from the printed number with its standard error, or the margin of a claim."""
     error = float(row["mc_se"])
     known = f" (s.e. {texts.number(error, 2)})" if error > 0 else ""
     if texts.text(row["relation"]):
@@ -207,13 +209,15 @@ def _margin(value: float) -> str:
 
 
 def _power(row: dict[Any, Any]) -> str:
-    """Return the detection limit of a test as text of its note."""
+    """Return the detection limit of a test as text for the note of its statement."""
     sees = texts.text(row["sees"])
     return f"the test detects {sees}" if sees else ""
 
 
 def _sortable(value: Any) -> str:
-    """Return a number as text for sorting by a script: all digits, infinities as the largest floating-point numbers."""
+    """Return a number as text that a script can sort: all digits, and infinities as the largest
+    floating-point numbers.
+    """
     return texts.number(min(max(float(value), -sys.float_info.max), sys.float_info.max), 17)
 
 
@@ -225,7 +229,9 @@ _FEWEST = 6
 
 @dataclass(frozen=True)
 class Cell:
-    """Cell with a printed number and ours; `band` (0 to 3) is its colour by abs(z), `z` is the value as text."""
+    """Cell of a table with a printed and a reproduced number; `band` (0 to 3) is its colour by abs(z), and `z` is the
+    value of z as text.
+    """
 
     printed: str
     ours: str
@@ -236,7 +242,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """Printed table: `groups` are (heading, number of columns); cells are None if nothing was printed."""
+    """Printed table, where `groups` are (heading, number of columns) and a cell is None if the paper prints
+    no number.
+    """
 
     groups: list[tuple[str, int]]
     columns: list[str]
@@ -244,7 +252,9 @@ class Grid:
 
 
 def grid(statements: Sequence[Statement]) -> Grid | None:
-    """Return the table of an artefact; None if the names of its statements do not form a table."""
+    """Return the printed table of an artefact, filled with reproduced numbers; None if the names of its statements do
+    not form a table.
+    """
     rows: dict[str, dict[tuple[str, str], Cell]] = {}
     heads: dict[tuple[str, str], None] = {}
     for statement in sorted(statements, key=lambda s: s.number):
@@ -268,7 +278,7 @@ def grid(statements: Sequence[Statement]) -> Grid | None:
 
 
 def _together(heads: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return columns sorted by group, groups in the order of their first column."""
+    """Return columns sorted by group, with the groups in the order of their first columns."""
     groups = list(dict.fromkeys(group for group, _ in heads))
     return sorted(heads, key=lambda head: groups.index(head[0]))
 

@@ -1,4 +1,4 @@
-"""Convert Markdown of a paper's folder to HTML, with formulas as MathML and names of tables or figures as links.
+"""Convert the Markdown of a paper's folder to HTML, with formulas as MathML and names of tables or figures as links.
 
 No resource is loaded and no script runs: the browser typesets MathML. Raw HTML in the text is escaped.
 
@@ -59,7 +59,7 @@ class Prose:
         return Markup(self._parser.renderInline(text))
 
     def mentioned(self, text: str) -> list[str]:
-        """Return the artefacts whose files a text names, in the order of the text."""
+        """Return the artefacts whose files are named in a text, in the order of the text."""
         named = [self._place(code) for code in re.findall(r"`([^`]+)`", text)]
         return list(dict.fromkeys(name for name in named if name))
 
@@ -88,7 +88,7 @@ COLUMNS_SHOWN = 14
 
 @dataclass(frozen=True)
 class Table:
-    """First rows of a table.
+    """First rows of a table, formatted for a page.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Table:
 
     @property
     def cut(self) -> bool:
-        """Return whether rows are omitted."""
+        """Return whether some rows of the table are omitted."""
         return self.total > len(self.rows)
 
 
@@ -150,7 +150,9 @@ def printed(value: float, digits: float) -> str:
 
 
 def beside(value: float, digits: float) -> str:
-    """Return our number with two decimals more than print, or at most six digits if print has none."""
+    """Return a reproduced number with two decimals more than the printed number, or at most six digits if the printed
+    number has no decimals.
+    """
     if not math.isfinite(value) or math.isnan(digits):
         return number(value)
     shown = f"{value:.{max(0, int(digits)) + 2}f}"
@@ -158,5 +160,5 @@ def beside(value: float, digits: float) -> str:
 
 
 def _trimmed(shown: str, value: float) -> str:
-    """Return a number without the decimals of an integer."""
+    """Return a number as text, without decimals if the number is an integer."""
     return f"{value:.0f}" if value == int(value) else shown

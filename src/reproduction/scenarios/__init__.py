@@ -1,1 +1,3 @@
-"""Scenarios defined by users: common code for a case, a grid and a batch; each kind of scenario is a folder below."""
+"""Scenarios defined by users: common code for a single case, a grid and a batch; each kind of scenario is a folder in
+this package.
+"""

@@ -1,4 +1,4 @@
-"""Analyse a batch, a file of many public tables: one row per quantity and table.
+"""Analyse a batch, which is a file of many public tables; the result has one row per quantity and table.
 
 A kind's ``many(tables, settings, stream_of)`` analyses some tables at a time, each only from its own rows, so results
 do not depend on shards or pieces. A table that cannot be analysed has one row with the reason.
@@ -90,7 +90,9 @@ def _append(rows: pd.DataFrame, columns: Sequence[str], out: IO[bytes]) -> None:
 
 
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return numbers of tables of all shards: all, rejected, and by status, the most frequent first."""
+    """Return the numbers of tables in all shards: all tables, rejected tables, and tables by status, with the most
+    frequent status first.
+    """
     total: dict[str, int] = {}
     for part in parts:
         for status, tables in part["statuses"].items():
@@ -102,7 +104,7 @@ def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def read(path: Path, columns: Sequence[str] = ALL) -> Iterator[pd.DataFrame]:
-    """Yield the rows of a batch's table in pieces, with empty strings as written and missing numbers as NaN."""
+    """Yield the rows of a batch's result table in pieces, with empty strings as written and missing numbers as NaN."""
     reader = pa.csv.open_csv(
         path,
         read_options=pa.csv.ReadOptions(use_threads=False, block_size=_BLOCK),
@@ -142,7 +144,7 @@ def answered(
     settings: Mapping[str, Any],
     streams: Callable[[str], np.random.Generator],
 ) -> pd.DataFrame:
-    """Return the rows of some tables, in their order.
+    """Return the rows of the given tables, in the order of the tables.
 
     Parameters
     ----------
@@ -191,7 +193,8 @@ def one_by_one(tables: Tables, answer: Callable[[int], pd.DataFrame], reasons: S
 
 
 def one_a_table(tables: Tables, name: str, stated: Any = None) -> tuple[NDArray[Any], list[str]]:
-    """Return a parameter for every table, given once (`stated`) or as a column, and the reason if a table has none.
+    """Return a parameter for every table, which is given for the whole batch (`stated`) or as a column, and the reason
+    if a table has no value.
 
     Parameters
     ----------
@@ -213,12 +216,12 @@ def one_a_table(tables: Tables, name: str, stated: Any = None) -> tuple[NDArray[
 
 
 def both(first: Iterable[str], second: Iterable[str]) -> list[str]:
-    """Return the combined reasons of two rules, one per table."""
+    """Return, for each table, the combined reasons of two rules."""
     return ["; ".join(filter(None, pair)) for pair in zip(first, second, strict=True)]
 
 
 def _named_once(tables: Tables, keys: Sequence[str]) -> list[str]:
-    """Return why the rows of a table cannot be distinguished."""
+    """Return, for each table, the reason why its rows cannot be distinguished (empty if they can be)."""
     owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
     names = pd.DataFrame({key: tables.columns[key] for key in keys}, dtype=object)
     reasons = ["" if name else "table must have a name" for name in tables.names]
@@ -232,7 +235,7 @@ def _named_once(tables: Tables, keys: Sequence[str]) -> list[str]:
 
 
 def _only(tables: Tables, wanted: NDArray[np.int64]) -> Tables:
-    """Return the tables at these positions."""
+    """Return the tables at the given positions."""
     sizes = np.diff(tables.starts)
     chosen = np.zeros(len(sizes), dtype=bool)
     chosen[wanted] = True

@@ -1,4 +1,4 @@
-"""Types of one case: the settings of a scenario at one point, and its answer as tables and facts."""
+"""Types of one case: the settings of a scenario at one point, and the answer as tables and metadata."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

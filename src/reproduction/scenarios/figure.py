@@ -1,4 +1,5 @@
-"""Figures of scenarios: intervals of a case, intervals along a grid, or intervals and widths of a batch.
+"""Figures of scenarios: intervals of a single case, intervals along a grid, or intervals and interval widths of a
+batch.
 
 `drawn` makes the figure from the files of a scenario, and `save` writes the figure in both formats.
 """
@@ -89,7 +90,9 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
 
 
 def _names(part: pd.DataFrame) -> list[str]:
-    """Return the names of a panel: all in the order of the table, or the largest of many, ranked."""
+    """Return the names of a panel: all names in the order of the table, or, of many names, the largest ones in
+    decreasing order.
+    """
     names = list(dict.fromkeys(part["quantity"]))
     if len(names) <= _SHOWN:
         return names
@@ -131,12 +134,12 @@ def _panel(axis: Axes, part: pd.DataFrame, names: Sequence[str], labels: Labels,
 
 
 def shortened(name: str) -> str:
-    """Return a name shortened to fit at an axis."""
+    """Return a name, shortened to fit at an axis."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
-    """Draw intervals of up to six quantities against the first key, coloured by the other keys.
+    """Draw intervals of up to six quantities against the first key of a grid, coloured by the other keys.
 
     Parameters
     ----------
@@ -176,7 +179,7 @@ def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
 
 
 def _others(table: pd.DataFrame, keys: Sequence[str]) -> pd.Series:
-    """Return the other keys of every row as text."""
+    """Return the values of the grid's other keys in every row, as text."""
     words = pd.Series("", index=table.index, dtype=object)
     for i, key in enumerate(keys):
         words = words + (", " if i else "") + f"{key} " + table[key].map(_shown)
@@ -203,7 +206,8 @@ def _moving(axis: Axes, rows: pd.DataFrame, keys: Sequence[str], groups: Sequenc
 
 
 def of_batch(parts: Any, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
-    """Draw ranked intervals of the most frequent quantities (at most 150 tables each) and the distribution of widths.
+    """Draw ranked intervals of the most frequent quantities (for at most 150 tables each) and the distribution of
+    interval widths.
 
     Parameters
     ----------
@@ -291,6 +295,6 @@ def save(files: Files, png: str | Path, pdf: str | Path) -> None:
 
 
 def _texts(files: Files) -> set[str]:
-    """Return names of quantities that a figure may show, to select fonts."""
+    """Return the names of quantities that a figure may show, which determine the fonts."""
     found = pd.read_csv(files.csv, usecols=["quantity"], dtype=str, keep_default_na=False, nrows=100_000)
     return set(found["quantity"])

@@ -1,4 +1,4 @@
-"""Compute scenarios: from settings to files, for one shard of grid points or tables, or for all shards together.
+"""Compute scenarios and write their files, for one shard of grid points or tables, or for all shards together.
 
 A single case is a grid of one point. The files are identical for any number of shards. Tables of places may be large:
 their rows get the columns of a scenario's table (`as_quantities`), and a table of more than `MOST` rows is also written
@@ -33,7 +33,7 @@ _LISTED = ("", "_densities", "_comparison")
 
 @dataclass(frozen=True)
 class Files:
-    """Files of a scenario, or of a shard of it, with a common prefix.
+    """Files of a scenario or of one of its shards; all names begin with the same prefix.
 
     Parameters
     ----------
@@ -44,27 +44,27 @@ class Files:
 
     @property
     def csv(self) -> Path:
-        """Return the CSV file: one row per quantity."""
+        """Return the path of the CSV file, which has one row per quantity."""
         return self.start.with_name(self.start.name + ".csv")
 
     @property
     def facts(self) -> Path:
-        """Return the file of facts: assumptions and results."""
+        """Return the path of the JSON file of metadata: assumptions and results."""
         return self.start.with_name(self.start.name + ".json")
 
     @property
     def listed(self) -> list[Path]:
-        """Return the tables: rows, points of densities, comparison."""
+        """Return the paths of the tables: rows, points of densities, and comparison."""
         return [self.start.with_name(f"{self.start.name}{part}.csv") for part in _LISTED]
 
     @property
     def all(self) -> list[Path]:
-        """Return every file."""
+        """Return the paths of all files: the tables and the metadata."""
         return [*self.listed, self.facts]
 
 
 def files(name: str, folder: str | Path = ".") -> Files:
-    """Return the files of a scenario below a working directory."""
+    """Return the paths of a scenario's files below a working directory."""
     return Files(Path(folder, "results", "scenarios", name))
 
 
@@ -77,7 +77,7 @@ def part(
     of: int = 1,
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[Answer]:
-    """Make the files of one shard.
+    """Compute one shard and write its files.
 
     Parameters
     ----------
@@ -123,7 +123,9 @@ def part(
 
 
 def _parted(answer: Answer, into: Files, point: Point) -> Answer:
-    """Return an answer with the rows for CSV; its facts name the Parquet file of all rows, if there is one."""
+    """Return an answer with only the rows for CSV; if all rows are in a Parquet file, the metadata of the answer name
+    the file.
+    """
     words = "".join(c if c.isalnum() else "_" for c in scenario_settings.words(point))
     name = f"{into.start.name}_{words}" if words else into.start.name
     rows, whole = saved(answer.rows, into.start.with_name(f"{name}.parquet"))
@@ -134,7 +136,7 @@ def _parted(answer: Answer, into: Files, point: Point) -> Answer:
 
 
 def answered(scenario: Scenario, point: Point, *, root_seed: int) -> Answer:
-    """Return the answer at one point."""
+    """Return the answer at one grid point."""
     settings, words = scenario.at(point), scenario_settings.words(point)
     columns = None
     if "file" in settings:
@@ -153,7 +155,7 @@ def answered(scenario: Scenario, point: Point, *, root_seed: int) -> Answer:
 
 
 def _at(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with the grid's keys as first columns."""
+    """Return a table with the grid's keys as additional first columns."""
     if not point:
         return frame
     keys = {
@@ -163,7 +165,7 @@ def _at(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def head(scenario: Scenario) -> dict[str, Any]:
-    """Return the facts that every shard begins with."""
+    """Return the metadata that are the same in every shard."""
     return {
         "scenario": scenario.name,
         "kind": scenario.kind.name,
@@ -181,7 +183,9 @@ def head(scenario: Scenario) -> dict[str, Any]:
 
 
 def together(parts: Sequence[Files], into: Files) -> None:
-    """Combine all shards in order: rows below one header; facts listed by point, or added up."""
+    """Combine all shards in order: rows are concatenated below one header, and metadata are listed by point or added
+    up.
+    """
     for path, of in zip(into.listed, zip(*(p.listed for p in parts), strict=True), strict=True):
         _joined(of, path)
     found = [json.loads(p.facts.read_bytes()) for p in parts]
@@ -199,26 +203,28 @@ def together(parts: Sequence[Files], into: Files) -> None:
 
 
 def _moved(part: Files, into: Files, name: str) -> str:
-    """Move the Parquet file of a shard's point to the files of the whole scenario."""
+    """Rename the Parquet file of a grid point from its shard's prefix to the prefix of the whole scenario, and return
+    the new name.
+    """
     found = into.start.with_name(into.start.name + name.removeprefix(part.start.name))
     os.replace(part.start.with_name(name), found)
     return found.name
 
 
 def facts_of(files: Files) -> dict[str, Any]:
-    """Return the facts of a scenario."""
+    """Return the metadata (assumptions and results) of a scenario."""
     found: dict[str, Any] = json.loads(files.facts.read_bytes())
     return found
 
 
 def large(files: Files) -> list[Path]:
-    """Return the Parquet files of tables that are too large for CSV."""
+    """Return the paths of the Parquet files, which contain tables that are too large for CSV."""
     points = facts_of(files).get("points", ())
     return [files.start.with_name(point["all_rows"]) for point in points if "all_rows" in point]
 
 
 def read(files: Files) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
-    """Return rows, comparison and facts of a scenario that is not a batch; names are always strings."""
+    """Return the rows, the comparison and the metadata of a scenario that is not a batch; names are always strings."""
     facts = facts_of(files)
     numbers = {key for key in facts["points"][0]["at"] if all(_number(point["at"][key]) for point in facts["points"])}
     found = []
@@ -247,7 +253,7 @@ def _joined(parts: Iterable[Path], path: Path) -> None:
 
 
 def write_facts(facts: dict[str, Any], path: Path) -> None:
-    """Write JSON that does not depend on the run; numbers that are not finite become strings."""
+    """Write metadata as JSON that does not depend on the run; numbers that are not finite become strings."""
     text = json.dumps(_plain(facts), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     making = path.with_name(path.name + ".part")
     making.write_text(text, encoding="utf-8")
@@ -273,7 +279,7 @@ _CODE = "geocode"  # column that such a table has
 
 
 def as_quantities(table: pd.DataFrame, level: Any) -> pd.DataFrame:
-    """Return a table of places with the columns of a scenario's table; any other table is returned unchanged.
+    """Return a table of geographic units with the columns of a scenario's table; any other table is returned unchanged.
 
     Parameters
     ----------
@@ -288,7 +294,8 @@ def as_quantities(table: pd.DataFrame, level: Any) -> pd.DataFrame:
 
 
 def saved(rows: pd.DataFrame, target: Path) -> tuple[pd.DataFrame, str]:
-    """Return the rows for CSV, and the name of the Parquet file of all rows; empty if CSV has all rows.
+    """Write all rows to a Parquet file if they are too many for CSV; return the rows for CSV and the name of the
+    Parquet file (empty if CSV has all rows).
 
     Parameters
     ----------

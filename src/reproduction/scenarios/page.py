@@ -1,4 +1,4 @@
-"""One self-contained HTML page about a scenario, to share: no network, no script, at most 400 kB."""
+"""Write a self-contained HTML page about a scenario, for sharing: without network access or scripts, at most 400 kB."""
 
 import base64
 import gzip
@@ -74,7 +74,9 @@ def write(files: Files, path: str | Path, *, budgets: Mapping[str, Mapping[str, 
 
 
 def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Return sentences about the protection, its privacy cost and the budget it was taken from."""
+    """Return sentences about the protection of a release, its privacy cost and the budget from which the
+    cost was paid.
+    """
     point = found.facts["points"][0] if "points" in found.facts else {}
     cost = point.get("cost")
     if point.get("origin") == "rehearsal":
@@ -95,7 +97,9 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
 
 
 def _guarantee(cost: Cost, relation: str) -> str:
-    """Return what the privacy guarantee means for somebody who wants to find out about one record."""
+    """Return a sentence that explains the privacy guarantee in terms of an attacker who tries to learn about one
+    record.
+    """
     epsilon, exceptional = loss_bound(cost)
     odds = f"{exp(epsilon):,.0f}" if epsilon < 30 else f"10^{epsilon / log(10):.0f}"
     sure = percent(1 / (1 + exp(-epsilon)), 0 if epsilon < 4 else 4)
@@ -109,7 +113,7 @@ def _guarantee(cost: Cost, relation: str) -> str:
 
 
 def _svg(files: Files) -> str:
-    """Return the figure of a scenario as SVG with its text kept as text, drawn in the reader's fonts."""
+    """Return the figure of a scenario as SVG whose text remains text, drawn in the reader's fonts."""
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "page"}
     with warnings.catch_warnings(), style.applied(), mpl.rc_context(settings):
         drawing = figure.drawn(files, fonts_of="reader")

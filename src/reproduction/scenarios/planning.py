@@ -69,6 +69,6 @@ def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
 
 
 def draw(found: Plan, png: str | Path, pdf: str | Path) -> None:
-    """Frequency over epsilon, with the answer marked, in both formats."""
+    """Draw the frequencies against epsilon, with the chosen epsilon marked, in PNG and PDF."""
     with style.applied():
         style.save(found.plot(), png, pdf)

@@ -32,7 +32,9 @@ def text(files: Files) -> str:
 
 
 def _rows(found: Summary) -> list[str]:
-    """Return the first rows, with the point or table if there are several, and least squares if any row has them."""
+    """Return the first rows of the table, with a column for the point or table if the scenario has several, and with
+    least squares if a row has them.
+    """
     head = ["quantity", "type", "released", "mean", f"{found.level} interval", "accuracy"]
     rows = [[line.quantity, line.noun, line.released, line.mean, line.interval, line.state] for line in found.lines]
     if any(line.least_squares for line in found.lines):
@@ -47,7 +49,7 @@ def _rows(found: Summary) -> list[str]:
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return lines with the cells of each row aligned in columns."""
+    """Return lines of text in which the columns of the rows are aligned."""
     widths = [min(max(_wide(row[i]) for row in rows), _WIDEST) for i in range(len(rows[0]))]
     return ["  ".join(c + " " * (w - _wide(c)) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 

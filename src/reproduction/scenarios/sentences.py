@@ -1,4 +1,4 @@
-"""Sentences about the results of a scenario, written from its facts and rows, never parsed from other text.
+"""Sentences about the results of a scenario, written from its metadata and rows, and never parsed from other text.
 
 A kind of scenario adds ``rules.assumptions(point)``, ``rules.MEANINGS`` (what its parameters mean) and
 ``rules.prior_text(prior)``.
@@ -69,14 +69,16 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
 
 
 def missing(released: float, facts: Facts, point: Facts) -> str:
-    """Return why a count has no released value, ``not measured`` or ``withheld``; empty if it has one."""
+    """Return the reason why a count has no released value, ``not measured`` or ``withheld``; empty if the count has a
+    value.
+    """
     if released == released or facts["kind"] != "noisy_counts":
         return ""
     return "withheld" if "threshold" in (point.get("noise") or {}) else "not measured"
 
 
 def headline(rows: "pd.DataFrame", facts: Facts, point: Facts) -> str:
-    """Return the main result: the share among the names that the scenario asks for, or else the first row."""
+    """Return the main result: the share among the names that the scenario selects, or otherwise the first row."""
     good = rows[rows["status"] != "not converged"]
     labels = list(point.get("among_labels") or {})
     for kind in ("share", "rate"):
@@ -94,7 +96,7 @@ def headline(rows: "pd.DataFrame", facts: Facts, point: Facts) -> str:
 
 
 def noise_part(point: Facts) -> str:
-    """Return the part of a rate's posterior variance that is due to the noise; empty if it is unknown."""
+    """Return the part of a rate's posterior variance that is due to the noise; empty if the part is unknown."""
     parts = point.get("noise_part_of_rate_variance") or {}
     label = next(iter(point.get("among_labels") or parts), "")
     if label not in parts:
@@ -142,7 +144,7 @@ def prior_text(prior: Any) -> str:
 
 
 def cost_text(point: Facts) -> str:
-    """Return the privacy cost of the release; empty if it is not stated."""
+    """Return the privacy cost of the release as text; empty if the cost is not known."""
     cost = point.get("cost")
     if not isinstance(cost, Mapping) or not cost:
         return ""
@@ -181,7 +183,7 @@ def _conflict(check: Facts) -> Iterator[str]:
 
 
 def _decided(beside: Facts) -> Iterator[str]:
-    """Yield how many counts depend strongly on the prior."""
+    """Yield a sentence that states how many counts depend strongly on the prior."""
     if beside.get("prior_matters"):
         yield (
             f"The prior matters for {beside['prior_matters']:,} of {beside['of']:,} counts: under a flat prior, the "
@@ -204,7 +206,7 @@ def _interval(row: Any, point: Facts) -> str:
 
 
 def _named(label: str, point: Facts) -> tuple[str, list[str]]:
-    """Return the name of a quantity, and the names among which it is a share."""
+    """Return the name of a quantity, and the names in the denominator if the quantity is a share."""
     labels = point.get("among_labels") or {}
     return (labels[label], list(point["among"])) if label in labels else (label, [])
 
@@ -230,7 +232,7 @@ def _question(row: Any, questions: Mapping[str, Any]) -> str:
 
 
 def question_noun(quantity: str, questions: Mapping[str, Any]) -> str:
-    """Return what an answer to a question is: a rank, a probability, a sum, a difference, a ratio or a share."""
+    """Return the noun for the answer to a question: a rank, a probability, a sum, a difference, a ratio or a share."""
     label = next((q for q in questions if quantity == q or quantity.startswith(f"{q}: ")), "")
     asked = questions.get(label) or {}
     if "probability" in asked or quantity.removeprefix(f"{label}: ").startswith("P("):
@@ -267,7 +269,7 @@ def count(value: float) -> str:
 
 
 def percent(value: float, digits: int = 1) -> str:
-    """Return a share in per cent; 0 % and 100 % only for exactly 0 and 1.
+    """Return a share in per cent as text; the text is 0 % or 100 % only if the share is exactly 0 or 1.
 
     Parameters
     ----------
@@ -284,14 +286,14 @@ def percent(value: float, digits: int = 1) -> str:
 
 
 def digits_of(width: float) -> int:
-    """Return the decimals of a percentage: two significant digits of the interval's width."""
+    """Return the number of decimals of a percentage, so that the interval's width has two significant digits."""
     if not isfinite(width) or width <= 0:
         return 1
     return int(min(max(1 - floor(log10(100 * width)), 0), MOST_DIGITS))
 
 
 def shares(*values: float, width: float) -> list[str]:
-    """Return the shares of one sentence, with the same number of decimals."""
+    """Return the shares of one sentence as text, with the same number of decimals."""
     return [percent(value, max(digits_of(width), 1)) for value in values]
 
 

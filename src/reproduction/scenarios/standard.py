@@ -1,4 +1,6 @@
-"""Convert a posterior of the library to an answer: rows with types, densities, questions, noise part of rates."""
+"""Convert a posterior of the library to an answer: rows with types, densities, questions, and the part of the rates'
+variance due to noise.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -32,7 +34,7 @@ def answer(
     table: pd.DataFrame | None = None,
     accuracy: Accuracy = EXACT,
 ) -> Answer:
-    """Return rows and facts of a posterior.
+    """Return the rows and metadata of a posterior.
 
     Parameters
     ----------
@@ -78,7 +80,7 @@ def answer(
 
 
 def row(law: Marginal, level: float, released: float | None = None) -> tuple[object, ...]:
-    """Return one row with `COLUMNS`."""
+    """Return one row of a result table, with the columns `COLUMNS`."""
     ends, state = law.interval(level), law.accuracy
     shown = np.nan if released is None else released
     return law.name, law.type, shown, law.mean(), law.sd(), *ends, level, state.status, state.error
@@ -97,7 +99,7 @@ def _among(posterior: Posterior, group: str, among: Sequence[str]) -> Iterator[t
 
 
 def _accuracy(states: Sequence[Accuracy]) -> list[dict[str, Any]]:
-    """Return every accuracy status once, with the number of rows and the reason."""
+    """Return each accuracy status once, with the number of rows that have the status, and the reason."""
     found: dict[tuple[str, str], int] = {}
     for state in states:
         found[state.status, state.reason] = found.get((state.status, state.reason), 0) + 1
@@ -105,7 +107,8 @@ def _accuracy(states: Sequence[Accuracy]) -> list[dict[str, Any]]:
 
 
 def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
-    """Return quantity -> proportion of a rate's posterior variance due to noise; the rest is sampling variation.
+    """Return a mapping from each rate to the proportion of its posterior variance that is due to noise; the rest is
+    sampling variation.
 
     Var(rate | release) = Var(E[rate | counts] | release) + E[Var(rate | counts) | release]; the first term is 0 if the
     counts are known.
@@ -145,7 +148,7 @@ def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
 
 
 def _pair(law: TiedCounts | DirichletMixture, i: int, rest: Sequence[int]) -> tuple[np.ndarray, ...]:
-    """Return a count, the sum of some others, and the weight of every pair."""
+    """Return, for every pair of values, a count, the sum of some other counts, and the weight of the pair."""
     if isinstance(law, DirichletMixture):
         return law.counts.pair(i, rest)
     pair = law.together.pair_of([i], rest)

@@ -73,7 +73,9 @@ class Summary:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences of `accuracy` that a reader must see first: contradictions between the release and its model."""
+        """Return the sentences of `accuracy` that a reader must see first: contradictions between the release and its
+        model.
+        """
         return [text for text in self.accuracy if text.startswith("CONFLICT")]
 
 
@@ -195,7 +197,7 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
 
 
 def _least_squares(row: dict[Any, Any]) -> str:
-    """Return the least-squares estimate and its standard deviation; empty if there is none."""
+    """Return the least-squares estimate and its standard deviation as text; empty if the row has no estimate."""
     found, sd = float(row.get("least_squares", "nan")), float(row.get("least_squares_sd", "nan"))
     return f"{real(found, 2 * sd)} ± {real(sd, 2 * sd)}" if found == found and sd == sd else ""
 

@@ -1,4 +1,4 @@
-"""Read files of many public tables, CSV or Parquet, as a stream split by table, for any number of shards.
+"""Read files of many public tables, CSV or Parquet, as a stream that is split by table into any number of shards.
 
 A row belongs to the table named in its column `table`, in any order. In a numeric column, an empty cell is NaN, which
 may be meaningful (a withheld count); any other text that is not a number is infinite, which is always a mistake. A row
@@ -28,7 +28,7 @@ _LAW: Any = pc  # pyarrow defines its functions at import, so type checkers do n
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Some tables of a file, in the order in which the file first names them.
+    """Some of the tables of a file, in the order of their first rows in the file.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Tables:
     reasons: list[str]
 
     def pieces(self, size: int) -> Iterator["Tables"]:
-        """Yield the same tables, `size` at a time."""
+        """Yield the tables in groups of `size`."""
         for first in range(0, len(self.names), size):
             bounds = self.starts[first : first + size + 1]
             part_rows = slice(bounds[0], bounds[-1])
@@ -54,7 +54,7 @@ class Tables:
 
 
 def of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) -> Tables:
-    """Return the tables of one shard: consecutive tables; shards differ by at most one table.
+    """Return the tables of one shard; the tables of a shard are consecutive, and shards differ by at most one table.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def _of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) -
 
 
 def _owner(names: pa.Array, places: Mapping[str, int]) -> NDArray[np.int64]:
-    """Return the position of every row's table among all tables."""
+    """Return the position, among all tables, of the table to which each row belongs."""
     coded = names.dictionary_encode()
     known = np.array([places[name] for name in coded.dictionary.to_pylist()], dtype=np.int64)
     return known[coded.indices.to_numpy(zero_copy_only=False)]
@@ -114,7 +114,7 @@ def _joined(parts: Sequence[pa.Array], kind: str) -> NDArray[Any]:
 
 
 def _chunks(path: Path, kinds: Mapping[str, str], bad: dict[str, str]) -> Iterator[dict[str, pa.Array]]:
-    """Yield the required columns in pieces; tables of unreadable rows are added to `bad` with the reason."""
+    """Yield the required columns in pieces, and add tables with unreadable rows to `bad` with the reason."""
     parquet = places.public(path).suffix.lower() == ".parquet"
     with _parquet(path, list(kinds)) if parquet else _csv(path, list(kinds), bad) as reader:
         for batch in reader:
@@ -156,7 +156,7 @@ def _text(values: pa.Array) -> pa.Array:
 
 
 def _numbers(values: pa.Array) -> pa.Array:
-    """Return float64, null if a cell is empty, inf if it is not a number."""
+    """Return a column as float64: null if a cell is empty, inf if a cell is not a number."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):

@@ -1,1 +1,3 @@
-"""Comparison of printed statements with ours: verdicts, joint tests, quoted numbers, the closing summary."""
+"""Compare printed statements with the reproduced values: verdicts, joint tests, quoted numbers, and the summary at the
+end of a run.
+"""

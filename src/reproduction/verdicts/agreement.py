@@ -1,4 +1,5 @@
-"""Compare printed statements with ours: whether they reproduce, under which variant, and if not, why.
+"""Compare printed statements with the reproduced values: whether they reproduce, under which variant, and the reason if
+they do not.
 
 Each kind of statement has its own test:
 
@@ -85,7 +86,7 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
 
 
 def variants(published: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
-    """Return the fit of each table as a whole: one row per artefact and variant (`table_tests.judge`)."""
+    """Return the fit of each whole table: one row per artefact and variant (`table_tests.judge`)."""
     numbers = published[[_is_number(statement) for statement in published.itertuples()]]
     return judge(numbers, ours[ours["variant"] != NOT_RUN])
 
@@ -131,8 +132,8 @@ def _paired(statements: list[Any], ours: list[Any], paper: str) -> None:
 
 
 def _related(statements: list[Any], run: list[Any], paper: str) -> None:
-    """Check that claims have a relation, laws have a detection limit, no other rows have them, and facts are numbers or
-    claims.
+    """Check that every claim has a relation, every test of a distribution (kind ``law``) has a detection limit, no
+    other row has either, and facts are numbers or claims.
     """
     kind: dict[Any, Any] = {(row.artefact, row.quantity): row.kind for row in statements}
     found: dict[str, list[str]] = {}
@@ -153,8 +154,8 @@ def _explained(rows: list[dict[str, Any]], paper: str) -> None:
 
 
 def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any]:
-    """Return a statement's row; `rows`: ours in the order of their variants, `fits`: fit of its table under each
-    variant.
+    """Return the row of a statement; `rows` are the computed rows in the order of their variants, `fits` is the fit of
+    the statement's table under each variant.
     """
     judged = [(*_judge(statement, row, fits.get(row.variant)), row) for row in rows]
     eligible = judged
@@ -186,7 +187,7 @@ def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any
 
 
 def _allowed(statement: Any, row: Any) -> str:
-    """Return a remark on a wide tolerance: for a number or curve whose verdict allows a relative error of at least
+    """Return a remark if the tolerance is wide: for a number or curve whose verdict allows a relative error of at least
     `_WIDE`.
     """
     judged = statement.kind in ("number", "curve") and row.variant != NOT_RUN and not np.isnan(row.ours)
@@ -203,12 +204,12 @@ def _allowed(statement: Any, row: Any) -> str:
 
 
 def _first(statement: Any, rows: list[Any], whole: Any) -> tuple[str, float, Any]:
-    """Return the first row of a cell that has no row of its table's variant."""
+    """Return the verdict, z and first row of a statement that has no row for the variant of its table."""
     return *_judge(statement, rows[0], whole), rows[0]
 
 
 def _judge(statement: Any, row: Any, table: Any) -> tuple[str, float]:
-    """Return verdict and z of one statement under one variant; NaN never passes."""
+    """Return the verdict and z of one statement under one variant; NaN is never accepted."""
     good = "reproduced_by_slip" if row.variant == "published" else "reproduced"
     if row.variant == NOT_RUN:
         return "not_run", np.nan

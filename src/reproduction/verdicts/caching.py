@@ -1,4 +1,5 @@
-"""Compute verdicts of many sets of tables that differ in one or two, and reuse results for unmodified tables.
+"""Compute verdicts for many sets of tables that differ in only one or two tables, and reuse results for unmodified
+tables.
 
 Judging a paper takes up to a second, and tests that change one table at a time do it hundreds of times. Functions of a
 paper that take whole tables return the same rows for the same tables, so their rows are cached.
@@ -20,7 +21,7 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 class Judge:
-    """Verdicts of a paper from its unmodified tables, some of them replaced.
+    """Verdicts of a paper, computed from its unmodified tables, some of which may be replaced.
 
     Cached rows were computed earlier: if a test replaces code, the replacement affects only recomputed tables and their
     verdicts.
@@ -49,7 +50,7 @@ class Judge:
 
     @contextmanager
     def _remembering(self) -> Iterator[None]:
-        """Replace the paper's functions of whole tables by cached versions."""
+        """Replace the paper's functions that take whole tables by cached versions."""
         places = [
             (module, name, call) for module in _modules(self.slug) for name, call in _of_tables(self.slug, module)
         ]
@@ -75,7 +76,7 @@ class Judge:
         return rows
 
     def _key(self, call: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        """Return a cache key of a call; None if an argument is neither an unmodified table nor a plain value."""
+        """Return a cache key for a call; None if an argument is neither an unmodified table nor a plain value."""
         parts: list[Any] = []
         for name, value in [*enumerate(arguments), *named.items()]:
             if id(value) in self._ids:
@@ -95,7 +96,7 @@ def _modules(slug: str) -> Iterator[ModuleType]:
 
 
 def _of_tables(slug: str, module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Return functions of the paper that a module has, by name, and that take a whole table."""
+    """Return the functions of the paper that a module has, by name, and that take a whole table."""
     for name, value in list(vars(module).items()):
         mine = isfunction(value) and value.__module__.startswith(f"reproduction.papers.{slug}.")
         if mine and _takes_tables(value):
@@ -108,7 +109,7 @@ def _takes_tables(call: Callable[..., Any]) -> bool:
 
 
 def _copied(kept: Any, generated: bool) -> Any:
-    """Return copies of rows for a repeated call."""
+    """Return copies of rows, so that a repeated call does not share them."""
     if generated:
         return iter([_copied(row, False) for row in kept])
     if isinstance(kept, list):

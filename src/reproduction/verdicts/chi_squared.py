@@ -47,8 +47,8 @@ def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
 
 
 def _as_many(counted: float, size: float, chance: float) -> float:
-    """Return the binomial probability of `counted` or more; the number of trials may be fractional for correlated
-    draws.
+    """Return the binomial probability of at least `counted` successes; the number of trials may be fractional for
+    correlated draws.
     """
     return float(betainc(counted, size - counted + 1, chance))
 
@@ -78,7 +78,7 @@ def scored(
 
 
 def histogram(left: ArrayLike, heights: ArrayLike, x: ArrayLike, y: ArrayLike, draws: float) -> float:
-    """Return the p-value of a drawn histogram against the density drawn with it.
+    """Return the p-value of a drawn histogram under the density in the same figure.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def histogram(left: ArrayLike, heights: ArrayLike, x: ArrayLike, y: ArrayLike, d
 
 
 def masses(left: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
-    """Return the mass of a density in every bin; NaN if it is not finite."""
+    """Return the probability of every bin under a density; NaN if the density is not finite."""
     places, density = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if not (np.all(np.isfinite(density)) and np.all(np.diff(places) > 0)):
         return np.full(np.size(left), np.nan)

@@ -1,4 +1,4 @@
-"""Check that what a figure draws is also tested: a change of a column that is visible must change a verdict.
+"""Check that all data shown in a figure are also tested: a visible change of a column must change a verdict.
 
 A numeric column is drawn if a figure of its table changes when the column is reversed or increased by a tenth. It is
 tested if the same change alters a verdict of the paper. Columns about which the paper prints nothing are listed in
@@ -32,7 +32,7 @@ CHANGES: dict[str, Callable[[pd.Series], Any]] = {
 
 
 def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Iterator[str]:
-    """Return visible but untested columns in figures of `paper`, and entries of the list that are wrong.
+    """Return the visible but untested columns in figures of `paper`, and the wrong entries of the list of exceptions.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[s
 def _of_figure(
     paper: Paper, artefact: Artefact, judge: caching.Judge, settings: Mapping[str, Any], known: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield mistakes of one figure: a change that alters a verdict must be visible only if its column is listed."""
+    """Yield the mistakes of one figure: a change that alters no verdict may be visible only if its column is listed."""
     assert artefact.figure is not None
     draw, table = calls.find(f"{paper.slug}.{artefact.figure.function}"), judge.honest[artefact.name]
     honest, listed = picture(draw(table)), {name.partition(",")[0] for name in known}
@@ -74,8 +74,8 @@ def _of_figure(
 
 
 def _together(table: pd.DataFrame, columns: set[str]) -> pd.DataFrame:
-    """Return a table with all these columns changed by different factors: a figure that stays the same draws none of
-    them.
+    """Return a table in which all given columns are changed by different factors; if the figure stays the same, it
+    draws none of the columns.
     """
     factors = 1.1 + 0.01 * np.sqrt(np.arange(2, 2 + len(columns)))
     return table.assign(
@@ -84,13 +84,13 @@ def _together(table: pd.DataFrame, columns: set[str]) -> pd.DataFrame:
 
 
 def beyond(paper: Paper) -> dict[str, Any]:
-    """Return figure -> reason, or figure -> {column: reason}; empty if the folder has no list."""
+    """Return a mapping from figure to reason, or from figure to {column: reason}; empty if the folder has no list."""
     path = Path(paper.folder, BEYOND)
     return config.read(path) if path.is_file() else {}
 
 
 def changes(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Yield column, change and changed table, for every effective change of one numeric column."""
+    """Yield (column, change, changed table) for every effective change of one numeric column."""
     for column in map(str, table.select_dtypes("number", exclude="bool").columns):
         for change, function in CHANGES.items():
             other = table.assign(**{column: function(table[column])})
@@ -126,7 +126,7 @@ def _parts(artist: Any) -> Iterator[Any]:
 
 
 def _look(draw: Callable[[pd.DataFrame], Figure], table: pd.DataFrame) -> str:
-    """Return the digest of a table's figure, or None if it cannot be drawn."""
+    """Return the digest of a table's figure, or an empty string if the figure cannot be drawn."""
     try:
         return picture(draw(table))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, ZeroDivisionError, FloatingPointError):
@@ -134,7 +134,8 @@ def _look(draw: Callable[[pd.DataFrame], Figure], table: pd.DataFrame) -> str:
 
 
 def _noticed(paper: Paper, name: str, table: pd.DataFrame, judge: caching.Judge, settings: Mapping[str, Any]) -> bool:
-    """Return whether a verdict changes if table `name` is changed; an error while reading also counts.
+    """Return whether a verdict changes if table `name` is changed; an error while the changed table is read also
+    counts.
 
     A verdict computed with a warning does not count, because statements about such numbers are meaningless.
     """

@@ -1,4 +1,6 @@
-"""Make a paper's tables in this process, as a run makes them, for tests that replace code with deliberate errors."""
+"""Compute a paper's tables in the current process, as a run does, for tests that replace code with
+deliberate errors.
+"""
 
 import json
 import shutil
@@ -64,14 +66,16 @@ def tables_of(
 
 @cache
 def _checked(slug: str, changes: str) -> str:
-    """Return the paper's complete section with these settings, both as JSON; cached, because tests repeat settings."""
+    """Return the complete section of a paper for given settings, both as JSON; the result is cached because tests
+    repeat settings.
+    """
     papers = discover()
     checked = config.check({slug: json.loads(changes)}, checks.schema_of(papers), {slug: papers[slug].mistakes})
     return json.dumps(checked[slug])
 
 
 def verdicts(slug: str, made: Mapping[str, pd.DataFrame]) -> pd.Series:
-    """Return the verdict of every printed statement, by (artefact, quantity), from tables of `tables_of`."""
+    """Return the verdict on every printed statement, by (artefact, quantity), from tables of `tables_of`."""
     published = _published(discover()[slug].folder / "published.tsv")
     ours = calls.find(f"{slug}.agreement.ours")(dict(made))
     compared = agreement.compare(published, ours, paper=slug)
@@ -80,18 +84,20 @@ def verdicts(slug: str, made: Mapping[str, pd.DataFrame]) -> pd.Series:
 
 @cache
 def _published(path: Path) -> pd.DataFrame:
-    """Return the published statements, read once; callers must not change them."""
+    """Return the published statements, which are read once; callers must not change them."""
     return agreement.read_published(path)
 
 
 def settings(path: str | Path, **changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings of a paper's tests: ``settings.yaml`` next to the test file `path`, with changes of sections."""
+    """Return the settings of a paper's tests: ``settings.yaml`` in the folder of the test file `path`, with some
+    sections changed.
+    """
     found = config.read(Path(path).with_name("settings.yaml"))
     return found | {section: found.get(section, {}) | dict(keys) for section, keys in changes.items()}
 
 
 def _whole(paper: Paper, artefact: Artefact, stated: Mapping[str, Any] | None) -> None:
-    """Check that every setting of a table is stated."""
+    """Check that every setting of a table is given."""
     assert artefact.table is not None
     section = artefact.table.settings
     known = ((paper.settings.get("sections") or {}).get(section) or {}).get("properties") or {}

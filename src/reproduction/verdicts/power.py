@@ -13,13 +13,16 @@ SEEN = 0.9  # power at the detection limit
 
 
 def normal(per_unit: float, level: float) -> float:
-    """Return the detection limit of a two-sided z test: `per_unit` is the change of z, in standard errors, at 100 %."""
+    """Return the detection limit of a two-sided z test; `per_unit` is the change of z, in standard errors, if the
+    parameter changes by 100 %.
+    """
     needed = scipy.stats.norm.isf(level / 2) + scipy.stats.norm.ppf(SEEN)
     return float(needed / abs(per_unit)) if per_unit else np.inf
 
 
 def kolmogorov(per_unit: float, draws: float, level: float) -> float:
-    """Return the detection limit of a Kolmogorov-Smirnov test of `draws` draws; `per_unit` is the distance at 100 %.
+    """Return the detection limit of a Kolmogorov-Smirnov test of `draws` draws; `per_unit` is the distance if the
+    parameter changes by 100 %.
 
     The empirical distribution function has a standard deviation of at most 1/(2 sqrt(draws)) at the point of largest
     distance.
@@ -31,21 +34,27 @@ def kolmogorov(per_unit: float, draws: float, level: float) -> float:
 
 
 def chi_squared(per_unit: float, degrees: float, level: float) -> float:
-    """Return the detection limit of a chi-squared test: `per_unit` is the noncentrality at 100 % (quadratic)."""
+    """Return the detection limit of a chi-squared test; `per_unit` is the noncentrality if the parameter changes by 100
+    % (quadratic in the change).
+    """
     limit = scipy.stats.chi2.isf(level, degrees)
     needed = scipy.optimize.brentq(lambda x: scipy.stats.ncx2.sf(limit, degrees, x) - SEEN, 1e-9, 4 * limit + 100)
     return float(np.sqrt(needed / per_unit)) if per_unit > 0 else np.inf
 
 
 def noncentrality(expected: np.ndarray, changed: np.ndarray) -> float:
-    """Return the noncentrality of a chi-squared test of counts with expectation `expected`, truly `changed`."""
+    """Return the noncentrality of a chi-squared test that assumes the counts `expected` if the true expected counts are
+    `changed`.
+    """
     expected, changed = np.asarray(expected, dtype=float), np.asarray(changed, dtype=float)
     keep = expected > 0
     return float(np.sum((changed[keep] - expected[keep]) ** 2 / expected[keep]))
 
 
 def words(changes: Mapping[str, float]) -> str:
-    """Return parameter -> relative change as text: ``noise scale by 1.8 %; prior's concentration by 5 %``."""
+    """Return a mapping from parameters to relative changes as text: ``noise scale by 1.8 %; prior's concentration by 5
+    %``.
+    """
     return "; ".join(f"{name} by {_percent(change)}" for name, change in changes.items())
 
 

@@ -1,4 +1,4 @@
-"""Check numbers quoted in documents against tables: ``python -m reproduction.verdicts.quotes [results]``.
+"""Check the numbers quoted in documents against the tables: ``python -m reproduction.verdicts.quotes [results]``.
 
 A paper's ``quoted.py`` repeats phrases of a document with the numbers in double braces, and states how they follow from
 tables of a run with the default settings::
@@ -33,7 +33,9 @@ _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 @dataclass(frozen=True)
 class Quote:
-    """Phrase of a document in the paper's folder, with its numbers in double braces, and how a table gives them."""
+    """Phrase of a document in the paper's folder, with its numbers in double braces, and the function that computes
+    them from a table.
+    """
 
     document: str
     phrase: str
@@ -42,18 +44,18 @@ class Quote:
 
     @property
     def words(self) -> str:
-        """Return the phrase as in the document, on one line."""
+        """Return the phrase as it is in the document, on one line."""
         return one_line(_BRACED.sub(r"\1", self.phrase))
 
     @property
     def numbers(self) -> list[str]:
-        """Return the numbers as written."""
+        """Return the numbers as they are written in the phrase."""
         return _BRACED.findall(self.phrase)
 
 
 def value(written: str) -> tuple[float, float]:
-    """Return the value of a number in a document (``1.8·10⁻²²``, ``19 %``, ``5,400``), and half a unit of its last
-    digit.
+    """Return the value of a number in a document (``1.8·10⁻²²``, ``19 %``, ``5,400``), and half a unit of the number's
+    last digit.
     """
     found = _NUMBER.fullmatch(written.strip())
     if not found:
@@ -66,7 +68,7 @@ def value(written: str) -> tuple[float, float]:
 
 
 def at(table: pd.DataFrame, column: str, **where: object) -> float:
-    """Return the value of a column in the single row in which other columns have these values."""
+    """Return the value of a column in the only row in which other columns have the given values."""
     rows = table[(table[list(where)] == pd.Series(where)).all(axis=1)]
     if len(rows) != 1:
         raise ValueError(f"{len(rows)} rows have {where}; a quote requires exactly one")
@@ -74,7 +76,9 @@ def at(table: pd.DataFrame, column: str, **where: object) -> float:
 
 
 def told(table: pd.DataFrame, number: int, pattern: str) -> list[float]:
-    """Return numbers in the evidence of an erratum: the groups of a regular expression that its text must match."""
+    """Return the numbers in the evidence of an erratum: the groups of a regular expression that the evidence must
+    match.
+    """
     text = table.loc[table["number"] == number, "evidence"].iloc[0]
     found = re.search(pattern, text)
     if not found:
@@ -83,7 +87,7 @@ def told(table: pd.DataFrame, number: int, pattern: str) -> list[float]:
 
 
 def broken(quote: Quote, table: pd.DataFrame) -> str:
-    """Return why a quote does not hold; empty if it holds."""
+    """Return the reason why a quote does not hold; empty if the quote holds."""
     try:
         ours = [float(x) for x in quote.values(table)]
     except (ValueError, KeyError) as error:
@@ -99,7 +103,7 @@ def broken(quote: Quote, table: pd.DataFrame) -> str:
 
 
 def numbers_in(text: str) -> Iterator[str]:
-    """Return numbers of a text that could be results: decimals, percentages, powers of ten and integers of at least
+    """Return the numbers of a text that could be results: decimals, percentages, powers of ten and integers of at least
     100.
     """
     for found in _NUMBER.finditer(text):
@@ -109,7 +113,7 @@ def numbers_in(text: str) -> Iterator[str]:
 
 
 def unaccounted(document: str, text: str, quotes: Iterable[Quote], given: Collection[str]) -> list[str]:
-    """Return numbers of a document that are neither in a quote nor listed as given."""
+    """Return the numbers of a document that are neither part of a quote nor listed as given."""
     text = one_line(text)
     for quote in (q for q in quotes if q.document == document):
         text = text.replace(quote.words, one_line(_BRACED.sub("", quote.phrase)))
@@ -122,7 +126,7 @@ def one_line(text: str) -> str:
 
 
 def of(paper: Paper) -> tuple[Sequence[Quote], Mapping[str, Collection[str]]]:
-    """Return a paper's quotes, and the given numbers of its documents; empty if it has no ``quoted.py``."""
+    """Return the quotes of a paper, and the given numbers of its documents; empty if the paper has no ``quoted.py``."""
     if not (paper.folder / "quoted.py").is_file():
         return (), {}
     module = import_module(f"{paper.package}.quoted")
@@ -130,7 +134,9 @@ def of(paper: Paper) -> tuple[Sequence[Quote], Mapping[str, Collection[str]]]:
 
 
 def check(results: Path, papers: Iterable[Paper]) -> Iterator[tuple[str, Quote, str]]:
-    """Yield every quote whose table is in a folder of results: slug, quote, and why it does not hold (or empty)."""
+    """Yield (slug, quote, reason) for every quote that has no table or whose table is in the results folder; the reason
+    states why the quote does not hold, and is empty if it holds.
+    """
     for paper in papers:
         for quote in of(paper)[0]:
             path = results / paper.slug / f"{quote.table}.csv"
@@ -139,7 +145,7 @@ def check(results: Path, papers: Iterable[Paper]) -> Iterator[tuple[str, Quote, 
 
 
 def main() -> None:
-    """Print quotes that do not hold; exit with 1 if there are any."""
+    """Print the quotes that do not hold, and exit with status 1 if there are any."""
     checked = list(check(Path(*sys.argv[1:2] or ["results"]), discover().values()))
     wrong = [f"{slug}/{quote.document}: {quote.words!r}: {why}" for slug, quote, why in checked if why]
     print("\n".join([*wrong, f"{len(checked)} quotes, {len(wrong)} do not hold."]))

@@ -1,4 +1,6 @@
-"""Rows of a paper's ``agreement.ours``: a number, a claim with its relation, a law with its power, or not run."""
+"""Rows of a paper's ``agreement.ours``: a number, a claim with its relation, a test of a distribution with its
+detection limit, or a statement that was not run.
+"""
 
 from typing import Any
 
@@ -48,7 +50,8 @@ def claim(
     *,
     rounding: float = 0.0,
 ) -> dict[str, Any]:
-    """Return the row of a claim, a relation of two numbers; `ours` is the margin by which it holds, see `margin`.
+    """Return the row of a claim, which is a relation of two numbers; `ours` is the margin by which the claim holds (see
+    `margin`).
 
     Parameters
     ----------
@@ -108,12 +111,15 @@ def law(
 
 
 def not_run(artefact: str, quantity: str, reason: str) -> dict[str, Any]:
-    """Return a row for a statement not computed in this run; an undeclared NaN counts as a number that differs."""
+    """Return a row for a statement that was not computed in the run; an undeclared NaN counts as a number
+    that differs.
+    """
     return _row(artefact, quantity, NOT_RUN, np.nan, 0.0, reason)
 
 
 def margin(left: Array, relation: str, right: Array, rounding: float) -> Array:
-    """Return the margin by which a claim holds: positive if it holds, negative if it fails, NaN if a number is missing.
+    """Return the margin by which a claim holds: positive if the claim holds, negative if it fails, and NaN if a number
+    is missing.
 
     right - left for ``<`` and ``<=``, left - right for ``>`` and ``>=``, -abs(left - right) for ``=``; plus `rounding`,
     or minus `rounding` for a strict relation.
@@ -123,7 +129,9 @@ def margin(left: Array, relation: str, right: Array, rounding: float) -> Array:
 
 
 def holds(value: float, relation: str) -> bool:
-    """Return whether a margin without random error supports its relation; 0 is enough unless it is strict."""
+    """Return whether a margin without random error supports its relation; a margin of 0 is enough unless the relation
+    is strict.
+    """
     return value > 0 if relation in _STRICT else value >= 0
 
 

@@ -1,4 +1,4 @@
-"""Test of serial independence of draws."""
+"""Test draws for serial independence."""
 
 import numpy as np
 import scipy  # scipy.stats is loaded at first use
@@ -6,8 +6,8 @@ from numpy.typing import ArrayLike
 
 
 def z(apart: ArrayLike, *, sd: float) -> float:
-    """Return the sum of products of neighbours over its standard deviation; nearly standard normal for independent
-    draws.
+    """Return the sum of products of neighbouring draws divided by its standard deviation; nearly standard normal for
+    independent draws.
 
     A proportion s of draws that repeat the previous draw increases it by s sqrt(n).
 

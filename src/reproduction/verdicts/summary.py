@@ -1,4 +1,6 @@
-"""Summary at the end of a run: files made, agreement with the printed numbers, what was not run and why."""
+"""Summary at the end of a run: the files made, the agreement with the printed numbers, and the statements that were not
+run, with reasons.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -63,7 +65,7 @@ def text(
 
 
 def _scenario(name: str, facts: Mapping[str, Any]) -> list[str]:
-    """Return the accuracy of a scenario's numbers, with warnings."""
+    """Return the accuracy of a scenario's numbers as text, with warnings."""
     if "tables" in facts:
         return [_batch(name, facts["tables"])]
     counted: dict[str, int] = {}
@@ -87,7 +89,7 @@ def _batch(name: str, tables: Mapping[str, Any]) -> str:
 
 
 def _counts(table: pd.DataFrame) -> str:
-    """Return the number of verdicts by paper, omitting empty columns."""
+    """Return the number of verdicts by paper, without empty columns."""
     counts = pd.crosstab(table["paper"], table["verdict"])
     shown = counts[[verdict for verdict in VERDICTS if verdict in counts]]
     return shown.to_string(index_names=False).replace("verdict", "       ", 1)

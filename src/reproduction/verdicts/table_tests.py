@@ -1,4 +1,4 @@
-"""Test a printed table as a whole: one variant per table, by a joint test, with its power against the other variants.
+"""Test a printed table as a whole: a joint test under each variant, and the test's power against the other variants.
 
 Cells without random error must round to print. Cells with random error are standardised; under the right variant the
 sum of their squares is chi-squared with as many degrees of freedom. The table's variant is the first, in the order
@@ -31,7 +31,7 @@ def standard_score(ours: float, mc_se: float, printed: float, digits: float) -> 
 
 
 def unit_error(mc_se: float, digits: float) -> float:
-    """Return the largest difference from print at which a single cell passes."""
+    """Return the largest difference from the printed number at which a single cell passes."""
     return float(LARGEST_Z * np.hypot(mc_se, 10.0**-digits / np.sqrt(12)) if mc_se > 0 else 10.0**-digits / 2)
 
 
@@ -60,7 +60,7 @@ def judge(numbers: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged_tables(numbers: Iterable[Any], ours: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    """Return rows of `judge` from rows of both tables that name their columns."""
+    """Return the rows of `judge`, given printed and computed rows that name their columns."""
     found: dict[Any, dict[Any, list[Any]]] = {}  # by artefact and quantity
     for row in ours:
         found.setdefault(row.artefact, {}).setdefault(row.quantity, []).append(row)
@@ -79,7 +79,7 @@ def judged_tables(numbers: Iterable[Any], ours: Iterable[Any]) -> Iterator[dict[
 
 
 class _Cells(NamedTuple):
-    """Printed numbers of a table, and ours."""
+    """Printed numbers of a table, and the reproduced numbers with their Monte Carlo errors."""
 
     value: Array
     digits: Array
@@ -88,7 +88,7 @@ class _Cells(NamedTuple):
 
 
 def _cells(statements: list[Any], found: Mapping[Any, list[Any]], variant: str) -> _Cells:
-    """Return our numbers in this variant, or in the first variant of the number."""
+    """Return the reproduced numbers under a variant; a number without this variant is taken from its first variant."""
 
     def rank(row: Any) -> int:
         return -1 if row.variant == variant else VARIANTS.index(row.variant)
@@ -123,7 +123,7 @@ def _judged(artefact: str, variant: str, cells: Mapping[str, _Cells]) -> dict[st
 
 
 def _power(variant: str, cells: Mapping[str, _Cells]) -> tuple[float, str]:
-    """Return the smallest power of the joint test against the other variants; NaN if there is no other."""
+    """Return the smallest power of the joint test against the other variants; NaN if there is no other variant."""
     mine, found = cells[variant], []
     for other, theirs in cells.items():
         if other == variant:

@@ -98,7 +98,7 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 
 
 def _reason(counts: np.ndarray, names: np.ndarray) -> str:
-    """Return why the values cannot be counts of a release."""
+    """Return the reason why the values cannot be counts of a release."""
     if not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))):
         return "value must be integers >= 0"
     if counts.sum() > rules.LARGEST:

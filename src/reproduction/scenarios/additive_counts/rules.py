@@ -16,7 +16,7 @@ _PAIRS_ONLY = {"algorithm": "1-summed", "ties": "ieee"}
 
 
 def stated(settings: Mapping[str, Any], columns: Columns) -> tuple[list[str], list[float]]:
-    """Return names and counts as written: released or synthetic."""
+    """Return the names and the counts as written by the user; the counts are released or synthetic."""
     if columns is not None:
         return list(columns["name"]), [float(text) if text else float("nan") for text in columns["value"]]
     found = settings.get("released", (settings.get("rehearsal") or {}).get("counts", ()))
@@ -26,7 +26,7 @@ def stated(settings: Mapping[str, Any], columns: Columns) -> tuple[list[str], li
 
 
 def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
-    """Return (key, message) of every mistake; arguments as for the rules of every kind."""
+    """Return (key, message) for every mistake; the arguments are as for the rules of every kind."""
     if isinstance(settings["prior"], str) and settings["prior"] not in PRIORS:
         yield ".prior", f"{settings['prior']!r} is not a prior; use {' or '.join(PRIORS)}, or a number"
     if "release" in settings:
@@ -58,7 +58,7 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return CPU seconds and MB: the distribution of each count has as many points as the noise."""
+    """Return the CPU seconds and MB of a case: the distribution of each count has as many points as the noise."""
     if "epsilon" not in settings:
         return 60.0, 200.0  # the settings that determine the cost are in the record of the release
     size = len(stated(settings, None)[1]) if "file" not in settings else 100

@@ -83,7 +83,7 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
 
 
 def _rehearsed(case: Case, lower: float, upper: float) -> tuple[Release, dict[str, Any]]:
-    """Return a release of synthetic records, with a quarter of epsilon for each statistic."""
+    """Return a release of synthetic records in which each statistic is measured with a quarter of epsilon."""
     made_up, epsilon = case.settings[REHEARSAL], case.settings["epsilon"]
     mechanism, n = CensoredStatistics(lower=lower, upper=upper), int(made_up["records"])
     records = made_up["mu"] + made_up["sigma2"] ** 0.5 * case.rng.standard_normal(n)

@@ -12,7 +12,7 @@ _NAMES = ("mu", "sigma2", "below", "above")
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
-    """Return (key, message) of every mistake; arguments as for the rules of every kind."""
+    """Return (key, message) for every mistake; the arguments are as for the rules of every kind."""
     for label, question in (settings.get("questions") or {}).items():
         group = question.get("about", "counts")
         names = {"parameters": _NAMES[:2], "counts": _NAMES[2:]}.get(group, ())
@@ -43,7 +43,7 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return CPU seconds and MB for Markov chains under two priors."""
+    """Return the CPU seconds and MB of a case, which runs Markov chains under two priors."""
     return 5.0, 50.0 + 1e-4 * (settings.get("rehearsal") or {}).get("records", 0)
 
 

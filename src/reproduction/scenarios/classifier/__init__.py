@@ -1,1 +1,1 @@
-"""Private models: naive Bayes, Bayesian networks."""
+"""Private models: naive Bayes classifiers and Bayesian networks."""

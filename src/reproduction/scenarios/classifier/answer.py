@@ -90,7 +90,7 @@ def answers(
     level: float,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return one or more rows per question, as `Posterior.ask`.
+    """Return one or more rows per question, in the format of `Posterior.ask`.
 
     Parameters
     ----------
@@ -145,19 +145,19 @@ class _Table:
         self.state = EXACT if (rows["status"] == "exact").all() else _ESTIMATED
 
     def marginal(self, place: int) -> Continuous:
-        """Return the posterior of one probability."""
+        """Return the posterior of one probability of the table."""
         assert self.law is not None
         return Continuous(self.law.beta(place), name=self.names[place], type="rate", accuracy=self.state)
 
     def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw all its probabilities jointly."""
+        """Draw all probabilities of the table jointly."""
         assert self.law is not None
         return self.law.sample(size, rng=rng)
 
 
 def _together(tables: Sequence[_Table]) -> Posterior:
-    """Return joint draws of the probabilities of some tables, approximate tables first, since they determine the
-    status.
+    """Return joint draws of the probabilities of several tables; approximate tables come first, since they determine
+    the status.
     """
     ordered = sorted(tables, key=lambda one: one.state is EXACT)
     places = [(one, i) for one in ordered for i in range(len(one.names))]
@@ -170,7 +170,7 @@ def _together(tables: Sequence[_Table]) -> Posterior:
 
 
 def _judge(question: Mapping[str, Any], tables: int) -> None:
-    """Raise ValueError if a question is not meaningful for a model."""
+    """Raise ValueError if a model cannot answer a question."""
     if question.get("about", "rates") != "rates":
         raise ValueError(f"about: a model supports only rates, got {question['about']}; omit about")
     if "rank" in question and question["rank"].get("of") == "all":
@@ -184,7 +184,9 @@ def _judge(question: Mapping[str, Any], tables: int) -> None:
 
 
 def _exact(question: Mapping[str, Any], table: _Table, names: Names, level: float) -> tuple[object, ...] | None:
-    """Return mean, sd, lower, upper, level, status and error if the distribution of a share suffices, or None."""
+    """Return mean, sd, lower, upper, level, status and error of an answer that follows from the distribution of a
+    share, or None for any other question.
+    """
     if table.law is None:
         return None
     state, place = table.state, {name: i for i, name in enumerate(table.names)}

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Mechanism:
-    """Mechanism that released a histogram f.
+    """Mechanism that released a histogram as noisy shares.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ NOT_HERE = "a release of {0!r} is not a model; use a release of naive_bayes or b
 
 
 def mechanism(release: Published) -> Mechanism:
-    """Return the mechanism of the model, from the record of its release.
+    """Return the mechanism of a model, from the record of its release.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def mechanism(release: Published) -> Mechanism:
 
 
 def table(release: Published, *, prior: float, level: float) -> pd.DataFrame:
-    """Return one row per probability of the model: posterior, released value, and assumptions.
+    """Return one row per probability of a model: posterior, released value, and assumptions.
 
     The number of records is public for a node without parents. For a node with parents, it is estimated by the number
     of records times the estimated probability of the parents' configuration, as the status shows.
@@ -80,7 +80,9 @@ def table(release: Published, *, prior: float, level: float) -> pd.DataFrame:
 
 
 def _rows(release: Published) -> dict[str, list[tuple[dict[str, str], list[tuple[str, float]]]]]:
-    """Return node -> its histograms: (parents' categories, [(category, released probability)])."""
+    """Return a mapping from each node to its histograms: (categories of the parents, [(category, released
+    probability)]).
+    """
     table = release.table
     columns = (table.texts("node"), table.texts("given"), table.texts("category"))
     lines = zip(*columns, table.numbers("probability"), strict=True)
@@ -91,7 +93,8 @@ def _rows(release: Published) -> dict[str, list[tuple[dict[str, str], list[tuple
 
 
 def _probability(given: dict[str, str], estimates: Any, parents: dict[str, list[str]]) -> float:
-    """Return the estimated probability of a configuration, from the parents' histograms, with the parents as a chain.
+    """Return the estimated probability of a configuration of parents from the parents' histograms, treating the parents
+    as a chain.
 
     It is exact under the model for two parents if one is a parent of the other; other parents are assumed to be
     independent given their common parents.
@@ -108,7 +111,7 @@ def _probability(given: dict[str, str], estimates: Any, parents: dict[str, list[
 
 
 def _order(parents: dict[str, list[str]]) -> list[str]:
-    """Return nodes, parents before children."""
+    """Return the nodes of a network, with parents before children."""
     done: list[str] = []
     while len(done) < len(parents):
         done += [n for n, above in parents.items() if n not in done and set(above) <= set(done)]

@@ -1,4 +1,6 @@
-"""Expected quality of a release, computed from synthetic data with reproducible noise; never a release."""
+"""Estimate the expected quality of a release from synthetic data with reproducible noise; nothing computed by this
+module is a release.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +27,9 @@ MEASURES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """Comparison design: budgets of the whole model at a Rényi order, releases at each, floor of noisy counts."""
+    """Design of a comparison: privacy budgets of the whole model at a Rényi order, number of releases at each budget,
+    and lower bound of noisy counts.
+    """
 
     order: float
     epsilons: Sequence[float]
@@ -37,15 +41,15 @@ class Design:
 
 
 def read(csv: str, *, target: str, numeric: Sequence[str]) -> CodedTable:
-    """Return the synthetic records; a missing number is a separate category."""
+    """Return the synthetic records; a missing number becomes a separate category."""
     found = csv_table.read(csv)
     frame = pd.DataFrame({column: found.texts(column) for column in found.columns}, dtype=str)
     return coded_table.encode(frame, name=Path(csv).stem, target=target, numeric=numeric, missing="category")
 
 
 def split(data: CodedTable, *, bins: int, public_levels: bool = False) -> tuple[Codes, Codes, tuple[int, ...]]:
-    """Return binned categories of a training and a test part, and the number of categories per column; the target is
-    last.
+    """Return the binned categories of a training part and a test part, and the number of categories per column; the
+    last column is the target.
     """
     train, test = train_test_split(np.arange(len(data.codes)), test_size=TEST_SHARE, random_state=SPLIT)
     learnt = coded_table.learn(data, train, public_levels=public_levels, bins=bins)

@@ -14,7 +14,7 @@ from ...config import question_rules
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
-    """Return (key, message) of every mistake; arguments as for the rules of every kind."""
+    """Return (key, message) for every mistake; the arguments are as for the rules of every kind."""
     asked = settings.get("questions") or {}
     yield from question_rules.mistakes(asked, [])
     for label, question in asked.items():
@@ -31,7 +31,7 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return CPU seconds and MB: every release of a rehearsal scores the test records."""
+    """Return the CPU seconds and MB of a case: every release of a rehearsal scores all test records."""
     rehearsal = settings.get("rehearsal") or {}
     path = Path(str(rehearsal.get("csv", "")))
     size = path.stat().st_size if isfile(path) else 0
@@ -115,7 +115,7 @@ def _network(network: Mapping[str, list[str]], columns: list[str]) -> Iterator[t
 
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
-    """Return how the model was released, or what was rehearsed."""
+    """Return sentences that state how the model was released, or which release was simulated from synthetic records."""
     if "how" in point:
         return [f"The model was released by {point['how']}."]
     found = [

@@ -1,4 +1,5 @@
-"""Posterior of counts and shares of a file, and of the rates of the population that it samples, from noisy counts.
+"""Posterior, given noisy counts, of the counts and shares in a file and of the rates in the population from which the
+file was sampled.
 
 The posterior of a tree of counts has one row per node, with least-squares estimates and the names of levels.
 """
@@ -60,7 +61,9 @@ def answer(case: Case) -> Answer:
 
 
 def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
-    """Return the counts of a tree, one row per node, with least squares, also for sums and differences."""
+    """Return the posterior of the counts of a tree, one row per node, with least-squares estimates, also for sums and
+    differences.
+    """
     law, settings = found.source, case.settings
     assert isinstance(law, TreeLaw)
     if settings["about"] == "rates" or "among" in settings:
@@ -73,7 +76,7 @@ def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
 
 
 def _release(case: Case) -> tuple[Release, dict[str, Any]]:
-    """Return the release to analyse, and its origin."""
+    """Return the release to analyse, and a description of its origin."""
     settings, columns = case.settings, case.columns
     if case.release:
         found = read(case.release)
@@ -101,7 +104,7 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
 
 
 def noise_of(settings: Mapping[str, Any], columns: rules.Columns, *, whole: bool) -> NoiseLaw:
-    """Return the noise distribution from the settings and the columns of the file."""
+    """Return the noise distribution described by the settings and the columns of the file."""
     words = rules.noise(settings, columns, whole)
     for key in rules.stated_scales(columns):
         assert columns is not None
@@ -133,7 +136,7 @@ def _mapping(noise: Any) -> dict[str, Any]:
 
 
 def _groups(settings: Mapping[str, Any], names: list[str], columns: rules.Columns) -> list[str] | None:
-    """Return the group of every count, for fitted priors."""
+    """Return the group of every count, for which a separate prior is fitted."""
     if columns is not None and "group" in columns:
         return list(columns["group"])
     if "groups" not in settings:
@@ -148,7 +151,7 @@ _WIDEST = 200  # maximum number of nodes in a question with least-squares estima
 
 
 def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
-    """Return one row per node, with the columns of a scenario's table and `BESIDE`.
+    """Return one row per node, with the columns of a scenario's table and the columns `BESIDE`.
 
     Parameters
     ----------
@@ -177,7 +180,7 @@ def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
 
 
 def tree_facts(law: TreeLaw) -> dict[str, Any]:
-    """Return facts about the table: levels with their nodes and measurements, and the prior.
+    """Return metadata about a tree: its levels with their numbers of nodes and measurements, and the prior.
 
     Parameters
     ----------
@@ -201,7 +204,7 @@ def tree_facts(law: TreeLaw) -> dict[str, Any]:
 
 
 def beside_questions(table: pd.DataFrame, questions: Mapping[str, Any], law: TreeLaw) -> pd.DataFrame:
-    """Return the table with least squares for sums and differences of counts.
+    """Return the answers about sums and differences of counts, with least-squares estimates added.
 
     Parameters
     ----------
@@ -225,7 +228,8 @@ def beside_questions(table: pd.DataFrame, questions: Mapping[str, Any], law: Tre
 
 
 def combined(least: LeastSquares, weights: Mapping[str, float]) -> tuple[float, float]:
-    """Return estimate and standard deviation of a weighted sum of counts; NaN if a count is not determined.
+    """Return the least-squares estimate and standard deviation of a weighted sum of counts; NaN if a count is not
+    determined.
 
     Parameters
     ----------
@@ -238,7 +242,7 @@ def combined(least: LeastSquares, weights: Mapping[str, float]) -> tuple[float, 
 
 
 def _weights(asked: Mapping[str, Any]) -> dict[str, float] | None:
-    """Return the weights of the counts in a sum or a difference."""
+    """Return the weight of each count in a sum or a difference."""
     if asked.get("about", "counts") != "counts" or not {"sum", "difference"} & set(asked):
         return None
     parts = [(1.0, asked["sum"])] if "sum" in asked else list(zip((1.0, -1.0), asked["difference"], strict=True))

@@ -1,4 +1,5 @@
-"""Prior predictive checks of a release: the noise against the public total, the released counts against the prior.
+"""Prior predictive checks of a release: the noise is compared with the public total, and the released counts with the
+prior.
 
 Neither check uses confidential data. The sum of all noise terms is the released sum minus the public total, whatever
 the true counts are, so this sum reveals a wrong total or a wrong scale. The prior predictive distribution of a released
@@ -37,7 +38,7 @@ class Fit:
 
     @property
     def least(self) -> float:
-        """Smallest p-value times the number of p-values (Bonferroni), at most 1."""
+        """Return the smallest p-value multiplied by the number of p-values (Bonferroni), at most 1."""
         return min(1.0, min(self.total, *self.counts) * (1 + len(self.counts)))
 
     def __str__(self) -> str:
@@ -59,7 +60,7 @@ def of(release: Release, posterior: Posterior) -> Fit | None:
 
 
 def fit(noisy: NDArray[np.float64], *, total: int, law: Law, alpha: NDArray[np.float64]) -> Fit:
-    """Return both checks, in O(k M) time.
+    """Return the p-values of both checks, in O(k M) time.
 
     Parameters
     ----------
@@ -81,7 +82,9 @@ def fit(noisy: NDArray[np.float64], *, total: int, law: Law, alpha: NDArray[np.f
 
 
 def at_least(law: Law, d: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return P(noise >= d); for the discrete Gaussian, the continuous approximation (relative error about 5 %)."""
+    """Return P(noise >= d); for the discrete Gaussian, the value is a continuous approximation (relative error about 5
+    %).
+    """
     d = np.asarray(d, dtype=float)
     match law:
         case Laplace():

@@ -24,7 +24,8 @@ _FAST = ("laplace", "discrete_laplace")  # both distributions have the same shap
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Analyse tables with a total and (discrete) Laplace noise, and counts without a total, at once; others one by one.
+    """Analyse at once all tables with a total and (discrete) Laplace noise, and all counts without a total; analyse
+    other tables one by one.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
 
 
 def _scales(tables: Tables, settings: Mapping[str, Any]) -> tuple[np.ndarray, list[str]]:
-    """Return the scale of every row, and the reason if a table has none."""
+    """Return the noise scale of every row, and the reason if a table has no valid scale."""
     size, none = len(tables.columns["value"]), [""] * len(tables.names)
     if "scale" in tables.columns:
         return tables.columns["scale"], none

@@ -29,7 +29,7 @@ _WHOLE = ("discrete_laplace", "discrete_gaussian")
 
 
 def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
-    """Return names of the counts: as written, or "1", "2", ..; empty if a release defines them."""
+    """Return the names of the counts as written by the user, or "1", "2", ..; empty if a release defines the names."""
     if columns is not None:
         return list(columns["name"])
     found = settings.get("counts", (settings.get("rehearsal") or {}).get("counts", ()))
@@ -39,7 +39,7 @@ def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
 
 
 def values(settings: Mapping[str, Any], columns: Columns) -> list[float | None]:
-    """Return the stated counts, with None for a withheld count."""
+    """Return the given counts, with None for a withheld count."""
     if columns is not None:
         return [float(text) if text else None for text in columns["value"]]
     found = settings.get("counts", (settings.get("rehearsal") or {}).get("counts", ()))
@@ -47,12 +47,12 @@ def values(settings: Mapping[str, Any], columns: Columns) -> list[float | None]:
 
 
 def stated_scales(columns: Columns) -> list[str]:
-    """Return the columns of a file that state the noise by row."""
+    """Return the columns of a file that give the noise separately for each row."""
     return [c for c in SCALES if columns is not None and c in columns]
 
 
 def noise(settings: Mapping[str, Any], columns: Columns, whole: bool) -> dict[str, Any]:
-    """Return the noise distribution as settings, without a scale that is a column.
+    """Return the noise distribution as settings; a scale that is a column is omitted.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def noise(settings: Mapping[str, Any], columns: Columns, whole: bool) -> dict[st
 
 
 def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
-    """Return (key, message) of every mistake.
+    """Return (key, message) for every mistake.
 
     Parameters
     ----------
@@ -210,7 +210,9 @@ def _positive(alpha: Any, size: int) -> bool:
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return rough CPU seconds and MB: sums of few counts grow with the total, sums of many with their number."""
+    """Return rough CPU seconds and MB: the cost of sums of few counts grows with the total, the cost of sums of many
+    counts with their number.
+    """
     listed = values(settings, None) if "file" not in settings else []
     total = settings.get("total")
     if len(listed) >= MANY:
@@ -232,7 +234,8 @@ def is_tree(columns: Table | None) -> bool:
 
 
 def parents(columns: Table) -> dict[str, str | None]:
-    """Return name of each node -> name of its parent (None for the root), in the order of the file.
+    """Return a mapping from the name of each node to the name of its parent (None for the root), in the order of the
+    file.
 
     Parameters
     ----------
@@ -242,7 +245,7 @@ def parents(columns: Table) -> dict[str, str | None]:
 
 
 def depths(columns: Table) -> dict[str, int]:
-    """Return the distance of each node from the root.
+    """Return the number of steps from each node to the root.
 
     Parameters
     ----------
@@ -282,7 +285,8 @@ def depths(columns: Table) -> dict[str, int]:
 
 
 def levels(columns: Table) -> list[str] | None:
-    """Return names of the levels from the column `level`, the root's first; None without this column.
+    """Return the names of the levels from the column `level`, beginning with the root's level; None if the file has no
+    such column.
 
     Parameters
     ----------
@@ -311,7 +315,7 @@ def levels(columns: Table) -> list[str] | None:
 
 
 def tree_mistakes(settings: Mapping[str, Any], columns: Table) -> Mistakes:
-    """Return (key, message) of every mistake in a tree.
+    """Return (key, message) for every mistake in a tree.
 
     Parameters
     ----------
@@ -389,7 +393,7 @@ def _tree(tree: Mapping[str, Any]) -> list[str]:
 
 
 def within(words: Mapping[str, Any]) -> str:
-    """Return the 95 % bound on the absolute noise; empty if the noise differs by row or is modified."""
+    """Return the 95 % bound on the absolute value of the noise; empty if the noise differs by row or is modified."""
     scale = words.get("scale")
     if set(words) != {"law", "scale"} or not isinstance(scale, (int, float)):
         return ""
@@ -402,7 +406,7 @@ def within(words: Mapping[str, Any]) -> str:
 
 
 def prior_text(words: Mapping[str, Any]) -> str:
-    """Return a description of the prior and of how it was chosen, for each group if there are several."""
+    """Return a description of the prior and of how it was chosen, for each group if the scenario has several groups."""
     if "groups" in words:
         parts = [f"{name}: {_prior_law_text(part)}" for name, part in words["groups"].items()]
         return f"{'; '.join(parts)} ({words['chosen']})"

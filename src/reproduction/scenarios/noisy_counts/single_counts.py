@@ -1,4 +1,6 @@
-"""Counts without a total: all of them in one call, a comparison with a flat prior, and many tables with one prior."""
+"""Posterior of counts without a total: all counts in one call, a comparison with a flat prior, and many tables with one
+prior.
+"""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -41,7 +43,8 @@ def rows(source: PublishedCounts, level: float) -> pd.DataFrame:
 
 
 def decided(posterior: Posterior, level: float) -> pd.DataFrame:
-    """Return rows for comparison: results under a flat prior for the counts that depend strongly on the prior.
+    """Return rows for comparison: the results under a flat prior for the counts whose posterior depends strongly on the
+    prior.
 
     Parameters
     ----------
@@ -58,7 +61,8 @@ def decided(posterior: Posterior, level: float) -> pd.DataFrame:
 
 
 def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
-    """Return the counts of many tables, each analysed separately; a fitted prior is fitted to the whole file.
+    """Return the posterior of the counts of many tables, each analysed separately; a fitted prior is fitted to the
+    whole file.
 
     Parameters
     ----------
@@ -88,7 +92,7 @@ def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
 
 @lru_cache(maxsize=4)
 def _priors(settings: str, columns: tuple[str, ...]) -> dict[str, CountPrior]:
-    """Return the prior of every group from the whole file, whichever part of it is analysed."""
+    """Return the prior of every group, fitted to the whole file even if only a part of the file is analysed."""
     wanted: dict[str, Any] = json_text.decoded(settings)
     texts = {"group": "text"} if "group" in columns else {}
     numbers = {name: "number" for name in columns if name in ("value", *rules.SCALES)}
@@ -99,7 +103,7 @@ def _priors(settings: str, columns: tuple[str, ...]) -> dict[str, CountPrior]:
 
 
 def _cells(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells, NDArray[Any]]:
-    """Return the counts of some tables, and the group of each."""
+    """Return the counts of some tables, and the group of each count."""
     values = tables.columns["value"]
     unread = np.isinf(values)
     values = np.where(unread, np.nan, values)

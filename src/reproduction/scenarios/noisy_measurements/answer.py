@@ -1,4 +1,4 @@
-"""Posterior of counts of places in tabulation geographies from noisy measurement files, with least squares."""
+"""Posterior of the counts of geographic units from noisy measurement files, with least-squares estimates."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def answer(case: Case) -> Answer:
 
 
 def _places(case: Case) -> Places:
-    """Return the counts of the places, by default given draws of the totals."""
+    """Return the posterior of the counts of the geographic units, by default given draws of the totals."""
     settings = case.settings
     folder = places.public(settings["folder"])
     named = {key: settings[key] for key in ("product", "table", "state", "cell")}
@@ -53,7 +53,7 @@ def _places(case: Case) -> Places:
 
 
 def named(settings: Any) -> str:
-    """Return the name of a cell."""
+    """Return the name of a cell of a table."""
     if "name" in settings:
         return str(settings["name"])
     parts = [value if isinstance(value, list) else [value] for value in settings["cell"].values()]

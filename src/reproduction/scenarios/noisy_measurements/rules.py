@@ -18,7 +18,7 @@ _PER_MB = 0.02  # seconds to read and analyse one MB of files
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
-    """Return (key, message) of every mistake; arguments as for the rules of every kind."""
+    """Return (key, message) for every mistake; the arguments are as for the rules of every kind."""
     if "state" not in settings:
         yield ".state", "is missing: state the two letters of the state, such as VT"
         return
@@ -46,7 +46,7 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
 
 
 def _there(settings: Mapping[str, Any], product: products.Product) -> Iterator[tuple[str, str]]:
-    """Return the mistake in the folder."""
+    """Yield the mistake in the folder of measurement files, if it has a mistake."""
     try:
         state = products.state_number(settings["state"])
     except ValueError:
@@ -90,7 +90,7 @@ def files(settings: Mapping[str, Any]) -> list[str]:
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return CPU seconds and MB, which are proportional to the size of the files."""
+    """Return the CPU seconds and MB of a case, which are proportional to the size of the files."""
     size = sum(Path(path).stat().st_size for path in files(settings)) / 1e6
     return 1.0 + _PER_MB * size, 300.0 + 0.5 * size
 

@@ -13,7 +13,7 @@ _WAYS = ({"epsilon", "order"}, {"r", "alpha"})
 
 
 def stated(settings: Mapping[str, Any]) -> tuple[list[str], list[float]]:
-    """Return names, and the shares or synthetic counts."""
+    """Return the names, and the shares or synthetic counts, as written by the user."""
     found = settings.get("shares", (settings.get("rehearsal") or {}).get("counts", ()))
     if isinstance(found, Mapping):
         return [str(name) for name in found], list(found.values())
@@ -21,7 +21,7 @@ def stated(settings: Mapping[str, Any]) -> tuple[list[str], list[float]]:
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
-    """Return (key, message) of every mistake; arguments as for the rules of every kind."""
+    """Return (key, message) for every mistake; the arguments are as for the rules of every kind."""
     names, listed = stated(settings)
     if "shares" in settings:
         if "total" not in settings:
@@ -48,7 +48,7 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return CPU seconds and MB, which grow like the total times the number of shares."""
+    """Return the CPU seconds and MB of a case, which grow in proportion to the total times the number of shares."""
     _, listed = stated(settings)
     size = len(listed) * settings.get("total", sum(listed))
     return 1.0 + 0.1 * len(listed) + 4e-6 * size, 7e-5 * size + 0.2 * len(listed)

@@ -1,4 +1,6 @@
-"""Origin of swapped tables: a release of swapped records, published tables, a file, or a rehearsal."""
+"""Origin of swapped tables: a release of swapped records, published tables, a file, or a rehearsal with synthetic
+tables.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +40,9 @@ class Source:
     facts: Mapping[str, object]
 
     def names(self) -> list[str]:
-        """Return ``row/column`` of every cell, by stratum, preceded by the stratum if there are several."""
+        """Return ``row/column`` for every cell, by stratum; the name of the stratum is put in front if the tables have
+        several strata.
+        """
         several = len(self.strata) > 1
         return [
             "/".join((s, r, c) if several else (r, c)) for s in self.strata for r in self.rows for c in self.columns
@@ -77,7 +81,9 @@ def _largest(counts: NDArray[np.int64]) -> int:
 
 
 def _of_file(case: Case, facts: Mapping[str, object]) -> Source:
-    """Return one table from a file of cells; sides are sorted or in the order of `names`; missing cells are 0."""
+    """Return one table from a file of cells; the categories are sorted or in the order of `names`, and missing cells
+    are 0.
+    """
     assert case.columns is not None
     rows, columns = (_side(case, side) for side in ("row", "column"))
     counts = np.zeros((1, len(rows), len(columns)), dtype=np.int64)
@@ -101,7 +107,7 @@ def _of_file(case: Case, facts: Mapping[str, object]) -> Source:
 
 
 def _side(case: Case, side: str) -> tuple[str, ...]:
-    """Return the categories of a side of a file's table."""
+    """Return the categories of the rows or of the columns of a file's table."""
     assert case.columns is not None
     names_of_side = set(case.columns[side])
     given = (case.settings.get("names") or {}).get(f"{side}s")
@@ -115,7 +121,7 @@ def _side(case: Case, side: str) -> tuple[str, ...]:
 
 
 def _of_release(release: Published, swapped: Sequence[str] | None, held: Sequence[str]) -> Source:
-    """Return tables of swapped columns by unswapped columns, one per stratum, from a file of swapped records."""
+    """Return tables of swapped columns by unswapped columns, one table per stratum, from a file of swapped records."""
     record = release.record
     moved = _texts(record, "swapped")
     rows = list(swapped or moved)
@@ -150,7 +156,9 @@ def _texts(record: Mapping[str, object], key: str) -> list[str]:
 
 
 def _codes(release: Published, columns: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Return the code of each record's combination of values in some columns, and the combinations by code."""
+    """Return a code for each record's combination of values in some columns, and the combinations in the order of their
+    codes.
+    """
     if not columns:
         return np.zeros(len(release.table), dtype=np.int64), ("all",)
     joint = list(zip(*(release.table.texts(column) for column in columns), strict=True))

@@ -15,13 +15,13 @@ _OF_A_RELEASE = ("held", "swapped")
 
 
 def tables(settings: Mapping[str, Any]) -> list[list[list[int]]]:
-    """Return the tables as written, one per stratum."""
+    """Return the tables as written by the user, one per stratum."""
     holder = settings.get("rehearsal") or settings
     return [holder["table"]] if "table" in holder else list(holder.get("strata", ()))
 
 
 def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
-    """Return (key, message) of every mistake; arguments as for the rules of every kind."""
+    """Return (key, message) for every mistake; the arguments are as for the rules of every kind."""
     if "release" in settings:
         if "held" not in settings:
             yield ".held", "is missing: name the unswapped columns that form the columns of the table"
@@ -63,7 +63,7 @@ def _shapes(found: list[list[list[int]]]) -> Iterator[tuple[str, str]]:
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return CPU seconds and MB; Markov chains, used if no sum is feasible, take longest."""
+    """Return the CPU seconds and MB of a case; Markov chains, which are used if no sum is feasible, take longest."""
     return 30.0, 300.0
 
 

@@ -1,4 +1,4 @@
-"""Check scenarios of additive counts: the library's posterior, other priors, batches against single cases."""
+"""Check scenarios of additive counts: the library's posterior, other priors, and batches compared with single cases."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,6 @@
-"""Check scenarios of censored samples: with almost no noise the result is that of the sample; the naive comparison."""
+"""Check scenarios of censored samples: with almost no noise the posterior equals that of the noise-free sample, and the
+naive comparison is correct.
+"""
 
 import pytest
 
@@ -45,7 +47,7 @@ def test_without_noise_the_counts_are_those_released(tmp_path):
 
 @pytest.fixture(autouse=True)
 def _without_nothing(monkeypatch):
-    """Return settings without those that are None."""
+    """Return the settings whose value is not None."""
     single = scenario_settings.single
     clean = lambda name, written, kinds: single(name, {k: v for k, v in written.items() if v is not None}, kinds)  # noqa: E731
     monkeypatch.setattr(scenario_settings, "single", clean)

@@ -30,7 +30,8 @@ NETWORK |= {"network": {"age": ["tenure", "block"], "tenure": [], "block": ["ten
 
 
 def test_shares_of_a_dirichlet_release_by_moments():
-    """r = 1/2, alpha = 2, ten records in four cells: a0 = 5 + 8. E y = (5 f + 2)/13: f = (13 y - 2)/5, sd by y's own.
+    """Check estimated shares of a Dirichlet release against moments derived by hand: with r = 1/2, alpha = 2 and ten
+    records in four cells, a0 is 5 + 8. E y = (5 f + 2)/13: f = (13 y - 2)/5, sd by y's own.
 
     y of Dirichlet(a) has the variance y (1 - y)/(a0 + 1), and f is 13/5 of it.
     """
@@ -42,14 +43,18 @@ def test_shares_of_a_dirichlet_release_by_moments():
 
 @pytest.mark.parametrize(("law", "times"), [("discrete_laplace", np.sqrt(2)), ("discrete_gaussian", 1.0)])
 def test_shares_of_a_release_with_noise(law, times):
-    """The released shares themselves, with the sd of the noise over the total."""
+    """Check that estimated shares of a noisy release equal the released shares, with the sd of the noise divided by the
+    total as their sd.
+    """
     shares, sd = Mechanism(law=law, words="", scale=3.0, floor=1.0).share(np.array([0.3, 0.7]), 60.0)
     assert shares.tolist() == [0.3, 0.7]
     assert sd == pytest.approx(times * 3 / 60)
 
 
 def test_the_posterior_of_a_released_histogram_is_the_enumerated_one():
-    """P(f | y) over all f with three cells and 12 records, from scipy's Dirichlet density; the prior is flat."""
+    """Check the posterior against enumeration of P(f | y) over all f with three cells and 12 records, with scipy's
+    Dirichlet density and a flat prior.
+    """
     r, alpha, total = 0.8, 2.5, 12
     y = np.array([0.2, 0.5, 0.3])
     every = np.array([(a, b, total - a - b) for a, b in itertools.product(range(13), repeat=2) if a + b <= total])
@@ -76,7 +81,9 @@ def test_weights_of_discrete_noise_take_a_lifted_count_as_one_below_the_floor(la
 
 
 def test_moments_of_a_large_conditional_histogram_are_those_of_the_exact_law():
-    """5,000 records: the normal law about the moments beside the exact posterior, whose prior weighs 4 in 5,000."""
+    """Compare the normal approximation by moments with the exact posterior at 5,000 records, where the prior has a
+    weight of 4 in 5,000.
+    """
     how = Mechanism(law="dirichlet", words="", r=0.9, alpha=8.0)
     y = np.array([0.1, 0.2, 0.3, 0.4])
     settings = {"total": 5000, "mechanism": how, "prior": 1.0, "level": 0.95}
@@ -142,7 +149,9 @@ RELEASED = {"mark": [0.2, 0.5, 0.3], "age": [0.7, 0.3]}
 
 
 def released_table(total=12, public=True, **given):
-    """Return tables in the form of `model.table`: two columns without parents, or the given table."""
+    """Return tables in the form of `model.table`: two columns without parents, or the given table of conditional
+    probabilities.
+    """
     rows = []
     for node, values in (given or RELEASED).items():
         rows += [
@@ -168,7 +177,7 @@ def asked(questions, table=None, level=0.9):
 
 
 def test_questions_within_a_table_are_exact_where_a_share_answers_them():
-    """p given counts f is Dirichlet(f + 1): a/(a + b) is Beta(f_a + 1, f_b + 1)."""
+    """Check answers within a table: given counts f, p is Dirichlet(f + 1), so a/(a + b) is Beta(f_a + 1, f_b + 1)."""
     every, weights = enumerated(RELEASED["mark"])
     a, b, c = (every[:, i] + 1.0 for i in range(3))
     questions = {
@@ -196,7 +205,9 @@ def test_questions_within_a_table_are_exact_where_a_share_answers_them():
 
 
 def test_other_questions_are_drawn_with_their_monte_carlo_error():
-    """Differences within a table and between tables, which are independent given the release."""
+    """Check answers that are drawn: differences within a table and between tables, which are independent given the
+    release.
+    """
     (every, weights), (other, chances) = (enumerated(values) for values in RELEASED.values())
     a, b, _ = (every[:, i] + 1.0 for i in range(3))
     middle, two = (b - a) / 15, (other[:, 0] + 1) / 14
@@ -302,7 +313,9 @@ def test_mistakes(tmp_path, change, said):
 
 
 def test_what_a_rehearsal_costs(tmp_path):
-    """The fixed cost is one second; each release adds 1e-4 s, and 1e-8 s per byte of the records."""
+    """Check the estimated cost of a rehearsal: a fixed second, plus 1e-4 s per release and 1e-8 s per byte of the
+    records.
+    """
     path = tmp_path / "mine.csv"
     path.write_text("x" * 5000)
     asked = {"csv": str(path), "epsilons": [1.0, 2.0], "repeats": 7, "mechanisms": ["dirichlet"]}

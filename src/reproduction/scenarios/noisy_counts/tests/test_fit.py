@@ -12,7 +12,9 @@ from reproduction.scenarios.noisy_counts import fit
 
 @pytest.mark.parametrize("d", [-3, 0, 1, 4])
 def test_tails_of_the_noises(d):
-    """P(noise >= d): Laplace by scipy's; discrete Laplace (1 - a)/(1 + a) a^|k| summed; the Gaussian's neighbour."""
+    """Check P(noise >= d) of Laplace noise against scipy, of discrete Laplace noise against the sum of (1 - a)/(1 + a)
+    a^|k|, and of discrete Gaussian noise against the exact sum within 5 %.
+    """
     where = np.array([float(d)])
     assert fit.at_least(Laplace(scale=3.0), where)[0] == pytest.approx(stats.laplace(scale=3.0).sf(d))
     k, a = np.arange(-400, 401), exp(-1 / 3)
@@ -25,7 +27,9 @@ def test_tails_of_the_noises(d):
 
 
 def test_the_sum_of_two_laplace_noises():
-    """The sum of two has density (1 + |x|/b) exp(-|x|/b)/(4 b): P(|sum| >= g) = (2 + g/b) exp(-g/b)/2."""
+    """Check P(|sum| >= g) = (2 + g/b) exp(-g/b)/2 for the sum of two Laplace variables, which has density (1 + |x|/b)
+    exp(-|x|/b)/(4 b).
+    """
     g, b = 3.0, 1.5
     assert fit.sum_at_least(Laplace(scale=b), g, 2) == pytest.approx((2 + g / b) / 2 * exp(-g / b))
     assert fit.sum_at_least(Laplace(scale=b), g, 1) == pytest.approx(exp(-g / b))
@@ -40,7 +44,9 @@ def test_the_sum_of_two_laplace_noises():
 
 
 def test_fit_of_two_counts_by_enumeration():
-    """alpha = (1, 1): every true count 0..2 has prior 1/3. Two-sided, and three probabilities in all (Bonferroni)."""
+    """Check the fit of two counts by enumeration: with alpha = (1, 1), every true count 0..2 has prior 1/3. Two-sided,
+    and three probabilities in all (Bonferroni).
+    """
     law, noisy = Laplace(scale=0.8), np.array([3.1, 0.4])
     found = fit.fit(noisy, total=2, law=law, alpha=np.ones(2))
     tail = stats.laplace(scale=0.8)

@@ -21,7 +21,7 @@ EXAMPLE = {
 
 
 def enumerated(alpha=1.0, scale=2.0, total=50):
-    """Return all compositions of `total` in three parts, (n, 3), and their posterior probabilities."""
+    """Return all compositions of `total` in three parts, (n, 3), and the posterior probability of each composition."""
     rows = np.array([(a, b, total - a - b) for a, b in product(range(total + 1), repeat=2) if a + b <= total])
     logs = [
         sum(lgamma(n + alpha) - lgamma(n + 1) - abs(y - n) / scale for n, y in zip(row, NOISY.values(), strict=True))
@@ -81,7 +81,7 @@ def test_the_readmes_example_is_right_by_enumeration(tmp_path, prior):
 
 
 def test_the_readmes_numbers(tmp_path):
-    """What README says, to its digits."""
+    """Check the numbers printed in the README, to all printed digits."""
     rows, _, facts = made(tmp_path)
     share, rate = (one(rows, "met among met, not_met", what) for what in ("share", "rate"))
     assert [round(x, 3) for x in (share["mean"], share["lower"], share["upper"])] == [0.924, 0.6, 1.0]

@@ -1,4 +1,4 @@
-"""Check counts without a total, from YAML to files: 3,143 counties, shards, invalid rows, texts."""
+"""Check counts without a total, from YAML to files: 3,143 counties, shards, invalid rows, and texts on screen."""
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ GAUSS = {"law": "gaussian", "sd": 2.0}
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Return files of one scenario in YAML, made in a separate folder."""
+    """Return the files of one scenario given in YAML, computed in a separate folder."""
     monkeypatch.chdir(tmp_path)
 
     def make(text, name="counties", shards=1):
@@ -56,14 +56,16 @@ def counties(size, seed, **more):
 
 
 def by_sums(frame, prior):
-    """Return every posterior on 0..1499, by definition: the constants of prior and noise cancel. (rows, 1500)"""
+    """Return every posterior on 0..1499 by its definition, normalised so that constants of prior and noise cancel:
+    array (rows, 1500).
+    """
     y, v = frame["value"].to_numpy(float)[:, None], frame["variance"].to_numpy()[:, None]
     p = prior * np.exp(-((y - N) ** 2) / (2 * v) + np.maximum(0, -y) ** 2 / (2 * v))
     return p / p.sum(axis=1, keepdims=True)
 
 
 def ends(p, level=0.95):
-    """Return central intervals: at most (1 - level)/2 beyond either end."""
+    """Return central intervals with a probability of at most (1 - level)/2 beyond either end."""
     below = np.cumsum(p, axis=1)
     tail = (1 - level) / 2
     return np.argmax(below >= tail * (1 - 1e-9), axis=1), np.argmax(below >= 1 - tail * (1 + 1e-9), axis=1)
@@ -133,7 +135,7 @@ scenarios:
 
 
 def many(tmp_path, *bad):
-    """Return 400 counts of forty tables in two groups, with invalid rows."""
+    """Return 400 counts in forty tables and two groups, with some invalid rows."""
     frame = counties(400, 2).assign(table=[f"state {i // 10}" for i in range(400)])
     frame["group"] = np.where(np.arange(400) % 2 == 0, "even", "odd")
     frame = frame.astype({"value": object, "variance": object})
@@ -310,7 +312,9 @@ def test_every_prior_is_answered_beside_a_noisy_total(prior, tmp_path):
 
 
 def test_a_batch_without_a_total_shows_what_a_flat_prior_says_where_a_single_file_does(made, tmp_path):
-    """One table of 60 counts: the fitted prior is the same, and so is what stands beside."""
+    """Check that a batch with one table of 60 counts gives the same fitted prior and the same comparison with a flat
+    prior as a single file.
+    """
     rng = stream(8, "beside")
     values = rng.poisson(20, 60) + rng.normal(0, 3, 60).round(3)
     for name, head, start in (("one", "", ""), ("many", "table,", "x,")):

@@ -39,7 +39,7 @@ ROWS = [("state", 9, 1), ("south", 4, 0.8), ("south", 6, 1.2), ("a", 3, 1), ("b"
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Return files of the scenario, with further keys."""
+    """Return the files of the scenario, computed with additional keys."""
     monkeypatch.chdir(tmp_path)
 
     def make(text=TREE, **more):
@@ -54,7 +54,9 @@ def made(tmp_path, monkeypatch):
 
 
 def enumerated(total=None):
-    """Laws of all counts by definition. With concentration 1 all splits of N are alike, N + 1 of them: (p, counts)."""
+    """Return the posterior distributions of all counts, computed from the definition by enumeration. With concentration
+    1 all splits of N are alike, N + 1 of them: (p, counts).
+    """
     axes = dict(zip("abcd", np.meshgrid(*[np.arange(24)] * 4, indexing="ij", sparse=True), strict=True))
     n = {node: sum(axes[leaf] for leaf in leaves) for node, leaves in LEAVES.items()}
     logs = sum(-((y - n[node]) ** 2) / (2 * sigma**2) for node, y, sigma in ROWS)
@@ -66,7 +68,7 @@ def enumerated(total=None):
 
 
 def dense(rows=ROWS):
-    """Return estimates and covariance of all nodes by normal equations over the leaves."""
+    """Return the estimates and covariance of all nodes from the normal equations over the leaves."""
     design = {node: np.array([float(leaf in leaves) for leaf in "abcd"]) for node, leaves in LEAVES.items()}
     x = np.stack([design[node] for node, _, _ in rows])
     variance = [float(dpm.DiscreteGaussian(sigma=sigma).variance()) for _, _, sigma in rows]
@@ -220,7 +222,9 @@ WRONG = {
 
 
 def test_a_count_that_was_withheld_needs_its_scale(made):
-    """A row without a value is one without a measurement, but where a threshold makes it one."""
+    """Check that a row without a value is treated as a count without a measurement, unless a threshold withheld the
+    value, which requires a scale.
+    """
     made(TREE)
     noise = {"law": "discrete_gaussian", "threshold": -5}
     made(TREE.replace("north,,state,region,", "north,,state,region,1.0"), noise=noise)

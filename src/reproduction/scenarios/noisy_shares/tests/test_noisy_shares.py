@@ -20,7 +20,9 @@ def made(folder, **settings):
 
 
 def test_counts_shares_and_rates_by_enumeration(tmp_path):
-    """A flat Dirichlet prior makes all counts with this total alike; the release has density Dirichlet(r f + alpha)."""
+    """Check counts, shares and rates by enumeration: a flat Dirichlet prior gives all counts with the public total
+    equal weight, and the release has the density Dirichlet(r f + alpha).
+    """
     counts = np.array([(i, j, TOTAL - i - j) for i in range(TOTAL + 1) for j in range(TOTAL + 1 - i)])
     a = R * counts + ALPHA
     logs = gammaln(a.sum(axis=1)) - gammaln(a).sum(axis=1) + (a - 1) @ np.log(list(SHARES.values()))

@@ -21,7 +21,8 @@ def made(folder, name="mine", **settings):
 
 
 def likelihood(original):
-    """Return P(swapped table is TABLE | original), enumerating every selection and every derangement of it.
+    """Return P(swapped table is TABLE | original), by enumerating every selection of records and every derangement of
+    the selection.
 
     Each record is selected with probability RATE, anew while exactly one is; the swapped values of those selected are
     put into an order in which none stays with its record, all such orders alike.
@@ -45,7 +46,9 @@ def likelihood(original):
 
 
 def test_the_table_before_the_swap_by_enumeration(tmp_path):
-    """A flat Dirichlet prior of the cells makes all tables alike, those with these margins too."""
+    """Check the table before the swap by enumeration: a flat Dirichlet prior of the cells gives all tables with the
+    same margins equal weight.
+    """
     originals = [[[a, 3 - a], [3 - a, a]] for a in range(4)]
     weights = np.array([likelihood(t) for t in originals])
     weights /= weights.sum()
@@ -107,7 +110,9 @@ def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monk
 
 
 def test_a_category_without_a_row_in_the_file_counts_where_it_is_named(tmp_path, monkeypatch):
-    """[[3, 4], [2, 2]] alone, and as two of three rows: more cells to the prior, so another law of every cell."""
+    """Check that a named category without a row in the file counts: a third named row of [[3, 4], [2, 2]] changes the
+    prior, and so the distribution of every cell.
+    """
     monkeypatch.chdir(tmp_path)
     cells = [("x", "u", 3), ("x", "v", 4), ("y", "u", 2), ("y", "v", 2)]
     sparse = [f"one,{r},{c},{v}" for r, c, v in cells] + [f"two,{r},{c},{v}" for r, c, v in cells]
