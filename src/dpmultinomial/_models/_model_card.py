@@ -1,4 +1,4 @@
-"""Card of a released model: mechanism, parameters, cost, and the source of its noise.
+"""Metadata card of a released model: mechanism, parameters, cost, and the source of the noise.
 
 An exported model is also read back here: any dict gives either a model that predicts numbers or a clear error.
 """
@@ -33,7 +33,7 @@ _ORDERS: Final = tuple(1 + 10 ** (k / 8) for k in range(-16, 41))
 def randomness(
     random_state: int | np.random.RandomState | np.random.Generator | None, rng: np.random.Generator | None
 ) -> tuple[np.random.Generator, str]:
-    """Return the Generator of a fit and a description of its origin.
+    """Return the random Generator for fitting a model, and a description of its origin.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def randomness(
 
 
 def open_card(model: str, releases: int, smoothing: float) -> Card:
-    """Return the card of a model without privacy.
+    """Return the metadata card of a model without privacy.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def open_card(model: str, releases: int, smoothing: float) -> Card:
 
 
 def card(model: str, noise: Noise, *, epsilon: float, order: float, releases: int, floor: float, random: str) -> Card:
-    """Return the card of a private model.
+    """Return the metadata card of a private model.
 
     Parameters
     ----------
@@ -138,7 +138,9 @@ def _mechanism(law: str, scale: float, alpha: float) -> claims.Mechanism:
 
 
 def _approximate(mechanism: claims.Mechanism, releases: int) -> tuple[float, bool]:
-    """Return the smallest known epsilon_hat at `DELTA` for all releases together, and whether it is exact."""
+    """Return the smallest known epsilon_hat at `DELTA` for all releases together, and whether this epsilon_hat is
+    exact.
+    """
     costs = {o: releases * claims.exact_renyi(mechanism, order=o) for o in _ORDERS}
     finite = {o: e for o, e in costs.items() if np.isfinite(e)}
     if isinstance(mechanism, Gaussian):
@@ -151,8 +153,8 @@ def _approximate(mechanism: claims.Mechanism, releases: int) -> tuple[float, boo
 
 
 def _gaussian_epsilon(mechanism: Gaussian, releases: int) -> float:
-    """Return the epsilon of releases with the same Gaussian noise: they are one Gaussian with the squared shifts
-    summed; by bisection on the exact delta.
+    """Return the exact epsilon of several releases with equal Gaussian noise, by bisection on the exact delta: the
+    releases are equivalent to one release with the summed squared shifts.
     """
     low, high = 0.0, 1.0
     while float(mechanism.delta(high, l2_squared=2.0 * releases)) > DELTA:
@@ -171,7 +173,7 @@ _FEW = 80  # characters of a value that are shown
 
 @dataclass(frozen=True)
 class Exported:
-    """Common parts of every exported model.
+    """Parts that every exported model has.
 
     Parameters
     ----------
@@ -186,7 +188,7 @@ class Exported:
 
     @property
     def mechanism(self) -> str:
-        """Mechanism stated in the card."""
+        """Name of the mechanism in the metadata card."""
         return str(self.card["mechanism"])
 
 
@@ -226,7 +228,7 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
 
 
 def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return log probabilities of a stated shape.
+    """Return log probabilities of the stated shape from values of JSON.
 
     Parameters
     ----------
@@ -256,7 +258,7 @@ def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float6
 
 
 def add_up(name: str, probabilities: NDArray[np.float64], axis: int) -> None:
-    """Reject probabilities that do not add up to 1 along an axis; ValueError with the sum.
+    """Raise ValueError if probabilities do not add up to 1 along an axis; the error states the sum.
 
     Parameters
     ----------
@@ -271,7 +273,7 @@ def add_up(name: str, probabilities: NDArray[np.float64], axis: int) -> None:
 
 
 def texts(name: str, values: object) -> list[str]:
-    """Return distinct strings; TypeError or ValueError for anything else.
+    """Return a list of distinct strings; raise TypeError or ValueError for any other value.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Categories of a column: public levels and bounds given by the caller, or categories taken from the data, with a
+"""Categories of a column: public levels and bounds given by the caller, or categories derived from the data with a
 warning.
 
 The budget covers counts, not the set of categories: a support that depends on the records reveals information about
@@ -27,7 +27,7 @@ from .. import _checks
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the records.
+    """Column of the records, with its name and values.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Column:
 
 
 def read_columns(X: pd.DataFrame | ArrayLike) -> list[Column]:
-    """Read the columns of a data frame or of a two-dimensional array of numbers, truth values or text.
+    """Read the columns of a data frame, or of a two-dimensional array of numbers, truth values or strings.
 
     Parameters
     ----------
@@ -114,12 +114,12 @@ _NAMED: Final = 8  # columns listed in a warning
 
 
 class SupportFromData(UserWarning):
-    """Warning that levels, bounds or classes were taken from the records; they are not private."""
+    """Warning that levels, bounds or classes were derived from the records, so that they are not private."""
 
 
 @dataclass(frozen=True)
 class Levels:
-    """A column whose values are categories.
+    """Support of a column whose values are categories.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class Levels:
         return len(self.values)
 
     def codes(self, column: Column) -> NDArray[np.int32]:
-        """Return category numbers (n,) of a column's values, -1 for other values."""
+        """Return the category numbers (n,) of a column's values, and -1 for values that are not categories."""
         text = all(isinstance(v, str) for v in self.values)
         if text != (column.kind == "text"):
             return np.full(len(column.values), -1, dtype=np.int32)
@@ -144,13 +144,14 @@ class Levels:
         return np.asarray(known.get_indexer(pd.Index(column.values)), dtype=np.int32)
 
     def card(self) -> dict[str, object]:
-        """Return a description as values for JSON."""
+        """Return a description of the categories as values for JSON."""
         return {"kind": "levels", "values": list(self.values), "public": self.public}
 
 
 @dataclass(frozen=True)
 class Bins:
-    """A numeric column cut into `bins` intervals of equal width; values outside go to the first or last one.
+    """Support of a numeric column divided into `bins` intervals of equal width; values outside the range go to the
+    first or last interval.
 
     Parameters
     ----------
@@ -170,7 +171,7 @@ class Bins:
         return self.bins
 
     def codes(self, column: Column) -> NDArray[np.int32]:
-        """Return interval numbers (n,) of a column's values; -1 for text."""
+        """Return the interval numbers (n,) of a column's values, and -1 for strings."""
         if column.kind == "text":
             return np.full(len(column.values), -1, dtype=np.int32)
         values = np.clip(np.asarray(column.values, dtype=float), self.lower, self.upper)
@@ -178,7 +179,7 @@ class Bins:
         return np.asarray(np.minimum(share * self.bins, self.bins - 1), dtype=np.int32)
 
     def card(self) -> dict[str, object]:
-        """Return a description as values for JSON."""
+        """Return a description of the intervals as values for JSON."""
         return {"kind": "bins", "lower": self.lower, "upper": self.upper, "bins": self.bins, "public": self.public}
 
 
@@ -188,7 +189,7 @@ Bounds = tuple[float, float]
 
 
 def from_card(card: Mapping[str, object]) -> Support:
-    """Return the support that `Levels.card` or `Bins.card` described.
+    """Return the support that a description by `Levels.card` or `Bins.card` represents.
 
     Parameters
     ----------
@@ -224,7 +225,7 @@ def learn(
     bounds: Mapping[Key, Bounds] | Bounds | None,
     bins: int,
 ) -> tuple[Support, ...]:
-    """Determine the supports of all columns.
+    """Determine the categories or intervals of every column.
 
     Parameters
     ----------
@@ -262,7 +263,7 @@ def learn(
 
 
 def warn_of_data(columns: Sequence[Column], supports: Sequence[Support], *, classes: bool = True) -> None:
-    """Issue one `SupportFromData` warning that names what was taken from the records.
+    """Issue one `SupportFromData` warning that names the levels, bounds and classes derived from the records.
 
     Parameters
     ----------
@@ -372,7 +373,8 @@ def read_records(
     *,
     reset: bool = True,
 ) -> tuple[list[Column], NDArray[np.generic]]:
-    """Return the columns of X and the labels; names and number of columns are stored or compared on `estimator`.
+    """Return the columns of X and the labels; the names and number of columns are stored on `estimator`, or compared
+    with the stored ones.
 
     Parameters
     ----------
@@ -407,19 +409,19 @@ def read_records(
 
 
 def column(name: str, values: ArrayLike) -> Column:
-    """Build one column from its values."""
+    """Build a `Column` from its values."""
     return read_columns(pd.DataFrame({name: np.asarray(values)}))[0]
 
 
 def described(estimator: BaseEstimator, supports: Sequence[Support]) -> list[dict[str, object]]:
-    """Return name and support of every column of a fitted estimator, as values for JSON."""
+    """Return the name and support of every column of a fitted estimator, as values for JSON."""
     names = getattr(estimator, "feature_names_in_", None)
     listed = [None] * len(supports) if names is None else [str(n) for n in names]
     return [{"name": name, **s.card()} for name, s in zip(listed, supports, strict=True)]
 
 
 def name_columns(estimator: BaseEstimator, names: Sequence[str | None]) -> None:
-    """Set the number and names of the columns, as after ``fit``."""
+    """Set the number and names of the columns of an estimator, as ``fit`` does."""
     estimator.n_features_in_ = len(names)
     if None not in names:
         estimator.feature_names_in_ = np.array(names, dtype=object)

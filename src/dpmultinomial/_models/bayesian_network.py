@@ -24,7 +24,7 @@ LARGEST_TABLE = 20_000_000  # largest number of cells of one node
 
 
 def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "nx.DiGraph[str]":
-    """Return the network as a directed graph.
+    """Return a Bayesian network as a directed graph.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "n
 
 @dataclass(frozen=True, kw_only=True)
 class NodeLayout:
-    """Layout of one node's table in the form of `private_blocks`; it contains no counts.
+    """Layout of the table of a node in the form that `private_blocks` takes, without counts.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class NodeLayout:
     strides: NDArray[np.int64]
 
     def cells(self, own: NDArray[np.int32], above: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Return the cell of every record.
+        """Return the cell to which every record belongs.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class NodeLayout:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeCounts(NodeLayout):
-    """A node's layout with its training counts.
+    """Layout of the table of a node, with the training counts.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class NodeCounts(NodeLayout):
     counts: NDArray[np.float64]
 
     def layout(self) -> NodeLayout:
-        """Return the same layout without counts."""
+        """Return the layout of the table without the counts."""
         return NodeLayout(
             node=self.node, parents=self.parents, starts=self.starts, index=self.index, strides=self.strides
         )
@@ -117,7 +117,7 @@ def count(
     parents: Mapping[str, Sequence[str]],
     support: str = "public",
 ) -> list[NodeCounts]:
-    """Count every node's table.
+    """Count the training records in every cell of the table of every node.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def release(
     rng: np.random.Generator,
     smoothing: float = 0.0,
 ) -> list[NDArray[np.float64]]:
-    """Release every node's table.
+    """Release the tables of all nodes with noise.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def release(
 
 
 def smoothed(nodes: Sequence[NodeCounts], smoothing: float) -> list[NDArray[np.float64]]:
-    """Return the non-private parameters: counts plus `smoothing`.
+    """Return the non-private parameters of a network: counts plus `smoothing`.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def log_likelihoods(
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """A fitted Bayesian network.
+    """Fitted Bayesian network.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ class Network:
     parameters: list[NDArray[np.float64]]
 
     def table(self, node: str) -> NDArray[np.float64]:
-        """Return Pr[category | parents] of a node.
+        """Return the conditional probabilities Pr[category | parents] of a node.
 
         Parameters
         ----------
@@ -326,7 +326,7 @@ def fit(
     smoothing: float = 1.0,
     rng: np.random.Generator | None = None,
 ) -> Network:
-    """Fit one network, private or not, with a cell for every possible pair of configuration and category.
+    """Fit one network, private or not, with a cell for every possible combination of parent configuration and category.
 
     Parameters
     ----------

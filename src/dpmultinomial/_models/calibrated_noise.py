@@ -1,4 +1,4 @@
-"""Calibration of noise to a budget: the three mechanisms of the experiments, in the form that
+"""Calibration of noise to a budget: the three mechanisms of the experiments in Ponnoprat (2022), in the form that
 `private_blocks` takes.
 """
 
@@ -19,7 +19,7 @@ LAPLACE_CELLS = {"one cell": (2.0, 1), "exact": (2.0, 2)}
 
 @dataclass(frozen=True)
 class Noise:
-    """A noise distribution of `private_blocks` with its parameters, one entry per release.
+    """Noise distribution for `private_blocks`, with one entry of its parameters per release.
 
     Parameters
     ----------
@@ -33,11 +33,11 @@ class Noise:
     alpha: Array
 
     def sd(self) -> Array:
-        """Standard deviation of additive noise (releases,); 0 for the Dirichlet."""
+        """Standard deviation of additive noise (releases,); 0 for the Dirichlet mechanism."""
         return self.scale * float({"dirichlet": 0.0, "gaussian": 1.0, "laplace": np.sqrt(2.0)}[self.law])
 
     def repeated(self, times: int) -> "Noise":
-        """Return every release `times` times, consecutively.
+        """Return the noise with every release repeated `times` times, consecutively.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class Noise:
 def calibrated(
     mechanism: str, epsilons: ArrayLike, *, order: float, laplace: str = "exact", exact: bool = False
 ) -> Noise:
-    """Return the noise with which one release of disjoint histograms is (order, epsilon)-RDP for each epsilon.
+    """Return the noise with which one release of disjoint histograms is (order, epsilon)-RDP, for each epsilon.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def calibrated(
 
 
 def floors(rule: float | str, noise: Noise, *, smoothing: float = 0.0) -> Array:
-    """Return the smallest allowed noisy counts (floors), one per release.
+    """Return the lower bounds to which noisy counts are raised, one per release.
 
     Parameters
     ----------

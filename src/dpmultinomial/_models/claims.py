@@ -1,4 +1,4 @@
-"""Check a claimed guarantee against the exact cost of the mechanism under replace-one neighbours.
+"""Check of a claimed privacy guarantee against the exact cost of the mechanism when one record is replaced.
 
 A claim is valid if the exact worst case does not exceed it; `slack` = claimed/exact measures how much noise is wasted.
 """
@@ -16,7 +16,7 @@ Mechanism = Dirichlet | Gaussian | Laplace
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """Outcome of an audit.
+    """Result of checking a claimed privacy guarantee.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Audit:
 
     @property
     def slack(self) -> float:
-        """claimed/exact: 1 is tight, below 1 the claim is false; ``inf`` if the cost is 0."""
+        """Ratio of claimed to exact cost: the claim is tight at 1 and false below 1; ``inf`` if the cost is 0."""
         return self.claimed / self.exact if self.exact > 0 else float("inf")
 
     def __repr__(self) -> str:
@@ -43,7 +43,8 @@ class Audit:
 
 
 def audit(mechanism: Mechanism, *, epsilon: float, delta: float | None = None, order: float | None = None) -> Audit:
-    """Compare a claimed guarantee of one release with its exact cost when one record is replaced.
+    """Compare a claimed privacy guarantee of one release with the exact cost of the release when one record is
+    replaced.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def dp_claim(mechanism: Mechanism, *, epsilon: float, delta: float) -> Audit:
 
 
 def exact_renyi(mechanism: Mechanism, *, order: float) -> float:
-    """Return the largest Rényi divergence over replace-one neighbours.
+    """Return the largest Rényi divergence of a release when one record is replaced.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def exact_renyi(mechanism: Mechanism, *, order: float) -> float:
 
 
 def exact_delta(mechanism: Mechanism, *, epsilon: float) -> float:
-    """Return the smallest delta at `epsilon` over replace-one neighbours.
+    """Return the smallest delta of a release at a given `epsilon` when one record is replaced.
 
     Parameters
     ----------

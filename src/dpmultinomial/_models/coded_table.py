@@ -1,4 +1,5 @@
-"""A data set as integers: every column is coded by its sorted distinct values, and the values are stored separately.
+"""Data set coded as integers: every column is coded by its sorted distinct values, and the values are stored
+separately.
 
 Numeric columns are converted to categories by quantile bins, with tied values kept separate, learnt from the training
 records only.
@@ -24,7 +25,7 @@ FEW = 5  # size of a class below which `examine` reports it
 
 @dataclass(frozen=True, kw_only=True)
 class CodedTable:
-    """Records with discrete columns.
+    """Records with discrete columns, coded as integers.
 
     Parameters
     ----------
@@ -43,17 +44,17 @@ class CodedTable:
 
     @property
     def features(self) -> NDArray[np.int32]:
-        """Codes of all columns but the target."""
+        """Codes of all columns except the target."""
         return self.codes[:, :-1]
 
     @property
     def target(self) -> NDArray[np.int32]:
-        """Codes of the target."""
+        """Codes of the target column."""
         return np.ascontiguousarray(self.codes[:, -1])
 
     @property
     def classes(self) -> int:
-        """Number of distinct targets."""
+        """Number of distinct values of the target."""
         return len(self.levels[-1])
 
     def rounded(self, columns: Sequence[str]) -> "CodedTable":
@@ -69,7 +70,7 @@ class CodedTable:
 def encode(
     frame: pd.DataFrame, *, name: str, target: str, numeric: Sequence[str], missing: str = "refuse"
 ) -> CodedTable:
-    """Integer-code a data frame.
+    """Return a data frame coded as integers.
 
     Parameters
     ----------
@@ -115,7 +116,7 @@ def encode(
 
 @dataclass(frozen=True)
 class Finding:
-    """Unusual property of a column, and its consequence.
+    """Unusual property of a column, with its consequence for a private model.
 
     Parameters
     ----------
@@ -130,7 +131,7 @@ class Finding:
 
 
 def examine(table: CodedTable) -> list[Finding]:
-    """Find columns of a table that waste budget or from which nothing can be learnt.
+    """Return the columns of a table that waste budget or from which a model can learn nothing.
 
     Parameters
     ----------
@@ -187,7 +188,7 @@ MATCHES = ("nearest", "exact")
 
 @dataclass(frozen=True)
 class Binning:
-    """Maps from a table's codes to categories, one per column.
+    """Mapping from the codes of a table to categories, for each column.
 
     Parameters
     ----------
@@ -200,8 +201,8 @@ class Binning:
     sizes: tuple[int, ...]
 
     def apply(self, codes: NDArray[np.int32], *, to: str = "train") -> NDArray[np.int32]:
-        """Return categories int32 (n, columns) of table codes; ``to="test"`` for records that were not used
-        to learn.
+        """Return the categories int32 (n, columns) of table codes; ``to="test"`` for records that were not used to
+        learn the categories.
         """
         maps = self.train if _checks.one_of("to", to, ("train", "test")) == "train" else self.test
         return np.column_stack([m[codes[:, k]] for k, m in enumerate(maps)]).astype(np.int32)
@@ -216,7 +217,7 @@ def learn(
     match: str = "nearest",
     public_levels: bool = False,
 ) -> Binning:
-    """Learn categories of every column (the target too) from the training `rows`.
+    """Determine the categories of every column, including the target, from the training `rows`.
 
     Parameters
     ----------
@@ -259,7 +260,9 @@ def learn(
 def _with_missing(
     levels: NDArray[np.float64], counts: NDArray[np.int64], bins: int, many: int, match: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Apply `_binned` to the numbers; a missing last level gets the category after them."""
+    """Bin the numeric levels with `_binned`; if the last level is missing (NaN), assign it a new category after all
+    others.
+    """
     if not np.isnan(levels[-1]):
         return _binned(levels, counts, bins, many, match)
     train, test = _binned(levels[:-1], counts[:-1], bins, many, match)
@@ -268,7 +271,7 @@ def _with_missing(
 
 
 def _number(kept: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Number the kept entries 0, 1, .. in order; the others are `UNSEEN`."""
+    """Return consecutive numbers 0, 1, .. for the entries that are kept, and `UNSEEN` for all others."""
     return np.where(kept, np.cumsum(kept) - 1, UNSEEN)
 
 
@@ -293,7 +296,7 @@ def _binned(
 
 
 def _frequent(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which levels become separate categories."""
+    """Return which levels are frequent enough to become separate categories."""
     kept, total = np.zeros(len(counts), dtype=bool), counts.sum()
     for i, level in enumerate(np.argsort(-counts, kind="stable"), start=1):
         if counts[level] <= total / 3**i:
@@ -303,7 +306,9 @@ def _frequent(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _compact(categories: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Renumber categories so that each has a training record; others take the nearest smaller one."""
+    """Renumber categories so that each contains a training record; a category without training records takes the number
+    of the nearest smaller one.
+    """
     held = np.unique(categories[counts > 0])
     renamed = np.clip(np.searchsorted(held, categories, side="right") - 1, 0, None)
     return renamed, renamed

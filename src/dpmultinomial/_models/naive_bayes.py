@@ -31,7 +31,7 @@ DIRECTIONS = ("categories", "classes")
 
 
 class Counts:
-    """Training counts of every (class, category) pair, and the layout of the releases made from them.
+    """Training counts of every (class, category) pair, with the layout of the releases.
 
     Parameters
     ----------
@@ -60,11 +60,11 @@ class Counts:
 
     @property
     def features(self) -> int:
-        """K, the number of features that vary."""
+        """Number of features that vary (K)."""
         return len(self.kept)
 
     def cells(self, categories: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return row numbers in a released table, -1 for unseen categories."""
+        """Return the row numbers of categories in a released table, and -1 for unseen categories."""
         kept = categories[:, self.kept]
         return np.ascontiguousarray(np.where(kept >= 0, kept + self.starts[:-1], -1), dtype=np.int32)
 
@@ -77,7 +77,7 @@ class Counts:
         direction: str = "categories",
         smoothing: float = 0.0,
     ) -> tuple[Array, Array]:
-        """Return log priors (releases, classes) and log tables (releases, cells, classes).
+        """Return released log priors (releases, classes) and log tables (releases, cells, classes).
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class Counts:
         return log_priors, log_table
 
     def smoothed(self, smoothing: float) -> tuple[Array, Array]:
-        """Return the non-private model: counts plus `smoothing`, in the shape of one release."""
+        """Return the non-private model (counts plus `smoothing`) in the shape of one release."""
         with np.errstate(divide="ignore"):
             priors = np.log(self.labels + smoothing) - np.log(np.sum(self.labels + smoothing))
             table = self.table + smoothing
@@ -236,7 +236,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     def fit(
         self, X: pd.DataFrame | ArrayLike, y: ArrayLike, rng: np.random.Generator | None = None
     ) -> "PrivateNaiveBayes":
-        """Release one model fitted to the records.
+        """Fit a private model to the records; the model is released once.
 
         Parameters
         ----------
@@ -272,7 +272,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return self
 
     def predict_log_proba(self, X: pd.DataFrame | ArrayLike) -> Array:
-        """Return log probabilities; values outside a column's levels are ignored.
+        """Return log probabilities of the classes; values outside the levels of a column are ignored.
 
         Parameters
         ----------
@@ -290,7 +290,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return np.asarray(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
 
     def predict_proba(self, X: pd.DataFrame | ArrayLike) -> Array:
-        """Return probabilities float64 (n, classes); `X` as in `predict_log_proba`."""
+        """Return the probabilities of the classes, float64 (n, classes); `X` as in `predict_log_proba`."""
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
     def predict(self, X: pd.DataFrame | ArrayLike) -> NDArray[np.generic]:
@@ -318,7 +318,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     @classmethod
     def from_export(cls, exported: Mapping[str, object]) -> "PrivateNaiveBayes":
-        """Build a fitted model from the result of `export`.
+        """Build a fitted classifier from the result of `export`.
 
         Parameters
         ----------
@@ -384,7 +384,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 def _labels(
     y: NDArray[np.generic], classes: Sequence[Scalar] | None
 ) -> tuple[NDArray[np.generic], NDArray[np.int32], bool]:
-    """Return the classes, the number of every record's class, and whether the classes were given."""
+    """Return the classes, the class number of every record, and whether the classes were given by the caller."""
     if classes is None:
         known, labels = np.unique(y, return_inverse=True)
         if len(known) < 2:

@@ -23,7 +23,7 @@ FORMAT = "dpmultinomial Bayesian network 1"
 
 
 class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Discrete Bayesian network of given structure whose tables are released by a private mechanism.
+    """Discrete Bayesian network of given structure whose probability tables are released by a private mechanism.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
     def fit(
         self, X: pd.DataFrame | ArrayLike, y: object = None, rng: np.random.Generator | None = None
     ) -> "PrivateBayesianNetwork":
-        """Release one network fitted to the records.
+        """Fit a private network to the records; the network is released once.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         return self
 
     def score_samples(self, X: pd.DataFrame | ArrayLike) -> Array:
-        """Return the log probability of every record's cells.
+        """Return the log probability of every record under the network.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         return float(np.mean(self.score_samples(X)))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> pd.DataFrame:
-        """Draw synthetic records; drawing them has no further privacy cost.
+        """Draw synthetic records from the network, without further privacy cost.
 
         Parameters
         ----------
@@ -253,8 +253,8 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
 
 def _nodes(stated: Sequence[object], sizes: Mapping[str, int]) -> tuple[dict[str, list[str]], list[Array]]:
-    """Return the parents of every exported node, and its log parameters (1, cells); memory stays within the size of the
-    input.
+    """Return the parents and the log parameters (1, cells) of every exported node; memory use is bounded by the size of
+    the input.
     """
     parents: dict[str, list[str]] = {}
     logs = []

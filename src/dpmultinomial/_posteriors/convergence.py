@@ -12,7 +12,7 @@ LEAST_DRAWS = 8  # draws per chain; shorter halves are not informative
 
 
 def bulk_ess(draws: ArrayLike) -> float:
-    """Return the bulk effective sample size, that of the rank-normalised half chains.
+    """Return the bulk effective sample size, computed from the rank-normalised half chains.
 
     Parameters
     ----------
@@ -32,14 +32,14 @@ def bulk_ess(draws: ArrayLike) -> float:
 
 
 def mean_ess(draws: ArrayLike) -> float:
-    """Return the effective sample size for the mean, from the half chains without ranks. Arguments, result and errors
-    as `bulk_ess`.
+    """Return the effective sample size for the mean, computed from the half chains without ranks. Arguments, result and
+    errors as `bulk_ess`.
     """
     return _ess(_halves(_chains(draws)))
 
 
 def rhat(draws: ArrayLike) -> float:
-    """Return the larger of the rank-normalised split R-hat of the draws and of their distances from the median.
+    """Return the larger of two rank-normalised split R-hats: of the draws, and of their distances from the median.
 
     Arguments, result and errors as `bulk_ess`.
     """
@@ -63,7 +63,7 @@ def _halves(chains: Array) -> Array:
 
 
 def _ranked(chains: Array) -> Array:
-    """Return normal scores of the pooled ranks (Blom)."""
+    """Return the normal scores of the pooled ranks (Blom)."""
     ranks = np.asarray(scipy.stats.rankdata(chains.ravel())).reshape(chains.shape)
     return np.asarray(ndtri((ranks - 0.375) / (chains.size + 0.25)))
 
@@ -100,5 +100,5 @@ def _ess(chains: Array) -> float:
 
 
 def _first(condition: NDArray[np.bool_]) -> int:
-    """Return the index of the first True; the length if there is none."""
+    """Return the index of the first True in an array, or the length of the array if no element is True."""
     return int(np.argmax(condition)) if condition.any() else len(condition)

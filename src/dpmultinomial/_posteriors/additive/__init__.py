@@ -1,1 +1,1 @@
-"""Counts released with additive constraints (Wang 2020): the posterior of the true counts."""
+"""Posterior of the true counts given counts released with additive constraints (Wang 2020)."""

@@ -1,4 +1,4 @@
-"""Priors of true counts that factor into components and total: flat, flat on the total, Dirichlet-multinomial.
+"""Priors of true counts that factorise into components and total: flat, flat on the total, Dirichlet-multinomial.
 
 A prior is prod_s w_s(N_s) times v(N_1 + .. + N_S). A flat prior on every component is not flat on their total: there
 are (T + S - 1 choose S - 1) vectors with total T, so with many small components it largely determines the total. The
@@ -20,7 +20,7 @@ PRIORS = ("flat", "flat total")
 
 @dataclass(frozen=True)
 class CountsPrior:
-    """Prior of S true counts.
+    """Prior of the S true counts of an additive release.
 
     Parameters
     ----------
@@ -33,18 +33,20 @@ class CountsPrior:
     concentration: Array | None = None
 
     def shapes(self, size: int) -> Array:
-        """Return the exponents a_s for which w_s(N) grows like N^(a_s - 1), float64 (size,)."""
+        """Return the exponents a_s for which the prior factor w_s(N) grows like N^(a_s - 1), float64 (size,)."""
         return np.ones(size) if self.concentration is None else self.concentration
 
     def log_component(self, counts: ArrayLike, shape: float) -> Array:
-        """Return log w(N) of a component with this concentration, for integers N >= 0, any array shape."""
+        """Return the log prior factor log w(N) of a component with this concentration, for integers N >= 0, any array
+        shape.
+        """
         values = np.asarray(counts, dtype=float)
         if self.concentration is None or shape == 1.0:
             return np.zeros(values.shape)
         return np.asarray(gammaln(values + shape) - gammaln(values + 1.0) - gammaln(shape))
 
     def log_total(self, totals: ArrayLike) -> Array:
-        """Return log v(T) for integers T >= 0, any array shape."""
+        """Return the log prior factor log v(T) of the total for integers T >= 0, any array shape."""
         values = np.asarray(totals, dtype=float)
         if self.concentration is None:
             return np.zeros(values.shape)
@@ -79,7 +81,7 @@ def dirichlet_multinomial(concentration: ArrayLike, size: int) -> CountsPrior:
 
 
 def of(prior: str | ArrayLike | CountsPrior, size: int) -> CountsPrior:
-    """Return the prior described by an argument.
+    """Return the prior that the user's argument describes.
 
     Parameters
     ----------

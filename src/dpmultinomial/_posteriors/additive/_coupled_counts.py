@@ -1,4 +1,4 @@
-"""Mixtures of independent counts coupled through their total: the form of every posterior given an additive release.
+"""Mixtures of independent counts coupled through their total, the form of every posterior given an additive release.
 
 P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s); each term is one run of `_sum_chain`.
 
@@ -31,7 +31,8 @@ from ._noise import DIGITS, Noise
 def most_probable(
     log_probabilities: Callable[[NDArray[np.int64]], NDArray[np.float64]], start: NDArray[np.int64], k: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the k most probable vectors, most probable first; equally probable ones in increasing lexicographic order.
+    """Return the k most probable vectors of counts in decreasing order of probability; vectors of equal probability are
+    in increasing lexicographic order.
 
     Climbs from `start` to a local maximum, then always expands the best vector seen: one unit more, one less, or one
     moved between two components. Complete for distributions without separate peaks (every superlevel set connected by
@@ -73,7 +74,7 @@ def most_probable(
 
 
 def _moves(size: int) -> NDArray[np.int64]:
-    """Return the moves: +1, -1 and all exchanges of one unit."""
+    """Return the local moves of a vector of counts: +1, -1 and all exchanges of one unit."""
     unit = np.eye(size, dtype=np.int64)
     swaps = (unit[:, None] - unit[None]).reshape(-1, size)
     return np.concatenate([unit, -unit, swaps[np.any(swaps != 0, axis=1)]])
@@ -86,7 +87,7 @@ _BLOCK, _NUMBERS = 64, 2_000_000  # terms, and entries of their factors, that ar
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms of a mixture of products.
+    """Terms of a mixture of products of factors, one factor per count.
 
     Attributes
     ----------
@@ -103,7 +104,7 @@ class Terms:
 
 
 class CoupledCounts:
-    """Distribution of counts with the given terms and total factor.
+    """Distribution of counts, given the terms of the mixture and the factor of the total.
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ class CoupledCounts:
         return vectors, np.exp(logs)
 
     def log_probabilities(self, vectors: NDArray[np.int64]) -> Array:
-        """Return the log probability of every row."""
+        """Return the log probability of every row of an array of counts."""
         width = self._marginals.shape[1]
         place = vectors - self.low
         total = vectors.sum(axis=1) - self.total_low
@@ -164,12 +165,12 @@ class CoupledCounts:
 
     @cached_property
     def _kept_logs(self) -> list[tuple[float, Array]]:
-        """Return log weight and log factors of the terms that matter."""
+        """Return the log weights and the log factors of the terms that are not negligible."""
         with np.errstate(divide="ignore"):
             return [(float(self.terms.log_weights[i]), np.log(self.terms.factors[i])) for i in self._kept]
 
     def _solve(self) -> None:
-        """Solve the terms, the ones with the largest bounds first, until the remaining ones are negligible."""
+        """Compute the terms in decreasing order of their bounds, until the remaining terms are negligible."""
         bounds, block = self._bounds(), self._block(_BLOCK // 4)
         order, logs, best = np.argsort(-bounds, kind="stable"), np.full(len(bounds), -np.inf), -np.inf
         solved: dict[int, tuple[Array, Array]] = {}
@@ -199,7 +200,9 @@ class CoupledCounts:
         return max(1, min(most, _NUMBERS // int(self.terms.factors[0].size)))
 
     def _bounds(self) -> Array:
-        """Return an upper bound on the log weight of every term: its free sum times the largest total factor."""
+        """Return an upper bound on the log weight of every term: its sum without the total, times the largest factor of
+        the total.
+        """
         terms, bounds = self.terms, np.empty(len(self.terms.log_weights))
         gap, block = self.total_low + np.arange(len(self.total_factor)) - self._centre, self._block(_BLOCK)
         for start in range(0, len(bounds), block):
@@ -213,12 +216,14 @@ class CoupledCounts:
 
     @property
     def _centre(self) -> float:
-        """Return the most likely total according to g; tilts are centred there."""
+        """Return the most likely total according to the factor of the total, g; tilts are centred at this total."""
         return float(self.total_low + np.argmax(self.total_factor))
 
     @property
     def _first(self) -> int:
-        """Return the sum of the components' values at which g begins."""
+        """Return the sum of the components (relative to their lowest values) at which the factor of the total, g,
+        starts.
+        """
         return int(self.total_low - self.low.sum())
 
     def _tilted(self, some: NDArray[np.int64]) -> tuple[Array, Array, Array]:
@@ -236,7 +241,9 @@ class CoupledCounts:
 
 
 def _vector_weights(log_factors: Array, columns: NDArray[np.int64], place: NDArray[np.int64]) -> Array:
-    """Return the log of prod h(x) for every vector; with three factors, of the sum over the distinguished component."""
+    """Return the log of prod h(x) for every vector; with three factors, the log of the sum over the choice of the
+    distinguished component.
+    """
     logs = log_factors[:, columns, place]
     if len(log_factors) == 1:
         return np.asarray(logs[0].sum(axis=1))
@@ -253,7 +260,8 @@ _TERM_NUMBERS = 1_000_000  # numbers of an array that are processed at a time
 def windows(
     released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the lowest and highest true count of every component: the paper's window, or all that matter.
+    """Return the lowest and highest true count of every component: the window of Wang (2020), or all counts that are
+    not negligible.
 
     Parameters
     ----------
@@ -279,7 +287,7 @@ def windows(
 
 
 def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool) -> Terms:
-    """Build the terms of algorithm 2 and, with `drawn`, of algorithm 1 (independent).
+    """Build the terms of the mixture for algorithm 2 and, with `drawn`, for algorithm 1 (independent).
 
     Parameters
     ----------
@@ -316,8 +324,8 @@ def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *
 
 
 def _nodes(total: int, below: int, above: int) -> tuple[Array, Array]:
-    """Return nodes u and log weights of the trapezoid rule for int u^(M-1) exp(-u T) du / Gamma(M), M-below <= T <=
-    M+above.
+    """Return nodes u and log weights of the trapezoid rule for the integral int u^(M-1) exp(-u T) du / Gamma(M),
+    M-below <= T <= M+above.
 
     The step makes the rule's error |Gamma(M + 2 pi i/h)|/Gamma(M) smaller than exp(-38). M = 0 needs no integral.
     """
@@ -333,7 +341,7 @@ def _nodes(total: int, below: int, above: int) -> tuple[Array, Array]:
 
 
 def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties: str) -> Terms:
-    """Build the terms of algorithm 3 with ties ``"first"``, ``"last"`` or ``"random"``.
+    """Build the terms of the mixture for algorithm 3 with ties ``"first"``, ``"last"`` or ``"random"``.
 
     Parameters
     ----------
@@ -373,7 +381,7 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
 
 
 def _levels(released: Whole, noise: Noise) -> Whole:
-    """Return the possible smallest served quotients: level M <= sum of weights <= level (M + S).
+    """Return the possible values of the smallest served quotient (level): level M <= sum of weights <= level (M + S).
 
     The result holds numerators and denominators in lowest terms (L, 2), increasing.
     """
@@ -392,8 +400,8 @@ def _levels(released: Whole, noise: Noise) -> Whole:
 
 
 def _beyond(noise: Noise, size: int) -> tuple[int, int]:
-    """Return how far below and above the noisy total the sum of the weights max(n_s, 0) can lie (plain and clipped
-    noise).
+    """Return the largest distances, below and above the noisy total, of the sum of the weights max(n_s, 0) (plain and
+    clipped noise).
     """
     positive = noise.p[noise.reach :].copy()
     positive[0] = noise.p[: noise.reach + 1].sum()
@@ -401,7 +409,7 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """Return a value that the sum of `size` variables of this distribution and the noise of the total exceeds with
+    """Return a value that the noise of the total plus the sum of `size` variables of this distribution exceeds with
     negligible probability.
     """
     out = noise.of_total.p
@@ -434,7 +442,7 @@ def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, 
 
 
 def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
-    """Return the log probability of this split of a remainder among equal claims."""
+    """Return the log probability that a remainder is divided in this way among equal claims."""
     size, extra = len(released), int(released.sum()) % len(released)
     if ties == "random":
         return float(gammaln(extra + 1) + gammaln(size - extra + 1) - gammaln(size + 1))
@@ -444,8 +452,8 @@ def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
 
 
 def _tilts(factors: Array, low: Whole, noise: Noise, total_low: int, total_factor: Array) -> Array:
-    """Return the tilt of every term (T, S, W), from a grid, with the smallest bound on its weight; none beyond the
-    range of doubles.
+    """Return, for every term (T, S, W), the tilt of a grid with the smallest bound on the weight of the term; tilts
+    beyond the range of doubles are excluded.
     """
     terms, size, width = factors.shape
     totals = total_low + np.arange(len(total_factor))
@@ -467,7 +475,7 @@ def _tilts(factors: Array, low: Whole, noise: Noise, total_low: int, total_facto
 
 
 def noisy(noisy_counts: NDArray[np.int64], noise: Noise, total_low: int, total_factor: Array) -> Terms:
-    """Build the single term given the noisy components themselves, without an additive release.
+    """Build the single term of the mixture given the noisy components without an additive release.
 
     Parameters
     ----------

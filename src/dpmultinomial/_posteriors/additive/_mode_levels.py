@@ -1,4 +1,4 @@
-"""Algorithm 3 level by level: intervals of noisy counts whose mode is the released vector, bounds on their weights.
+"""Levels of algorithm 3: intervals of noisy counts whose mode is the released vector, and bounds on their weights.
 
 The released r is a mode of the noisy weights n exactly if the smallest quotient n_j/r_j that was served is at least the
 largest n_i/(r_i + 1) that was not. Given that level p/q, every n_s lies in an open interval, ]p r_s/q, p (r_s + 1)/q[,
@@ -34,8 +34,8 @@ _NO_END = -geometric.LARGEST
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of components: components with the same released count and prior have the same distribution and share a
-    column.
+    """Groups of components (columns): components with equal released count and prior have the same distribution and
+    share a column.
 
     Attributes
     ----------
@@ -52,7 +52,8 @@ class Columns:
 
 
 def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
-    """Group components into columns; one column per component unless `together` (for rules that depend on the order).
+    """Group components into columns, or keep one column per component unless `together` (for rules that depend on the
+    order).
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
 
 @dataclass(frozen=True)
 class Levels:
-    """Noisy-count intervals of every level (rows) and column.
+    """Intervals of noisy counts for every level (rows) and column.
 
     Attributes
     ----------
@@ -95,7 +96,7 @@ class Levels:
         return len(self.numerator)
 
     def take(self, rows: NDArray[np.integer] | slice) -> "Levels":
-        """Return some of the levels."""
+        """Return the selected levels."""
         return Levels(
             self.numerator[rows],
             self.denominator[rows],
@@ -106,7 +107,7 @@ class Levels:
         )
 
     def with_empty(self) -> "Levels":
-        """Return the levels with one more at the end: all noisy counts 0 or less."""
+        """Return the levels with an additional last level, at which all noisy counts are 0 or less."""
         nothing, size = np.array([0]), self.got.shape[1]
         none = np.full((1, size), NOTHING)
         return Levels(
@@ -120,12 +121,12 @@ class Levels:
 
     @property
     def claimed(self) -> NDArray[np.bool_]:
-        """Return where a component is at an end of its interval."""
+        """Return, for each level and column, whether a component lies at a limit of its interval."""
         return (self.got >= 0) | (self.lost >= 0)
 
 
 def levels(released: Whole, lowest: float, highest: float) -> Levels:
-    """Return every level a/r_j in [lowest, highest], r_j > 0.
+    """Return every level a/r_j in [lowest, highest] with r_j > 0.
 
     Parameters
     ----------
@@ -161,7 +162,8 @@ def _boxes(released: Whole, p: Whole, q: Whole) -> Levels:
 
 
 def nodes(claims: int) -> tuple[Array, Array]:
-    """Return nodes and weights on [0, 1] for the probability of a place before the last served claim, ties at random.
+    """Return quadrature nodes and weights on [0, 1] for the probability that a claim precedes the last served claim, if
+    ties are random.
 
     The integrand is a polynomial of degree claims - 1, so (claims + 1) // 2 Gauss-Legendre nodes are exact; it is a
     product of many similar factors, hence smooth, and 5 sqrt(claims) + 3 nodes do to rounding (tested).
@@ -173,7 +175,7 @@ def nodes(claims: int) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=1024)
 def rule(claims: int, ties: str) -> tuple[Array, Array, Array]:
-    """Return (early, late, weight) of the terms of a level (`_frequency_products`) under a tie rule.
+    """Return the arrays (early, late, weight) for the terms of a level (`_frequency_products`) under a tie rule.
 
     Of equal claims, those served come before the one served last. ``"first"``: a lower index comes first, so components
     before it may hold an equal claim and those after it may have missed one; ``"last"`` is the opposite; ``"random"``:
@@ -196,7 +198,7 @@ _STEEPEST = 600.0  # largest exponent of a tilt; a level that far from the relea
 
 @dataclass(frozen=True)
 class Masses:
-    """Logs of sums over true counts, one row per tilt; true counts and totals are relative to the released ones.
+    """Logs of sums over true counts, with one row per tilt; true counts and totals are relative to the released values.
 
     Attributes
     ----------
@@ -212,12 +214,12 @@ class Masses:
     totals: Array
 
     def bounds(self) -> Array:
-        """Return the log of an upper bound on the weight of every level, float64 (T,)."""
+        """Return the log of an upper bound on the weight of every level, float64 (T,), from the best tilt."""
         return np.asarray((self.levels + self.edge[:, None]).min(axis=0))
 
     def free(self, kept: NDArray[np.integer]) -> Array:
-        """Return Phi(theta): log of the tilted sum over levels, all counts and all totals, unconstrained;
-        float64 (G,).
+        """Return Phi(theta), the log of the tilted sum over levels, all counts and all totals without the constraint on
+        the total; float64 (G,).
         """
         return np.asarray(logsumexp(self.levels[:, kept], axis=1) + self.totals)
 
@@ -225,7 +227,7 @@ class Masses:
 def masses(
     columns: Columns, levels: Levels, noise: NoiseModel, prior: CountsPrior, log_totals: Array, ties: str
 ) -> Masses:
-    """Compute the masses of every level.
+    """Compute the tilted sums over true counts for every level.
 
     Parameters
     ----------
@@ -251,7 +253,7 @@ def masses(
 
 
 class _Claims:
-    """Claimed components of all levels, collected column by column and returned level by level."""
+    """Components with claims on all levels, collected column by column and returned level by level."""
 
     def __init__(self) -> None:
         self._level: list[Whole] = []
@@ -264,8 +266,8 @@ class _Claims:
         self._masses.append((clear, got, lost))
 
     def add_to(self, whole: Array, edge: Array, ties: str) -> None:
-        """Add the log mass of the claimed components to `whole`, float64 (G, T): a crude bound, refined where it could
-        matter.
+        """Add the log mass of the components with claims to `whole`, float64 (G, T): a crude bound, refined for levels
+        that are not negligible.
         """
         level, repeats = np.concatenate(self._level), np.concatenate(self._repeats)
         order = np.argsort(level, kind="stable")
@@ -302,7 +304,7 @@ class _Claims:
 def _batched(
     levels: Whole, begin: Whole, end: Whole, claims: Whole, parts: tuple[Array, Array, Array, Whole], ties: str
 ) -> Iterator[tuple[int, Array]]:
-    """Group levels (level, `_claims`) with the same number of claims and of columns."""
+    """Yield groups of levels (level, `_claims`) with equal numbers of claims and columns."""
     alike: dict[tuple[int, int], list[int]] = {}
     for i in levels.tolist():
         alike.setdefault((int(end[i] - begin[i]), int(claims[i])), []).append(i)
@@ -319,7 +321,7 @@ def _batched(
 def column_masses(
     columns: Columns, levels: Levels, u: int, tilts: Array, noise: NoiseModel, prior: CountsPrior
 ) -> tuple[Array, Array, Array]:
-    """Compute the log masses of one column at every level, each float64 (G, T).
+    """Compute the log masses of a column at every level, each float64 (G, T).
 
     Parameters
     ----------
@@ -357,7 +359,7 @@ def column_masses(
 
 
 def _at_most_zero(noise: NoiseModel, prior: CountsPrior, shape: float, tilts: Array, r: int) -> Array:
-    """Return the mass of true counts whose noisy count is 0 or less."""
+    """Return the mass of the true counts whose noisy count is 0 or less."""
     x = np.arange(noise.wide + 1)
     return np.asarray(
         np.exp(np.minimum(np.outer(tilts, x - r), _STEEPEST) + prior.log_component(x, shape)) @ noise.at_least(x)
@@ -380,8 +382,8 @@ def _interval_sums(values: Array, start: Whole, end: Whole) -> Array:
 
 
 def _claims(clear: Array, got: Array, lost: Array, repeats: Whole, claims: int, ties: str) -> Array:
-    """Return the log mass of the claimed components of some levels, (G, n), from (G, n, c) and (n, c): sum over nodes
-    and over the one served last.
+    """Return the log mass of the components with claims on several levels, (G, n), from (G, n, c) and (n, c): the sum
+    over nodes and over the choice of the component served last.
     """
     early, late, weight = rule(claims, ties)
     with np.errstate(divide="ignore", invalid="ignore"):

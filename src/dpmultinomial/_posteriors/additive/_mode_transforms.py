@@ -1,4 +1,5 @@
-"""Posterior of algorithm 3 at any epsilon: a few thousand products of factors, coupled by transforms of one length.
+"""Posterior of algorithm 3 at any epsilon, from a few thousand products of factors that are coupled by transforms of
+equal length.
 
 A factor is the distribution of an interval. One tilt serves all levels, so that it is transformed once for all levels
 that share it, and transformed back once with everything that multiplied it (`_frequency_products`). Length, widths and
@@ -32,7 +33,7 @@ _ROOM = 1 << 21  # numbers held at once
 
 @dataclass(frozen=True)
 class Frame:
-    """Data shared by all terms of one solution.
+    """Data shared by all terms of a solution.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ class Frame:
     tail: Array
 
     def boxes(self, lower: Whole, upper: Whole, kind: NDArray[np.integer], length: int) -> Array:
-        """Return the weights of true counts of column `kind` whose noisy count lies in each interval, float64
+        """Return the weights of the true counts of column `kind` whose noisy count lies in each interval, float64
         (rows, length).
         """
         return geometric.boxes(
@@ -79,7 +80,9 @@ class Frame:
 
 
 class Chunk:
-    """Consecutive levels, as many as memory allows: each interval once, the rows that terms use, and their terms."""
+    """Consecutive levels, as many as memory allows: each distinct interval once, the rows that terms use, and the
+    terms.
+    """
 
     def __init__(self, frame: Frame, rows: Whole) -> None:
         self.frame, levels = frame, frame.levels.take(rows)
@@ -107,7 +110,7 @@ class Chunk:
         self._plan(rows, claimed @ frame.columns.repeats)
 
     def _plan(self, rows: Whole, claims: Whole) -> None:
-        """Plan one term per node of every level: index of the level, early, late, weight."""
+        """Set up one term per node of every level: index of the level, early, late, weight."""
         if self.plain:
             ones = np.ones(len(rows))
             self.terms = (rows, ones, ones, ones * np.exp(self.frame.log_empty))
@@ -120,7 +123,7 @@ class Chunk:
         self.terms = (rows[self.level], early, late, weight)
 
     def collect(self, marginals: list[Array]) -> tuple[Array, NDArray[np.complex128]]:
-        """Compute the terms and add to the marginals; return the sums of the terms and the adjoint of the tail."""
+        """Compute the terms and add them to the marginals; return the sums of the terms and the adjoint of the tail."""
         s = self.frame
         boxes = s.boxes(self.lower, self.upper, self.kind, s.length)
         spectra = scipy.fft.rfft(boxes, axis=1)
@@ -145,7 +148,7 @@ class Chunk:
 
 
 class ModeTerms:
-    """All terms of a solution.
+    """All terms of the solution for algorithm 3.
 
     Parameters
     ----------
@@ -160,7 +163,7 @@ class ModeTerms:
         self.frame, self.terms, self.totals, self.log_g, self.log_whole = frame, terms, totals, log_g, log_whole
 
     def chain(self, term: int) -> Chain:
-        """Return the factors of one level at one node."""
+        """Return the factors of one level at one quadrature node."""
         s = self.frame
         row, early, late = (part[term] for part in self.terms[:3])
         level, of = s.levels.take(np.array([row])), s.columns.of
@@ -176,7 +179,9 @@ class ModeTerms:
         return Chain(first[of], last[of], got[of], s.tail)
 
     def log_probabilities(self, vectors: Whole) -> Array:
-        """Return the log probability of every row from the levels' closed forms, without transforms."""
+        """Return the log probability of every row of an array of counts, from closed forms of the levels, without
+        transforms.
+        """
         place = vectors.sum(axis=1) - self.totals[0]
         inside = (vectors >= 0).all(axis=1) & (place >= 0) & (place < len(self.totals))
         out = np.full(len(vectors), -np.inf)
@@ -188,7 +193,7 @@ class ModeTerms:
         return out
 
     def _log_weights(self, vectors: Whole) -> Array:
-        """Return the log of the sum over all terms, float64 (n,)."""
+        """Return the log of the sum over all terms for every vector of counts, float64 (n,)."""
         s, (rows, early, late, weight) = self.frame, self.terms
         levels, of = s.levels.take(rows), s.columns.of
         shapes = s.columns.shape[of]
@@ -208,7 +213,9 @@ class ModeTerms:
         return np.asarray(base + np.logaddexp.reduce(each, axis=0))
 
     def _box(self, lower: Whole, upper: Whole, x: Whole) -> Array:
-        """Return the sum of exp(-epsilon |n - x|) over the interval within the noise's half-width, float64 (T, n)."""
+        """Return the sum of exp(-epsilon |n - x|) over the part of the interval within the half-width of the noise,
+        float64 (T, n).
+        """
         noise = self.frame.noise
         e, reach = noise.epsilon, noise.reach
         first = np.maximum(lower[:, None] - x, -reach)
@@ -229,7 +236,7 @@ _LARGEST = 10**9  # released total: products of two counts stay below 2^63
 
 @dataclass(frozen=True)
 class Problem:
-    """One release by algorithm 3, with noise and prior.
+    """Release by algorithm 3, with noise and prior.
 
     Parameters
     ----------
@@ -251,18 +258,18 @@ class Problem:
 
     @cached_property
     def columns(self) -> Columns:
-        """Components grouped in columns; tie rules that depend on the order keep every component separate."""
+        """Components grouped into columns; tie rules that depend on the order keep every component separate."""
         shapes = self.prior.shapes(len(self.released))
         return _mode_levels.columns(self.released, shapes, together=self.ties == "random")
 
     def totals(self, span: float) -> tuple[Whole, Array]:
-        """Return the totals within span/epsilon of the released one, and the log of their factor."""
+        """Return the true totals within span/epsilon of the released total, and the log of the factor of each."""
         totals, logs = self.noise.totals(self.total, span)
         return totals, logs + self.prior.log_total(totals)
 
 
 def solve(problem: Problem) -> TransformedCounts:
-    """Compute the distribution of the true counts.
+    """Compute the posterior distribution of the true counts given a release by algorithm 3.
 
     Parameters
     ----------
@@ -290,7 +297,7 @@ def solve(problem: Problem) -> TransformedCounts:
 
 
 class _Sweep:
-    """Solver: levels, bounds and sizes of one solution, then the sweep over all levels."""
+    """Solver for algorithm 3: levels, bounds and sizes of a solution, then the sweep over all levels."""
 
     def __init__(self, problem: Problem, slack: float, reserve: float) -> None:
         self.problem, self.slack = problem, slack
@@ -303,7 +310,9 @@ class _Sweep:
         self._scale()
 
     def _bound_levels(self) -> None:
-        """Find all levels that can matter: their range grows until the bounds at its ends are negligible."""
+        """Determine all levels that are not negligible: their range is extended until the bounds at both limits are
+        negligible.
+        """
         p = self.problem
         span, total, size = 60.0 + 3.0 * len(p.released), p.total, len(p.released)
         for _ in range(5):
@@ -330,7 +339,9 @@ class _Sweep:
             span *= 2.0
 
     def _choose_tilt(self, reserve: float) -> None:
-        """Choose the tilt near the smallest Phi that needs the shortest transform; Phi bounds the wrapped mass."""
+        """Choose the tilt that needs the shortest transform among tilts near the smallest Phi; Phi bounds the wrapped
+        mass.
+        """
         self.free = self.masses.free(self.kept)
         tilts = self.masses.tilts
         lengths = np.array([self._length(k, reserve) for k in range(len(tilts))])
@@ -343,8 +354,8 @@ class _Sweep:
         self.length = int(lengths[self.place])
 
     def _length(self, k: int, reserve: float) -> float:
-        """Return the shortest L for which totals L, 2 L, .. off have at most exp(-reserve) of the free weight at tilt
-        k.
+        """Return the shortest transform length L for which totals that are off by L, 2 L, .. have at most exp(-reserve)
+        of the free weight at tilt k.
         """
         gap = self.masses.tilts - self.masses.tilts[k]
         if k in (0, len(gap) - 1):
@@ -354,7 +365,9 @@ class _Sweep:
         return float(max(need[up].min(), need[~up].min()))
 
     def _choose_windows(self) -> None:
-        """Choose the values of every column: its intervals and, on either side, as far as the noise can matter."""
+        """Choose the values of every column: its intervals, extended on both sides by the range over which the noise is
+        not negligible.
+        """
         levels, noise = self.levels.take(self.kept), self.problem.noise
         rise = self.free - self.free[self.place] + _RESERVE + 6.0
         tilts = self.masses.tilts
@@ -367,7 +380,7 @@ class _Sweep:
         self.width = last + self.beyond[1] - self.low + 1
 
     def _scale(self) -> None:
-        """Return the factor of the intervals of every column: tilt, prior, and a scale that keeps products near 1."""
+        """Set the factor of the intervals of every column: tilt, prior, and a scale that keeps products near 1."""
         noise, c, tilt = self.problem.noise, self.problem.columns, self.masses.tilts[self.place]
         self.tilt = float(tilt)
         self.length = int(scipy.fft.next_fast_len(max(self.length, int(self.width.max()), 32), real=True))
@@ -381,7 +394,7 @@ class _Sweep:
             self.rise[u, : self.width[u]] = noise.peak * np.exp(logs - self.scale[u])
 
     def law(self) -> TransformedCounts:
-        """Sweep over all levels that were kept, and return the distribution."""
+        """Sweep over all levels that were kept, and return the posterior distribution."""
         c = self.problem.columns
         log_tail = self.log_g - self.tilt * (self.totals - self.problem.total)
         self.log_top = float(log_tail.max())
@@ -423,7 +436,7 @@ class _Sweep:
         return Frame(p.columns, self.levels, p.noise, p.prior, p.ties, self.log_empty, **boxes)
 
     def _certificate(self, condition: float) -> Certificate:
-        """Return the neglected mass, from the bounds at every tilt of the grid."""
+        """Return bounds on the neglected mass, from the bounds at every tilt of the grid."""
         tilts, gap = self.masses.tilts, np.abs(self.masses.tilts - self.tilt)
         noise, free = self.problem.noise, self.free - self.log_whole
         up = tilts > self.tilt
@@ -444,9 +457,7 @@ class _Sweep:
         return Certificate(pruned, float(wrapped), float(cut), condition)
 
     def _chunks(self) -> list[Whole]:
-        """Yield the levels in increasing order, as many together as fit into memory; the empty level is a separate kind
-        of term.
-        """
+        """Yield the levels in increasing order, in chunks that fit into memory; the empty level is a separate chunk."""
         rows = self.kept
         empty = rows[rows == len(self.levels) - 1] if self.has_empty else rows[:0]
         rows = rows[: len(rows) - len(empty)]
@@ -463,8 +474,8 @@ def _normalised(weights: Array) -> Array:
 
 
 def _log_remainder(released: Whole, ties: str) -> float:
-    """Return the log probability of this split of the total if all weights are 0: equal shares, the remainder by the
-    tie rule.
+    """Return the log probability that the total is divided in this way if all weights are 0: equal shares, the
+    remainder by the tie rule.
     """
     size, extra = len(released), int(released.sum()) % len(released)
     if released.max() - released.min() > 1:

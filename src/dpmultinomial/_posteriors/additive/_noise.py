@@ -1,5 +1,4 @@
-"""Noise of one count in an additive release, untruncated or truncated, and the factor of the total that follows from
-it.
+"""Noise of a count in an additive release, untruncated or truncated, and the resulting factor of the total.
 
 The noise also acts as operators on likelihoods over a grid of true counts.
 """
@@ -23,8 +22,8 @@ _UNDERFLOW = 690.0
 
 
 def support_for(epsilon: float, support: float | None) -> float:
-    """Return the support given by an argument: None is ceil(50/epsilon), which costs 2e-22 in delta, and at epsilon 1
-    the paper's 50.
+    """Return the truncation point of the noise for a user's argument: None means ceil(50/epsilon), which costs 2e-22 in
+    delta and equals the paper's 50 at epsilon 1.
 
     Parameters
     ----------
@@ -62,14 +61,14 @@ class NoiseModel:
 
     @cached_property
     def peak(self) -> float:
-        """Probability P(D = 0)."""
+        """Probability that the noise is 0, P(D = 0)."""
         a = np.exp(-self.epsilon)
         tail = 0.0 if self.support == inf else 2.0 * np.exp(-self.epsilon * (self.support + 1)) / (1.0 + a)
         return float(np.tanh(self.epsilon / 2) / (1.0 - tail))
 
     @cached_property
     def far(self) -> int:
-        """Distance beyond which the noise is negligible against exp(-60), or impossible."""
+        """Distance beyond which the noise is impossible, or has a probability negligible compared with exp(-60)."""
         return int(min(self.support, ceil(_DIGITS / self.epsilon)))
 
     @cached_property
@@ -79,7 +78,7 @@ class NoiseModel:
 
     @cached_property
     def reach(self) -> int:
-        """Half-width of the noise: beyond it the probability underflows, or is 0."""
+        """Half-width of the noise, beyond which the probability is 0 or underflows."""
         return int(min(self.support, ceil(_UNDERFLOW / self.epsilon)))
 
     def at_least(self, d: ArrayLike) -> Array:
@@ -89,7 +88,7 @@ class NoiseModel:
         return np.asarray(self.peak * np.exp(-self.epsilon * values) * rest / -np.expm1(-self.epsilon))
 
     def above_zero(self, noisy: Whole) -> Array:
-        """Return P(noisy + D >= 0), the normaliser of a posterior draw's distribution (equation 5); 1 if
+        """Return P(noisy + D >= 0), the normalising constant of the distribution of a posterior draw (equation 5); 1 if
         it underflows.
         """
         below = self.at_least(-np.minimum(noisy, 0))
@@ -115,7 +114,7 @@ _BLOCK = 256
 
 
 class Noise:
-    """Noise of one count and its likelihood operators on a grid of true counts; `largest` ends the flat prior.
+    """Noise of a count, with likelihood operators on a grid of true counts; the flat prior is truncated at `largest`.
 
     Parameters
     ----------
@@ -133,14 +132,14 @@ class Noise:
         self.of_total = self if window is None else Noise(epsilon=epsilon, support=support, window=None)
 
     def capped(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return ranges of true counts truncated at the largest that the prior allows."""
+        """Return ranges of true counts, truncated at the largest count that the prior allows."""
         if self.largest is None:
             return low, high
         return np.minimum(low, self.largest), np.minimum(high, self.largest)
 
     def spread(self, likelihood: Array) -> Array:
-        """Convert a likelihood of noisy counts (.., W + 2 reach) to one of true counts (.., W): sum_n p(n - N) L(n),
-        blockwise.
+        """Convert a likelihood of noisy counts (.., W + 2 reach) to a likelihood of true counts (.., W), blockwise:
+        sum_n p(n - N) L(n).
         """
         width = likelihood.shape[-1] - 2 * self.reach
         if self.reach > BANDED:
@@ -157,7 +156,7 @@ class Noise:
         return out
 
     def _band(self, block: int) -> Array:
-        """Return (block + 2 reach, block): the noise distribution along every diagonal; cached."""
+        """Return a cached matrix (block + 2 reach, block) with the noise distribution along every diagonal."""
         if block not in self._bands:
             band = np.zeros((block + 2 * self.reach, block))
             row, place = band.strides
@@ -166,8 +165,8 @@ class Noise:
         return self._bands[block]
 
     def drawn(self, likelihood: Array, first: int | NDArray[np.int64]) -> Array:
-        """Convert a likelihood of posterior draws at first, first + 1, .. to one of noisy counts: equation (5), clipped
-        at 0.
+        """Convert a likelihood of posterior draws at first, first + 1, .. to a likelihood of noisy counts: equation
+        (5), clipped at 0.
 
         Entries below 0 must carry likelihood 0; `first` may differ by component (.., S, W). The first and last `reach`
         entries are lost.
@@ -178,7 +177,8 @@ class Noise:
         return self.spread(likelihood) / allowed
 
     def total_factor(self, released: int, *, drawn: bool) -> tuple[int, Array]:
-        """Return P(released total | true total) on the true totals for which it is positive: (lowest, values).
+        """Return the probability P(released total | true total) for the true totals at which it is positive: (lowest,
+        values).
 
         Windows apply to components; the total keeps the full range of its noise.
         """

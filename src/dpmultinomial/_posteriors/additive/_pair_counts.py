@@ -1,4 +1,4 @@
-"""Exact posterior given an additive release of two components: one table over all pairs of true counts.
+"""Exact posterior given an additive release of two components, as a table over all pairs of true counts.
 
 The paper's four-fold sum over (N_1, N_2, n_1, n_2) factorises into two matrix products, K_1 L K_2', times the factor of
 the total: equal to the loop to rounding and about ten thousand times faster.
@@ -31,7 +31,7 @@ _DENSE = 257  # noisy totals up to which the factor of the total is summed in th
 
 
 def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, support: int) -> Array:
-    """Compute the distribution of both true counts, up to a constant.
+    """Compute the joint distribution of both true counts, up to a constant.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, sup
 
 
 def _along_sums(likelihood: Array, first: int, size: int) -> Array:
-    """Sum the likelihood over every n_1 + n_2, `size` of them from the place `first`."""
+    """Sum the likelihood over all pairs with equal n_1 + n_2, for `size` sums starting at `first`."""
     sums = np.zeros(max(sum(likelihood.shape), first + size))
     for row, values in enumerate(likelihood):
         sums[row : row + len(values)] += values
@@ -70,7 +70,8 @@ def _along_sums(likelihood: Array, first: int, size: int) -> Array:
 
 
 def _weights(released: int, totals: Whole, noise: Noise, support: int, most: Array) -> Array:
-    """Return the weights for `_sum_chain.pairs`: P(released total | T, V) exp(-epsilon |V - T|), (totals, sums).
+    """Return the weights for `_sum_chain.pairs`: P(released total | T, V) exp(-epsilon |V - T|), of shape (totals,
+    sums).
 
     The weight is 0 if the likelihood on a sum, at most `most`, makes it negligible.
     """
@@ -93,7 +94,7 @@ def _weights(released: int, totals: Whole, noise: Noise, support: int, most: Arr
 
 
 def _by_products(low: Whole, likelihood: Array, noise: Noise, factor: Array, sums: Whole) -> Array:
-    """Return the likelihood of every pair of true counts, by two multiplications by the banded noise matrix for each
+    """Return the likelihood of every pair of true counts, by two multiplications with the banded noise matrix for each
     sum of noisy counts.
     """
     n = [low[s] - noise.reach + np.arange(likelihood.shape[s]) for s in (0, 1)]
@@ -109,7 +110,7 @@ def _by_products(low: Whole, likelihood: Array, noise: Noise, factor: Array, sum
 
 
 def _chance(released: int, noise: Noise, support: int) -> tuple[Array, Whole]:
-    """Return P(released total | V, n) for every sum V of noisy counts that matters (rows) and every noisy total n."""
+    """Return P(released total | V, n) for every non-negligible sum V of noisy counts (rows) and every noisy total n."""
     logs, reach = additive_release.summed_noise(noise.epsilon, support, 2)
     sums = released + np.arange(-2 * noise.reach, 2 * noise.reach + 1)
     n = released + np.arange(-noise.reach, noise.reach + 1)
@@ -130,14 +131,14 @@ def _chance(released: int, noise: Noise, support: int) -> tuple[Array, Whole]:
 
 
 def _over_totals(summed: Array, own: Array) -> Array:
-    """Return sum over M of summed[sum, M] own[n, M]: float64 (sums, n)."""
+    """Return the sum over totals M of summed[sum, M] own[n, M]: float64 (sums, n)."""
     if summed.shape[1] <= _DENSE:
         return np.asarray((own[None] * summed[:, None]).sum(axis=2))
     return np.asarray(summed @ own.T)
 
 
 def _factor(released: int, totals: Whole, noise: Noise, support: int) -> tuple[Array, Whole]:
-    """Return P(released total | true total, n_1 + n_2) for every true total (rows) and every sum that matters
+    """Return P(released total | true total, n_1 + n_2) for every true total (rows) and every non-negligible sum
     (columns).
     """
     chance, sums = _chance(released, noise, support)
@@ -153,7 +154,7 @@ _LARGEST_MODE = 4000  # the same limit for algorithm 3, which enumerates its tab
 
 
 class PairTable:
-    """Distribution of two counts given as a table.
+    """Joint distribution of two counts, given as a table.
 
     Parameters
     ----------
@@ -220,8 +221,8 @@ def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, 
 
 
 def _drawn_shares(released: Whole, wide: list[Whole], noise: Noise) -> Array:
-    """Return the likelihood of noisy counts whose shares are those of posterior draws; the outer half-width of `wide`
-    is lost.
+    """Return the likelihood of noisy counts if the released shares are the shares of posterior draws; the outer
+    half-width of `wide` is lost.
     """
     width = len(wide[1]) - 2 * noise.reach
     once = np.zeros((len(wide[0]), width))
@@ -236,8 +237,8 @@ def _drawn_shares(released: Whole, wide: list[Whole], noise: Noise) -> Array:
 
 
 def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None) -> tuple[int, int]:
-    """Return the number of counts of a component in the table of all pairs, and the largest that is computed: a
-    gigabyte, some seconds.
+    """Return the number of counts of a component in the table of all pairs, and the largest number that is computed (a
+    gigabyte, some seconds).
 
     Parameters
     ----------
@@ -256,7 +257,8 @@ def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None)
 
 
 def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
-    """Return P(released | weights max(n, 0)), up to a constant: binomial, equal shares if both are 0.
+    """Return P(released | weights max(n, 0)), up to a constant: binomial with the weights as shares, equal shares if
+    both weights are 0.
 
     Parameters
     ----------
@@ -300,7 +302,7 @@ def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Arra
 
 
 def _on_totals(first: int, values: Array, low: Whole, sizes: Whole) -> Array:
-    """Return a factor of the total, looked up for every pair."""
+    """Return a factor of the total, evaluated at the total of every pair."""
     place = np.add.outer(np.arange(sizes[0]), np.arange(sizes[1])) + low.sum() - first
     inside = (place >= 0) & (place < len(values))
     return np.where(inside, values[np.where(inside, place, 0)], 0.0)

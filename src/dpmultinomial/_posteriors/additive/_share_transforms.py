@@ -1,5 +1,5 @@
-"""Posteriors by transforms, for releases whose weights are shares (algorithms 1 (independent) and 2) and for noisy
-counts.
+"""Posteriors by Fourier transforms, for releases whose weights are shares (algorithms 1 (independent) and 2) and for
+noisy counts.
 
 1/T^M = int u^(M - 1) exp(-u T) du/Gamma(M) makes the multinomial likelihood of weights x_s a mixture of products over
 nodes u (trapezoid rule in log u); each product is one call of `product`.
@@ -38,7 +38,7 @@ _STEEPEST = 600.0  # largest exponent of a tilt inside a window
 
 @dataclass(frozen=True)
 class Frame:
-    """Data shared by all products of a mixture.
+    """Data shared by all products of factors in a mixture.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Frame:
 
     @property
     def start(self) -> int:
-        """Sum of the first true counts over all components."""
+        """Sum, over all components, of the first true count."""
         return int(self.low @ self.columns.repeats)
 
 
@@ -77,7 +77,7 @@ class Tilted:
         self.steepest = min(frame.rate, _STEEPEST / factors.shape[1])
 
     def cumulants(self, theta: float) -> tuple[float, float, float]:
-        """Return the log sum, mean and variance of sum N - T."""
+        """Return the log of the tilted sum, and mean and variance of sum N - T."""
         repeats = self.frame.columns.repeats
         s0, s1, s2 = (self.factors @ (self.powers * np.exp(theta * self.x)[:, None])).T
         mean = s1 / s0
@@ -89,22 +89,22 @@ class Tilted:
         return log_sum, float(mean @ repeats) - mean_g, float((s2 / s0 - mean**2) @ repeats) + variance_g
 
     def log_sum(self, theta: float) -> float:
-        """Return only the first of the cumulants."""
+        """Return the log of the tilted sum, the first of the `cumulants`."""
         tail = self.frame.log_g - theta * self.away
         of_total = float(np.log(np.exp(tail - tail.max()).sum()) + tail.max())
         sums = np.log(self.factors @ np.exp(theta * self.x))
         return float(sums @ self.frame.columns.repeats) + of_total + self.log_scale
 
     def weights(self, theta: float) -> tuple[Array, Array]:
-        """Return tilted factors and tilted factor of the total, each scaled to sum 1."""
+        """Return the tilted factors of the components and of the total, each scaled to sum 1."""
         h = self.factors * np.exp(theta * self.x)
         tail = self.frame.log_g - theta * self.away
         g = np.exp(tail - tail.max())
         return h / h.sum(axis=1, keepdims=True), g / g.sum()
 
     def best(self) -> float:
-        """Return the tilt at which sum N - T has mean 0, to half a standard deviation; not steeper than the noise
-        allows.
+        """Return the tilt at which sum N - T has mean 0, to half a standard deviation; the tilt is limited by the decay
+        of the noise.
         """
         limit = 0.9 * self.steepest
         low, high, theta = -max(limit, _DOWNWARD), limit, 0.0
@@ -119,8 +119,8 @@ class Tilted:
 
 
 def length_of(tilted: Tilted, theta: float, log_sum: float, variance: float) -> tuple[int, list[tuple[float, float]]]:
-    """Return the length at which totals that wrap around have exp(-reserve) of the free sum, and the bounds on which it
-    is based.
+    """Return the transform length at which totals that wrap around have at most exp(-reserve) of the free sum, with the
+    bounds used.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class Product:
 
 
 def product(frame: Frame, factors: Array, log_weight: float, least: float = -np.inf) -> Product | None:
-    """Solve one product by a transform.
+    """Compute one product of factors by a Fourier transform.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def product(frame: Frame, factors: Array, log_weight: float, least: float = -np.
 
 
 class _ProductTerms:
-    """Terms of a solved mixture with all their factors."""
+    """Terms of a solved mixture, with all their factors."""
 
     def __init__(self, frame: Frame, factors: Callable[[int], Array], keys: list[int], logs: Array, lengths: list[int]):
         self.frame, self.factors, self.keys, self.logs, self.lengths = frame, factors, keys, logs, lengths
@@ -229,7 +229,7 @@ class _ProductTerms:
         self._room = _HELD // max(frame.log_prior.size, 1)
 
     def _log_factors(self, key: int) -> Array:
-        """Return log factors, cached as far as memory allows: the search for the most probable vectors uses them
+        """Return the log factors of a term, cached if memory allows: the search for the most probable vectors uses them
         repeatedly.
         """
         found = self._held.get(key)
@@ -241,7 +241,7 @@ class _ProductTerms:
         return found
 
     def chain(self, term: int) -> Chain:
-        """Return the factors of one product, tilted as it was solved."""
+        """Return the factors of a product, with the tilt at which the product was solved."""
         frame = self.frame
         tilted = Tilted(frame, self.factors(self.keys[term]) * np.exp(frame.log_prior))
         h, g = tilted.weights(tilted.best())
@@ -252,7 +252,7 @@ class _ProductTerms:
         return Chain(h, h, None, tail)
 
     def log_probabilities(self, vectors: Whole) -> Array:
-        """Return the log probability of every row."""
+        """Return the log probability of every row of an array of counts."""
         frame, of = self.frame, self.frame.columns.of
         place, total = vectors - frame.low[of], vectors.sum(axis=1) - frame.totals[0]
         width = frame.log_prior.shape[1]
@@ -266,8 +266,8 @@ class _ProductTerms:
 
 
 def _edges(frame: Frame, parts: list[Product], weights: Array) -> float:
-    """Bound the mass beyond the windows, from the probabilities at their ends and the slowest decay of the
-    noise there.
+    """Return a bound on the mass outside the windows, from the probabilities at both limits and the slowest decay of
+    the noise.
     """
     if not frame.endless:
         return 0.0
@@ -285,7 +285,7 @@ def mixture(
     orders: Iterable[Iterable[int]],
     scales: Callable[[int], float] = lambda _: 0.0,
 ) -> TransformedCounts:
-    """Compute the distribution of a mixture of products.
+    """Compute the distribution of counts that is a mixture of products.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ _DIGITS = 38.0  # exp(-38): quadrature error, and mass neglected by windows
 
 @dataclass(frozen=True)
 class Problem:
-    """One release by algorithm 2, or with `drawn` by algorithm 1 (independent).
+    """Release by algorithm 2 or, with `drawn`, by algorithm 1 (independent), with noise and prior.
 
     Parameters
     ----------
@@ -368,12 +368,12 @@ class Problem:
 
     @cached_property
     def columns(self) -> Columns:
-        """Components with the same released count and prior grouped in columns."""
+        """Components grouped into columns with equal released count and prior."""
         return _mode_levels.columns(self.released, self.prior.shapes(len(self.released)), together=True)
 
     @cached_property
     def doses(self) -> int:
-        """Number of times that noise is added to a count."""
+        """Number of times that the mechanism adds noise to a count."""
         return 2 if self.drawn else 1
 
     @cached_property
@@ -384,7 +384,7 @@ class Problem:
 
 
 def solve(problem: Problem) -> TransformedCounts:
-    """Compute the distribution of the true counts.
+    """Compute the posterior distribution of the true counts given a release by algorithm 1 (independent) or 2.
 
     Parameters
     ----------
@@ -417,7 +417,8 @@ def solve(problem: Problem) -> TransformedCounts:
 
 
 def solve_noisy(noisy: Whole, total: int, noise: NoiseModel, prior: CountsPrior) -> TransformedCounts:
-    """Compute the distribution given the noisy components and the noisy total themselves: one product.
+    """Compute the posterior distribution of the true counts given the noisy components and the noisy total, as a single
+    product.
 
     Parameters
     ----------
@@ -456,8 +457,8 @@ def _frame(
 
 
 def _windows(problem: Problem) -> tuple[Whole, int]:
-    """Return the first true count of every column and the number of them: the distribution of the multinomial's own
-    weights, and the noise.
+    """Return the first true count and the number of true counts of every column, from the noise and the distribution of
+    the multinomial's weights.
     """
     total, c = problem.total, problem.columns
     whole = float(problem.prior.shapes(len(problem.released)).sum())
@@ -474,7 +475,7 @@ def _windows(problem: Problem) -> tuple[Whole, int]:
 
 
 def _totals(problem: Problem) -> tuple[Whole, Array]:
-    """Return totals and the log of P(released total | T), up to a constant."""
+    """Return true totals and the log of P(released total | T), up to a constant."""
     noise, total = problem.noise, problem.total
     reach = int(min(noise.support, problem.span // problem.doses))
     totals = np.arange(max(total - problem.doses * reach, 0), total + problem.doses * reach + 1)
@@ -491,7 +492,7 @@ def _totals(problem: Problem) -> tuple[Whole, Array]:
 
 
 def _nodes(total: int, span: int) -> tuple[Array, Array]:
-    """Return nodes u and log weights for int u^(M - 1) exp(-u T) du/Gamma(M), T within `span` of M.
+    """Return nodes u and log weights for the integral int u^(M - 1) exp(-u T) du/Gamma(M), T within `span` of M.
 
     The step makes the rule's error |Gamma(M + 2 pi i/h)|/Gamma(M) smaller than exp(-38).
     """
@@ -505,7 +506,7 @@ def _nodes(total: int, span: int) -> tuple[Array, Array]:
 
 
 class _Likelihood:
-    """Likelihood factors of every node; the last index is the case that all weights are 0."""
+    """Likelihood factors at every node; the last index is the case in which all weights are 0."""
 
     def __init__(self, problem: Problem, low: Whole, width: int, nodes: Array) -> None:
         self.problem, self.nodes, self.reach = problem, nodes, problem.noise.far
@@ -519,7 +520,7 @@ class _Likelihood:
         self._last: tuple[int, Array, Array] | None = None
 
     def _log_likelihood(self, key: int) -> tuple[Array, Array]:
-        """Return the log likelihood of one node, and its largest value in every column; the last requested one is
+        """Return the log likelihood at a node, and its largest value in every column; the most recent result is
         cached.
         """
         if self._last is None or self._last[0] != key:
@@ -535,7 +536,9 @@ class _Likelihood:
         return float(self._log_likelihood(key)[1][:, 0] @ self.repeats)
 
     def factors(self, key: int) -> Array:
-        """Return the likelihood of the true counts, each column's weights scaled to largest 1."""
+        """Return the likelihood of the true counts, scaled to a largest value of 1 in each column before the noise is
+        applied.
+        """
         logs, largest = self._log_likelihood(key)
         likelihood = np.exp(logs - largest)
         if not self.problem.drawn:
@@ -543,7 +546,7 @@ class _Likelihood:
         return self._smooth(self._smooth(np.where(self.x < 0, 0.0, likelihood)) / self.above_zero)
 
     def _smooth(self, likelihood: Array) -> Array:
-        """Convert a likelihood of noisy counts to one of the true counts."""
+        """Convert a likelihood of noisy counts to a likelihood of the true counts."""
         noise = self.problem.noise
         likelihood = np.where(likelihood < _TINY, 0.0, likelihood)  # denormal numbers are slow and negligible
         return noise.peak * geometric.smooth(likelihood, epsilon=noise.epsilon, reach=self.reach)

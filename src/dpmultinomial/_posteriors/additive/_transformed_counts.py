@@ -42,11 +42,11 @@ class Certificate:
 
     @property
     def error(self) -> float:
-        """Bound on the error of any probability, including rounding."""
+        """Bound on the error of any probability, including rounding errors."""
         return self.pruned + self.wrapped + self.cut + _ROUNDING * self.condition
 
     def accuracy(self) -> Accuracy:
-        """Accuracy: ``exact`` if exact up to rounding, else ``approximate`` with the bound."""
+        """Accuracy status: ``exact`` if exact up to rounding, else ``approximate`` with the bound."""
         if self.error < _TOLERANCE:
             return EXACT
         return Accuracy(
@@ -56,7 +56,8 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Chain:
-    """One term with all factors: those of the components on low_s, low_s + 1, .., and the factor of the total.
+    """Term of the mixture with all its factors: those of the components on low_s, low_s + 1, .., and the factor of the
+    total.
 
     Attributes
     ----------
@@ -71,7 +72,7 @@ class Chain:
 
 
 class TermSource(Protocol):
-    """Terms of a distribution, created on demand."""
+    """Interface for the terms of a distribution, which are computed on demand."""
 
     def chain(self, term: int) -> Chain: ...
 
@@ -80,7 +81,7 @@ class TermSource(Protocol):
 
 @dataclass(frozen=True)
 class Solved:
-    """Result of the transforms of a mixture.
+    """Solution of a mixture by transforms.
 
     Attributes
     ----------
@@ -123,21 +124,23 @@ class TransformedCounts:
         return _trimmed(self.solved.totals[0], self.solved.total)
 
     def accuracy(self) -> Accuracy:
-        """Accuracy of the distribution."""
+        """Accuracy status of the distribution."""
         return self.certificate.accuracy()
 
     def log_probabilities(self, vectors: Whole) -> Array:
-        """Return the log probability of every row, float64 (n,)."""
+        """Return the log probability of every row of an array of counts, float64 (n,)."""
         return self._terms.log_probabilities(vectors)
 
     def top(self, k: int) -> tuple[Whole, Array]:
-        """Return the k most probable vectors and their probabilities."""
+        """Return the k most probable vectors of counts and their probabilities."""
         start = np.array([np.rint(v @ p) for v, p in map(self.marginal, range(self.components))], dtype=np.int64)
         vectors, logs = most_probable(self.log_probabilities, start, k)
         return vectors, np.exp(logs)
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors, int64 (size, S): a term, then component by component given the remaining total."""
+        """Draw independent vectors of counts, int64 (size, S): first a term, then component by component given the
+        remaining total.
+        """
         out = np.empty((size, self.components), dtype=np.int64)
         term = rng.choice(len(self.solved.weights), size=size, p=self.solved.weights)
         low = self.solved.low[self.solved.of]
@@ -158,8 +161,8 @@ def _trimmed(first: np.int64, law: Array) -> tuple[Whole, Array]:
 
 
 def _afterwards(chain: Chain) -> list[Array]:
-    """Return for every component the weights of the later ones, (1 or 2, L) at minus the sum so far: no component
-    served last yet, or already one.
+    """Return, for every component, the weights of the later components, (1 or 2, L), at minus the sum so far: one row
+    if no component has been served last yet, and one row if one has.
     """
     length = len(chain.tail)
     late = scipy.fft.rfft(chain.tail)
@@ -177,7 +180,7 @@ def _afterwards(chain: Chain) -> list[Array]:
 
 
 def _draw(chain: Chain, after: list[Array], uniforms: Array) -> Whole:
-    """Draw one vector per row of `uniforms`, relative to low."""
+    """Draw one vector of counts per row of `uniforms`, relative to the lowest counts."""
     size, width, length = len(uniforms), chain.early.shape[1], len(chain.tail)
     out, sums, state = (
         np.empty(uniforms.shape, dtype=np.int64),

@@ -34,7 +34,7 @@ Whole = NDArray[np.int64]
 
 
 class CountsLaw(Protocol):
-    """Interface of the distribution of the true counts."""
+    """Interface of the posterior distribution of the true counts."""
 
     @property
     def components(self) -> int: ...
@@ -49,7 +49,7 @@ class CountsLaw(Protocol):
 
 
 class AdditivePosterior:
-    """Posterior of the true component counts; their total is their sum.
+    """Posterior of the true component counts, whose sum is the total.
 
     Parameters
     ----------
@@ -80,11 +80,12 @@ class AdditivePosterior:
 
     @cached_property
     def accuracy(self) -> Accuracy:
-        """Accuracy: ``exact``, or ``approximate`` with the mass that windows or grids neglect."""
+        """Accuracy status: ``exact``, or ``approximate`` with the mass that windows or grids neglect."""
         return self._left_out()
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return one row per component (``0``, ``1``, ..) and one for the total, columns `accuracy.SUMMARY`.
+        """Return a table with one row per component (``0``, ``1``, ..) and one for the total, columns
+        `accuracy.SUMMARY`.
 
         Parameters
         ----------
@@ -108,7 +109,7 @@ class AdditivePosterior:
         return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.accuracy)
 
     def prior_influence(self, level: float = LEVEL) -> pd.DataFrame:
-        """Compare the posterior total under each of three priors, to show the influence of the prior.
+        """Compare the posterior of the total under three priors, to show the influence of the prior.
 
         Parameters
         ----------
@@ -267,8 +268,8 @@ def posterior(
 
 
 def _chain_is_quick(counts: Whole, total: int, noise: NoiseModel) -> bool:
-    """Return whether the chain is small, and truncating the noise at 38/epsilon is negligible for any growth of a flat
-    prior.
+    """Return whether the chain of exact sums is small, and truncating the noise at 38/epsilon is negligible for any
+    growth of a flat prior.
     """
     far = min(noise.support, 38 / noise.epsilon)
     size = len(counts)
@@ -277,14 +278,18 @@ def _chain_is_quick(counts: Whole, total: int, noise: NoiseModel) -> bool:
 
 
 def _transformed(counts: Whole, noise: NoiseModel, prior: CountsPrior, algorithm: str, ties: str) -> TransformedCounts:
-    """Compute the distribution by transforms; a released total of 0 only means that the noisy total was 0 or less."""
+    """Compute the posterior distribution by transforms; a released total of 0 only means that the noisy total was 0 or
+    less.
+    """
     if algorithm == "3" and counts.any():
         return _mode_transforms.solve(_mode_transforms.Problem(counts, noise, prior, ties))
     return _share_transforms.solve(_share_transforms.Problem(counts, noise, prior, algorithm == "1-independent"))
 
 
 def _window_accuracy(counts: Whole, noise: NoiseModel, algorithm: str, ties: str, window: int) -> Accuracy:
-    """Return the accuracy with a window: the neglected mass, from the distribution without a window."""
+    """Return the accuracy status of a posterior with a window: the neglected mass, computed from the distribution
+    without a window.
+    """
     if algorithm == "1-summed" or ties == "ieee":
         return Accuracy("approximate", float("nan"), f"true counts and noise are cut at +-{window}")
     law = _transformed(counts, noise, _count_priors.FLAT, algorithm, ties)
@@ -299,7 +304,7 @@ def _window_accuracy(counts: Whole, noise: NoiseModel, algorithm: str, ties: str
 def _summed(
     counts: Whole, noise: NoiseModel, algorithm: str, window: int | None, largest: int | None, ties: str
 ) -> CountsLaw:
-    """Compute the distribution by sums of products: a table for two components, else a chain."""
+    """Compute the posterior distribution by sums of products: a table for two components, else a chain."""
     support = ceil(50 / noise.epsilon) if noise.support == inf else int(noise.support)
     model = Noise(epsilon=noise.epsilon, support=support, window=window, largest=largest)
     only_pairs = algorithm == "1-summed" or (algorithm == "3" and ties == "ieee")
@@ -325,7 +330,8 @@ def _summed(
 
 
 def chain(released: NDArray[np.int64], noise: Noise, *, algorithm: str, window: int | None, ties: str) -> CoupledCounts:
-    """Compute the distribution for any S >= 1, including two, with the noise given as operators.
+    """Compute the posterior distribution for any number of components S >= 1, including two, with the noise given as
+    operators.
 
     Parameters
     ----------
@@ -356,7 +362,7 @@ def posterior_of_noisy(
     largest: int | None = None,
     prior: str | ArrayLike | CountsPrior = "flat",
 ) -> AdditivePosterior:
-    """Compute the posterior of the true counts given the noisy components and the noisy total themselves.
+    """Compute the posterior of the true counts given the noisy components and the noisy total.
 
     Parameters
     ----------
@@ -417,7 +423,7 @@ REFUSED = "refused"
 
 @dataclass(frozen=True)
 class Release:
-    """One table of a batch of releases.
+    """Table in a batch of additive releases.
 
     Parameters
     ----------
@@ -439,7 +445,7 @@ def posteriors(
     ties: str = "random",
     prior: Any = "flat",
 ) -> pd.DataFrame:
-    """Compute mean, sd and central interval of every true count of many releases.
+    """Compute mean, standard deviation and central interval of every true count of many releases.
 
     Parameters
     ----------
