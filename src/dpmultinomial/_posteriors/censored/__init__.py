@@ -1,1 +1,1 @@
-"""Noisy statistics of a censored normal sample: the posterior of its mean and variance, and direct sampling."""
+"""Posterior of mean and variance given noisy statistics of a censored normal sample, and direct sampling."""

@@ -1,4 +1,4 @@
-"""Posterior of (mu, sigma2) from a noisy censored release of n normal records, at a cost independent of n.
+"""Posterior of (mu, sigma2) given a noisy censored release of n normal records, at a computing time independent of n.
 
 Model: x_1 .. x_n ~ N(mu, sigma2); s = mean and sum of squares of the records inside [lower, upper] and the two counts
 outside (`_mechanisms.sufficient_statistics`), z = s + Laplace noise, one scale per statistic. The distribution is that
@@ -46,7 +46,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 
 
 class Inside(NamedTuple):
-    """Mean and central moments 2, 3, 4 of N(mu, sigma2) inside [-1, 1]; probabilities of the two sides.
+    """Mean and central moments 2, 3, 4 of N(mu, sigma2) restricted to [-1, 1], with the probabilities of the two tails.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ class Inside(NamedTuple):
 
 
 def inside_moments(mu: Array, sigma2: Array) -> Inside:
-    """Compute the moments of a record inside, by quadrature where the density is within exp(-40) of its largest value;
-    mu, sigma2 (k,).
+    """Compute the moments of a record in [-1, 1] by quadrature where the density is within exp(-40) of its largest
+    value; mu, sigma2 (k,).
     """
     sigma = np.sqrt(sigma2)
     top = np.clip(mu, -1, 1)
@@ -80,8 +80,8 @@ def inside_moments(mu: Array, sigma2: Array) -> Inside:
 
 
 def statistics(mu: Array, sigma2: Array, n: int, *, sums: bool = False) -> tuple[Array, Array]:
-    """Compute mean (k, 4) and covariance (k, 4, 4) of (mean, sse, low, high), to first order in 1/n; exactly for the
-    sums.
+    """Compute the mean (k, 4) and covariance (k, 4, 4) of the statistics (mean, sse, low, high), to first order in 1/n;
+    exactly for the sums.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ ROUNDS, STEPS = 8, 4000  # rounds of the pilot, steps in all chains together; th
 
 @dataclass(frozen=True)
 class Release:
-    """A release on the scale of the limits: z, Laplace scales and grids of (mean, sse, low, high); n; prior.
+    """Release on the scale of the limits: z, Laplace scales and grids of (mean, sse, low, high); n; prior.
 
     Parameters
     ----------
@@ -149,8 +149,8 @@ class Release:
     def run(
         self, state: "State", by: "Proposal", draws: int, thin: int, rng: np.random.Generator
     ) -> tuple[Array, NDArray[np.int64], int]:
-        """Advance the chain from `state` and return `draws` rows, tried and accepted moves, and the number of failed
-        tilts.
+        """Advance a Markov chain from `state`; return `draws` rows, the numbers of proposed and accepted moves, and the
+        number of failed tilts.
         """
         found, uniforms, moves, unsolved = _statistics_sampler.chain(
             self.z, self.n, self.scale, self.grid, tuple(self.prior), state.y, state.uniforms,
@@ -164,7 +164,7 @@ class Release:
 
 @dataclass
 class State:
-    """Current state of a chain."""
+    """Current state of a Markov chain."""
 
     y: Array
     uniforms: Array
@@ -172,7 +172,8 @@ class State:
 
 @dataclass
 class Proposal:
-    """Random-walk proposal, and mean and lower triangle of theta's t distribution.
+    """Proposal distributions of the Markov chain: random walk, and the t distribution of theta by its mean and lower
+    triangle.
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ class Proposal:
 
 
 def approximate(release: Release, theta: Array) -> Array:
-    """Return the log posterior of (mu, log sigma2) with normal distributions for statistics and noise: float64 (k,)
+    """Return the log posterior of (mu, log sigma2) under normal approximations of statistics and noise: float64 (k,)
     from (k, 2).
     """
     sigma2 = np.exp(np.clip(theta[:, 1], -60, 60))
@@ -205,8 +206,8 @@ def approximate(release: Release, theta: Array) -> Array:
 
 
 def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """Return mean and covariance of (mu, log sigma2) under `approximate`, and weighted-resampled particles
-    (PARTICLES, 2).
+    """Return mean and covariance of (mu, log sigma2) under the posterior of `approximate`, and particles (PARTICLES, 2)
+    resampled by weight.
 
     Importance sampling is done from the prior, then from t_4 distributions; the posterior's power grows as fast as an
     eighth of the particles stay effective.
@@ -230,7 +231,9 @@ def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, A
 
 
 def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
-    """Return the largest power at which the effective sample size is an eighth of the particles, and their weights."""
+    """Return the largest power of the posterior at which the effective sample size is an eighth of the particles, and
+    the weights of the particles.
+    """
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = high if low == 0.0 and high == 1.0 else 0.5 * (low + high)
@@ -251,7 +254,7 @@ def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
 
 
 def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[list[State], Proposal]:
-    """Return the states of `chains` chains after the pilot, and the proposal to freeze.
+    """Return the states of `chains` Markov chains after the pilot run, and the proposal, which is fixed from then on.
 
     Parameters
     ----------
@@ -280,7 +283,7 @@ def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[li
 
 
 def _adapt(by: Proposal, kept: list[Array], moves: NDArray[np.int64], full: Array) -> Array:
-    """Build a proposal from the second half of the pilot; return the walk's covariance."""
+    """Adapt a proposal to the second half of the pilot run; return the covariance of the random walk."""
     rate = moves[1, 1] / max(moves[1, 0], 1)
     by.log_size += float(np.clip(2 * (rate - 0.23), -1.5, 0.7))
     recent = np.concatenate(kept[len(kept) // 2 :])
@@ -297,8 +300,8 @@ def _adapt(by: Proposal, kept: list[Array], moves: NDArray[np.int64], full: Arra
 
 
 def _feasible(release: Release, by: Proposal, particles: Array, rng: np.random.Generator) -> State:
-    """Find a feasible starting point: a particle with its statistics at their means, then increasingly
-    random values.
+    """Return a feasible starting point of a chain: a particle with its statistics at their means or, if that fails,
+    with increasingly random values.
     """
     for k in range(400):
         y = np.concatenate([particles[rng.integers(len(particles))], 0.01 * k * rng.standard_normal(4)])
@@ -317,8 +320,8 @@ STEP = 0.4  # step of the trapezoid rule in orthonormal coordinates: aliasing be
 
 
 def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
-    """Compute log h_c - log h_saddle at (m, q), each float64 (k,): two-dimensional inversion, error about 1e-8 or 1e-12
-    c.
+    """Compute the log ratio of the exact density to the saddlepoint density, log h_c - log h_saddle, at (m, q), each
+    float64 (k,), by two-dimensional inversion with an error of about 1e-8 or 1e-12 c.
 
     Parameters
     ----------
@@ -342,7 +345,8 @@ def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
 
 
 def total_variation(mean: Array, sse: Array, counts: NDArray[np.int64], *, checks: int = 24) -> tuple[float, int]:
-    """Return (e^D - 1)/2 over the given draws at which R is checked, and their number.
+    """Return the bound (e^D - 1)/2 on the total variation distance over the draws at which the density ratio R is
+    checked, and the number of these draws.
 
     A third of `checks` are the draws with the least and the largest second-order term over c, where R is farthest from
     1, the others are evenly spaced. Draws of fewer than 64 records are exact (log R = 0) and count as such.
@@ -383,7 +387,9 @@ def _one(tilt: list[float], second: float, m: float, c: int) -> float:
 
 
 def _orthonormal(e1: float, e2: float, m: float) -> tuple[Array, Array, Array]:
-    """Return d and d^2 made orthonormal under the tilted distribution, at the nodes, and the nodes' probabilities."""
+    """Return d and d^2 made orthonormal under the tilted distribution at the quadrature nodes, and the probabilities of
+    the nodes.
+    """
     low, high = -1 - m, 1 - m
     if e2 < 0:
         peak = -0.5 * e1 / e2
@@ -407,7 +413,7 @@ SUSPECT = 0.001  # smallest two-sided probability, four statistics together, bel
 
 @dataclass(frozen=True)
 class Conflict:
-    """Agreement of prior and release.
+    """Comparison of prior and release, to detect a conflict.
 
     Parameters
     ----------
@@ -422,12 +428,12 @@ class Conflict:
 
     @property
     def least(self) -> float:
-        """Smallest of the six probabilities, times six (Bonferroni), at most 1."""
+        """Smallest of the six p-values, times six (Bonferroni), at most 1."""
         return min(1.0, 6 * min(self.predictive + self.parameters))
 
     @property
     def found(self) -> bool:
-        """Whether prior and release disagree: one of the six is below 0.001."""
+        """True if prior and release are in conflict, that is, if one of the six p-values is below 0.001."""
         return min(self.predictive + self.parameters) < SUSPECT
 
     def __str__(self) -> str:
@@ -446,7 +452,7 @@ class Conflict:
 
 
 def compare(release: Release, medians: tuple[float, float], *, rng: np.random.Generator) -> Conflict:
-    """Return both comparisons; `medians` of mu and sigma2 on the scale of the limits.
+    """Return both comparisons of prior and release; `medians` of mu and sigma2 on the scale of the limits.
 
     Parameters
     ----------
@@ -465,7 +471,8 @@ def compare(release: Release, medians: tuple[float, float], *, rng: np.random.Ge
 
 
 def predictive(release: Release, *, rng: np.random.Generator) -> tuple[float, float, float, float]:
-    """Return two-sided probabilities of the four released numbers among 4,000 that the prior predicts.
+    """Return two-sided p-values of the four released numbers among 4,000 draws from their prior predictive
+    distribution.
 
     Counts are multinomial; mean and sum of squares have a normal and a gamma distribution with their moments under
     theta: approximate for a few records, accurate enough to detect a conflict. Laplace noise is added.
@@ -521,14 +528,14 @@ class CensoredPosterior:
 
     @property
     def law_error(self) -> float:
-        """Bound on the total variation between the sampled distribution and the model's posterior; 0 if every draw
-        leaves fewer than 64 records inside.
+        """Bound on the total variation distance between the sampled distribution and the posterior of the model; 0 if
+        every draw has fewer than 64 records inside the limits.
         """
         return self._law_check[0]
 
     @property
     def checks(self) -> int:
-        """Number of draws at which the saddlepoint was compared with the exact density for `law_error`."""
+        """Number of draws at which the saddlepoint density was compared with the exact density for `law_error`."""
         return self._law_check[1]
 
     @cached_property
@@ -547,8 +554,8 @@ class CensoredPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy: ``converged``, ``not converged``, or ``approximate`` if the distribution's own error
-        exceeds 0.005.
+        """Accuracy status: ``converged``, ``not converged``, or ``approximate`` if the error of the sampled
+        distribution exceeds 0.005.
         """
         found = of_chains(self.ess, self.rhat)
         word, reason = found.status, f"{found.reason}; total variation of the law at most {self.law_error:.1g}"
@@ -559,12 +566,12 @@ class CensoredPosterior:
         return Accuracy(word, self.law_error, f"{reason}; {self.conflict}")
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Draw `size` of the draws of (mu, sigma2), with replacement: float64 (size, 2)."""
+        """Draw (mu, sigma2) `size` times with replacement from the posterior draws: float64 (size, 2)."""
         pooled = self.draws.reshape(-1, 2)
         return pooled[_checks.generator(rng).integers(len(pooled), size=_checks.integer("size", size))]
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return mean, sd and central interval of mu, sigma2 and the four statistics.
+        """Return a table of mean, standard deviation and central interval of mu, sigma2 and the four statistics.
 
         Parameters
         ----------
@@ -611,7 +618,7 @@ def sample(
     chains: int = 4,
     thin: int = 5,
 ) -> CensoredPosterior:
-    """Sample the posterior of (mu, sigma2).
+    """Draw from the posterior of (mu, sigma2) by Markov chains.
 
     Parameters
     ----------
@@ -665,7 +672,7 @@ def sample(
 def standardised(
     z: Array, scale: Array, grid: Array, limits: CensoredStatistics, n: int, prior: Prior, sums: bool
 ) -> Release:
-    """Return the release in units of half the width, measured from the middle of the limits.
+    """Return the release in units of half the width of the limits, measured from the middle of the limits.
 
     Parameters
     ----------
@@ -694,7 +701,7 @@ def _grids(grid: ArrayLike) -> Array:
 
 
 def _in_unit(found: Array, limits: CensoredStatistics) -> tuple[Array, Array]:
-    """Convert draws of theta and of the statistics to the data's unit."""
+    """Convert draws of theta and of the statistics to the unit of the data."""
     half, middle = limits.width / 2, (limits.lower + limits.upper) / 2
     theta = np.stack([middle + half * found[:, :, 0], half**2 * np.exp(found[:, :, 1])], axis=2)
     statistics = found[:, :, 6:] * np.array([half, half**2, 1.0, 1.0]) + np.array([middle, 0.0, 0.0, 0.0])

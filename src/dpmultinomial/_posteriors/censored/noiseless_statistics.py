@@ -49,8 +49,8 @@ class GridPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy: ``exact`` for statistics without noise; ``approximate``, with unknown error, if noise
-        was ignored.
+        """Accuracy status: ``exact`` for statistics without noise; ``approximate``, with unknown error, if noise was
+        ignored.
         """
         if self.noise_ignored:
             return Accuracy(
@@ -59,11 +59,11 @@ class GridPosterior:
         return Accuracy("exact", 0.0, f"sums on a grid of {POINTS} x {POINTS}")
 
     def mean(self) -> Array:
-        """Return the means of mu and sigma2: float64 (2,)."""
+        """Return the posterior means of mu and sigma2: float64 (2,)."""
         return np.array([self.mass.sum(axis=1) @ self.mu, self.mass.sum(axis=0) @ np.exp(self.log_sigma2)])
 
     def sd(self) -> Array:
-        """Return the standard deviations of mu and sigma2: float64 (2,)."""
+        """Return the posterior standard deviations of mu and sigma2: float64 (2,)."""
         square = [self.mass.sum(axis=1) @ (self.mu - self.mean()[0]) ** 2]
         square += [self.mass.sum(axis=0) @ (np.exp(self.log_sigma2) - self.mean()[1]) ** 2]
         return np.sqrt(square)
@@ -80,7 +80,9 @@ class GridPosterior:
         return np.column_stack([columns[0], np.exp(columns[1])])
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return quantity (mu, sigma2), mean, sd, lower, upper, level, status; `level` strictly between 0 and 1."""
+        """Return a table of mu and sigma2 with the columns quantity, mean, sd, lower, upper, level, status; `level`
+        strictly between 0 and 1.
+        """
         tail = (1 - _checks.inside("level", level)) / 2
         lower, upper = self.quantile([tail, 1 - tail])
         return summary_frame(
@@ -102,7 +104,7 @@ class GridPosterior:
 def posterior(
     statistics: ArrayLike | Mapping[str, float], *, n: int, lower: float, upper: float, prior: Prior | None = None
 ) -> GridPosterior:
-    """Compute the posterior given (mean, sse, low, high) of n records without noise.
+    """Compute the posterior of (mu, sigma2) given the statistics (mean, sse, low, high) of n records without noise.
 
     Parameters
     ----------
@@ -132,7 +134,8 @@ def posterior(
 def naive(
     release: ArrayLike | Mapping[str, float], *, n: int, lower: float, upper: float, prior: Prior | None = None
 ) -> GridPosterior:
-    """Compute the posterior that ignores the noise: z is used as s, changed only as far as the formulas need.
+    """Compute the posterior that ignores the noise: the released values are treated as the statistics, and changed only
+    if the formulas require it.
 
     Counts are rounded and clipped to [0, n] (low first, then high to the remainder), the sum of squares to >= 0; the
     mean stays as it is. Parameters, result and errors as `posterior`; the result's status says what was ignored.
@@ -181,7 +184,9 @@ def _on_grid(
 
 
 def _cover(log_density: Callable[[Array, Array], Array], mode: Array, top: float, axis: int) -> Array:
-    """Return a grid of coordinate `axis` that covers its profile down to exp(-DEPTH); the profile has one mode."""
+    """Return a grid for coordinate `axis` that covers the profile of the density down to exp(-DEPTH) of its maximum;
+    the profile has a single mode.
+    """
 
     def falls(reach: float) -> bool:
         return _profile(log_density, mode, mode[axis] + sign * reach, axis) < top - DEPTH
@@ -194,8 +199,8 @@ def _cover(log_density: Callable[[Array, Array], Array], mode: Array, top: float
 
 
 def _profile(log_density: Callable[[Array, Array], Array], mode: Array, place: float, axis: int) -> float:
-    """Return the profile log density: the maximum over a grid of values of the other coordinate, with coordinate `axis`
-    fixed at `place`.
+    """Return the profile log density with coordinate `axis` fixed at `place`: the maximum over a grid of values of the
+    second coordinate.
     """
     fan = mode[1 - axis] + FAN
     with np.errstate(over="ignore", invalid="ignore"):

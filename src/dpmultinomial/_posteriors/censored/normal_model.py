@@ -19,7 +19,7 @@ SHARE = 0.01  # its rate, in squared widths of [lower, upper]
 
 @dataclass(frozen=True)
 class Prior:
-    """Prior mu ~ N(mu0, var0), sigma2 ~ inverse gamma(shape0, rate0), in the data's unit.
+    """Prior of a normal sample: mu ~ N(mu0, var0), sigma2 ~ inverse gamma(shape0, rate0), in the unit of the data.
 
     Parameters
     ----------
@@ -63,19 +63,19 @@ class Prior:
         return cls(0.5 * (float(lower) + float(upper)), (0.5 * width) ** 2, SHAPE, SHARE * width**2)
 
     def standardised(self, lower: float, upper: float) -> "Prior":
-        """Return the same distribution for u = (x - middle)/(width/2), for which the limits are -1 and 1."""
+        """Return the prior in the unit u = (x - middle)/(width/2), for which the limits are -1 and 1."""
         half = 0.5 * (upper - lower)
         mu0 = (self.mu0 - 0.5 * (lower + upper)) / half
         return Prior(mu0, self.var0 / half**2, self.shape0, self.rate0 / half**2)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw independent values of (mu, sigma2): float64 (size, 2)."""
+        """Draw independent values of (mu, sigma2) from the prior: float64 (size, 2)."""
         count = _checks.integer("size", size)
         mu = self.mu0 + self.var0**0.5 * _checks.generator(rng).standard_normal(count)
         return np.column_stack([mu, self.rate0 / rng.standard_gamma(self.shape0, count)])
 
     def log_density(self, mu: NDArray[np.float64], log_sigma2: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the log density of (mu, log sigma2), up to a constant."""
+        """Return the log prior density of (mu, log sigma2), up to a constant."""
         square = (mu - self.mu0) ** 2 / (2 * self.var0)
         return np.asarray(-square - self.shape0 * log_sigma2 - self.rate0 * np.exp(-log_sigma2))
 

@@ -1,3 +1,3 @@
-"""Noisy counts with an exact total: shares in the file and rates of the multinomial distribution from which it is
-sampled.
+"""Posteriors given noisy counts with an exact total: shares in the file, and rates of the multinomial distribution from
+which the file is sampled.
 """

@@ -1,5 +1,5 @@
-"""Distribution of a share among some categories at any total and any noise, from a certified interpolation of its
-density.
+"""Distribution of a share among some categories, for any total and any noise, from an interpolation of its density with
+an error bound.
 
 The density on the scale z = log(x/(1 - x)) comes from `beta_mixtures.Density`, a sum of positive terms; `PanelDensity`
 interpolates its logarithm. Mean and variance do not use the interpolation (`share_moments`); the error stated with
@@ -59,21 +59,21 @@ class Window:
 
     @property
     def last(self) -> int:
-        """Last integer of the window."""
+        """Last integer in the window."""
         return self.first + len(self.weights) - 1
 
     def values(self) -> NDArray[np.int64]:
-        """Integers first..last."""
+        """Integers in the window, first..last."""
         return np.arange(self.first, self.last + 1)
 
     def reflected(self, total: int) -> "Window":
-        """Return the same weights as a distribution of total - s."""
+        """Return the weights as the distribution of total - s."""
         return Window(total - self.last, np.ascontiguousarray(self.weights[::-1]))
 
 
 def window(weights: NDArray[np.float64], *, first: int = 0, smallest: float = SMALLEST) -> Window:
-    """Return the part of `weights` (non-negative, positive somewhere) above `smallest` of the largest, scaled to
-    largest entry 1.
+    """Return the part of `weights` (non-negative, at least one positive) that exceeds `smallest` times the largest
+    weight, scaled to largest entry 1.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def convolve(a: Window, b: Window, *, largest: int, tails: bool = True) -> Windo
 
 
 def _by_tilts(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute a convolution by tilted transforms, working outwards from the largest entry in both directions."""
+    """Compute a convolution by tilted Fourier transforms, from the largest entry outwards in both directions."""
     n = len(a) + len(b) - 1
     logs = np.full(n, -np.inf)
     left, right = _cover(a, b, 0.0, logs, 0, n)
@@ -137,7 +137,9 @@ def _by_tilts(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.floa
 def _cover(
     a: NDArray[np.float64], b: NDArray[np.float64], theta: float, logs: NDArray[np.float64], low: int, high: int
 ) -> tuple[int, int]:
-    """Fill logs[low:high] where the transform under this tilt is reliable, one run of entries; return the run."""
+    """Fill the entries of logs[low:high] for which the Fourier transform under this tilt is reliable, a contiguous
+    range; return the range.
+    """
     parts, shift = [], 0.0
     for sequence in (a, b):
         tilted = np.log(sequence) + theta * np.arange(len(sequence))
@@ -163,7 +165,7 @@ _SHORT = 4  # counts in a block below which the guess is not worthwhile
 
 @dataclass(frozen=True)
 class ShareMoments:
-    """Moments of a share.
+    """Mean and variance of a share.
 
     Parameters
     ----------
@@ -175,7 +177,8 @@ class ShareMoments:
 
 
 def share_moments(mine: Window, theirs: Window, of_total: Window, *, alpha: float, beta: float) -> ShareMoments:
-    """Compute mean and variance of Beta(alpha + s, beta + t) under weights mine[s] theirs[t] of_total[s + t].
+    """Compute the mean and variance of a share that is Beta(alpha + s, beta + t) given (s, t), under weights mine[s]
+    theirs[t] of_total[s + t].
 
     Parameters
     ----------
@@ -205,7 +208,7 @@ def share_moments(mine: Window, theirs: Window, of_total: Window, *, alpha: floa
 
 
 def _blocks(part: Window, step: int) -> Window:
-    """Return the weights of s // step, in blocks of `step` counts."""
+    """Return the weights summed over blocks of `step` consecutive counts, as weights of s // step."""
     first = part.first % step
     padded = np.zeros(-(-(first + len(part.weights)) // step) * step)
     padded[first : first + len(part.weights)] = part.weights
@@ -213,7 +216,7 @@ def _blocks(part: Window, step: int) -> Window:
 
 
 def log_weight(mine: Window, theirs: Window, of_total: Window) -> float:
-    """Return the log of the sum of mine[s] theirs[t] of_total[s + t]: one convolution.
+    """Return the log of the sum of mine[s] theirs[t] of_total[s + t] over all pairs (s, t), by one convolution.
 
     Parameters
     ----------
@@ -239,7 +242,7 @@ def log_weight(mine: Window, theirs: Window, of_total: Window) -> float:
 
 
 def _common(mine: Window, theirs: Window, of_total: Window) -> tuple[int, int]:
-    """Return the first and the last sum of two counts that has weight."""
+    """Return the smallest and the largest sum of two counts with positive weight."""
     low = max(of_total.first, mine.first + theirs.first)
     high = min(of_total.last, mine.last + theirs.last)
     if low > high:
@@ -282,8 +285,8 @@ def _combined(
     weights: NDArray[np.float64],
     n: NDArray[np.float64],
 ) -> ShareMoments:
-    """Return moments from the sums over s for every n: mean of the components, their spread, and the spread inside
-    them.
+    """Return the moments of a share from sums over s for every n: the mean of the components, the variance between them
+    and the variance within them.
     """
     whole = float(weights @ zero)
     if not whole > 0:
@@ -300,7 +303,7 @@ Triple = tuple[Window, Window, Window]
 
 @dataclass(frozen=True)
 class ShareWeights:
-    """Factors of the count inside a share, of the others in the group, and of those outside it.
+    """Weights of the count in a share, of the other counts in its group, and of the counts outside the group.
 
     Parameters
     ----------
@@ -316,12 +319,14 @@ class ShareWeights:
 
     @cached_property
     def precise(self) -> Triple:
-        """Return the weights of s, of the others' sum t and of s + t, all with small relative error in the tails."""
+        """Weights of s, of the sum t of the other counts, and of s + t, all with small relative error in the tails."""
         return self._combined(tails=True)
 
     @cached_property
     def bulk(self) -> Triple:
-        """Return the same weights with small absolute error, for moments; much faster if convolutions are long."""
+        """Weights of s, t and s + t with small absolute error, for moments; much faster than `precise` if convolutions
+        are long.
+        """
         return self._combined(tails=False)
 
     def _combined(self, *, tails: bool) -> Triple:
@@ -343,7 +348,8 @@ _LEAST_X, _MOST_X = float(expit(-40.0)), 1 - 2.0**-53
 
 
 class ShareLaw(TailedLaw):
-    """Distribution of x with x | s, t ~ Beta(alpha + s, beta + t) and weights mine[s] theirs[t] of_total[s + t].
+    """Distribution of a share x with x | s, t ~ Beta(alpha + s, beta + t) and weights mine[s] theirs[t] of_total[s +
+    t].
 
     Probabilities have the relative error `error` (their logarithms the absolute one) where they are above 1e-15; the
     nearer tail's at quantiles of levels from 1e-15 to 1 - 1e-15.
@@ -370,21 +376,21 @@ class ShareLaw(TailedLaw):
         self._tolerance = _FINE if weights.total <= _LARGE else _COARSE
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the state without the kernel's arrays: a copy computes them again."""
+        """Return the state for pickling without the arrays of the kernel, which a copy recomputes."""
         return {name: value for name, value in self.__dict__.items() if name not in ("_kernel", "_density")}
 
     def mean(self) -> float:
-        """Return the expected value; no interpolation."""
+        """Return the expected value, computed without interpolation."""
         return self._moments.mean
 
     def variance(self) -> float:
-        """Return the variance; no interpolation."""
+        """Return the variance, computed without interpolation."""
         return self._moments.variance
 
     @cached_property
     def error(self) -> float:
-        """Certified error of the interpolation: the relative error of the density, and so of any probability and of the
-        nearer tail's at a quantile, for tails down to 1e-15.
+        """Bound on the relative error of the interpolated density, which also bounds the relative error of any
+        probability, and of the probability of the nearer tail at a quantile, for tails down to 1e-15.
 
         The largest of |integral - 1|, the error of the mean in standard deviations, the relative error of the variance,
         and the relative error of the density at three places between the nodes of every panel.
@@ -400,12 +406,16 @@ class ShareLaw(TailedLaw):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy: ``approximate`` with the certificate `error`; mean and variance do not depend on it."""
+        """Accuracy status: ``approximate`` with the bound `error`; mean and variance do not depend on the
+        interpolation.
+        """
         reason = "relative error of density and probabilities: integral, mean, variance, points between the nodes"
         return Accuracy("approximate", self.error, reason)
 
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the density at x in [0, 1]; +inf at an end where alpha + s < 1 (beta + t < 1) has weight."""
+        """Return the density at x in [0, 1]; +inf at 0 (at 1) if a component with alpha + s < 1 (beta + t < 1) has
+        weight.
+        """
         points = _checks.fraction("x", x)
         out = np.exp(self._log_pdf(logit(np.clip(points.ravel(), _LEAST_X, _MOST_X)))).reshape(points.shape)
         for end, power in zip((0.0, 1.0), self._powers, strict=True):
@@ -414,7 +424,9 @@ class ShareLaw(TailedLaw):
         return out
 
     def mode(self) -> float | None:
-        """Return the place of the highest density; if that is infinite at an end, the best interior one or None."""
+        """Return the location of the highest density; if the density is infinite at 0 or 1, the highest interior
+        maximum, or None.
+        """
         z = np.unique(np.concatenate([np.linspace(p.low, p.high, 41) for p in self._density.panels]))
         z = z[np.abs(z) < 36]
         if not len(z):
@@ -435,14 +447,16 @@ class ShareLaw(TailedLaw):
 
     @cached_property
     def _powers(self) -> tuple[float, float]:
-        """Return the smallest parameters of a component: the density behaves like x^(power - 1) at the ends."""
+        """Return the smallest parameters of a component; the density behaves like x^(power - 1) near 0, and like (1 -
+        x)^(power - 1) near 1.
+        """
         mine, theirs, _ = self._weights.precise
         return self.alpha + mine.first, self.beta + theirs.first
 
     @cached_property
     def _log_weight(self) -> float:
-        """Return the log of the sum of the precise weights; they are scaled differently from the bulk where they were
-        truncated.
+        """Return the log of the sum of the precise weights, whose scale differs from the scale of the bulk weights if
+        they were truncated.
         """
         return log_weight(*self._weights.precise)
 
@@ -472,14 +486,16 @@ class ShareLaw(TailedLaw):
         )
 
     def _log_density(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the log density of log(x/(1 - x)), from the kernel."""
+        """Return the log density of log(x/(1 - x)), computed by the kernel."""
         return self._kernel.at(z) - self._log_weight
 
     def _log_pdf(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._density.log_density(z) + np.logaddexp(0.0, z) + np.logaddexp(0.0, -z)
 
     def _summit(self, low: float, middle: float, high: float) -> float:
-        """Return the point in [low, high] at which the slope of log density changes sign; `middle` if there is none."""
+        """Return the point in [low, high] at which the slope of the log density changes sign; `middle` if the sign does
+        not change.
+        """
         step = 1e-4 * (high - low)
 
         def slope(z: float) -> float:

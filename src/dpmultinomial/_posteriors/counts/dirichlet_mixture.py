@@ -1,4 +1,4 @@
-"""Mixtures of Dirichlet distributions, Dirichlet(alpha + S) with S random: the conjugate posterior given noisy counts.
+"""Mixtures of Dirichlet distributions, Dirichlet(alpha + S) with random S: the conjugate posterior given noisy counts.
 
 The distribution of the counts S is any object with ``total``, ``categories`` and these methods:
 
@@ -85,8 +85,8 @@ class BetaMixture(TailedLaw):
         return float(self.weights @ (self.a / (self.a + self.b)))
 
     def variance(self) -> float:
-        """Return the variance: expected variance of the components plus the variance of their means
-        (no cancellation).
+        """Return the variance: the expected variance of the components plus the variance of their means (without
+        cancellation).
         """
         n = self.a + self.b
         means = self.a / n
@@ -94,11 +94,11 @@ class BetaMixture(TailedLaw):
         return float(self.weights @ (means * (self.b / n) / (n + 1) + (means - centre) ** 2))
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density at x in [0, 1]; +inf at an end where a component with a < 1 (b < 1) has weight."""
+        """Return the density at x in [0, 1]; +inf at 0 (at 1) if a component with a < 1 (b < 1) has weight."""
         return self._sum(x, lambda v: np.exp(self._norm + xlogy(self.a - 1, v) + xlog1py(self.b - 1, -v)))
 
     def mode(self) -> float | None:
-        """Return the place of the highest density.
+        """Return the location of the highest density.
 
         If the density is infinite at an end (a or b < 1), this is the best interior maximum, or None if there is none.
         """
@@ -120,7 +120,7 @@ class BetaMixture(TailedLaw):
 
     @cached_property
     def _norm(self) -> Array:
-        """Return the log of every component's weight over its beta function."""
+        """Return the log of the ratio of weight to beta function, for every component."""
         return np.asarray(np.log(self.weights) - betaln(self.a, self.b))
 
     def _quantile(self, level: float) -> float:
@@ -135,8 +135,8 @@ class BetaMixture(TailedLaw):
         return self._tail_root(tail, upper)
 
     def _tail_root(self, wanted: float, upper: bool) -> float:
-        """Compute a quantile by Newton's method on the scales of log(x/(1 - x)) and of the log probability, in a
-        bracket.
+        """Compute a quantile by bracketed Newton iterations, on the scales of log(x/(1 - x)) and of the log
+        probability.
         """
         a, b, weights = self._components(wanted)
         norm, sign = np.log(weights) - betaln(a, b), -1.0 if upper else 1.0
@@ -153,7 +153,7 @@ class BetaMixture(TailedLaw):
         return float(upper) if abs(z) >= _FARTHEST - 1e-9 and (z > 0) == upper else share_at(z)
 
     def _components(self, probability: float) -> Components:
-        """Return all components that matter to a tail of this probability."""
+        """Return all components that are not negligible in a tail of this probability."""
         parts = self._deep if probability > _FAINT / _FAINTER else self._listed(probability * _FAINTER)
         order = np.argsort(parts[2], kind="stable")
         kept = order[np.cumsum(parts[2][order]) > 0.01 * _ACCEPTED * probability]
@@ -181,13 +181,13 @@ class BetaMixture(TailedLaw):
         return out
 
     def _central(self, x: ArrayLike, *, upper: bool) -> Array:
-        """Return the probability without the components of least weight."""
+        """Return the probability below or above points, computed without the components of least weight."""
         if upper:
             return self._sum(x, lambda v: self.weights * betainc(self.b, self.a, 1 - v))
         return self._sum(x, lambda v: self.weights * betainc(self.a, self.b, v))
 
     def _below(self, x: float) -> float:
-        """Return `_central` below a single point."""
+        """Return the probability below a single point, computed without the components of least weight."""
         return float((self.weights * betainc(self.a, self.b, x)).sum())
 
     def __repr__(self) -> str:
@@ -202,7 +202,7 @@ class BetaMixture(TailedLaw):
 
 
 def _tail(parts: Components, z: float, upper: bool) -> float:
-    """Return P(X <= x) or P(X > x) at z = log(x/(1 - x)), a sum of positive terms."""
+    """Return P(X <= x) or P(X > x) at z = log(x/(1 - x)), as a sum of positive terms."""
     a, b, weights = parts
     return float(weights @ (betainc(b, a, expit(-z)) if upper else betainc(a, b, expit(z))))
 
@@ -229,25 +229,27 @@ class CountsLaw(Protocol):
 
 
 class PairedLaw(ABC):
-    """Distribution whose pairs of counts are short lists: shares need no other method."""
+    """Base class of distributions of counts for which the list of pairs of counts is short, so that shares need no
+    other method.
+    """
 
     least = 0.0
 
     @abstractmethod
     def pair(self, inside: int, others: Sequence[int]) -> Pairs:
-        """Return the values of one count, of the sum over `others`, and their weights."""
+        """Return the values of one count, the values of the sum over `others`, and the weights of these pairs."""
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """Return None: a share is a mixture over `pair`."""
+        """Return None, because a share is computed as a mixture over `pair`."""
         return None
 
     def tails(self, inside: int, others: Sequence[int], negligible: float) -> Pairs:
-        """Return `pair`, of which nothing is neglected."""
+        """Return the complete list of `pair`, in which nothing is neglected."""
         return self.pair(inside, others)
 
 
 class ExplicitLaw(PairedLaw):
-    """A list of possible counts with their weights.
+    """Distribution given by a list of possible vectors of counts and their weights.
 
     Parameters
     ----------
@@ -264,13 +266,13 @@ class ExplicitLaw(PairedLaw):
         return np.asarray(np.bincount(self.rows[:, category], self.weights, self.total + 1), dtype=np.float64)
 
     def pair(self, inside: int, others: Sequence[int]) -> Pairs:
-        """Return values s of one count, t of the sum over `others`, and their weights, one entry per row of
-        the list.
+        """Return the values s of one count, the values t of the sum over `others`, and their weights, with one entry
+        per row of the list.
         """
         return self.rows[:, inside], self.rows[:, others].sum(axis=1), self.weights
 
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw independent counts, int64 (size, k)."""
+        """Draw independent vectors of counts, int64 (size, k)."""
         cumulative = np.cumsum(self.weights)
         return np.asarray(self.rows[np.searchsorted(cumulative[:-1], rng.random(size) * cumulative[-1], side="right")])
 
@@ -297,13 +299,17 @@ class DirichletMixture:
         self._betas: dict[tuple[int, tuple[int, ...] | None], BetaMixture | ShareLaw] = {}
 
     def mean(self, *, category: int | None = None, given: Sequence[int] | None = None) -> NDArray[np.float64] | float:
-        """Return the expected shares, float64 (k,), or one for each of `given`; with `category` one number."""
+        """Return the expected shares, float64 (k,), or the expected shares among `given`; a single number if `category`
+        is passed.
+        """
         return self._each(category, given, lambda law: law.mean())
 
     def variance(
         self, *, category: int | None = None, given: Sequence[int] | None = None
     ) -> NDArray[np.float64] | float:
-        """Return the variances of the shares, float64 (k,), or one for each of `given`; with `category` one number."""
+        """Return the variances of the shares, float64 (k,), or of the shares among `given`; a single number if
+        `category` is passed.
+        """
         return self._each(category, given, lambda law: law.variance())
 
     def pdf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
@@ -343,18 +349,19 @@ class DirichletMixture:
         return self.beta(category, given).quantile(q)
 
     def mode(self, *, category: int, given: Sequence[int] | None = None) -> float | None:
-        """Return the place of the highest density of a share (`BetaMixture.mode`)."""
+        """Return the location of the highest density of a share (`BetaMixture.mode`)."""
         return self.beta(category, given).mode()
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw independent values of p, float64 (size, k)."""
+        """Draw independent vectors of probabilities p, float64 (size, k)."""
         counts = self.counts.draw(_checks.integer("size", size), rng=_checks.generator(rng))
         if self.counts.total == 0:
             return rng.dirichlet(self.alpha, size)
         return dirichlet.draw(self.alpha, counts, rng=rng)
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
-        """Return mean, sd and central interval of every share, one row per category (`_accuracy.summary_frame`).
+        """Return a table of mean, standard deviation and central interval of every share, one row per category
+        (`_accuracy.summary_frame`).
 
         Parameters
         ----------
@@ -381,7 +388,7 @@ class DirichletMixture:
         return f"{type(self).__name__}({self.counts.categories} shares, total {self.counts.total}; means {means}{more})"
 
     def beta(self, category: int, given: Sequence[int] | None = None) -> BetaMixture | ShareLaw:
-        """Return the distribution of one share.
+        """Return the distribution of the share of one category.
 
         Parameters
         ----------

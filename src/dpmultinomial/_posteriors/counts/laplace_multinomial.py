@@ -24,7 +24,7 @@ KERNELS = ("convolution", "table")
 
 
 def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: ArrayLike) -> DirichletMixture:
-    """Compute the exact posterior of p.
+    """Compute the exact posterior of the multinomial probabilities p given counts with Laplace noise.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
 def conditional(
     noisy_counts: ArrayLike, *, probabilities: ArrayLike, total: int, scale: ArrayLike, alpha: ArrayLike
 ) -> DirichletMixture:
-    """Return the distribution of Dirichlet(alpha + S) with S drawn given one fixed p: equation (1) of the paper, then
+    """Return the distribution of Dirichlet(alpha + S) with S drawn given a fixed p: equation (1) of Balmat et al., then
     one Dirichlet step.
 
     This distribution is what both printed listings sample after their random initial p: the assignment of the new p
@@ -93,7 +93,8 @@ def gibbs(
     initial: ArrayLike | None = None,
     frozen: bool = False,
 ) -> NDArray[np.float64]:
-    """Draw dependent values of p by Gibbs sampling (sections 5.1 and 6, with p carried from one iteration to the next).
+    """Draw dependent values of the multinomial probabilities p by Gibbs sampling (sections 5.1 and 6 of Balmat et al.,
+    with p carried from one iteration to the next).
 
     Parameters
     ----------
@@ -146,7 +147,8 @@ def _probabilities(name: str, values: ArrayLike, size: int) -> NDArray[np.float6
 
 
 def _log_noise(noisy: NDArray[np.float64], s: NDArray[np.int64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the log Laplace density of every noisy count at every true count, up to a constant: float64 (k, len(s)).
+    """Return the log Laplace density of every noisy count given every true count, up to a constant: float64 (k,
+    len(s)).
 
     Beyond 0..M the distance to every s grows by the same amount, so the noisy count can be moved to the end of the
     range.

@@ -1,4 +1,4 @@
-"""Posteriors of many noisy tables at once: means, standard deviations and intervals of every rate and count.
+"""Posteriors of many noisy tables in one call: means, standard deviations and intervals of every rate and count.
 
 The same distribution as `laplace_multinomial.exact`, by `_noisy_tables`, with a certificate for every table. A table
 whose certificate fails is computed by `exact`; a table that breaks a rule gets the reason and stops nothing. Each
@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Batch:
-    """Posteriors of many tables.
+    """Posteriors of many noisy tables.
 
     Parameters
     ----------
@@ -48,11 +48,13 @@ class Batch:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy: exact, by closed forms with a bound of the rounding below `LARGEST_ERROR` for every table."""
+        """Accuracy status: exact, by closed forms whose rounding error is at most `LARGEST_ERROR` for every table."""
         return EXACT
 
     def summary(self) -> pd.DataFrame:
-        """Return one row per share: table, quantity, mean, sd, lower, upper, level, status, error, reason."""
+        """Return a table with one row per share: table, quantity, mean, sd, lower, upper, level, status, error,
+        reason.
+        """
         sizes = np.diff(self.starts)
         table = np.repeat(np.arange(len(sizes)), sizes)
         reason = np.repeat(np.array(self.reasons, dtype=object), sizes)
@@ -88,7 +90,7 @@ def exact(
     level: float = LEVEL,
     rates: bool = True,
 ) -> Batch:
-    """Compute the posteriors of many tables with Laplace or two-sided geometric noise.
+    """Compute the exact posteriors of many tables with Laplace or two-sided geometric noise.
 
     Parameters
     ----------
@@ -136,7 +138,7 @@ def exact(
 
 
 def _one(noisy: Array, total: int, scales: Array, alphas: Array, level: float, rates: bool) -> Array:
-    """Compute one table by `laplace_multinomial.exact`."""
+    """Compute the posterior of a single table by `laplace_multinomial.exact`."""
     law = laplace_multinomial.exact(noisy, total=total, scale=scales, alpha=alphas)
     found = np.full((len(noisy), 8), np.nan)
     if rates:
@@ -167,7 +169,7 @@ def _flat(noisy_counts: ArrayLike | Sequence[ArrayLike], starts: ArrayLike | Non
 
 
 def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
-    """Return one value per entry, from one for all, one per table or one per entry."""
+    """Return an array with one value per entry, given a single value, one value per table or one value per entry."""
     array = _checks.floats(name, values)
     if array.ndim == 0:
         return np.full(int(sizes.sum()), float(array))
@@ -181,7 +183,7 @@ def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
 
 
 def _reasons(noisy: Array, bounds: NDArray[np.int64], sums: Array, scales: Array, alphas: Array) -> list[str]:
-    """Return why a table cannot be used; empty if it can."""
+    """Return, for each table, why it cannot be used; empty if it can be used."""
     if not len(sums):
         return []
     with np.errstate(invalid="ignore"):

@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 
 class FixedSumLaw:
-    """Distribution of independent counts conditioned on their sum (`_fixed_sum`).
+    """Distribution of independent counts given their sum (`_fixed_sum`).
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class FixedSumLaw:
 
     @cached_property
     def windows(self) -> list[Window]:
-        """Return the part of every factor that is not negligible."""
+        """Non-negligible part of the weights of every count."""
         return [window(row) for row in self.factors]
 
     def marginal(self, category: int) -> Array:
@@ -68,13 +68,15 @@ class FixedSumLaw:
         return self._law(self.factors[category], self._sum_of(others))
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-        """Return values s of one count, t of the sum over `others`, and their weights, one entry per pair."""
+        """Return the values s of one count, the values t of the sum over `others`, and their weights, with one entry
+        per pair.
+        """
         return self._pairs(inside, others, self._sum_of(others), _NEGLIGIBLE)
 
     def tails(
         self, inside: int, others: Sequence[int], negligible: float
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-        """Return `pair` with all pairs except those with less probability than `negligible` in total."""
+        """Return the list of `pair` without pairs that have less probability than `negligible` in total."""
         theirs = self._sum_of(others)
         if not self._direct:  # a convolution by transforms has the absolute accuracy of its largest entry
             parts = [self.windows[i] for i in others]
@@ -101,8 +103,8 @@ class FixedSumLaw:
         return s, t, weights
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """Return the distribution of the share of `inside` among itself and `others`; None if a list of pairs is short
-        enough.
+        """Return the distribution of the share of `inside` in the sum of `inside` and `others`; None if the list of
+        pairs is short enough to be used instead.
         """
         outside = [i for i in range(self.categories) if i != inside and i not in others]
         if self._listed(inside, others, outside):
@@ -110,14 +112,16 @@ class FixedSumLaw:
         return self.interpolated(inside, others, alpha=alpha, beta=beta)
 
     def interpolated(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw:
-        """Return `share` for any number of pairs: its tails keep their relative accuracy."""
+        """Return the distribution of `share` for any number of pairs, with accurate relative probabilities in the
+        tails.
+        """
         outside = [i for i in range(self.categories) if i != inside and i not in others]
         w = self.windows
         weights = ShareWeights(w[inside], [w[i] for i in others], [w[i] for i in outside], self.total)
         return ShareLaw(weights, alpha=alpha, beta=beta)
 
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw independent counts, int64 (size, k)."""
+        """Draw independent vectors of counts, int64 (size, k)."""
         drawn: NDArray[np.int64] = _fixed_sum.draw(self._drawing_tables, size, rng=rng)
         return drawn
 
@@ -143,7 +147,7 @@ class FixedSumLaw:
         return int(s.sum()) * int(t.sum()) <= LISTED_PAIRS
 
     def _convolve(self, a: Array, b: Array) -> Array:
-        """Return the weights of a sum, truncated at the total."""
+        """Return the weights of the sum of two counts, truncated at the total."""
         if self._direct:
             return np.asarray(_fixed_sum.convolved(a, b))
         found = convolve(window(a), window(b), largest=self.total, tails=False)
@@ -157,7 +161,9 @@ class FixedSumLaw:
         return np.asarray(weights / weights.sum())
 
     def _sum_of(self, categories: Sequence[int]) -> Array:
-        """Return the weights of S summed over `categories` (increasing); leading and trailing runs are looked up."""
+        """Return the weights of the sum over `categories` (increasing); sums over leading and trailing categories are
+        cached.
+        """
         if not self._direct:
             return reduce(self._convolve, [self.factors[i] for i in categories])
         lead = next((n for n, i in enumerate(categories) if i != n), len(categories))
@@ -172,7 +178,7 @@ class FixedSumLaw:
 
 
 class NoiseLaw(Protocol):
-    """Interface of a distribution of released counts given true ones: `_mechanisms` has Laplace, DiscreteLaplace,
+    """Interface of a distribution of released counts given true counts: `_mechanisms` has Laplace, DiscreteLaplace,
     DiscreteGaussian.
     """
 
@@ -186,7 +192,7 @@ class NoiseLaw(Protocol):
 def exact(
     noisy_counts: ArrayLike, *, total: int, noise: NoiseLaw | Sequence[NoiseLaw], alpha: ArrayLike
 ) -> DirichletMixture:
-    """Compute the exact posterior of p.
+    """Compute the exact posterior of the multinomial probabilities p given noisy counts.
 
     Parameters
     ----------
@@ -221,7 +227,7 @@ def exact(
 
 
 def posterior(log_noise: NDArray[np.float64], alpha: NDArray[np.float64]) -> DirichletMixture:
-    """Compute the posterior given log weights of the releases.
+    """Compute the posterior of the multinomial probabilities given log weights of the releases.
 
     Parameters
     ----------
@@ -236,7 +242,9 @@ def posterior(log_noise: NDArray[np.float64], alpha: NDArray[np.float64]) -> Dir
 
 
 def _log_weights(law: NoiseLaw, value: float, s: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return log weights over 0..total, largest 0: without this scaling an extreme release has no digits left."""
+    """Return log weights over the counts 0..total, scaled to largest value 0; without this scaling, rounding would lose
+    all digits for an extreme release.
+    """
     logs = np.asarray(law.log_weights(value, s), dtype=float)
     if logs.shape != s.shape or np.isnan(logs).any() or not logs.max() > -np.inf:
         raise ValueError(f"the released count {value} has no weight at any count 0..{s[-1]} under {law!r}")

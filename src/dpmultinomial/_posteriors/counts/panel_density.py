@@ -1,4 +1,4 @@
-"""Density on the real line given by its logarithm: interpolated panel by panel, integrated from both ends.
+"""Density on the real line given by its logarithm, interpolated panel by panel and integrated from both sides.
 
 The logarithm of a density is smooth where the density itself spans hundreds of orders of magnitude. It is interpolated
 by Chebyshev polynomials on panels laid outwards from the centre; a panel is accepted once its last coefficients vanish.
@@ -25,7 +25,7 @@ PLACES, WEIGHTS = np.polynomial.legendre.leggauss(28)
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel: log density on [low, high] as a Chebyshev series.
+    """Interpolation panel: the log density on [low, high] as a Chebyshev series.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Panel:
         return np.asarray(chebyshev.chebval((2 * z - self.low - self.high) / (self.high - self.low), self.series))
 
     def log_integral(self, low: float, high: float) -> float:
-        """Return the log of the integral over [low, high], by Gauss's rule."""
+        """Return the log of the integral of the density over [low, high], by Gauss quadrature."""
         half = (high - low) / 2
         if not half > 0:
             return -np.inf
@@ -50,17 +50,17 @@ class Panel:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """Return the log density at both ends."""
+        """Log density at the lower and upper limit of the panel."""
         low, high = self.log_density(np.array([self.low, self.high])).tolist()
         return low, high
 
     @cached_property
     def log_mass(self) -> float:
-        """Return the log of the integral over the whole panel."""
+        """Log of the integral of the density over the whole panel."""
         return self.log_integral(self.low, self.high)
 
     def slope(self, z: float) -> float:
-        """Return the derivative of the log density."""
+        """Return the derivative of the interpolated log density."""
         place = (2 * z - self.low - self.high) / (self.high - self.low)
         return float(chebyshev.chebval(place, chebyshev.chebder(self.series)) * 2 / (self.high - self.low))
 
@@ -111,16 +111,18 @@ class PanelDensity:
 
     @property
     def panels(self) -> list[Panel]:
-        """Return the panels that carry the probability, from left to right."""
+        """Panels that carry the probability, from left to right."""
         return self._between(self._core[-1], self._core[1])
 
     def panels_down_to(self, log_level: float) -> list[Panel]:
-        """Return the panels that decide where either tail has at least this log probability, from left to right."""
+        """Return the panels that determine all points at which both tails have at least this log probability, from left
+        to right.
+        """
         return self._between(*(self._reaching(side, log_level) for side in (-1, 1)))
 
     def error(self, log_level: float) -> float:
-        """Return the relative error of the density at three places off the nodes of every panel that decides where
-        either tail has at least this log probability, plus the rounding error of a tail.
+        """Return the relative error of the density at three points between the nodes of every panel of
+        `panels_down_to`, plus the rounding error of a tail.
         """
         panels = self.panels_down_to(log_level)
         z = np.array([p.low + (p.high - p.low) * _TESTED for p in panels])
@@ -128,7 +130,7 @@ class PanelDensity:
         return float(np.abs(np.expm1(found.ravel() - self._log_density(z.ravel()))).max()) + _ROUNDING
 
     def log_density(self, z: Array) -> Array:
-        """Return the log density at z, by interpolation; extrapolated linearly where it is `_DEEP` below its largest
+        """Return the log density at z by interpolation, and by linear extrapolation if it is `_DEEP` below its largest
         value.
         """
         ends = [self._as_far_as(-1, float(z.min())), self._as_far_as(1, float(z.max()))] if z.size else [1, 1]
@@ -146,7 +148,9 @@ class PanelDensity:
         return out
 
     def log_tail(self, z: float, *, upper: bool) -> float:
-        """Return log P(Z <= z), or log P(Z > z); extrapolated where the density is `_DEEP` below its largest value."""
+        """Return log P(Z <= z), or log P(Z > z); the tail is extrapolated if the density is `_DEEP` below its largest
+        value.
+        """
         side = 1 if upper else -1
         number = self._as_far_as(side, z)
         further = side * (z - self._edge(side, number)[0])
@@ -159,7 +163,7 @@ class PanelDensity:
         return float(logsumexp([self._beyond(side, number), *parts]))
 
     def quantile(self, log_level: float, *, upper: bool) -> float:
-        """Return the z with log P(Z <= z), or log P(Z > z), equal to `log_level`."""
+        """Return the z at which log P(Z <= z), or log P(Z > z), equals `log_level`."""
         side = 1 if upper else -1
         number = self._reaching(side, log_level)
         total = self._beyond(side, number)
@@ -175,17 +179,19 @@ class PanelDensity:
         return self._edge(-side, self._core[-side])[0]
 
     def log_mass(self) -> float:
-        """Return the log of the whole integral, 0 up to the error of the interpolation if the density is normalised."""
+        """Return the log of the integral over the whole line, which is 0 up to the interpolation error if the density
+        is normalised.
+        """
         ends = [self._beyond(side, self._core[side]) for side in (-1, 1)]
         return float(logsumexp([ends[0], *(p.log_mass for p in self.panels), ends[1]]))
 
     def moments(self, function: Callable[[Array], Array]) -> Array:
-        """Return the integrals of function(z), which returns rows of values, against the density."""
+        """Return the integrals of function(z), which returns rows of values, with respect to the density."""
         z, mass = self.rule()
         return np.asarray(function(z) @ mass)
 
     def rule(self) -> tuple[Array, Array]:
-        """Return places and masses of Gauss's rule in the panels that carry the probability."""
+        """Return nodes and masses of Gauss quadrature in the panels that carry the probability."""
         panels = self.panels
         z = np.concatenate([p.low + (p.high - p.low) / 2 * (1 + PLACES) for p in panels])
         half = np.repeat([(p.high - p.low) / 2 for p in panels], len(PLACES))
@@ -204,29 +210,31 @@ class PanelDensity:
 
     @staticmethod
     def _part(panel: Panel, z: float, upper: bool) -> float:
-        """Return the log of the integral over the part of a panel beyond z."""
+        """Return the log of the integral over the part of a panel above (or below) z."""
         low, high = (max(z, panel.low), panel.high) if upper else (panel.low, min(z, panel.high))
         if not low < high:
             return -np.inf
         return panel.log_mass if low == panel.low and high == panel.high else panel.log_integral(low, high)
 
     def _between(self, left: int, right: int) -> list[Panel]:
-        """Return the panels for a number of panels on either side of the centre."""
+        """Return the given numbers of panels on the left and right of the centre."""
         return self._laid[-1][:left][::-1] + self._laid[1][:right]
 
     def _with(self, side: int, number: int) -> tuple[int, int]:
-        """Return the numbers of panels, left and right: `number` on this side, the core on the other."""
+        """Return the numbers of panels on the left and right: `number` on the given side, and the panels of the core on
+        the opposite side.
+        """
         return (number, self._core[1]) if side < 0 else (self._core[-1], number)
 
     def _exists(self, side: int, number: int) -> bool:
-        """Return whether a side has this number of panels, after missing ones are added."""
+        """Return whether a side has at least this number of panels, after missing panels are added."""
         while len(self._laid[side]) < number:
             if not self._add(side):
                 return False
         return True
 
     def _as_far_as(self, side: int, z: float) -> int:
-        """Return the number of panels up to z, or to where the density is negligible."""
+        """Return the number of panels up to z, or up to the point at which the density is negligible."""
         number = self._core[side]
         while (
             side * (z - self._edge(side, number)[0]) > 0
@@ -244,7 +252,9 @@ class PanelDensity:
         return number
 
     def _needed(self, side: int, wanted: float) -> bool:
-        """Return whether a side's core goes on: the density is not yet low, or `wanted` not yet covered."""
+        """Return whether the core of a side needs another panel, because the density is not yet low or `wanted` is not
+        yet covered.
+        """
         place, log_edge = self._edge(side, len(self._laid[side]))
         return log_edge > self._peak() - _CORE or side * (wanted - place) > 0
 
@@ -252,7 +262,7 @@ class PanelDensity:
         return max((end for side in (-1, 1) for panel in self._laid[side] for end in panel.ends), default=-np.inf)
 
     def _edge(self, side: int, number: int) -> tuple[float, float]:
-        """Return the outer end of the last of a number of panels and the log density there."""
+        """Return the outer limit of the given number of panels, and the log density at that limit."""
         if not number:
             return self._start, np.inf
         panel = self._laid[side][number - 1]
@@ -263,14 +273,14 @@ class PanelDensity:
         return panel.slope(panel.low if side < 0 else panel.high)
 
     def _beyond(self, side: int, number: int) -> float:
-        """Return the log of the mass outside a number of panels: an exponential distribution with the slope at the
-        edge.
+        """Return the log of the mass outside a number of panels, extrapolated by an exponential distribution with the
+        slope at the limit.
         """
         slope = -side * self._slope(side, number)
         return self._edge(side, number)[1] - np.log(slope) if slope > 0 else np.inf
 
     def _add(self, side: int) -> bool:
-        """Add one more panel on a side; return False if none is possible."""
+        """Add a panel on one side; return False if no further panel is possible."""
         edge = self._edge(side, len(self._laid[side]))[0]
         room = self._deepest - side * edge
         if not room > 1e-9 * self._deepest:
@@ -288,8 +298,8 @@ class PanelDensity:
         return True
 
     def _guess(self, side: int) -> float:
-        """Return a width for the next panel: not much wider than its neighbour, log density changing by at most
-        `_CHANGE`.
+        """Return a width for the next panel: not much wider than the neighbouring panel, and with a change of the log
+        density of at most `_CHANGE`.
         """
         neighbours = self._laid[side] or self._laid[-side][:1]
         if not neighbours:
@@ -304,5 +314,5 @@ class PanelDensity:
 
 
 def share_at(log_odds: float) -> float:
-    """Return the float64 next to x = 1/(1 + exp(-log_odds)); `expit` can be two floats away from it near 1."""
+    """Return the float64 nearest to x = 1/(1 + exp(-log_odds)); `expit` can be off by two floats near 1."""
     return float(1 - expit(-log_odds)) if log_odds > 0 else float(expit(log_odds))

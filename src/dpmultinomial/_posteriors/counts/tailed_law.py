@@ -1,4 +1,4 @@
-"""Common methods of distributions of a real number with accurate tails: both tails, their logarithms, quantiles, a
+"""Common methods of distributions of a real number with accurate tails: both tails, their logarithms, quantiles, and a
 summary.
 """
 
@@ -16,7 +16,8 @@ Array = NDArray[np.float64]
 
 
 class TailedLaw(ABC):
-    """Distribution whose subclass computes both tails and the quantile of one level; its docstring states the accuracy.
+    """Base class of distributions of a real number; the subclass computes both tails and the quantile of a single
+    level, and its docstring states the accuracy.
 
     Attributes
     ----------
@@ -50,11 +51,11 @@ class TailedLaw(ABC):
         return float(np.sqrt(self.variance()))
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return P(X <= x), with small relative error even if it is tiny."""
+        """Return P(X <= x), with small relative error also for tiny probabilities."""
         return self._probability(x, upper=False)
 
     def sf(self, x: ArrayLike) -> Array:
-        """Return P(X > x), with small relative error even if it is tiny."""
+        """Return P(X > x), with small relative error also for tiny probabilities."""
         return self._probability(x, upper=True)
 
     def logcdf(self, x: ArrayLike) -> Array:
@@ -83,7 +84,7 @@ class TailedLaw(ABC):
         return np.array(found, dtype=np.float64).reshape(levels.shape)
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return mean, sd and central interval in one row (`_accuracy.summary_frame`).
+        """Return mean, standard deviation and central interval in a table with one row (`_accuracy.summary_frame`).
 
         Parameters
         ----------
@@ -102,22 +103,22 @@ class TailedLaw(ABC):
 
     @abstractmethod
     def _probability(self, x: ArrayLike, *, upper: bool) -> Array:
-        """Return P(X > x) or P(X <= x)."""
+        """Return the probability P(X > x) or P(X <= x)."""
 
     def _log_probability(self, x: ArrayLike, *, upper: bool) -> Array:
-        """Return the log probability from the more accurate of the probability and its complement."""
+        """Return the log of a tail probability, from the tail or from its complement, whichever is more accurate."""
         tail, rest = self._probability(x, upper=upper), self._probability(x, upper=not upper)
         with np.errstate(divide="ignore"):
             return np.asarray(np.where(tail < 0.5, np.log(tail), np.log1p(-rest)))
 
     @abstractmethod
     def _quantile(self, level: float) -> float:
-        """Return the quantile of one level."""
+        """Return the quantile at a single level."""
 
 
 def nearer_tail(level: float) -> tuple[float, bool]:
-    """Return the log probability of the nearer tail of a level strictly between 0 and 1, and whether it is the upper
-    one.
+    """Return the log probability of the nearer tail for a level strictly between 0 and 1, and whether this is the upper
+    tail.
     """
     upper = level > 0.5
     return float(np.log1p(-level) if upper else np.log(level)), upper

@@ -1,1 +1,3 @@
-"""Published noisy counts without an exact total: priors, posteriors of each and of their sums, many at once."""
+"""Posteriors given published noisy counts without an exact total: priors, single counts, sums of counts, and
+batches.
+"""

@@ -1,4 +1,4 @@
-"""Vectorised `counts.posterior`: posterior summaries for many noisy counts, arrays in and arrays out.
+"""Vectorised form of `counts.posterior`: posterior summaries for many noisy counts, as arrays.
 
 The answer for a row depends only on its values and on the priors. Priors are fitted once, on all rows (`priors_of`);
 then any subset of the rows gives the same bits as all of them together.
@@ -40,7 +40,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Batch:
-    """Posteriors of many counts.
+    """Posteriors of many noisy counts.
 
     Parameters
     ----------
@@ -59,21 +59,23 @@ class Batch:
 
     @property
     def reasons(self) -> NDArray[np.object_]:
-        """Reasons why a row has no answer; empty if it has one."""
+        """Reason why a row has no posterior, for each row; empty if it has a posterior."""
         return self.own.reasons
 
     @property
     def prior_matters(self) -> NDArray[np.bool_]:
-        """Rows whose means under the prior and under a flat one differ by more than half of the wider sd."""
+        """Rows whose posterior means under the prior and under a flat prior differ by more than half of the larger
+        standard deviation.
+        """
         return counts.differs_from_flat(self.own, self.flat)
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy: exact, because the mass that every window neglects is below 1e-12."""
+        """Accuracy status: exact, because the mass outside every window is below 1e-12."""
         return EXACT
 
     def facts(self) -> dict[str, object]:
-        """Return the assumptions and their effects, as values for JSON."""
+        """Return the assumptions and their effects on the results, as values for JSON."""
         bad = self.reasons != ""
         return {
             "prior": self.choice.facts(),
@@ -83,7 +85,7 @@ class Batch:
         }
 
     def summary(self) -> pd.DataFrame:
-        """Return one row per count: `COLUMNS`; ``status`` is ``refused`` if there is a reason."""
+        """Return a table with one row per count (`COLUMNS`); ``status`` is ``refused`` if a row has no posterior."""
         status = np.where(self.reasons == "", EXACT.status, "refused")
         found = self.own
         columns = (self.released, found.mean, found.sd, found.lower, found.upper, self.level, status, found.error)
@@ -108,7 +110,7 @@ def priors_of(
     upper: ArrayLike = np.inf,
     groups: Sequence[object] | NDArray[Any] | None = None,
 ) -> dict[str, CountPrior]:
-    """Return the prior of every group, which can be passed to `exact` with any subset of the rows.
+    """Return the prior of every group, in a form that can be passed to `exact` with any subset of the rows.
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ def exact(
     groups: Sequence[object] | NDArray[Any] | None = None,
     level: float = LEVEL,
 ) -> Batch:
-    """Compute the posteriors of many independent counts.
+    """Compute the exact posteriors of many independent counts.
 
     Parameters
     ----------
@@ -164,7 +166,7 @@ def exact(
 
 
 def _given(prior: Any, groups: Sequence[object] | NDArray[Any] | None, n: int) -> Choice | None:
-    """Return the choice that `priors_of` made, for the given rows."""
+    """Return the priors chosen by `priors_of` for the given rows."""
     if not isinstance(prior, Mapping) or "law" in prior or not all(hasattr(p, "log_weights") for p in prior.values()):
         return None
     labels = np.zeros(n, dtype="U1") if groups is None else np.array([str(group) for group in groups])

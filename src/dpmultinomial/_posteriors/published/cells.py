@@ -1,5 +1,5 @@
-"""Noisy counts as the input of inference: released values, their distribution, public bounds, which were measured, and
-errors.
+"""Noisy counts as the input of inference: released values, noise distribution, public bounds, which values were
+measured, and errors.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _SCALES = ("scale", "sd", "sigma", "variance")
 
 @dataclass(frozen=True)
 class Cells:
-    """Noisy counts, one per row.
+    """Noisy counts as the input of inference, one per row.
 
     Parameters
     ----------
@@ -47,16 +47,16 @@ class Cells:
         return np.asarray(self.reasons == "", dtype=bool)
 
     def take(self, rows: Index) -> "Cells":
-        """Return these rows."""
+        """Return the noisy counts in the selected rows."""
         ends = self.lower[rows], self.upper[rows]
         return Cells(self.released[rows], self.noise.take(rows), *ends, self.measured[rows], self.reasons[rows])
 
     def with_reason(self, bad: NDArray[np.bool_], text: str) -> "Cells":
-        """Return the same cells, with a reason in the rows that are `bad` and have none."""
+        """Return a copy in which the rows that are `bad` and have no reason yet get a reason."""
         return replace(self, reasons=np.where(bad & (self.reasons == ""), text, self.reasons))
 
     def keys(self) -> NDArray[np.float64]:
-        """Return numbers that identify rows: equal rows have equal distributions. float64 (n, columns)."""
+        """Return numbers that identify rows: rows with equal numbers have equal distributions."""
         law = _parameter(self.noise, len(self))
         return np.column_stack([self.released, self.lower, self.upper, self.measured.astype(float), law])
 
@@ -68,7 +68,7 @@ def cells_of(
     lower: ArrayLike = 0,
     upper: ArrayLike = np.inf,
 ) -> Cells:
-    """Build noisy counts and record every error of single rows.
+    """Build noisy counts from the arguments of a call, and record the errors of single rows.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _broadcast(name: str, values: ArrayLike, n: int) -> Array:
 
 
 def refuse(cells: Cells, names: Sequence[str]) -> None:
-    """Raise an error for the first invalid row, with its name."""
+    """Raise an error for the first invalid row; the error states the name of the row."""
     bad = np.flatnonzero(~cells.good)
     if len(bad):
         i = int(bad[0])
@@ -137,7 +137,9 @@ def _column(name: str, values: ArrayLike) -> Array:
 
 
 def _mended(words: Mapping[str, Any], n: int) -> tuple[dict[str, Any], NDArray[np.bool_]]:
-    """Return the settings with 1 in the place of scales that are not numbers > 0, and their positions."""
+    """Return the settings with every scale that is not a number > 0 replaced by 1, and the positions of these
+    scales.
+    """
     found, spoilt = dict(words), np.zeros(n, dtype=bool)
     for key in _SCALES:
         if np.ndim(words.get(key, 0)) > 0:
@@ -150,7 +152,7 @@ def _mended(words: Mapping[str, Any], n: int) -> tuple[dict[str, Any], NDArray[n
 
 
 def _withholds(law: Any) -> Any:
-    """Return whether an absent value carries information on its count, () or (n,)."""
+    """Return whether an absent value carries information about its count, () or (n,)."""
     if isinstance(law, LawByRow):
         return np.array([_withholds(part_law) for part_law in law.laws], dtype=bool)[law.which]
     return getattr(law, "least", None) is not None

@@ -1,4 +1,4 @@
-"""Check whether prior and release are compatible: how improbable each released value is before it is seen."""
+"""Check whether prior and release are compatible, by the prior predictive probability of each released value."""
 
 from dataclasses import replace
 
@@ -18,7 +18,8 @@ SMALL = 0.05  # largest probability, times the number of counts, at which a conf
 
 
 def tails(cells: Cells, prior: CountPrior) -> Array:
-    """Return the probability of a released value at least as extreme as the observed one, on its side.
+    """Return the prior predictive probability of a released value at least as extreme as the observed value, on the
+    same side.
 
     Parameters
     ----------
@@ -61,12 +62,14 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
 
 
 def has_tails(law: NoiseLaw) -> bool:
-    """Return whether a distribution of noise has computable tails: all but tables."""
+    """Return whether the tail probabilities of a noise distribution can be computed: all distributions except
+    tables.
+    """
     return hasattr(law.noise if isinstance(law, Coarsened) else law, "log_within")
 
 
 def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Array) -> float:
-    """Return the probability of one released value at least as extreme as the observed one, given a distribution of its
+    """Return the probability of a released value at least as extreme as the observed value, given a distribution of its
     count.
 
     Parameters
@@ -85,7 +88,7 @@ def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Arr
 
 
 def at_counts(released: Array, law: NoiseLaw, counts: Array) -> Array:
-    """Return the probability of each released value at least as extreme as the observed one, if these were the counts.
+    """Return the probability of a released value at least as extreme as each observed value, given the true counts.
 
     Parameters
     ----------
@@ -102,13 +105,15 @@ def at_counts(released: Array, law: NoiseLaw, counts: Array) -> Array:
 
 
 def _added(law: NoiseLaw) -> AddedNoise:
-    """Return the noise of a distribution that may be coarsened; `has_tails` has checked for added noise."""
+    """Return the additive noise of a distribution that may be rounded, clipped or withheld; `has_tails` has checked
+    that it is additive.
+    """
     return law.noise if isinstance(law, Coarsened) else law  # type: ignore[return-value]
 
 
 def _tail(cells: Cells, counts: Array, side: str) -> Array:
-    """Return P(value <= seen | count), or >= seen, with the interval that the released value represents; 1 if there is
-    no count.
+    """Return P(value <= observed | count), or >= observed, for the interval that the released value represents; 1 if
+    the row has no count.
     """
     values, finite = cells.released, np.where(np.isfinite(counts), counts, 0.0)
     column = values.reshape(-1, *[1] * (counts.ndim - 1))
@@ -124,7 +129,9 @@ def _tail(cells: Cells, counts: Array, side: str) -> Array:
 
 
 def _tails_along(cells: Cells, counts: Array, side: str) -> Array:
-    """Compute `_tail` on rows of consecutive counts: for integer noise by its sums, from the smallest tail on."""
+    """Compute the tail probabilities of `_tail` for rows of consecutive counts: for integer noise by summation, from
+    the smallest tail on.
+    """
     law = cells.noise
     if not law.discrete or len(cells) == 0:
         return _tail(cells, counts, side)
@@ -142,7 +149,7 @@ def _tails_along(cells: Cells, counts: Array, side: str) -> Array:
 
 
 def facts(tail: Array, names: list[str] | tuple[str, ...]) -> dict[str, object]:
-    """Return the reported facts about a conflict.
+    """Return the reported facts about a conflict between prior and release.
 
     Parameters
     ----------

@@ -1,5 +1,4 @@
-"""Posteriors of counts without a total: each has a separate distribution given its noisy value, and all are
-independent.
+"""Posteriors of independent counts without a total, each given its noisy value.
 
 The effect of the prior is shown by comparing every count under its prior with the same count under a flat one.
 """
@@ -34,7 +33,7 @@ _FIRST = 10
 
 
 class Numbers(Protocol):
-    """Posterior summaries of counts, float64 (n,) each."""
+    """Interface of posterior summaries of counts, float64 (n,) each."""
 
     @property
     def mean(self) -> Array: ...
@@ -50,8 +49,9 @@ class Numbers(Protocol):
 
 
 def differs_from_flat(own: Numbers, flat: Numbers) -> NDArray[np.bool_]:
-    """Return which counts depend on the prior: the means differ by more than `APART` of the larger standard deviation,
-    or an end of the interval by more than `ENDS_APART` of it. False if a number is NaN."""
+    """Return which counts depend on the prior: the means differ by more than `APART` times the larger standard
+    deviation, or a limit of the interval by more than `ENDS_APART` times. False if a number is NaN.
+    """
     sd = np.fmax(own.sd, flat.sd)
     with np.errstate(invalid="ignore"):
         means = np.abs(own.mean - flat.mean) > APART * sd
@@ -60,7 +60,7 @@ def differs_from_flat(own: Numbers, flat: Numbers) -> NDArray[np.bool_]:
 
 
 def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: Numbers, tails: Array) -> pd.DataFrame:
-    """Return the summaries under both priors, count by count.
+    """Return a table of the posterior summaries under the prior and under a flat prior, count by count.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: N
 
 
 def facts(found: pd.DataFrame) -> dict[str, object]:
-    """Return the number of counts that the prior decided, the number of all, and the first of them, as values
-    for JSON.
+    """Return the number of counts that depend on the prior, the number of all counts, and the first dependent counts,
+    as values for JSON.
     """
     decided = found.loc[found["prior_matters"]]
     return {"prior_matters": len(decided), "of": len(found), "first": decided[_SHOWN].head(_FIRST).to_dict("records")}
@@ -102,7 +102,7 @@ def posterior(
     groups: Sequence[object] | None = None,
     facts: Mapping[str, object] | None = None,
 ) -> Posterior:
-    """Compute the posterior of independent counts given noisy ones.
+    """Compute the posterior of independent counts given their noisy values.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def posterior(
 
 
 class PublishedCounts:
-    """Noisy counts with a prior each: their distributions, and the effect of the prior.
+    """Noisy counts, each with a prior: their posterior distributions, and the effect of the prior.
 
     Parameters
     ----------
@@ -160,11 +160,11 @@ class PublishedCounts:
 
     @property
     def checked(self) -> Cells:
-        """Return the counts, with a reason if prior and release are incompatible."""
+        """Return the noisy counts, with a reason in each row whose prior and release are incompatible."""
         return replace(self.cells, reasons=self._numbers.reasons)
 
     def quantities(self) -> Quantities:
-        """Return the distributions of the counts, by name."""
+        """Return the posterior distributions of the counts, by name."""
         joint = Independent(self.law)
         every = range(len(self.names))
         return Quantities(
@@ -180,13 +180,13 @@ class PublishedCounts:
         return Columns(found.mean, found.sd, found.lower, found.upper, EXACT)
 
     def law(self, i: int) -> Discrete:
-        """Return the distribution of count `i`."""
+        """Return the posterior distribution of count `i`."""
         first, weights = self._near(i // _TOGETHER)[i % _TOGETHER]
         values = np.arange(first, first + len(weights))
         return Discrete(values, weights, name=self.names[i], type="count", accuracy=EXACT)
 
     def numbers(self, level: float = LEVEL) -> windows.Answers:
-        """Return means, sds and central intervals of all counts.
+        """Return posterior means, standard deviations and central intervals of all counts.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class PublishedCounts:
         return self._numbers if level == LEVEL else self._answers(self.choice.priors, _checks.inside("level", level))
 
     def comparison(self, level: float = LEVEL) -> pd.DataFrame:
-        """Compare every count under its prior with the same count under a flat one.
+        """Compare the posterior of every count under its prior with the posterior under a flat prior.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class PublishedCounts:
         return flat_comparison(self.names, self.cells.released, answers, flat, self._tails)
 
     def facts(self) -> dict[str, object]:
-        """Return the assumptions and their effects, as values for JSON."""
+        """Return the assumptions and their effects on the results, as values for JSON."""
         return {
             "noise": self.cells.noise.settings(),
             "prior": self.choice.facts(),
@@ -236,7 +236,9 @@ class PublishedCounts:
         return out
 
     def _windows(self, part: int) -> list[tuple[int, Array]]:
-        """Return first count and weights of neighbouring counts; each is the same whatever else is computed with it."""
+        """Return the first count and the weights of the windows of neighbouring rows; a window does not depend on the
+        rows computed with it.
+        """
         rows = np.arange(part * _TOGETHER, min((part + 1) * _TOGETHER, len(self.names)))
         found: dict[int, tuple[int, Array]] = {}
         for i in np.unique(self.choice.which[rows]):
@@ -281,7 +283,7 @@ def answers_by_group(
 
 
 def named(released: Any, names: Sequence[str] | None) -> tuple[Any, tuple[str, ...]]:
-    """Return released counts and their names, from a mapping or from separate arguments.
+    """Return released counts with their names, from a mapping or from separate arguments.
 
     Parameters
     ----------

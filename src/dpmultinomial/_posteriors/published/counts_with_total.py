@@ -1,4 +1,4 @@
-"""Posteriors of counts with a total: counts and shares of the file, and rates if the file is a sample from them.
+"""Posteriors of counts with a total: counts and shares of the file, and the rates from which the file is sampled.
 
 Windows of the counts below one total are tilted together, with a bound on the neglected mass.
 
@@ -55,7 +55,7 @@ _NEAR = 0.1  # sds of the free sum within which its mean is matched to that of t
 
 
 class TooWide(ValueError):
-    """Raised if the windows of the counts have too many values to add up."""
+    """Error raised if the windows of the counts have too many values to compute the distribution of the sum."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Leaves:
 
     @classmethod
     def of(cls, cells: Cells, priors: Sequence[CountPrior], log_mass: float) -> "Leaves | None":
-        """Return the windows of these counts; None if one of them is empty.
+        """Return the windows of the given counts; None if a window is empty.
 
         Parameters
         ----------
@@ -134,7 +134,8 @@ class Leaves:
         return cls(low, high - low + 1, counts, likelihood, beyond[:, :2], beyond[:, 2:], growth)
 
     def tilt(self, sums: Array, root: Array) -> float:
-        """Return the tilt under which the free sum and the total have approximately the same mean.
+        """Return the tilt under which the sum of the counts without the total has approximately the same mean as the
+        total.
 
         Parameters
         ----------
@@ -174,7 +175,7 @@ class Leaves:
         ]
 
     def neglected(self, theta: float) -> float:
-        """Return a bound on the free probability outside the windows under a tilt: geometric tails."""
+        """Return a bound on the probability outside the windows under a tilt, without the total: geometric tails."""
         logs = self.logs + theta * (self.counts - self.counts[:, :1])
         whole = np.logaddexp.reduce(logs, axis=1)
         last = self.width - 1
@@ -218,11 +219,11 @@ class Total:
     concentration: float | None
 
     def log_weights(self, totals: Array) -> Array:
-        """Return the log of the weight of each possible sum."""
+        """Return the log weight of each possible sum of the counts."""
         return np.asarray(self.noise.log_likelihood(self.released, totals) + self.log_prior(totals))
 
     def log_prior(self, totals: Array) -> Array:
-        """Return the log of the factor of each possible sum that is not a likelihood."""
+        """Return the log of the prior factor in the weight of each possible sum (the weight without the likelihood)."""
         if self.concentration is None:
             return np.zeros(totals.shape)
         n, shape = np.maximum(totals, 0.0), self.concentration
@@ -230,7 +231,7 @@ class Total:
 
 
 def total_of(total: Any, concentration: float | None) -> Total:
-    """Parse the total given by a user: an integer (exact), or ``{released: number, noise: words or a law}``.
+    """Return the total that a user passed: an integer (exact), or ``{released: number, noise: words or a law}``.
 
     Parameters
     ----------
@@ -259,7 +260,7 @@ def total_of(total: Any, concentration: float | None) -> Total:
 
 @dataclass(frozen=True)
 class Solved:
-    """Solution for counts coupled by their total.
+    """Joint posterior of counts that are coupled by their total.
 
     Parameters
     ----------
@@ -276,7 +277,7 @@ class Solved:
 
 
 def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
-    """Compute the joint distribution of counts and their total.
+    """Compute the joint posterior of counts and their total.
 
     Parameters
     ----------
@@ -308,7 +309,7 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
 
 
 def foreseen(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Window | None:
-    """Return the distribution of the sum given only the counts, before its own release.
+    """Return the distribution of the sum given only the counts, without the released total.
 
     Parameters
     ----------
@@ -362,8 +363,8 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
 
 
 def _root_tail(logs: Array, open_end: bool) -> float:
-    """Return the largest weight of the total beyond its window, if the window does not end at a bound: the first, if
-    they fall.
+    """Return the largest weight of the total beyond its window, if the window does not stop at a bound: the first
+    weight outside, if the weights decrease.
     """
     if not open_end or logs[0] == -np.inf:
         return 0.0
@@ -381,7 +382,7 @@ class _Numbers(NamedTuple):
 
 
 class TiedCounts:
-    """Counts coupled by their total, with the data and priors from which they were computed.
+    """Counts coupled by their total, with the data and the priors of their posterior.
 
     Parameters
     ----------
@@ -410,7 +411,8 @@ class TiedCounts:
         self.together = self.solved.together
 
     def comparison(self, level: float = LEVEL) -> pd.DataFrame:
-        """Compare every count under its prior with the same count under flat priors, with the same total.
+        """Compare the posterior of every count under its prior with the posterior under flat priors, with the same
+        total.
 
         Parameters
         ----------
@@ -432,8 +434,8 @@ class TiedCounts:
         return counts.flat_comparison(self.names, self.cells.released, *both, self.tails[:-1])
 
     def facts(self) -> dict[str, object]:
-        """Return the findings as values for JSON: conflict of counts and total, and where flat priors give different
-        answers.
+        """Return the findings as values for JSON: conflict of counts and total, and the counts for which flat priors
+        give different answers.
         """
         try:
             decided = counts.facts(self.comparison())
@@ -450,8 +452,8 @@ class TiedCounts:
 
     @cached_property
     def tails(self) -> Array:
-        """Return the prior probability of each released count (`conflict.tails`), and of the total given only the
-        counts.
+        """Return the prior predictive probability of each released count (`conflict.tails`), and of the released total
+        given only the counts.
         """
         out = np.full(len(self.names) + 1, np.nan)
         for prior in {id(prior): prior for prior in self.priors}.values():
@@ -481,7 +483,7 @@ _FURTHEST = 740.0  # log odds: a rate of 1e-321
 
 
 class RateLaw:
-    """Distribution of a rate: mixture of Beta(alpha + s, beta + t) over pairs (s, t).
+    """Distribution of a rate, a mixture of Beta(alpha + s, beta + t) over pairs of counts (s, t).
 
     Parameters
     ----------
@@ -537,7 +539,7 @@ class RateLaw:
         return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """Draw independent rates, (size,)."""
+        """Draw independent values of the rate, (size,)."""
         pairs = rng.choice(len(self.weights), size=size, p=self.weights)
         return np.asarray(rng.beta(self.a[pairs], self.b[pairs]))
 
@@ -550,7 +552,7 @@ class RateLaw:
         return min(float(sums @ betainc(first, second, x) + steps), 1.0)
 
     def _at(self, level: float) -> float:
-        """Return one quantile, by its log odds."""
+        """Return the quantile at a single level, by its log odds."""
         if not 0 < level < 1:
             return level
         mean = min(max(self.mean(), 1e-300), 1 - 1e-16)
@@ -570,7 +572,9 @@ class RateLaw:
 
 
 def _later(weights: Array) -> Array:
-    """Return the sum of all later weights, at each: from the end, so small ones keep full relative accuracy."""
+    """Return, for each weight, the sum of all later weights, added from the last one so that small sums keep full
+    relative accuracy.
+    """
     return np.asarray(np.append(np.cumsum(weights[:0:-1])[::-1], 0.0))
 
 
@@ -589,7 +593,7 @@ def posterior(
     groups: Sequence[object] | None = None,
     facts: Mapping[str, object] | None = None,
 ) -> Posterior:
-    """Compute the posterior of counts whose total is public or has its own noisy value.
+    """Compute the posterior of counts whose total is public or was released with noise.
 
     Parameters
     ----------
@@ -635,7 +639,7 @@ def posterior(
 
 
 class _Parts:
-    """Counts, shares and rates, drawn jointly."""
+    """Counts, shares and rates of a file, drawn jointly."""
 
     def __init__(self, law: Coupled, names: tuple[str, ...], alpha: Array | None) -> None:
         self.law, self.names, self.alpha = law, names, alpha
@@ -646,13 +650,15 @@ class _Parts:
         return found | ({"rates": self.rates()} if self.alpha is not None else {})
 
     def shares(self, group: Group = None) -> Quantities:
-        """Return the shares of the file, among all or some; 0/0 is excluded from the distribution of a share."""
+        """Return the posterior of the shares of the file, among all or some categories; a share of 0/0 is excluded from
+        its distribution.
+        """
         whole = self.law.root.first if len(self.law.root.weights) == 1 else 0  # a public total
         together = self.law.scaled(1 / whole) if whole > 0 and group is None else None
         return self._group("shares", lambda i: self._share(i, group), together, group, self.shares)
 
     def rates(self, group: Group = None) -> Quantities:
-        """Return the rates underlying the file, among all or some."""
+        """Return the posterior of the rates underlying the file, among all or some categories."""
         return self._group("rates", lambda i: self._rate(i, group), None, group, self.rates)
 
     def _group(
@@ -676,7 +682,7 @@ class _Parts:
         return Quantities(tuple(self.names[i] for i in group), lambda i: law(group[i]), joint=part)
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Draw counts, shares and rates jointly: equal rows belong to one draw."""
+        """Draw counts, shares and rates jointly: equal rows of the arrays belong to the same draw."""
         counts = self.law.draw(range(len(self.names)), size, rng=rng)
         whole = counts.sum(axis=1, keepdims=True)
         found: dict[str, NDArray[Any]] = {"counts": counts, "shares": counts / np.maximum(whole, 1)}
@@ -707,7 +713,7 @@ class _Parts:
         return self.names[i] if group is None else f"{self.names[i]} among {', '.join(self.names[j] for j in group)}"
 
     def _parts(self, i: int, group: Group = None) -> tuple[Array, Array, Array]:
-        """Return values of one count s and of the total t of the others (in its group), and the weight of every
+        """Return the values of a count s and of the total t of the other counts in its group, and the weight of every
         possible pair, ordered by s.
         """
         if group is not None:

@@ -1,4 +1,4 @@
-"""Choice of the prior of each count: as requested, or by default, group by group; the choice is reported.
+"""Choice of the prior of each count: the requested prior, or a default for each group, which is reported.
 
 The grid of a fitted prior has narrow cells where there are many counts, and cells that grow with the count.
 
@@ -35,8 +35,8 @@ _RIDGE = 1e-6
 
 
 def edges_of(centre: Array, sd: Array, last: float) -> Whole:
-    """Return the edges of the cells, 0 first: cell b holds the counts edges[b]..edges[b + 1] - 1; 0 has a separate
-    cell.
+    """Return the edges of the cells of a histogram of counts, starting at 0: cell b contains the counts
+    edges[b]..edges[b + 1] - 1, and 0 has a separate cell.
 
     Parameters
     ----------
@@ -62,7 +62,8 @@ def edges_of(centre: Array, sd: Array, last: float) -> Whole:
 
 
 def penalty(cells: int, smoothness: float, zero: float) -> Array:
-    """Return the quadratic form that keeps log densities smooth: `smoothness` times their squared second differences.
+    """Return the matrix of the quadratic penalty that keeps log densities smooth: `smoothness` times their squared
+    second differences.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ _ROWS = 10_000  # rows at a time
 
 
 def largest(likelihood: Array, times: Array, width: Array) -> tuple[Array, float]:
-    """Return the masses of the cells with the largest penalised evidence, and the smoothness.
+    """Return the masses of the cells that maximise the penalised evidence, and the smoothness.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ def largest(likelihood: Array, times: Array, width: Array) -> tuple[Array, float
 
 
 class _Problem:
-    """Evidence of log densities: value, slope and information."""
+    """Evidence of log densities, with its slope and information matrix."""
 
     def __init__(self, likelihood: Array, times: Array, width: Array) -> None:
         self.likelihood, self.times, self.width, self.n = likelihood, times, width, float(times.sum())
@@ -136,7 +137,7 @@ class _Problem:
             return float(self.times @ np.log(each) - f @ weights @ f / 2)
 
     def climb(self, f: Array, weights: Array) -> tuple[Array, float]:
-        """Return the log densities of the largest penalised evidence, and the log evidence of the penalty."""
+        """Return the log densities that maximise the penalised evidence, and the log evidence of the penalty."""
         value = self.value(f, weights)
         for _ in range(_ROUNDS):
             slope, complete, observed = self._local(f, weights)
@@ -159,7 +160,7 @@ class _Problem:
     def _step(
         self, f: Array, value: float, slope: Array, information: Array, weights: Array
     ) -> tuple[Array, float] | None:
-        """Return a step that increases the evidence, or None."""
+        """Return a step that increases the evidence, or None if no step was found."""
         root = _root(information)
         if root is None:
             return None
@@ -175,7 +176,7 @@ class _Problem:
         return None
 
     def _local(self, f: Array, weights: Array) -> tuple[Array, Array, Array]:
-        """Return the slope, and the information of EM (complete) and of the evidence (observed)."""
+        """Return the slope of the evidence, the complete-data information of EM, and the observed information."""
         m = self.masses(f)
         expected, cross = np.zeros(len(m)), np.zeros((len(m), len(m)))
         for start in range(0, len(self.times), _ROWS):
@@ -205,7 +206,7 @@ _COUNTS = Reciprocal()  # counts from 0 on
 
 
 class Fitted:
-    """Prior that is a fitted histogram of counts.
+    """Prior given by a fitted histogram of counts.
 
     Parameters
     ----------
@@ -229,14 +230,14 @@ class Fitted:
         self.first, self.last = 0.0, float(self.edges[-1] - 1)
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return log P(n); -inf below 0 and above the last cell."""
+        """Return the log prior probability log P(n); -inf below 0 and above the last cell."""
         n = np.asarray(counts, dtype=np.float64)
         cell = np.searchsorted(self.edges, n, side="right") - 1
         inside = (cell >= 0) & (cell < len(self.logs))
         return np.where(inside, self.logs[np.where(inside, cell, 0)], -np.inf)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """Return the first and the last count of the grid."""
+        """Return the first and the last count of the histogram."""
         return self.first, self.last
 
     def below(self, counts: ArrayLike) -> Array:
@@ -246,11 +247,11 @@ class Fitted:
         return np.asarray(np.interp(n, self.edges, sums))
 
     def mean(self) -> float:
-        """Return the expected count."""
+        """Return the expected count under the prior."""
         return float(self.masses @ (self.edges[:-1] + self.edges[1:] - 1) / 2)
 
     def settings(self) -> dict[str, object]:
-        """Return the data of the fit, and its result."""
+        """Return the fitted histogram and the data of the fit, as values for JSON."""
         return {
             "law": "fitted",
             "fitted_on": self.fitted_on,
@@ -295,7 +296,9 @@ def fit(cells: Cells) -> Fitted:
 
 
 def _different(cells: Cells, rows: Whole) -> tuple[Whole, Whole]:
-    """Return the distinct rows, and the multiplicity of each; if there are too many, every k-th."""
+    """Return the distinct rows and the multiplicity of each; if too many rows are distinct, only every k-th row is
+    used.
+    """
     keys = cells.keys()
     step = 1
     while True:
@@ -307,7 +310,7 @@ def _different(cells: Cells, rows: Whole) -> tuple[Whole, Whole]:
 
 
 def _mean_likelihood(cells: Cells, rows: Whole, low: Array, high: Array, edges: Whole) -> Array:
-    """Return E_ib up to a factor per row: float64 (rows, cells)."""
+    """Return the mean likelihood E_ib of every row in every cell, up to a factor per row: float64 (rows, cells)."""
     place = np.empty(len(cells), dtype=np.int64)
     place[rows] = np.arange(len(rows))
     out = np.zeros((len(rows), len(edges) - 1))
@@ -322,7 +325,7 @@ def _mean_likelihood(cells: Cells, rows: Whole, low: Array, high: Array, edges: 
 
 @dataclass(frozen=True)
 class Choice:
-    """Choice of a prior for every row.
+    """Prior that was chosen for every row.
 
     Parameters
     ----------
@@ -338,7 +341,9 @@ class Choice:
     asked: bool
 
     def facts(self) -> dict[str, object]:
-        """Return the assumptions as values for JSON: the prior, or one per group, and who chose it."""
+        """Return the assumptions as values for JSON: the prior, or one prior per group, and whether the user or the
+        default chose it.
+        """
         sizes = np.bincount(self.which, minlength=len(self.priors))
         listed = [{**prior.settings(), "rows": int(n)} for prior, n in zip(self.priors, sizes, strict=True)]
         chosen = "as asked for" if self.asked else f"by default: fitted from {FEWEST} counts on, else 1/(1+n)"
@@ -348,7 +353,7 @@ class Choice:
 
 
 def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | None) -> Choice:
-    """Choose the prior of every row.
+    """Choose the prior of every noisy count.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Priors of a count: assumptions about the count before its noisy value is seen."""
+"""Priors of a count, that is, assumptions about the count before its noisy value is known."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -16,7 +16,7 @@ _LOG_ZERO = -np.inf
 
 
 class CountPrior(Protocol):
-    """Interface of a prior: weights of the counts 0, 1, 2, ..
+    """Interface of a prior, given by weights of the counts 0, 1, 2, ..
 
     ``proper``        whether the weights add up to 1; else they have no finite sum
     ``peak``          log of the largest weight
@@ -38,22 +38,22 @@ class CountPrior(Protocol):
 
 
 class Flat:
-    """Flat prior, the same weight for every count: improper; many flat counts together imply an assumption about their
-    sum.
+    """Flat prior with the same weight for every count: improper; many flat counts together imply an assumption about
+    their sum.
     """
 
     proper, peak, first, last = False, 0.0, -np.inf, np.inf
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return 0 at every integer, also below 0."""
+        """Return 0 for every integer, including negative integers."""
         return np.zeros(np.shape(counts))
 
     def below(self, counts: ArrayLike) -> Array:
-        """Return NaN: an improper prior has no probabilities."""
+        """Return NaN, because an improper prior has no probabilities."""
         return np.full(np.shape(counts), np.nan)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """Return infinite ends: no finite range holds almost all of an improper prior's weight."""
+        """Return infinite limits, because no finite range contains almost all of the weight of an improper prior."""
         return -np.inf, np.inf
 
     def settings(self) -> dict[str, object]:
@@ -62,21 +62,21 @@ class Flat:
 
 
 class Reciprocal:
-    """Prior with weight 1/(1 + n): improper, nearly flat in the logarithm of a count, 0 included."""
+    """Prior with weight 1/(1 + n) for every count n >= 0: improper, and nearly flat in the logarithm of the count."""
 
     proper, peak, first, last = False, 0.0, 0.0, np.inf
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return -log(1 + n), -inf below 0."""
+        """Return the log weight -log(1 + n), -inf below 0."""
         n = np.asarray(counts, dtype=np.float64)
         return np.where(n >= 0, -np.log1p(np.maximum(n, 0.0)), _LOG_ZERO)
 
     def below(self, counts: ArrayLike) -> Array:
-        """Return NaN: an improper prior has no probabilities."""
+        """Return NaN, because an improper prior has no probabilities."""
         return np.full(np.shape(counts), np.nan)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """Return infinite ends: no finite range holds almost all of an improper prior's weight."""
+        """Return infinite limits, because no finite range contains almost all of the weight of an improper prior."""
         return -np.inf, np.inf
 
     def settings(self) -> dict[str, object]:
@@ -99,7 +99,7 @@ class Geometric:
         self.peak = -float(np.log1p(self.mean))
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return log P(n), -inf below 0."""
+        """Return the log prior probability log P(n), -inf below 0."""
         n = np.asarray(counts, dtype=np.float64)
         return np.where(n >= 0, self.peak - n * np.log1p(1 / self.mean), _LOG_ZERO)
 
@@ -109,7 +109,7 @@ class Geometric:
         return np.asarray(-np.expm1(-n * np.log1p(1 / self.mean)))
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """Return the counts (first, last) that hold all but exp(-log_mass) of the prior."""
+        """Return the first and last count of a range that contains all but exp(-log_mass) of the prior probability."""
         return 0.0, float(np.ceil(log_mass / np.log1p(1 / self.mean)))
 
     def settings(self) -> dict[str, object]:
@@ -118,8 +118,8 @@ class Geometric:
 
 
 class NegativeBinomial:
-    """Negative binomial prior: the count is Poisson with a Gamma mean, variance mean + mean^2/shape; geometric at shape
-    1.
+    """Negative binomial prior: the count is Poisson with a Gamma-distributed mean, variance mean + mean^2/shape;
+    geometric at shape 1.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class NegativeBinomial:
         self.peak = float(self.log_weights(np.array([top, top + 1])).max())
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return log P(n), -inf below 0."""
+        """Return the log prior probability log P(n), -inf below 0."""
         n = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
         rising = gammaln(n + self.shape) - gammaln(n + 1) - gammaln(self.shape)
         logs = rising - n * np.log1p(self.shape / self.mean) - self.shape * np.log1p(self.mean / self.shape)
@@ -147,7 +147,7 @@ class NegativeBinomial:
         return np.where(n > 0, betainc(self.shape, np.maximum(n, 1.0), self.shape / (self.shape + self.mean)), 0.0)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """Return the counts (first, last) that hold all but exp(-log_mass) of the prior."""
+        """Return the first and last count of a range that contains all but exp(-log_mass) of the prior probability."""
         last = np.ceil(self.mean + self.shape + 1.0)
         while True:
             fall = (
@@ -163,7 +163,7 @@ class NegativeBinomial:
 
 
 class Listed:
-    """Prior on listed counts with their probabilities; no other count is possible.
+    """Prior on a list of counts with given probabilities; no other count is possible.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class Listed:
         self.first, self.last = float(possible[0]), float(possible[-1])
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return log P(n), -inf if n is not listed."""
+        """Return the log prior probability log P(n), -inf if n is not listed."""
         n = np.asarray(counts, dtype=np.float64)
         place = np.minimum(np.searchsorted(self.counts, n), len(self.counts) - 1)
         return np.where(self.counts[place] == n, self.logs[place], _LOG_ZERO)
@@ -203,13 +203,13 @@ class Listed:
         return self.first, self.last
 
     def settings(self) -> dict[str, object]:
-        """Return the prior as configuration keys and values, without its list."""
+        """Return the prior as configuration keys and values, without the list of counts."""
         return {"law": "table", "counts": len(self.counts)}
 
 
 class Splits:
-    """Weights Gamma(n + alpha)/(n! Gamma(alpha)): multiplied by the factor of the sum, the Dirichlet-multinomial
-    distribution of shares.
+    """Improper prior weights Gamma(n + alpha)/(n! Gamma(alpha)) of a count: multiplied by the factor of the sum, they
+    yield the Dirichlet-multinomial distribution of shares.
 
     Parameters
     ----------
@@ -223,17 +223,17 @@ class Splits:
         self.peak = 0.0 if self.alpha <= 1 else np.inf
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return the log of the weight, -inf below 0."""
+        """Return the log of the prior weight, -inf below 0."""
         n = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
         logs = gammaln(n + self.alpha) - gammaln(n + 1) - gammaln(self.alpha)
         return np.where(np.asarray(counts) >= 0, logs, -np.inf)
 
     def below(self, counts: ArrayLike) -> Array:
-        """Return NaN: the prior is improper."""
+        """Return NaN, because an improper prior has no probabilities."""
         return np.full(np.shape(counts), np.nan)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """Return infinite ends: no finite range holds almost all of an improper prior's weight."""
+        """Return infinite limits, because no finite range contains almost all of the weight of an improper prior."""
         return -np.inf, np.inf
 
     def settings(self) -> dict[str, object]:

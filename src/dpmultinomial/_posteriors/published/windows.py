@@ -1,4 +1,5 @@
-"""Posteriors of independent counts, each on a window of integers that omits a negligible part of the posterior.
+"""Posteriors of independent counts, each on a window of integers that contains all but a negligible part of the
+posterior.
 
 A window is as wide as the noise, whatever the size of the counts. Let b be the most likely count within the bounds and
 h a half-width with P(|noise| > h) <= exp(-m). The likelihood of added noise g is log-concave in the count, so that
@@ -31,7 +32,7 @@ _NOTHING = "the released value is impossible under the prior, the bounds and the
 
 @dataclass(frozen=True)
 class Block:
-    """Rows whose windows are of similar width.
+    """Rows whose windows have similar widths.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ class Block:
 
 
 def spans(cells: Cells, prior: CountPrior, log_mass: float) -> tuple[Array, Array]:
-    """Return the first and last count of every window; infinite if a window has no end.
+    """Return the first and last count of every window; infinite if a window is unbounded.
 
     Parameters
     ----------
@@ -74,7 +75,8 @@ def spans(cells: Cells, prior: CountPrior, log_mass: float) -> tuple[Array, Arra
 
 
 def around(low: Array, high: Array, half: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array]:
-    """Return ends of windows, moved so that they reach `half` beyond the bound that is nearest to the released value.
+    """Return the limits of windows, moved so that they extend by `half` beyond the bound that is nearest to the
+    released value.
 
     Parameters
     ----------
@@ -91,7 +93,7 @@ def around(low: Array, high: Array, half: ArrayLike, lower: ArrayLike, upper: Ar
 
 
 def blocks(cells: Cells, rows: Whole, low: Array, high: Array) -> Iterator[Block]:
-    """Yield the windows of these rows, in blocks of at most `_ENTRIES` counts (or one row).
+    """Yield the windows of the given rows in blocks of at most `_ENTRIES` counts (or one row).
 
     Parameters
     ----------
@@ -123,7 +125,7 @@ def blocks(cells: Cells, rows: Whole, low: Array, high: Array) -> Iterator[Block
 
 @dataclass(frozen=True)
 class Answers:
-    """Posterior summaries of counts, one per row; NaN if a row has a reason.
+    """Posterior summaries of counts, one per row; NaN if a row has a reason for having no posterior.
 
     Parameters
     ----------
@@ -143,7 +145,7 @@ class Answers:
 
 
 def answers(cells: Cells, prior: CountPrior, level: float) -> Answers:
-    """Compute mean, sd and central interval of every count, each separately.
+    """Compute posterior mean, standard deviation and central interval of every count separately.
 
     Parameters
     ----------
@@ -165,7 +167,7 @@ def answers(cells: Cells, prior: CountPrior, level: float) -> Answers:
 
 @dataclass(frozen=True)
 class Settled:
-    """Windows whose neglected mass is small enough.
+    """Results on windows whose neglected mass is small enough.
 
     Parameters
     ----------
@@ -179,7 +181,7 @@ class Settled:
     reasons: NDArray[np.object_]
 
     def answers(self) -> Answers:
-        """Return the same results, column by column."""
+        """Return the posterior summaries, column by column."""
         evidence, mean, sd, lower, upper = np.ascontiguousarray(self.numbers.T)
         return Answers(mean, sd, lower, upper, evidence, self.error, self.reasons)
 
@@ -187,7 +189,8 @@ class Settled:
 def settle(
     cells: Cells, prior: CountPrior, level: float, keep: Callable[[Block, Array], None] | None = None
 ) -> Settled:
-    """Choose windows for all rows, wider ones if the bound is too large.
+    """Compute posterior summaries of all rows, with wider windows for rows whose bound on the neglected mass is too
+    large.
 
     Parameters
     ----------
@@ -224,7 +227,7 @@ def settle(
 
 
 def neglected(cells: Cells, prior: CountPrior, block: Block, log_evidence: Array, log_mass: float) -> Array:
-    """Return a bound of the posterior probability outside each window of a block.
+    """Return a bound on the posterior probability outside each window of a block.
 
     Parameters
     ----------
@@ -251,7 +254,7 @@ def neglected(cells: Cells, prior: CountPrior, block: Block, log_evidence: Array
 
 
 def prior_weights(prior: CountPrior, block: Block) -> Array:
-    """Return the log weights of the prior at all counts of a block, looked up if the block spans few."""
+    """Return the log prior weights at all counts of a block, from a table if the block contains few distinct counts."""
     first = int(block.low.min())
     size = int((block.low + block.counts.shape[1]).max()) - first
     if size > block.counts.size:
