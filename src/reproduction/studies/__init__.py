@@ -1,4 +1,4 @@
-"""Studies that do not belong to a paper: one folder per study; they run only on request.
+"""Studies that do not belong to a paper, with one folder per study; a study runs only on request.
 
 =================  =================================================================================================
 file               what belongs in it
@@ -30,7 +30,7 @@ _MAY = {"parts"}
 
 @dataclass(frozen=True)
 class Study:
-    """Declaration of a study, read from its folder.
+    """Declaration of a study, read from the folder of the study.
 
     Parameters
     ----------
@@ -54,11 +54,11 @@ class Study:
 
     @property
     def module(self) -> str:
-        """Return the full dotted name of its ``study.py``."""
+        """Return the full dotted name of the study's ``study.py``."""
         return f"{__name__}.{self.name}.study"
 
     def function(self, name: str) -> Callable[..., Any]:
-        """Return a function of its ``study.py``."""
+        """Return a function of the study's ``study.py``."""
         found: Callable[..., Any] = getattr(import_module(self.module), name)
         return found
 

@@ -1,1 +1,1 @@
-"""Pan, Li, Li (2023): effect of swapping on the multinomial example (slides)."""
+"""Pan, Li, Li (2023): effect of swapping on the multinomial example (presentation slides)."""

@@ -1,4 +1,4 @@
-"""The slides' rejection sampler compared with the exact posterior: theta at one rate, log phi at several."""
+"""Compare the slides' rejection sampler with the exact posterior: theta at one swap rate, log phi at several rates."""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,8 @@ _TAILS = (0.025, 0.25, 0.5, 0.75, 0.975)
 def simulate(
     size: int, *, rng: np.random.Generator, observed: list[list[int]], rates: list[float], bins: int
 ) -> pd.DataFrame:
-    """Return `size` iterations at each rate, with every proposal swapped record by record as in the slides.
+    """Return `size` iterations of the rejection sampler at each rate; every proposal is swapped record by record, as in
+    the slides.
 
     One row per accepted draw (rate, theta1..theta4, x11 of the unswapped table, iterations 0) and one row per rate with
     the number of iterations (the rest missing).
@@ -34,7 +35,7 @@ def simulate(
 
 
 def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """Return theta1..theta4 at the first rate: histogram of the accepted draws, exact density, naive density.
+    """Return theta1..theta4 at the first rate: histograms of the accepted draws, exact densities and naive densities.
 
     Long: quantity, variant (``as_written`` for the draws), kind (``accepted``, ``exact``, ``naive``), x, y; and at x
     missing ``iterations`` and ``number accepted``.
@@ -58,7 +59,9 @@ def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list
 
 
 def log_phi(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """Return log phi: naive (rate 0) and exact densities, histograms of the draws. Long: rate, variant, kind, x, y."""
+    """Return log phi for every rate: naive density (rate 0), exact densities, and histograms of the draws. Long: rate,
+    variant, kind, x, y.
+    """
     laws = {0.0: swapped_table.naive(observed).log_odds()}
     laws |= {rate: swapped_table.exact(observed, rate=rate).log_odds() for rate in rates}
     low = min(law.quantile(0.002) for law in laws.values())
@@ -77,7 +80,8 @@ def log_phi(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float
 
 
 def abc_checks(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """Compare the simulation with the exact distribution. Long: rate, check, simulated, exact, mc_se, z, p_value.
+    """Compare the simulated rejection sampler with its exact distribution. Long: rate, check, simulated, exact, mc_se,
+    z, p_value.
 
     Number accepted; the unswapped tables of the draws (one row each, then their chi-squared test); means of
     theta; the largest gap between empirical and exact distribution functions of theta and log phi (`exact` is the gap
@@ -137,7 +141,7 @@ def posterior_summary(
 
 
 def _draws_tested(counts: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
-    """Return tests of draws of theta given counts: Kolmogorov's test of every cell, and a score test of the
+    """Return tests of draws of theta given counts: Kolmogorov's test for every cell, and a score test for the
     concentration.
     """
     theta = posterior_draws(np.repeat(counts[None], _DRAWS, axis=0), rng)

@@ -35,7 +35,8 @@ ANSWERS_AFTER = [(0, 0), (1, 1), (1, 1), (1, 1), (0, 0)]
 
 
 def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the original table, the roles of its columns, and the swap step: as printed, and one run of the algorithm.
+    """Return the original table, the roles of its columns, and the swap step as printed and as computed by one run of
+    the algorithm.
 
     Columns step, variant, match, then those of the slides. The slides do not state which columns form V_Match; Sect and
     #Attend both agree for the printed pair, so both are run.
@@ -56,7 +57,8 @@ def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def record_example() -> pd.DataFrame:
-    """Return the five answer pairs before and after the printed swap, whether V2 was held, and the 2 x 2 tables.
+    """Return the five pairs of answers before and after the printed swap, whether V2 was unchanged, and the 2 x 2
+    tables.
 
     Columns record, V1, V2, V1_printed, V2_printed, held (V2 unchanged), V1_corrected (V1 of records 1 and 3
     exchanged, V2 held as the algorithm does).
@@ -74,7 +76,7 @@ def record_example() -> pd.DataFrame:
 
 
 def phi_examples(*, thetas: list[list[float]], rates: list[float]) -> pd.DataFrame:
-    """Return phi of the slides' theta, and its limit after swapping.
+    """Return the odds ratio phi of the slides' theta, and its limit after swapping.
 
     Columns theta1..theta4, rate, variant, phi, association.
     """
@@ -100,7 +102,7 @@ STEP = -0.01  # relative change of the rate
 
 
 def algorithm(*, runs: int, rate: float, records: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return outcomes of `runs` runs of the algorithm at one rate, with expected numbers.
+    """Return the outcomes of `runs` runs of the swapping algorithm at one rate, with the expected numbers.
 
     Returns
     -------
@@ -126,7 +128,8 @@ def algorithm(*, runs: int, rate: float, records: int, rng: np.random.Generator)
 def exact_law(
     strata: Sequence[Hashable], values: Sequence[Hashable], *, rate: float
 ) -> dict[tuple[Hashable, ...], float]:
-    """Return the probability of every arrangement of `values` after one run, by enumeration of permutations in strata.
+    """Return the probability of every arrangement of `values` after one run of the algorithm, by enumeration of
+    permutations within strata.
 
     A permutation of the n records of a stratum that moves k of them has probability b_k/(C(n, k) D_k); strata of one
     record are unchanged.
@@ -152,7 +155,7 @@ def exact_law(
 def _both(
     strata: Sequence[Hashable], values: Sequence[Hashable], rate: float
 ) -> tuple[dict[tuple[Hashable, ...], float], dict[tuple[Hashable, ...], float]]:
-    """Return the distribution at the rate and at the changed rate."""
+    """Return the distribution of arrangements at the given rate and at the changed rate."""
     return exact_law(strata, values, rate=rate), exact_law(strata, values, rate=(1 + STEP) * rate)
 
 
@@ -179,7 +182,7 @@ def _compared(
 
 
 def _worked(match: str, runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataFrame, Counter[str]]:
-    """Run the four records in `runs` copies at once, each copy with separate strata."""
+    """Run the algorithm on `runs` copies of the four records at once, with separate strata for each copy."""
     copies = RECORDS.iloc[np.tile(np.arange(len(RECORDS)), runs)].reset_index(drop=True)
     copies["copy"] = np.repeat(np.arange(runs), len(RECORDS))
     swapped = swapping.permutation_swap(copies, swap="Name", match=["copy", match], rate=rate, rng=rng)
@@ -195,7 +198,7 @@ def _worked(match: str, runs: int, rate: float, rng: np.random.Generator) -> tup
 
 
 def _answers(runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataFrame, Counter[str]]:
-    """Run the five pairs of answers, with V1 swapped in one stratum per copy."""
+    """Run the algorithm on copies of the five pairs of answers; V1 is swapped within one stratum per copy."""
     before = np.array(ANSWERS)
     copies = pd.DataFrame(np.tile(before, (runs, 1)), columns=["V1", "V2"])
     copies["copy"] = np.repeat(np.arange(runs), len(before))
@@ -210,7 +213,9 @@ def _answers(runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataF
 
 
 def _sources(records: int, runs: int, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the source of every record's value, (runs, records), as positions within the copy."""
+    """Return, for every record, the position within its copy of the record that its new value comes from, (runs,
+    records).
+    """
     found = kernel.sources(np.repeat(np.arange(runs), records), rate=rate, rng=rng).reshape(runs, records)
     return found - records * np.arange(runs)[:, None]
 
@@ -222,8 +227,8 @@ def _permutations(runs: int, rate: float, rng: np.random.Generator) -> pd.DataFr
 
 
 def _selected(records: int, runs: int, rate: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Return tests of the selected records: all of them move in a derangement; their number is binomial, but
-    never one.
+    """Return tests of the selected records: all selected records move in a derangement, and their number is binomial,
+    but never one.
     """
     moved = (_sources(records, runs, rate, rng) != np.arange(records)).sum(axis=1)
     law, other = _number(records, rate), _number(records, (1 + STEP) * rate)
@@ -236,7 +241,7 @@ def _selected(records: int, runs: int, rate: float, rng: np.random.Generator) ->
 
 
 def _number(records: int, rate: float) -> NDArray[np.float64]:
-    """Return the probability that k records are selected, k = 0 .. records."""
+    """Return the probabilities that k records are selected, for k = 0 .. records."""
     law = np.array([comb(records, k) * rate**k * (1 - rate) ** (records - k) for k in range(records + 1)])
     law[1] = 0
     return law / law.sum()

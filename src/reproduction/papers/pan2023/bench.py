@@ -39,7 +39,7 @@ def benchmarks():
 
 
 def _two_by_two():
-    """Measure the 2 x 2 posterior against its time limit, without caches from earlier calls."""
+    """Measure the time of the posterior of 2 x 2 tables against its limit, without caches from earlier calls."""
 
     def row(table, rate):
         two_by_two._weights.cache_clear()
@@ -58,7 +58,7 @@ def _two_by_two():
 
 
 def _larger(rng):
-    """Measure other shapes, several strata, and an unknown rate."""
+    """Measure the time of posteriors for other shapes, for several strata, and for an unknown rate."""
     wide = [[80, 70, 60, 40], [50, 60, 70, 70]]
     five = [[2, 1, 1, 2, 1], [1, 2, 1, 1, 2], [1, 1, 2, 1, 1]]
     strata = [[[12, 7], [5, 16]], [[30, 21], [14, 35]], [[6, 9], [11, 4]]]
@@ -81,7 +81,9 @@ def _larger(rng):
 
 
 def _agreed(table, rng):
-    """Return chains that passed their checks, or raise, because the speed of an unconverged result is meaningless."""
+    """Return chains that passed their convergence checks, or raise an error, because the speed of an unconverged result
+    is meaningless.
+    """
     found = unswapped.infer(table, rate=0.1, rng=rng)
     if found.accuracy.status != "converged":
         raise RuntimeError(f"the benchmark's chains did not converge: {found.accuracy}")

@@ -1,4 +1,6 @@
-"""Coverage of intervals for log phi when the data were swapped: naive and swap-aware."""
+"""Coverage of intervals for log phi from swapped data: intervals that ignore the swap, and intervals that account for
+it.
+"""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +24,8 @@ def simulate(
     aware_every: int,
     level: float,
 ) -> pd.DataFrame:
-    """Return the position of the truth in each posterior for `size` data sets per setting: multinomial draw, one swap.
+    """Return, for `size` data sets per setting (a multinomial draw and one swap), the probability below the true value
+    in each posterior.
 
     Columns theta, total, rate, method, pit (posterior probability of a log phi below the true one).
     """

@@ -1,4 +1,5 @@
-"""Densities of theta and log phi given tables, from the slides' model, independent of the library's posteriors.
+"""Densities of theta and log phi given tables, computed from the slides' model independently of the library's
+posteriors.
 
 A mixture is a list of 2 x 2 tables (m, 4) with one weight per table: theta ~ Dir(alpha + table).
 """
@@ -19,13 +20,13 @@ _LEAST = 1e-12  # smallest weight that is used
 
 
 def theta_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, cell: int, alpha: float = 1.0) -> Array:
-    """Return the density of theta's `cell`: a mixture of Beta distributions."""
+    """Return the density of the component `cell` of theta: a mixture of Beta distributions."""
     a, w = _kept(tables, weights, alpha)
     return w @ scipy.stats.beta(a[:, [cell]], a.sum(axis=1, keepdims=True) - a[:, [cell]]).pdf(np.asarray(x, float))
 
 
 def theta_cdf(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, cell: int, alpha: float = 1.0) -> Array:
-    """Return the distribution function of theta's `cell`."""
+    """Return the distribution function of the component `cell` of theta."""
     a, w = _kept(tables, weights, alpha)
     return w @ scipy.stats.beta(a[:, [cell]], a.sum(axis=1, keepdims=True) - a[:, [cell]]).cdf(np.asarray(x, float))
 
@@ -51,8 +52,8 @@ def _log_phi(places: tuple[float, ...], a: float, b: float, c: float, d: float) 
 
 
 def log_phi_excess(x: float, tables: ArrayLike, weights: ArrayLike, alpha: float = 1.0) -> float:
-    """Return P(log phi <= x) - P(log phi > x), integrating the second logit's distribution function over the first
-    logit.
+    """Return P(log phi <= x) - P(log phi > x), by integrating the distribution function of the second logit over the
+    first logit.
     """
     a, weight = _kept(tables, weights, alpha)
     first, second, third, fourth = a.T[:, :, None]
@@ -72,7 +73,7 @@ def reweighted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> Array:
 
 
 def accepted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> float:
-    """Return the probability of the swapped table under Dir(alpha), relative to that under Dir(1)."""
+    """Return the probability of the swapped table under Dir(alpha), divided by its probability under Dir(1)."""
     counts, w = np.asarray(tables, dtype=float).reshape(-1, 4), np.asarray(weights, dtype=float)
     n = counts[0].sum()
     forward, one = (
@@ -126,10 +127,10 @@ def _kept(tables: ArrayLike, weights: ArrayLike, alpha: float) -> tuple[Array, A
 
 
 def _first_logits(a: float | Array, b: float | Array) -> Array:
-    """Return the points over which log G_a/G_b is integrated."""
+    """Return the nodes at which log G_a/G_b is evaluated in integrals."""
     return np.asarray(np.log(a / b) + _REACH * np.sqrt(polygamma(1, a) + polygamma(1, b)) * _NODES)
 
 
 def _log_logit(u: Array, a: float | Array, b: float | Array) -> Array:
-    """Return the log density of log G_a/G_b."""
+    """Return the log density of log G_a/G_b, where G_a and G_b are independent gamma variables."""
     return np.asarray(a * u - (a + b) * np.logaddexp(0.0, u) - betaln(a, b))

@@ -1,4 +1,4 @@
-"""Compare the figures of phi, of the privacy loss and of ABC with the slides' formulas and exact distributions."""
+"""Compare the figures of phi, of the privacy loss and of ABC with the slides' formulas and with exact distributions."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,14 +22,14 @@ _SIGNS = np.array([[1, -1], [-1, 1]])
 
 
 def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Return rows of `agreement.ours`."""
+    """Yield rows of `agreement.ours` for the figures."""
     yield _densities(tables["phi_density"])
     yield _by_rate(tables["phi_by_rate"])
     yield _epsilon(tables["privacy_loss"])
 
 
 def bars(rows: pd.DataFrame) -> float:
-    """Return the p-value of a panel's histogram against its exact curve, with one effective draw per swap."""
+    """Return the p-value of a panel's histogram under its exact curve, with one effective draw per swap."""
     drawn, exact = (rows[rows["kind"] == kind] for kind in ("swapped", "swapped exact"))
     swaps = rows.loc[rows["kind"] == "swaps", "y"].iloc[0]
     return chi_squared.histogram(drawn["x"], drawn["y"], exact["x"], exact["y"], swaps)
@@ -40,7 +40,7 @@ def _original(theta: str, total: int) -> np.ndarray:
 
 
 def _swapped(original: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return tables and probabilities after one swap."""
+    """Return the possible tables after one swap, and their probabilities."""
     if rate == 0:
         return original.reshape(1, 4), np.ones(1)
     row = two_by_two.row(original, rate=rate)
@@ -48,15 +48,17 @@ def _swapped(original: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]
 
 
 def _limit(original: np.ndarray, rate: float) -> float:
-    """Return the limit of infinitely many records: selected records have independent columns, the others are
-    unchanged.
+    """Return the odds ratio in the limit of infinitely many records: selected records have independent columns, the
+    others are unchanged.
     """
     share = original / original.sum()
     return odds_ratio((1 - rate) * share + rate * np.outer(share.sum(axis=1), share.sum(axis=0)))
 
 
 def _gap(curve: pd.DataFrame, model: tuple[np.ndarray, np.ndarray]) -> float:
-    """Return the largest difference of a density of phi from that of the model, in units of its height."""
+    """Return the largest difference between a drawn density of phi and the model's density, relative to the largest
+    value of the latter.
+    """
     subset = curve.iloc[::_SOME]
     phi = subset["x"].to_numpy(dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -99,13 +101,13 @@ def _by_rate(table: pd.DataFrame) -> Row:
 
 
 def _half(median: float, model: tuple[np.ndarray, np.ndarray]) -> float:
-    """Return the difference of the probability below from 1/2."""
+    """Return the absolute difference between 1/2 and the probability below a drawn median."""
     return abs(formulas.log_phi_excess(median, *model)) / 2 if np.isfinite(median) else np.nan
 
 
 def _epsilon(table: pd.DataFrame) -> Row:
-    """Return the theorem's epsilon, twice it, and the exact constant (1/2) ln(D_b/D_(b-2)) - ln(o) of b >= 4,
-    p <= 1/2.
+    """Compare the drawn curves with the theorem's epsilon, twice epsilon, and the exact constant (1/2) ln(D_b/D_(b-2))
+    - ln(o) for b >= 4, p <= 1/2.
     """
     about = ("privacy_loss", "the drawn epsilon is ln(b + 1) - ln(o)")
     if table[["group", "x", "y"]].isna().any(axis=None):
@@ -133,8 +135,8 @@ def _differences(rows: pd.DataFrame) -> pd.Series:
 
 
 def _ratio(b: int) -> float:
-    """Return D_b/D_(b-2), where D_b is the number of derangements of b records, b!/e rounded (accurate beyond
-    b = 20).
+    """Return D_b/D_(b-2), where D_b is the number of derangements of b records; beyond `_FEW` records, D_b is replaced
+    by b!/e.
     """
     counts = [1.0, 0.0]
     for k in range(2, min(b, _FEW) + 1):
@@ -143,7 +145,9 @@ def _ratio(b: int) -> float:
 
 
 def _kept(rate: pd.Series, size: pd.Series) -> pd.Series:
-    """Return lambda_1 = 1 - E[K]/(b - 1), where K is binomial of b records, but never 1."""
+    """Return lambda_1 = 1 - E[K]/(b - 1), where K is a binomial number of selected records, conditioned on
+    not being 1.
+    """
     none = (1 - rate) ** (size - 1)
     return 1 - size / (size - 1) * rate * (1 - none) / (1 - size * rate * none)
 
@@ -164,7 +168,7 @@ _ABC = (
 
 
 def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on the slides' sampler at their table and rate."""
+    """Yield rows on the slides' rejection sampler at the slides' table and rate."""
     single = posterior[posterior["x"].isna()].set_index("kind")["y"]
     iterations, number = single["iterations"], single["number accepted"]
     text = "" if iterations == _ITERATIONS else f"this run made {iterations:,.0f} iterations"
@@ -191,7 +195,7 @@ def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFram
 
 
 def log_phi(table: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on log phi at every rate."""
+    """Yield rows on the posterior of log phi at every rate."""
     numbers: dict[Any, Any] = {row.rate: row.simulated for row in checks[checks["check"] == "accepted"].itertuples()}
     models = {rate: mixture(of.set_index("statistic")["value"]) for rate, of in summary.groupby("rate")}
     histograms, gaps = "histograms of log phi, every p", "distribution functions of log phi, every p"
@@ -218,14 +222,14 @@ def log_phi(table: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) ->
 
 
 def mixture(values: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Return tables (m, 4) and weights of a posterior, from the rows `weight of [..]` of its summary."""
+    """Return the tables (m, 4) and weights of a posterior mixture, from the rows `weight of [..]` of its summary."""
     weights = values[values.index.str.startswith("weight of") & values.index.str.endswith("]")]
     tables = [name.removeprefix("weight of [").removesuffix("]").split(",") for name in weights.index]
     return np.array(tables, dtype=float), weights.to_numpy(dtype=float)
 
 
 def bonferroni(p_values: Any) -> float:
-    """Return the Bonferroni-corrected smallest p-value, at most 1; NaN if one is missing."""
+    """Return the Bonferroni-corrected smallest p-value, at most 1; NaN if a p-value is missing."""
     values = np.asarray(p_values, dtype=float)
     return float(np.minimum(1.0, len(values) * values.min()))
 
@@ -245,7 +249,9 @@ def _number(iterations: float, number: float, here: pd.Series) -> Row:
 
 
 def _theta_bars(rows: pd.DataFrame, number: float, tables: Any, weights: Any, cell: int) -> tuple[float, float]:
-    """Return the test of a drawn histogram against the drawn exact density, and its detection limit for the prior."""
+    """Return the p-value of a drawn histogram under the drawn exact density, and the detection limit for the prior's
+    concentration.
+    """
     bars, exact = (rows[rows["kind"] == kind] for kind in ("accepted", "exact"))
     edges = _edges(bars["x"])
     again = formulas.reweighted(tables, weights, 1 + _STEP)
@@ -256,7 +262,9 @@ def _theta_bars(rows: pd.DataFrame, number: float, tables: Any, weights: Any, ce
 def _log_phi_bars(
     rows: pd.DataFrame, number: float, model: tuple[Any, Any], tests: int
 ) -> tuple[float, tuple[float, float]]:
-    """Return the same as `_theta_bars`, with the detection limit of the test of its distribution function."""
+    """Return the p-value of a drawn histogram of log phi, and the detection limit of the test of its distribution
+    function.
+    """
     bars, exact = (rows[rows["kind"] == kind] for kind in ("accepted", "exact"))
     x, again = exact["x"].to_numpy(), formulas.reweighted(*model, 1 + _STEP)
     other, model_density = (
@@ -304,7 +312,9 @@ def _checked(rows: pd.DataFrame, number: float, here: pd.Series) -> Iterator[Row
 
 
 def _weights(summary: pd.DataFrame) -> Row:
-    """Return differences of the originals' weights and of the acceptance probability from inclusion and exclusion."""
+    """Compare the weights of the original tables and the acceptance probability with those from inclusion and
+    exclusion.
+    """
     gaps = []
     for rate, of in summary[summary["rate"] > 0].groupby("rate"):
         values = of.set_index("statistic")["value"]

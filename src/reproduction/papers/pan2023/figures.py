@@ -28,7 +28,9 @@ from .privacy import ALL_CLASSES
 
 
 def privacy_loss(table: pd.DataFrame) -> Figure:
-    """Draw stated and exact epsilon against the rate, the cost of one exchange against n, and the association left."""
+    """Draw the stated and exact epsilon against the rate, the cost of one exchange against n, and the remaining
+    association.
+    """
     figure = Figure(figsize=(DOUBLE, 2.9))
     first, second, third = figure.subplots(1, 3)
     rows = table[table["kind"] == "rate"]
@@ -130,7 +132,7 @@ def _edges(left: pd.Series) -> np.ndarray:
 
 
 def _end(*curves: pd.DataFrame) -> tuple[float, float]:
-    """Return the range over which some curve is above a hundredth of its height."""
+    """Return the range in which at least one curve is above a hundredth of its largest value."""
     seen = [c["x"][c["y"] > 0.01 * c["y"].max()] for c in curves]
     return min(s.min() for s in seen), max(s.max() for s in seen)
 
@@ -175,7 +177,7 @@ def _median_panel(axis, rows: pd.DataFrame, totals: list[int]) -> None:
 
 
 def closer_or_farther(table: pd.DataFrame) -> Figure:
-    """Draw how often a single swap moves phi away from 1, against n; one panel per theta*."""
+    """Draw the probability that a single swap moves phi away from 1 against n, with one panel per theta*."""
     thetas, rates = list(dict.fromkeys(table["theta"])), sorted(table["rate"].unique())
     figure = Figure(figsize=(DOUBLE, 2.6))
     panels = figure.subplots(1, len(thetas), sharey=True, squeeze=False)[0]
@@ -207,7 +209,7 @@ def closer_or_farther(table: pd.DataFrame) -> Figure:
 
 
 def abc_posterior(table: pd.DataFrame) -> Figure:
-    """Draw accepted draws, exact and naive densities of the four cell probabilities."""
+    """Draw the accepted draws, the exact densities and the naive densities of the four cell probabilities."""
     single = table[table["x"].isna()].set_index("kind")["y"]
     names = [name for name in dict.fromkeys(table["quantity"]) if name]
     figure = Figure(figsize=(DOUBLE, 3.7))
@@ -232,7 +234,7 @@ def abc_posterior(table: pd.DataFrame) -> Figure:
 
 
 def log_phi(table: pd.DataFrame) -> Figure:
-    """Draw the exact posterior of log phi for several rates, and each with the accepted draws."""
+    """Draw the exact posterior of log phi for several rates, and compare each with the accepted draws."""
     rates = sorted(table["rate"].unique())
     figure = Figure(figsize=(DOUBLE, 2.5))
     panels = figure.subplots(1, len(rates), sharex=True, sharey=True, squeeze=False)[0]
@@ -267,7 +269,7 @@ def log_phi(table: pd.DataFrame) -> Figure:
 
 
 def coverage(table: pd.DataFrame) -> Figure:
-    """Draw the coverage of intervals for log phi against the number of records; bars are 95 % Wilson intervals."""
+    """Draw the coverage of intervals for log phi against the number of records, with 95 % Wilson intervals as bars."""
     thetas, rates = list(dict.fromkeys(table["theta"])), sorted(table["rate"].unique())
     figure = Figure(figsize=(DOUBLE, 2.9))
     panels = figure.subplots(1, len(thetas), sharey=True, squeeze=False)[0]
@@ -298,7 +300,7 @@ def coverage(table: pd.DataFrame) -> Figure:
 
 
 def _wilson(share: pd.Series, size: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """Return the ends of the 95 % Wilson interval of a proportion, which contains the proportion."""
+    """Return the ends of the 95 % Wilson interval of a proportion, widened if necessary to contain the proportion."""
     z2 = 1.96**2
     middle = (share + z2 / (2 * size)) / (1 + z2 / size)
     half = 1.96 * np.sqrt(share * (1 - share) / size + z2 / (4 * size**2)) / (1 + z2 / size)

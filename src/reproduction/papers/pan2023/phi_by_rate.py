@@ -18,7 +18,8 @@ _SAME = 1e-12  # differences of |log phi| below this are ties
 
 
 def phi_by_rate(*, thetas: list[list[float]], totals: list[int], rates: list[float]) -> pd.DataFrame:
-    """Return the distribution of phi under Dirichlet(1 + S) for every rate, S by one swap of X = total * theta.
+    """Return the distribution of phi under Dirichlet(1 + S) for every rate, where S is the result of one swap of X =
+    total * theta.
 
     Long: theta, total, rate, variant, kind, x, y. ``density`` over phi; single numbers at x missing: ``median``,
     ``lower`` and ``upper`` (2.5 and 97.5 %), ``mean_log_phi``, ``sd_log_phi``, ``mean_s11``, ``sd_s11``, ``overlap``
@@ -44,7 +45,7 @@ def phi_by_rate(*, thetas: list[list[float]], totals: list[int], rates: list[flo
 
 
 def _after(original: np.ndarray, rate: float) -> tuple[LogOddsMixture, float, float]:
-    """Return the distribution of log phi after a swap, with mean and standard deviation of the last cell."""
+    """Return the distribution of log phi after a swap, with the mean and standard deviation of the last cell."""
     if rate == 0:
         return LogOddsMixture(1 + original.reshape(1, 4)), float(original[1, 1]), 0.0
     return (
@@ -55,7 +56,9 @@ def _after(original: np.ndarray, rate: float) -> tuple[LogOddsMixture, float, fl
 
 
 def _summary(law: LogOddsMixture, first: np.ndarray, grid: np.ndarray, span: np.ndarray) -> pd.DataFrame:
-    """Return summaries of a distribution; `first` is the original's density over `span`, points of log phi."""
+    """Return summaries of a distribution of log phi; `first` is the density of the original table at the points `span`
+    of log phi.
+    """
     overlap = np.trapezoid(np.minimum(law.pdf(span), first), span)
     lower, median, upper = np.exp(law.quantile([0.025, 0.5, 0.975]))
     singles = {"median": median, "lower": lower, "upper": upper, "overlap": overlap}
@@ -67,8 +70,8 @@ def _summary(law: LogOddsMixture, first: np.ndarray, grid: np.ndarray, span: np.
 def simulate(
     size: int, *, rng: np.random.Generator, thetas: list[list[float]], totals: list[int], rates: list[float]
 ) -> pd.DataFrame:
-    """Return how many of `size` tables X ~ Multinomial(total, theta) are closer to independence, or farther, after a
-    swap.
+    """Return the numbers among `size` tables X ~ Multinomial(total, theta) that are closer to or farther from
+    independence after a swap.
     """
     rows = []
     for theta in thetas:
@@ -85,7 +88,7 @@ def simulate(
 def closer_or_farther(
     table: pd.DataFrame, *, thetas: list[list[float]], totals: list[int], rates: list[float]
 ) -> pd.DataFrame:
-    """Return the probability that one swap moves the table's phi closer to 1, leaves it, or moves it away.
+    """Return the probabilities that one swap moves the table's phi closer to 1, leaves it unchanged, or moves it away.
 
     Columns theta, total, rate, data (``fixed``: X = total * theta, exact; ``random``: X drawn for each swap,
     simulated), variant, closer, tie, farther, mc_se (of farther), size (tables drawn; 0 if exact).

@@ -34,7 +34,7 @@ def phi_draws(
     tables: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return one row per theta*, number of records and rate.
+    """Return summaries and tests of the drawn phi, with one row per theta*, number of records and rate.
 
     Columns theta, total, rate, variant, swaps, median (of the drawn phi), mc_se (its error, from the exact density),
     exact (median), p_phi (Kolmogorov-Smirnov test of the draws of phi), p_tables (`tables_tested` of `tables` more
@@ -63,7 +63,7 @@ def phi_draws(
 
 
 def tables_tested(last: NDArray[np.int64], original: NDArray[np.int64], rate: float) -> tuple[float, float]:
-    """Return the p-value of drawn last cells (`chi_squared.scored`), and the detection limit of the rate."""
+    """Return the p-value of the drawn last cells (`chi_squared.scored`), and the detection limit for the rate."""
     row = two_by_two.row(original, rate=rate)
     values, size = row.tables(original)[:, 1, 1], len(last)
     counts = np.bincount(last - values[0], minlength=len(values))
@@ -82,7 +82,7 @@ def _long(original: NDArray[np.int64], rate: float, size: int, rng: np.random.Ge
 def _swapped(
     original: NDArray[np.int64], rate: float, swaps: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], LogOddsMixture]:
-    """Return the last cells after the swaps, and the exact distribution of log phi."""
+    """Return the drawn last cells after the swaps, and the exact distribution of log phi."""
     if rate == 0:
         return np.full(swaps, original[1, 1]), LogOddsMixture(1 + original.reshape(1, 4))
     last = swap_draws.tables(original, swaps, rate=rate, rng=rng)[:, 1, 1]
@@ -113,7 +113,9 @@ def simulate(
 
 
 def swapped_law(table: NDArray[np.int64], rate: float) -> LogOddsMixture:
-    """Return log phi under Dirichlet(1 + S), S by one swap of `table`: the average posterior of naive analyses."""
+    """Return the distribution of log phi under Dirichlet(1 + S), where S is the result of one swap of `table`: the
+    average posterior of naive analyses.
+    """
     row = two_by_two.row(table, rate=rate)
     return LogOddsMixture(1 + row.tables(table).reshape(-1, 4), np.exp(row.log_forward))
 
@@ -128,7 +130,7 @@ def phi_density(
     bins: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return curves and single numbers, long: theta, total, variant, kind, x, y, mc_se.
+    """Return curves and single numbers in long format: theta, total, variant, kind, x, y, mc_se.
 
     Kinds with x on the phi scale: ``original``, ``swapped exact`` (densities), ``swapped`` (histogram of `draws`
     posterior draws for each simulated swap), ``one swap`` (density after the first simulated swap). Kinds with x
@@ -196,7 +198,7 @@ def _panel(
 def _tests(
     original: NDArray[np.int64], rate: float, last: NDArray[np.int64], log_phi: NDArray[np.float64], law: LogOddsMixture
 ) -> list[tuple[str, float, float]]:
-    """Return p-values of the swapped tables, and of one draw of log phi per swap, which are independent."""
+    """Return p-values of the swapped tables, and of one independent draw of log phi per swap."""
     p_tables, sees = tables_tested(last, original, rate)
     p_phi = float(kstest(log_phi, cast(Any, law.cdf)).pvalue)
     found = [("p tables", p_tables), ("p phi", p_phi), ("swaps", len(last)), ("sees rate", sees)]

@@ -1,4 +1,6 @@
-"""Privacy loss: the theorem's epsilon, the exact constant, the cost of one exchange, and the association left."""
+"""Privacy loss of swapping: the theorem's epsilon, the exact constant, the cost of one exchange, and the remaining
+association.
+"""
 
 import numpy as np
 import pandas as pd
@@ -30,7 +32,7 @@ def epsilon_table(*, sizes: list[int], rates: list[float]) -> pd.DataFrame:
 
 
 def privacy_loss(*, sizes: list[int], audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
-    """Return curves of the privacy figure, long: kind, group, x, variant, y.
+    """Return the curves of the privacy figure in long format: kind, group, x, variant, y.
 
     ``rate``: epsilon against the swap rate (x), one group a stratum size, stated and exact. ``exchange``: against the
     number of records (x), one group a rate: exact loss of one exchange in 2 x 2 tables, epsilon and twice epsilon.
@@ -60,7 +62,7 @@ def _classes(n: int) -> str:
 
 
 def exchange_audit(*, audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
-    """Return the worst exchange of two records in 2 x 2 tables, and whether epsilon or twice epsilon covers it.
+    """Return the worst exchange of two records in 2 x 2 tables, and whether epsilon or twice epsilon bounds its loss.
 
     Columns size, rate, classes, variant, per_exchange, per_unit, epsilon, covered_by_epsilon, covered_by_twice,
     margins, originals, output (last cells).

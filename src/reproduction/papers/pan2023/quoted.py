@@ -1,4 +1,6 @@
-"""Numbers that methods.md and errata.md quote, and the tables (or arithmetic) from which they follow."""
+"""Numbers that methods.md and errata.md quote, and the tables or arithmetic expressions from which the
+numbers follow.
+"""
 
 from math import comb, e, log, log2
 
@@ -18,7 +20,9 @@ def _factorial(n: int) -> int:
 
 
 def _excess(b: int = 400) -> float:
-    """Return b times the excess of the theorem's epsilon, ln(b + 1) - ln(D_b/D_(b-2))/2, for a large stratum."""
+    """Return, for a stratum of b records, b times the difference between the theorem's epsilon and the exact one, ln(b
+    + 1) - ln(D_b/D_(b-2))/2.
+    """
     return b * (log(b + 1) - 0.5 * log(_derangements(b) / _derangements(b - 2)))
 
 

@@ -1,4 +1,4 @@
-"""Functions that several artefacts share: tables with given shares, names of panels, odds ratios."""
+"""Functions that several artefacts share: tables with given proportions, names of panels, and odds ratios."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,7 +32,7 @@ def name_of(theta: list[float]) -> str:
 
 
 def odds_ratio(table: ArrayLike) -> float:
-    """Return theta_1 theta_4/(theta_2 theta_3)."""
+    """Return the odds ratio theta_1 theta_4/(theta_2 theta_3)."""
     a, b, c, d = np.ravel(table).astype(float)
     return a * d / (b * c)
 

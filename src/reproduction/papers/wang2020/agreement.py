@@ -1,4 +1,4 @@
-"""Compare the paper's printed statements with this run."""
+"""Compare the paper's printed statements with the results of the run."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -15,7 +15,9 @@ _PLACES = (0, 11, 24, 37, 49)
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
+    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note; every published quantity has a
+    row for each of its variants.
+    """
     rows = [*_figure_1(tables["figure_1"]), *_table_2(tables["table_2"])]
     rows += _moments("table_1", tables["table_1"], "")
     rows += _moments("table_3", tables["table_3"], _ties(tables["tie_fit"]))
@@ -59,7 +61,8 @@ def _ties(fit: pd.DataFrame) -> str:
 
 
 def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any]]:
-    """Yield rows on moments: algorithms 1 and 2 exactly, algorithm 3 simulated, with the errors of print and ours.
+    """Yield rows on moments (exact for algorithms 1 and 2, simulated for algorithm 3), with the errors of the printed
+    and the reproduced values.
 
     The errors are those of 10,000 releases: sqrt(variance/n) of a mean, sqrt((mu4 - variance^2)/n) of a variance.
     Algorithm 3 is Theorem 1 in doubles, as the paper has it; random ties are another method, not a reading of it.
@@ -85,7 +88,9 @@ def _printed_error(row: Any, what: str) -> float:
 
 
 def _literal(readings: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield rows on Table 3's first row if draws must be above 0, as the text states."""
+    """Yield rows that compare Table 3's first row with releases whose draws must be above 0, as the text of the paper
+    states.
+    """
     name = "Algorithm 1 (ind)"
     errors = {row.representative: row for row in table.itertuples() if row.algorithm == name}
     row: Any

@@ -40,7 +40,7 @@ def benchmarks():
 
 
 def _posteriors():
-    """Measure posteriors of S components with their means and intervals, by algorithm."""
+    """Measure the time of posteriors of S components with their means and intervals, by algorithm."""
     fifty = stream(3, "bench").integers(0, 40, 50)
     for counts, epsilon, limit, repeats in ((FEW, 0.01, 5.0, 1), (FEW, 0.1, 0.3, 3), (fifty, 0.1, 2.0, 1)):
         for algorithm in ("1-independent", "2", "3"):

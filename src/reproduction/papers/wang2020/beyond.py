@@ -35,15 +35,17 @@ def table_4(*, released: list[int], epsilon: float, window: int, other_window: i
 
 
 def table_5(*, released: list[int], epsilon: float, window: int, other_window: int, rows: int) -> pd.DataFrame:
-    """Return the most probable pairs given a release of algorithm 3; as written, ties are broken by rounding in
-    doubles.
+    """Return the most probable pairs given a release of algorithm 3; in the variant as written, ties are broken by
+    floating-point rounding.
     """
     readings = [("as_written", window, "ieee"), ("published", other_window, "ieee"), ("corrected", None, "random")]
     return _top(released, epsilon, "3", rows, readings)
 
 
 def windows(*, released: list[int], epsilon: float, windows: list[int], rows: int) -> pd.DataFrame:
-    """Return the highest posterior probabilities by window: algorithm, window (NaN: none), row, probability."""
+    """Return the highest posterior probabilities by window, with the columns algorithm, window (NaN: no window), row,
+    probability.
+    """
     parts = []
     for algorithm in ("2", "3"):
         for window in [*windows, None]:
@@ -63,7 +65,8 @@ RELEASES = {
 
 
 def precision(*, released: list[int], epsilon: float) -> pd.DataFrame:
-    """Return posterior means and standard deviations after each kind of release of the same numbers, no window.
+    """Return posterior means and standard deviations, without a window, for each kind of release with the same released
+    numbers.
 
     Long: release, quantity (``N1``, ``N``), mean, sd, and the distribution as value, probability (one row per value).
     """
@@ -109,7 +112,8 @@ def fifty_components(*, epsilon: float, support: int, level: float, rng: np.rand
 
 
 def privacy(*, epsilon: float, support: int, claims: list[float]) -> pd.DataFrame:
-    """Return the smallest delta at a claimed epsilon for an additive release: claimed, counts, changed, delta.
+    """Return the smallest delta at a claimed epsilon for an additive release, with the columns claimed, counts,
+    changed, delta.
 
     The total alone changes one count; the paper's release uses the total and one component, two counts.
     """

@@ -21,8 +21,8 @@ _BINS = 20
 def simulate(
     size: int, *, components: int, largest: int, epsilon: float, support: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return one row per replication and method: method, replication, pit (of one component), total (PIT of
-    the total).
+    """Return one row per replication and method, with the columns method, replication, pit (of one component) and total
+    (PIT of the total).
     """
     rows = []
     noise = TwoSidedGeometric(epsilon=epsilon, support=support)
@@ -50,8 +50,8 @@ def _pit(values: np.ndarray, probabilities: np.ndarray, true: int, u: float) -> 
 
 
 def calibration(table: pd.DataFrame, *, components: int, largest: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return PIT histograms, long: method, quantity, bin (left end), density, lower and upper (99 % band of a uniform
-    bin).
+    """Return PIT histograms in long format: method, quantity, bin (left end), density, lower and upper (99 % band of a
+    uniform bin).
 
     Also `ecdf_difference`: empirical distribution function minus the uniform one at the bin's right end, and `band`:
     Kolmogorov's simultaneous 99 % bound.
@@ -74,7 +74,9 @@ def calibration(table: pd.DataFrame, *, components: int, largest: int, epsilon: 
 
 
 def coverage(table: pd.DataFrame, *, components: int, largest: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return coverage of the central 90 % interval with its standard error, and the chi-squared test of uniformity."""
+    """Return the coverage of the central 90 % interval with its standard error, and the chi-squared test of
+    uniformity.
+    """
     rows = []
     for method in METHODS:
         for quantity, column in (("component", "pit"), ("total", "total")):

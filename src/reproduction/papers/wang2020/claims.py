@@ -24,7 +24,7 @@ PAIR = (250, 357)
 
 
 def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on Section 4.2, with windows as stated."""
+    """Yield rows on Section 4.2, with windows as stated in the paper."""
     part = table[table["variant"] == "as_written"].sort_values("row")
     p, pairs = part["probability"].to_numpy(dtype=float), part[["N1", "N2"]].to_numpy(dtype=float)
     size_pair, others = (p[0], p[1:].max()) if tuple(pairs[0]) == PAIR else (0.0, 1.0)
@@ -44,7 +44,9 @@ def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on Sections 2.2.2, 4.2, 5.2 and 5.3: comparisons of posteriors, without windows; exact."""
+    """Yield rows on Sections 2.2.2, 4.2, 5.2 and 5.3, which compare posteriors; the values are exact and
+    use no window.
+    """
     laws = table.groupby(["release", "quantity"])
     sd = laws.apply(_sd)
 
@@ -76,14 +78,14 @@ def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _sd(of: pd.DataFrame) -> float:
-    """Return the standard deviation of a distribution from its values and probabilities; NaN if one is missing."""
+    """Return the standard deviation of a distribution from its values and probabilities; NaN if a number is missing."""
     p, x = of["probability"].to_numpy(), of["value"].to_numpy()
     mean = np.sum(p * x)
     return float(np.sqrt(np.sum(p * (x - mean) ** 2)))
 
 
 def _as_laws(table: pd.DataFrame, laws: Any) -> Iterator[Row]:
-    """Check that the drawn values and probabilities are distributions on the integers, with modes at the released
+    """Check that the drawn values and probabilities are distributions on the integers, with their modes at the released
     values.
     """
     mass, note = (
@@ -146,12 +148,12 @@ class Cells:
 
 
 def least(margins: Iterable[Margin]) -> Margin:
-    """Return the smallest margin with its error; NaN if one is NaN."""
+    """Return the smallest margin with its standard error; NaN if a margin is NaN."""
     return min(margins, key=lambda m: -inf if isnan(m[0]) else m[0])
 
 
 def most(margins: Iterable[Margin]) -> Margin:
-    """Return the largest margin with its error; NaN if one is NaN."""
+    """Return the largest margin with its standard error; NaN if a margin is NaN."""
     return max(margins, key=lambda m: inf if isnan(m[0]) else m[0])
 
 
@@ -169,7 +171,9 @@ def cells(table: pd.DataFrame) -> Cells:
 
 
 def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on Tables 1 and 3 (sections 4.1.1, 4.1.2, 5.1), and on our draws against their exact distribution."""
+    """Yield rows on Tables 1 and 3 (sections 4.1.1, 4.1.2, 5.1), and on simulated releases compared with their exact
+    distribution.
+    """
     c = cells(table)
     far = most((abs(m - c.true[p]), se) for (_, p), (m, se) in c.mean.items())
     note = "largest distance of a mean from the true count; no mean is a whole count away"
@@ -192,7 +196,7 @@ def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _small_counts(name: str, c: Cells) -> Iterator[Row]:
-    """Yield rows on section 4.1.1 about N_min = 0 and large counts."""
+    """Yield rows on the statements of section 4.1.1 about N_min = 0 and about large counts."""
     far = most((abs(c.mean[a, "N_min"][0] - 1), c.mean[a, "N_min"][1]) for a in ALL)
     note = "largest distance of a mean at N_min from 1; below 0.5 of algorithm 1 only, as printed (0.4 for the others)"
     yield claim(name, "claim: means at N_min are close to 1", far[0], "<", 0.5, note, mc_se=far[1])
@@ -211,7 +215,7 @@ def _small_counts(name: str, c: Cells) -> Iterator[Row]:
 
 
 def _second_example(name: str, c: Cells) -> Iterator[Row]:
-    """Yield rows on section 4.1.2 about its variances."""
+    """Yield rows on the statements of section 4.1.2 about variances in Example 2."""
     high = most(c.extremes(MULTINOMIAL, p) for p in REPRESENTATIVES)
     note = "largest ratio of the largest of the three to the smallest at one count; exact"
     yield claim(name, "claim: variances of algorithms 1 and 2 are similar", high[0], "<", 2, note, mc_se=high[1])
@@ -230,7 +234,7 @@ def _independent_and_summed(name: str, c: Cells) -> Iterator[Row]:
 
 
 def _law(name: str, table: pd.DataFrame) -> Row:
-    """Return the Bonferroni p-value of all simulated means and variances against the exact ones."""
+    """Return the Bonferroni p-value that compares all simulated means and variances with the exact ones."""
     z = table.loc[np.isfinite(table["exact_mean"]), ["mean_z", "variance_z"]].to_numpy(dtype=float).ravel()
     p = float(np.minimum(1.0, 2 * z.size * norm.sf(np.abs(z).max()))) if z.size else np.nan
     note = f"largest of {z.size} standardised distances from the exact moments, Bonferroni"
@@ -243,7 +247,7 @@ def _law(name: str, table: pd.DataFrame) -> Row:
 
 
 def of_checks(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on Sections 2.1, 3.1 and 5.1, from draws."""
+    """Yield rows on Sections 2.1, 3.1 and 5.1, computed from draws."""
     rows = dict(iter(table.groupby("statement", sort=False)))
 
     def worst(statement: str) -> Margin:
@@ -283,7 +287,7 @@ def of_checks(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on Section 5.1: many zeros reduce the few large counts; exact."""
+    """Yield rows on the statement of Section 5.1 that many zeros reduce the few large counts; the values are exact."""
     bias = table.set_index("algorithm")["bias"]
     for name, of in (("algorithms 1 and 2", ["Algorithm 1 (ind)", "Algorithm 2"]), ("algorithm 3", ["Algorithm 3"])):
         note = "least bias of three counts of 200 among 47 zeros; more than 1 counts as lowered; exact, ties at random"
@@ -291,7 +295,9 @@ def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_comparison(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on Sections 4.1.2 and 5.2: draws of algorithm 3 are close to the truth, closer than other methods."""
+    """Yield rows on Sections 4.1.2 and 5.2: draws of algorithm 3 are close to the true counts, and closer than draws of
+    other methods.
+    """
     by = table.set_index(["example", "method"])
     close, best = [], []
     for example in by.index.unique("example"):
@@ -309,7 +315,7 @@ def of_comparison(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _uniform(table: pd.DataFrame) -> Row:
-    """Yield rows on the counts of Example 1 that are described as uniform."""
+    """Return the row on the statement that the counts of Example 1 are uniform."""
     counts = table.loc[table["count"] >= 60, "count"]
     p = float(kstest(counts, "uniform", args=(60, 940)).pvalue)
     note = f"Kolmogorov's test of the {len(counts)} counts of 60 and more; our vector, the paper's own is not published"

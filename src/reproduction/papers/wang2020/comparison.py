@@ -67,8 +67,8 @@ def _errors(released: Whole, counts: Whole) -> dict[str, int]:
 
 
 def comparison(table: pd.DataFrame, *, vector: int, epsilon: float, support: int, posteriors: int) -> pd.DataFrame:
-    """Return example, method, n, bias and variance at the largest component, RMSE over all components, variance of the
-    total.
+    """Return a table with the columns example, method, n, bias and variance at the largest component, RMSE over all
+    components, and variance of the total.
 
     Each with its standard error (`bias_se`, `variance_se`, `rmse_se`).
     """

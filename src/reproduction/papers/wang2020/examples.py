@@ -27,7 +27,8 @@ _FIXED = (0, 0, 0, 1, 2, 3, 60, 382, 736, 977)
 
 
 def example_1(vector: int) -> NDArray[np.int64]:
-    """Return fifty simulated counts that satisfy every constraint stated in the paper; its own vector is not published.
+    """Return fifty simulated counts that satisfy every constraint stated in the paper, which does not publish the
+    counts that it used.
 
     Three 0, one each of 1, 2, 3, five in 15..60, the rest in 60..1000; order statistics 0, 60, 382, 736, 977; in all
     21249.
@@ -47,7 +48,7 @@ def example_1(vector: int) -> NDArray[np.int64]:
 
 
 def example_2() -> NDArray[np.int64]:
-    """Return the seats, Alaska to Wyoming, then the national total."""
+    """Return the numbers of seats from Alaska to Wyoming, and the national total."""
     return np.array(list(SEATS.values()), dtype=np.int64)
 
 
@@ -57,12 +58,16 @@ def both(vector: int) -> dict[str, NDArray[np.int64]]:
 
 
 def representatives(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return indices of the minimum, quartiles and maximum: order statistics of a stable sort (of fifty counts)."""
+    """Return the indices of the minimum, the quartiles and the maximum, which are order statistics of a stable sort (of
+    fifty counts).
+    """
     return np.argsort(counts, kind="stable")[list(_PLACES)]
 
 
 def figure_1(*, vector: int) -> pd.DataFrame:
-    """Return the counts of Example 1 in increasing order: rank, count, representative (empty if none)."""
+    """Return the counts of Example 1 in increasing order, with the columns rank, count, representative (empty for other
+    counts).
+    """
     counts = np.sort(example_1(vector))
     names = dict(zip(_PLACES, REPRESENTATIVES, strict=True))
     representative = [names.get(i, "") for i in range(len(counts))]
@@ -70,7 +75,7 @@ def figure_1(*, vector: int) -> pd.DataFrame:
 
 
 def table_2() -> pd.DataFrame:
-    """Return components of Example 2 by count: count, instances, components."""
+    """Return the components of Example 2 grouped by count, with the columns count, instances, components."""
     rows = pd.DataFrame({"count": SEATS.values(), "component": SEATS.keys()}).groupby("count")["component"]
     table = rows.agg(["size", ", ".join]).reset_index()
     table.columns = ["count", "instances", "components"]

@@ -36,8 +36,8 @@ RELEASES = {
 
 
 def windows(table: pd.DataFrame) -> Figure:
-    """Draw the highest probabilities against the window; for algorithm 2 also enlarged, at the scale of the printed
-    digits.
+    """Draw the highest probabilities against the window; for algorithm 2, also draw them enlarged, at the scale of the
+    printed digits.
     """
     figure = Figure(figsize=(DOUBLE, 2.5))
     second, close, third = figure.subplots(1, 3)
@@ -126,7 +126,9 @@ def fifty_components(table: pd.DataFrame) -> Figure:
 
 
 def comparison(table: pd.DataFrame) -> Figure:
-    """Draw RMSE over all components (also enlarged), and spread and bias at the largest, by method and example."""
+    """Draw the RMSE over all components (also enlarged), and the spread and bias at the largest component, by method
+    and example.
+    """
     methods = list(dict.fromkeys(table["method"]))[::-1]
     figure = Figure(figsize=(DOUBLE, 1.1 + 0.28 * len(methods)))
     panels = figure.subplots(1, 4, sharey=True)
@@ -178,7 +180,7 @@ __all__ = [
 
 
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Draw a histogram of the true counts with the counts below."""
+    """Draw a histogram of the true counts, with the single counts below the histogram."""
     figure = Figure(figsize=(SINGLE, 2.4))
     axis = figure.subplots()
     axis.hist(table["count"], bins=range(0, 1001, 50), color=SKY, edgecolor="white", lw=0.5)
@@ -249,7 +251,9 @@ def calibration(table: pd.DataFrame) -> Figure:
 
 
 def privacy(table: pd.DataFrame) -> Figure:
-    """Draw delta against the claimed epsilon, on a broken log axis: it drops where the claim becomes true."""
+    """Draw delta against the claimed epsilon on a broken log axis; delta drops at the epsilon from which the claim is
+    true.
+    """
     figure = Figure(figsize=(SINGLE, 2.9))
     panels: Any = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     above, below = panels
@@ -275,7 +279,7 @@ def privacy(table: pd.DataFrame) -> Figure:
 
 
 def agreement(table: pd.DataFrame) -> Figure:
-    """Draw z of every printed mean and variance of the two simulation tables."""
+    """Draw z for every printed mean and variance of the two simulation tables."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     panels = figure.subplots(1, 2, sharey=True)
     for axis, artefact in zip(panels, ("table_1", "table_3"), strict=True):

@@ -22,8 +22,8 @@ _POWERS = ("s1", "s2", "s3", "s4")
 
 
 def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return power sums of (released - true) of the representatives: example, algorithm, ties, representative, n, s1 ..
-    s4.
+    """Return power sums of (released - true) for the representatives, with the columns example, algorithm, ties,
+    representative, n, s1 .. s4.
 
     These are integers, so blocks add up exactly in any order. Algorithm 3 runs under every tie rule, on separate
     releases.
@@ -67,7 +67,9 @@ def moments(table: pd.DataFrame, *, vector: int, epsilon: float, support: int) -
 
 
 def exact_moments(*, vector: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return the same without simulation: example, algorithm, ties, representative, exact_mean, exact_variance."""
+    """Return the exact moments without simulation, with the columns example, algorithm, ties, representative,
+    exact_mean, exact_variance.
+    """
     parts = []
     for example, counts in examples.both(vector).items():
         chosen = examples.representatives(counts).tolist()
@@ -85,18 +87,18 @@ def exact_moments(*, vector: int, epsilon: float, support: int) -> pd.DataFrame:
 
 
 def table_1(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
-    """Return Example 1: simulated and exact values, one row per algorithm, variant and representative."""
+    """Return simulated and exact values for Example 1, one row per algorithm, variant and representative."""
     return _side_by_side(releases, exact_moments, "example_1")
 
 
 def table_3(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
-    """Return Example 2, as `table_1`."""
+    """Return simulated and exact values for Example 2, in the format of `table_1`."""
     return _side_by_side(releases, exact_moments, "example_2")
 
 
 def _side_by_side(releases: pd.DataFrame, exact_moments: pd.DataFrame, example: str) -> pd.DataFrame:
-    """Return columns algorithm, variant, representative, true, mean, variance, their standard errors, exact values and
-    z.
+    """Return a table with the columns algorithm, variant, representative, true, mean, variance, their standard errors,
+    exact values and z.
 
     Algorithm 3 is ``as_written`` with Theorem 1 in doubles and ``corrected`` with exact random ties.
     """
@@ -120,7 +122,7 @@ def tie_rules(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.Data
 
 
 def readings(*, epsilon: float, support: int) -> pd.DataFrame:
-    """Return exact moments of Example 2 if "positive" in the paper is read as > 0 instead of >= 0.
+    """Return the exact moments of Example 2 if "positive" in the paper means > 0 instead of >= 0.
 
     Columns algorithm, reading, variant, representative, mean, variance.
     """

@@ -1,4 +1,4 @@
-"""Timings of the compiled releases and exact posteriors, compared with the procedures as written."""
+"""Timings of the compiled releases and exact posteriors, compared with the procedures as written in the paper."""
 
 from collections.abc import Callable
 from functools import partial
@@ -34,7 +34,7 @@ def timings(
     repeats: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return medians: task, method, seconds, baseline, baseline_seconds, ratio, note.
+    """Return median times, with the columns task, method, seconds, baseline, baseline_seconds, ratio, note.
 
     A baseline run at a smaller size is scaled to the full size (proportional to releases, or to the fourth power of the
     window), as the note states.

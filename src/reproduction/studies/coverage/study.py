@@ -1,4 +1,4 @@
-"""Coverage of intervals by the size of the true count, as a table and a figure.
+"""Coverage of intervals as a function of the size of the true count, as a table and a figure.
 
 Intervals of a posterior have their nominal coverage on average over the prior, not at every count. This study computes
 the coverage, width, bias and error at each count (`by_true_value`), for posteriors, least squares, and least squares
@@ -110,7 +110,7 @@ def figure(table: pd.DataFrame) -> Figure:
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of the documentation: bins as text, coverage with three decimals."""
+    """Return the table shown in the documentation: bins as text, coverage with three decimals."""
     labels = [words(low, high, _last(table)) for low, high in table[["from", "to"]].to_numpy()]
     found = table[["case", "method", "counts", "coverage", "width", "bias", "rmse"]].copy()
     found.insert(2, "true count", labels)
@@ -118,13 +118,13 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def ranges(rows: pd.DataFrame) -> list[str]:
-    """Return descriptions of the bins in one method's rows, in order."""
+    """Return descriptions of the bins in the rows of one method, in the order of the rows."""
     bins = rows.loc[rows["method"] == rows["method"].iloc[0], ["from", "to"]].to_numpy()
     return [words(low, high, _last(rows)) for low, high in bins]
 
 
 def _last(rows: pd.DataFrame) -> float:
-    """Return the highest edge of the bins."""
+    """Return the largest finite upper edge of a bin."""
     return float(rows.loc[np.isfinite(rows["to"]), "to"].max())
 
 
@@ -186,7 +186,7 @@ def by_true_value(
 def _usual(
     released: Array, noise: NoiseLaw, whole: float | None, total: NoiseLaw | None, level: float
 ) -> dict[str, Ends]:
-    """Return the usual estimates without a posterior."""
+    """Return the usual estimates that do not use a posterior."""
     z = float(ndtri((1 + level) / 2))
     variance = np.broadcast_to(np.asarray(noise.variance(), dtype=np.float64), released.shape)
     found = {"released": (released, variance)}
@@ -258,7 +258,7 @@ def summed(rows: pd.DataFrame, edges: Sequence[float]) -> pd.DataFrame:
 
 
 def words(low: float, high: float, last: float) -> str:
-    """Return the description of a bin.
+    """Return the description of a bin of true counts.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ METHODS = ("least squares", "clipped least squares", "posterior")
 
 
 def answers(rows: pd.DataFrame, z: float) -> dict[str, tuple[Array, Array, Array]]:
-    """Return estimate, lower and upper end by method.
+    """Return a mapping from each method to its estimate and the lower and upper ends of its interval.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def table(
     start_up: float,
     piece: float,
 ) -> pd.DataFrame:
-    """Return seconds by size.
+    """Return a table of the seconds that posteriors take, by size.
 
     Parameters
     ----------
@@ -82,14 +82,16 @@ def _used(call: Callable[[np.random.Generator], object], root_seed: int, *names:
 
 
 def _noisy(total: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the call for counts with Laplace noise at epsilon 1 and a public total: every interval."""
+    """Return the posterior summary, with every interval, of simulated counts with Laplace noise at epsilon 1 and a
+    public total.
+    """
     law = dpm.Laplace(scale=2.0)
     truth = rng.multinomial(total, rng.dirichlet(np.ones(size)))
     return dpm.posterior(dpm.Release(law.sample(truth, rng=rng), mechanism=law, total=total)).summary()
 
 
 def _censored(size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the call for statistics of a censored sample at epsilon 1."""
+    """Return the posterior summary of simulated statistics of a censored sample at epsilon 1."""
     law = dpm.CensoredStatistics.calibrated(1.0, n=size, lower=-2.0, upper=2.0, sums=True)
     noisy = law.sample(rng.standard_normal(size), rng=rng)
     return dpm.posterior(dpm.Release(noisy, mechanism=law, total=size), rng=rng).summary()
@@ -135,7 +137,7 @@ def figure(table: pd.DataFrame) -> Figure:
 
 @dataclass(frozen=True)
 class Step:
-    """Job of a run.
+    """Job of a run, as a node of the job graph.
 
     Parameters
     ----------
@@ -152,7 +154,8 @@ class Step:
 
 
 def makespan(steps: Mapping[str, Step], cores: int) -> float:
-    """Return the seconds until all jobs have ended, by list scheduling: jobs start as soon as possible, by priority.
+    """Return the seconds until all jobs have ended under list scheduling: each job starts as soon as possible, by
+    priority.
 
     Parameters
     ----------
@@ -189,7 +192,8 @@ def makespan(steps: Mapping[str, Step], cores: int) -> float:
 
 
 def of_papers(papers: Iterable[Paper], *, times: float, piece: float, start_up: float) -> dict[str, Step]:
-    """Return the job graph of a run on a cluster, with the minutes that the papers declare and loops `times` as long.
+    """Return the job graph of a run on a cluster, with the minutes that the papers declare and with loops `times` as
+    long.
 
     Parameters
     ----------
@@ -230,6 +234,6 @@ def of_papers(papers: Iterable[Paper], *, times: float, piece: float, start_up: 
 
 
 def _ready(found: Mapping[str, Step], makers: Mapping[str, str], files: Iterable[str]) -> frozenset[str]:
-    """Return the jobs that make these files; a file that no job makes is assumed to exist."""
+    """Return the jobs that make the given files; a file that no job makes is assumed to exist."""
     rules = {makers[file] for file in files if file in makers}
     return frozenset(name for name in found if name in rules or name.rpartition(".")[0] in rules)

@@ -1,1 +1,1 @@
-"""Counts of places from synthetic noisy measurement files, compared with the true counts."""
+"""Counts of geographic units from synthetic noisy measurement files, compared with the true counts."""

@@ -1,4 +1,5 @@
-"""Counts of places from noisy measurement files: error, width and coverage by level and by the size of the count.
+"""Accuracy of the counts of geographic units from synthetic noisy measurement files: error, width and coverage by level
+and by size of the count.
 
 Noisy measurement files are synthetic; the truth is next to them.
 """
@@ -117,7 +118,9 @@ def figure(table: pd.DataFrame) -> Figure:
 
 
 def _lines(column: Sequence[Any], own: pd.DataFrame, i: int) -> None:
-    """Draw one method in the panels of one level: a line through the bins and a separate mark for all counts."""
+    """Draw the results of one method in the panels of one level: a line through the bins and a separate mark for all
+    counts together.
+    """
     x = np.arange(len(own)) + 0.12 * (i - 1)
     bins = np.isfinite(own["to"].to_numpy())
     look: dict[str, Any] = {"color": CYCLE[i], "marker": MARKERS[i], "lw": 0.8, "ms": 3}
@@ -145,7 +148,8 @@ def measured(
     level: float,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Generate a state, write its files, read them, and analyse one cell in all places of some levels.
+    """Generate a state, write its noisy measurement files, read them, and analyse one cell for all geographic units of
+    some levels.
 
     Parameters
     ----------
@@ -173,7 +177,7 @@ def measured(
 
 
 def true_counts(data: Path, cell: Mapping[str, Any]) -> "pd.Series[int]":
-    """Return the cell's count in every block with a nonzero count, by the GEOID of the block.
+    """Return the true count of the cell in every block in which the count is not 0, by the GEOID of the block.
 
     Parameters
     ----------

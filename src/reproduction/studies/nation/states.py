@@ -1,4 +1,4 @@
-"""States of a nation as Parquet files: each is written by one job, and all are read by row group.
+"""Store the states of a nation as Parquet files; each file is written by one job, and all files are read by row group.
 
 States are synthetic, of the size of a nation's: a tree, true counts, and noisy ones at the scales of a census release.
 The population of each state in 2020 and its number of counties are published (``states.tsv``). Numbers of tracts, block
@@ -37,7 +37,7 @@ UNEQUAL = 0.9  # the same for blocks within a block group
 
 
 class State(NamedTuple):
-    """State of the synthetic nation.
+    """State of the synthetic nation: its tree, true counts and measurements.
 
     Parameters
     ----------
@@ -103,7 +103,9 @@ def drawn(state: str, *, scale: float, sigmas: dict[str, float], rng: np.random.
 
 
 def _above(size: int, parents: int, shape: float, rng: np.random.Generator) -> Whole:
-    """Return a parent for every node; each has at least one child, others have gamma weights."""
+    """Return a parent for every node; each parent has at least one child, and the other children are distributed with
+    gamma weights.
+    """
     weights = rng.gamma(shape, size=parents)
     more = rng.choice(parents, size - parents, p=weights / weights.sum())
     return np.sort(np.concatenate([np.arange(parents), more]))
@@ -127,7 +129,7 @@ COLUMNS = ("level", "method", "nodes", "rmse", "coverage", "width", "status", "e
 def write(
     state: str, path: Path, *, root_seed: int, scale: float, sigmas: Mapping[str, float], level: float, deepest: str
 ) -> None:
-    """Draw, measure and infer one state, and write all of its nodes down to a level.
+    """Draw, measure and analyse one state, and write all of its nodes down to a given level.
 
     Parameters
     ----------
@@ -158,7 +160,7 @@ def write(
 
 
 def groups(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-    """Yield row groups of one state.
+    """Yield the row groups of one state's file.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Accuracy by level for the counts of a nation, from the files of the states."""
+"""Accuracy of the counts of a synthetic nation by level, computed from the files of the states."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from . import states
 
 
 def part(root_seed: int, name: str, path: Path, **settings: Any) -> None:
-    """Write the file of one state (`states.write`).
+    """Write the file of one state (see `states.write`).
 
     Parameters
     ----------

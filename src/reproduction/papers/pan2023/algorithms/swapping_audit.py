@@ -1,4 +1,4 @@
-"""Exact audit of swapped tables: every pair of originals with the same margins, every output.
+"""Exact audit of swapped tables, over every pair of original tables with the same margins and every output.
 
 The theorem promises epsilon per unit of Hamming distance, so 2 epsilon for one exchange. If epsilon is read as the loss
 of one exchange, the theorem is false; `two_by_two` computes the difference.
@@ -40,17 +40,18 @@ class SwapAudit:
 
     @property
     def holds(self) -> bool:
-        """Return whether the claim per unit of distance covers the exact loss."""
+        """Return whether the claimed loss per unit of distance is at least the exact loss."""
         return self.per_unit <= self.claimed * (1 + 1e-9)
 
     @property
     def holds_per_exchange(self) -> bool:
-        """Return whether epsilon would also cover one exchange, which the theorem does not claim."""
+        """Return whether epsilon also bounds the loss of one exchange, which the theorem does not claim."""
         return self.per_exchange <= self.claimed * (1 + 1e-9)
 
 
 def log_kernel(n: int, r1: int, c1: int, *, rate: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the class of 2 x 2 tables with n records, #V1 = 1 equal to r1 and #V2 = 1 equal to c1.
+    """Return the log transition probabilities within the class of 2 x 2 tables with n records in which r1 have V1 = 1
+    and c1 have V2 = 1.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def log_kernel(n: int, r1: int, c1: int, *, rate: float) -> tuple[NDArray[np.int
 
 
 def two_by_two(n: int, *, rate: float, classes: str = "all") -> SwapAudit:
-    """Enumerate the classes of 2 x 2 tables with n records.
+    """Audit all classes of 2 x 2 tables with n records by enumeration.
 
     Parameters
     ----------

@@ -24,19 +24,23 @@ def numbers(pattern, text):
 
 
 def drawn_phi(tables, rng):
-    """Return one odds ratio of Dir(1 + table) per table."""
+    """Draw one odds ratio from Dir(1 + table) for each table."""
     a, b, c, d = rng.gamma(1.0 + tables.reshape(-1, 4)).T
     return a * d / (b * c)
 
 
 def off(log_phi):
-    """Return four standard errors of a median of exp(log_phi), relative, for a nearly normal distribution."""
+    """Return four standard errors, relative, of a median of exp(log_phi), for a nearly normal distribution
+    of log_phi.
+    """
     return 4 * 1.2533 * log_phi.std() / len(log_phi) ** 0.5
 
 
 @pytest.mark.parametrize("total", [100, 300])
 def test_medians_before_and_after_one_swap(total):
-    """Shares .27, .23, .23, .27: draws from both posteriors, swapped tables from the compiled sampler."""
+    """Check the medians of phi for the shares .27, .23, .23, .27 against draws from both posteriors, with tables
+    swapped by the compiled sampler.
+    """
     rng = stream(2, "medians")
     table = np.rint(total * np.array([[0.27, 0.23], [0.23, 0.27]])).astype(np.int64)
     swapped = kernel.tables(table, RUNS, rate=0.5, rng=rng)
@@ -56,12 +60,13 @@ def test_a_share_of_zero_is_no_parameter_of_zero():
 
 
 def test_the_odds_ratio_of_the_heads():
-    """.3 x .3/(.2 x .2) = 9/4."""
+    """Check that the odds ratio of the heads is .3 x .3/(.2 x .2) = 9/4."""
     assert "phi = 2.25 at (0.3, 0.2, 0.2, 0.3)" in said(3)
 
 
 def test_what_the_margins_and_what_the_cells_accept():
-    """Tables with rows 3, 7 and columns 4, 6: first cell 0, 1, 2, 3, of the C(13, 3) = 286 tables of ten.
+    """Check acceptance probabilities for rows 3, 7 and columns 4, 6: four of the C(13, 3) = 286 tables of ten have
+    these margins (first cell 0 to 3).
 
     An original of an output has the weight with which it is swapped into (1, 2, 3, 4).
     """
@@ -81,12 +86,14 @@ def test_what_the_margins_and_what_the_cells_accept():
 
 
 def test_a_held_value_that_moves():
-    """The first record whose V2 changes in the printed swap goes from (1, 0) to (1, 1)."""
+    """Check that the first record whose V2 changes in the printed swap goes from (1, 0) to (1, 1)."""
     assert said(5) == "record 2 goes from (1, 0) to (1, 1)"
 
 
 def test_privacy_of_ten_records():
-    """epsilon = ln(11) - ln(1/9) = ln 99, 2 ln 99 for an exchange, which is two records. Ten records at p = 0.1."""
+    """Check that epsilon is ln(11) - ln(1/9) = ln 99 and that the bound for an exchange, which changes two records, is
+    2 ln 99. Ten records at p = 0.1.
+    """
     nine = said(9)
     claimed, twice = numbers("epsilon is #, the bound for one exchange #$", nine)
     assert (claimed, twice) == pytest.approx((log(99), 2 * log(99)), abs=1e-5)
@@ -96,7 +103,8 @@ def test_privacy_of_ten_records():
 
 
 def test_the_worst_pair_of_ten_records_by_enumeration():
-    """Five of ten in each margin: the originals (5, 0, 0, 5) and (4, 1, 1, 4), both swapped into (0, 5, 5, 0) or back.
+    """Check by enumeration the worst pair with five of ten records in each margin: the originals (5, 0, 0, 5) and (4,
+    1, 1, 4) swapped into (0, 5, 5, 0), or the reverse.
 
     K = k selected with C(10, k) p^k q^(10 - k), not 1; derangements of k uniform, so the value that lands on a record
     is that of any other of the selected.
@@ -125,12 +133,15 @@ def test_the_worst_pair_of_ten_records_by_enumeration():
 
 
 def test_means_of_phi():
-    """E phi of Dir(2, 3, 4, 5) is 2 x 5/((3 - 1)(4 - 1)); an original with a count of 0 has none."""
+    """Check that E phi of Dir(2, 3, 4, 5) is 2 x 5/((3 - 1)(4 - 1)), and that E phi is infinite if an original table
+    has a count of 0.
+    """
     assert said(7) == f"E phi: naive {10 / 6:.4f}, after swapping at p = 0.1 inf"
 
 
 def test_shares_after_swapping():
-    """Of 1,000 records the selected half exchanges the values at random: half way to the product of the margins.
+    """Check that swapping half of 1,000 records moves the expected shares half of the distance to the product of the
+    margins.
 
     (.7, .1, .1, .1) has margins .8, .2: (.64, .16, .16, .04); half way (.67, .13, .13, .07), to 1/1000.
     """
@@ -142,7 +153,9 @@ def test_shares_after_swapping():
 
 
 def test_nobody_selected():
-    """P(K = 0) = .9^10/(1 - 10 x .1 x .9^9); the table unchanged: as often as the compiled swap leaves it so."""
+    """Check that P(K = 0) is .9^10/(1 - 10 x .1 x .9^9), and that a table stays unchanged as often as in the compiled
+    swap.
+    """
     none, stays, simulated = numbers(r"nobody selected with #, table unchanged with # \(simulated #\)", said(10))
     assert none == pytest.approx(0.9**10 / (1 - 0.9**9), abs=5e-5)
     same = (kernel.tables(SLIDES, RUNS, rate=0.1, rng=stream(2, "same")) == SLIDES).all(axis=(1, 2)).mean()
@@ -151,7 +164,7 @@ def test_nobody_selected():
 
 
 def test_the_best_rate_of_ten_records():
-    """ln(11) at p = 1/2; o = sqrt(11) halves it, at p = o/(1 + o)."""
+    """Check that epsilon is ln(11) at p = 1/2 and half as large at o = sqrt(11), where p = o/(1 + o)."""
     at_half, least, rate = numbers("epsilon # at p = 0.5, least # at p = #", said(12))
     assert (at_half, least) == pytest.approx((log(11), log(11) / 2), abs=5e-5)
     assert rate == pytest.approx(exp(log(11) / 2) / (1 + exp(log(11) / 2)), abs=5e-5)

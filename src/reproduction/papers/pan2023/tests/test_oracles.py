@@ -1,4 +1,4 @@
-"""Check small cases derived by hand: distributions of the algorithm, pooled tests, coverage, margins of claims."""
+"""Check small cases derived by hand: distributions of the algorithm, pooled tests, coverage, and margins of claims."""
 
 from fractions import Fraction
 from math import comb, exp, log, sqrt
@@ -220,7 +220,9 @@ def test_the_note_on_iterations_is_there_only_if_they_are_not_the_slides():
 
 @pytest.mark.parametrize("astray", [None, *(f"{what} theta{i}" for what in ("mean", "sd") for i in (1, 2, 3, 4))])
 def test_every_moment_of_the_conjugate_posterior_counts(astray):
-    """Counts 3, 4, 5, 6: Dirichlet(4, 5, 6, 7) of sum 22 has means a/22 and variances a (22 - a)/(22^2 23)."""
+    """Check every moment for the counts 3, 4, 5, 6: Dirichlet(4, 5, 6, 7) has the sum 22, means a/22 and variances a
+    (22 - a)/(22^2 23).
+    """
     values = {"weight of [3, 4, 5, 6]": 1.0}
     for i, a in enumerate((4, 5, 6, 7), 1):
         values |= {f"mean theta{i}": a / 22, f"sd theta{i}": sqrt(a * (22 - a) / 23) / 22}

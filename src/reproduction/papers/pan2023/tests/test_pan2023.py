@@ -280,7 +280,9 @@ def test_figures_draw_every_table(by_rate, density, astray, abc_tables):
 
 
 def test_lower_bounds_are_marked_in_the_privacy_figure():
-    """Above ALL_CLASSES records, only the extreme classes are enumerated: only those points have arrows."""
+    """Check that only the sizes above ALL_CLASSES, for which only the extreme classes are enumerated, have arrows that
+    mark lower bounds.
+    """
     sizes = [2, 5, 2 * privacy.ALL_CLASSES]
     loss = privacy.privacy_loss(sizes=[10], audit_sizes=sizes, audit_rates=[0.1])
     axis = figures.privacy_loss(loss).axes[1]

@@ -1,1 +1,1 @@
-"""Algorithms used only by this paper: moments of its releases, projections onto a total."""
+"""Algorithms used only by this paper: exact moments of its releases, and projections of noisy counts onto a total."""

@@ -1,4 +1,4 @@
-"""Simple methods that make noisy counts add up, for comparison with the additive releases of Wang (2020).
+"""Simple methods that adjust noisy counts to a total, for comparison with the additive releases of Wang (2020).
 
 All functions work on rows: `noisy` float64 or int64 (n, S), `totals` (n,). Post-processing costs no privacy.
 """
@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 
 def scaled(noisy: ArrayLike, totals: ArrayLike) -> Array:
-    """Return non-negative parts scaled to the total; equal shares if all are 0.
+    """Return non-negative parts scaled to add up to the total; equal shares if all parts are 0.
 
     Parameters
     ----------
@@ -63,7 +63,8 @@ def projected(noisy: ArrayLike, totals: ArrayLike) -> Array:
 
 
 def least_squares(noisy: ArrayLike, noisy_totals: ArrayLike) -> tuple[Array, Array]:
-    """Return generalised least-squares estimates with the total as one more observation of equal variance.
+    """Return generalised least-squares estimates of the counts, with the noisy total as an additional observation of
+    equal variance.
 
     Parameters
     ----------
@@ -86,7 +87,8 @@ def least_squares(noisy: ArrayLike, noisy_totals: ArrayLike) -> tuple[Array, Arr
 
 
 def largest_remainder(rows: Array, totals: ArrayLike) -> NDArray[np.int64]:
-    """Return integers with the given totals: floors, plus one for the largest remainders.
+    """Return integers with the given totals: each part is rounded down, and the parts with the largest remainders are
+    increased by one.
 
     Parameters
     ----------

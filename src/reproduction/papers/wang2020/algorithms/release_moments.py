@@ -1,4 +1,5 @@
-"""Exact means and variances of the additive releases of Wang (2020): the exact values of the simulated tables 1 and 3.
+"""Exact means and variances of the additive releases of Wang (2020), for which Tables 1 and 3 of the paper print
+simulated values.
 
 Algorithms ``1-independent`` and ``2`` release X ~ Multinomial(M, theta) with M independent of theta = A/(A + B), A the
 weight of one component and B that of the others: two convolutions. In ``1-summed`` M depends on the sum of the noisy
@@ -39,7 +40,7 @@ Group = tuple[Whole, Array, int, bool]  # values, probabilities, repeats, whethe
 
 
 class LawOfCount(Protocol):
-    """Protocol of a distribution on the integers low, low + 1, .., such as `release_moments.Law`."""
+    """Protocol of a distribution on consecutive integers from `low`, such as `release_moments.Law`."""
 
     @property
     def low(self) -> int: ...
@@ -53,7 +54,7 @@ class LawOfCount(Protocol):
 
 
 def mode_moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, ties: str) -> tuple[float, float]:
-    """Return the first and second moment of component `index`.
+    """Return the first and second moments of the component `index` of the mode.
 
     Parameters
     ----------
@@ -94,7 +95,9 @@ def mode_moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, t
 
 
 def _groups(laws: Sequence[LawOfCount], index: int, ties: str) -> list[Group]:
-    """Return the other weights grouped by equal distributions: (values, probabilities, repeats, wins ties)."""
+    """Return the weights of the other components, grouped by equal distributions: (values, probabilities, repeats, wins
+    ties).
+    """
     found: dict[tuple[int, int, float, bool], int] = {}
     kinds: dict[tuple[int, int, float, bool], LawOfCount] = {}
     for j, law in enumerate(laws):
@@ -112,7 +115,9 @@ def _groups(laws: Sequence[LawOfCount], index: int, ties: str) -> list[Group]:
 
 
 def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) -> tuple[int, Array]:
-    """Return (start, P(units >= k) for k = start + 1, ..): the probability is 1 before it and 0 after it, to 1e-11."""
+    """Return (start, P(units >= k) for k = start + 1, ..); up to an error of 1e-11, the probability is 1 before these k
+    and 0 after them.
+    """
     mean = [float(v @ p) * n for v, p, n, _ in groups]
     variance = [n * float((v - v @ p) ** 2 @ p) for v, p, n, _ in groups]
     m = max(total.moment(1), 1.0)
@@ -132,7 +137,7 @@ def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) 
 
 
 def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str) -> Array:
-    """Return P(at least k units | weight a) for every k."""
+    """Return P(at least k units | weight a) for every number of units k."""
     units = _units(a, k, groups)
     if ties != "random":
         wins = np.array([wins for *_, wins in groups])[:, None]
@@ -153,8 +158,8 @@ def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str
 
 
 class _Units(NamedTuple):
-    """Number of units of every group before the k-th one, for every k: spectra of circular distributions
-    around a mean.
+    """Number of units of every group before the k-th unit of the component, for every k, as spectra of circular
+    distributions around a mean.
     """
 
     length: int
@@ -166,9 +171,7 @@ class _Units(NamedTuple):
     repeats: Whole  # (G,)
 
     def law(self, rows: Whole, place: Whole, nodes: Array, weights: Array) -> Array:
-        """Return the distribution of the sum over all units for some rows, integrating over lost ties: float64 (K,
-        length).
-        """
+        """Return the distribution of the sum of units for some rows, integrated over lost ties: float64 (K, length)."""
         about = {"rows": rows, "nodes": nodes, "weights": weights}
         return np.fft.irfft(integrated(self.every, self.some, place, self.repeats, **about), n=self.length)
 
@@ -205,7 +208,7 @@ def _units(a: int, k: Whole, groups: list[Group]) -> _Units:
 
 
 def _cumulated(law: Array, centres: Whole, k: Whole, total: LawOfCount) -> Array:
-    """Return P(k + sum <= total) from the circular distribution of the sum around its mean."""
+    """Return P(k + sum <= total), from the circular distribution of the sum around its mean."""
     half = law.shape[1] // 2
     shift, near = centres.T[..., None]
     turned = np.take_along_axis(law, (np.arange(law.shape[1]) + near - half) % law.shape[1], axis=1)
@@ -219,7 +222,7 @@ _NEGLIGIBLE = 1e-20
 
 @dataclass(frozen=True)
 class Law:
-    """Distribution on the integers low, low + 1, ..
+    """Distribution on consecutive integers from `low`.
 
     Parameters
     ----------
@@ -231,16 +234,16 @@ class Law:
     p: Array
 
     def values(self) -> Whole:
-        """Return the values, int64 (n,)."""
+        """Return the integers on which the distribution is defined, int64 (n,)."""
         return self.low + np.arange(len(self.p))
 
     def moment(self, power: int) -> float:
-        """Return E[X^power]."""
+        """Return E[X^power] of a variable X with this distribution."""
         return float(self.values().astype(float) ** power @ self.p)
 
     def plus(self, other: "Law") -> "Law":
-        """Return the distribution of the sum of independent variables; tails with probability below 1e-20 are
-        dropped.
+        """Return the distribution of the sum of two independent variables; tails with a probability below 1e-20 are
+        truncated.
         """
         p = np.convolve(self.p, other.p)
         kept = np.flatnonzero(p > _NEGLIGIBLE)
@@ -248,7 +251,7 @@ class Law:
 
 
 def clipped(count: int, noise: TwoSidedGeometric, least: int = 0) -> Law:
-    """Return the distribution of count + D if that is >= `least`, else of `least`.
+    """Return the distribution of max(count + D, `least`), where D is the noise.
 
     Parameters
     ----------
@@ -265,7 +268,8 @@ def clipped(count: int, noise: TwoSidedGeometric, least: int = 0) -> Law:
 
 
 def posterior_draw(count: int, noise: TwoSidedGeometric, least: int = 0) -> tuple[int, Array]:
-    """Return the joint distribution of the noisy count n and the posterior draw x >= `least` given n (equations 4, 5).
+    """Return the joint distribution of the noisy count n and the posterior draw x >= `least` given n (equations 4 and
+    5).
 
     Parameters
     ----------
@@ -298,7 +302,7 @@ def moments(
     ties: str = "random",
     least: int = 0,
 ) -> tuple[Array, Array]:
-    """Return mean and variance of released components, to about 1e-9 relative, without simulation.
+    """Return the mean and variance of released components without simulation, to a relative accuracy of about 1e-9.
 
     Parameters
     ----------
@@ -339,7 +343,7 @@ def moments(
 
 
 def _weight(count: int, noise: TwoSidedGeometric, drawn: bool, least: int) -> Law:
-    """Return the distribution of a weight: the clipped noisy count, or the posterior draw given it."""
+    """Return the distribution of a weight, which is the clipped noisy count or the posterior draw given that count."""
     if not drawn:
         return clipped(count, noise, least)
     low, joint = posterior_draw(count, noise, least)
@@ -347,13 +351,13 @@ def _weight(count: int, noise: TwoSidedGeometric, drawn: bool, least: int) -> La
 
 
 def _share(a: Whole, b: Whole, size: int) -> Array:
-    """Return a/(a + b) for every pair, 1/size at 0/0."""
+    """Return a/(a + b) for every pair (a, b), and 1/size if both are 0."""
     whole = a[:, None] + b
     return np.asarray(np.divide(a[:, None], whole, out=np.full(whole.shape, 1.0 / size), where=whole > 0))
 
 
 def _independent(laws: list[Law], index: int, total: Law) -> tuple[float, float]:
-    """Return the first two moments of Multinomial(M, theta)[index], M independent of theta."""
+    """Return the first two moments of Multinomial(M, theta)[index], where M is independent of theta."""
     others = Law(0, np.ones(1))
     for i, law in enumerate(laws):
         if i != index:
@@ -364,7 +368,9 @@ def _independent(laws: list[Law], index: int, total: Law) -> tuple[float, float]
 
 
 def _summed(counts: Whole, index: int, noise: TwoSidedGeometric) -> tuple[float, float]:
-    """Return the first two moments for ``1-summed``: E[X] = E[m1(n*) theta], m1 and m2 the moments of M given n*."""
+    """Return the first two moments for ``1-summed``: E[X] = E[m1(n*) theta], where m1 and m2 are the moments of M given
+    n*.
+    """
     rest = np.delete(counts, index)
     gaps, low, law = _noise_and_draws(rest, noise)
     table, drawn = posterior_draw(int(counts[index]), noise)[::-1]
@@ -403,7 +409,9 @@ def _noise_and_draws(counts: Whole, noise: TwoSidedGeometric) -> tuple[Whole, in
 
 
 def _total_moments(total: int, size: int, noise: TwoSidedGeometric) -> tuple[Array, Array]:
-    """Return E[M | n*] and E[M^2 | n*] for every n* - total within reach, averaged over the noisy total."""
+    """Return E[M | n*] and E[M^2 | n*], averaged over the noisy total, for every difference n* - total that
+    can occur.
+    """
     logs, reach = additive_release.summed_noise(noise.epsilon, noise.support, size)
     support, p = noise.support, noise.probabilities()
     m = total + np.arange(-2 * support, 2 * support + 1)

@@ -1,4 +1,4 @@
-"""Deliberate errors: each recomputes the tables that it affects from unmodified ones."""
+"""Deliberate errors; each recomputes the tables that the error affects from unmodified tables."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ Wrong = Callable[[pytest.MonkeyPatch, Tables], Tables]
 
 
 def again(honest: Tables, *names: str, settings: Mapping[str, Any] | None = None) -> Tables:
-    """Return the unmodified tables with `names`, and the tables made from them, recomputed."""
+    """Return the unmodified tables in which the tables `names`, and the tables computed from them, are recomputed."""
     above = {"releases": ("table_1", "table_3", "tie_rules", "tie_fit")}
     stale = {*names, *(table for name in names for table in above.get(name, ()))}
     kept = {name: table for name, table in honest.items() if name not in stale}
@@ -31,7 +31,7 @@ def again(honest: Tables, *names: str, settings: Mapping[str, Any] | None = None
 
 
 def released_as(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
-    """Replace every simulated release by `change(released, counts, epsilon, rng)`; released (algorithms, size, S)."""
+    """Replace every simulated release, an array (algorithms, size, S), by `change(released, counts, epsilon, rng)`."""
     true = releases.additive_counts.release_all
 
     def wrong(counts, *, rng, **settings):
@@ -41,7 +41,7 @@ def released_as(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
 
 
 def with_moments(honest: Tables, change: Callable[[pd.DataFrame], pd.DataFrame]) -> Tables:
-    """Return the tables that follow from another table of exact moments."""
+    """Return the tables that follow from modified exact moments."""
     exact = change(honest["exact_moments"].copy())
     return again(honest | {"exact_moments": exact}, "table_1", "table_3")
 
@@ -51,14 +51,18 @@ def of(table: pd.DataFrame, *algorithms: str) -> "pd.Series[bool]":
 
 
 def remade(honest: Tables, exact: pd.DataFrame | None = None) -> Tables:
-    """Return releases, Tables 1 and 3 and the checks from patched samplers, with chosen exact moments."""
+    """Return the releases, Tables 1 and 3 and the checks, recomputed from patched samplers with the given exact
+    moments.
+    """
     return again(honest if exact is None else honest | {"exact_moments": exact}, "releases", "release_checks")
 
 
 def posterior_of(
     patch: pytest.MonkeyPatch, change: Callable[[Any, dict[str, Any]], tuple[Any, dict[str, Any]]]
 ) -> None:
-    """Replace every posterior of the pair by the one computed from `change(released, settings)`."""
+    """Replace every posterior of the pair by the posterior for the arguments that `change(released,
+    settings)` returns.
+    """
     true = beyond.additive_counts.posterior
 
     def wrong(released, **settings):
@@ -132,7 +136,7 @@ def noisy_counts(patch, honest):
 
 
 def doubled_noise(patch, honest):
-    """Use a tenth of epsilon where releases are checked, which is ten times the noise."""
+    """Use a tenth of epsilon, and thus ten times the noise, in the release that is checked."""
     return again(honest, "release_checks", settings={"release_checks": {"epsilon": 0.1}})
 
 
@@ -142,7 +146,7 @@ def no_noise(patch, honest):
 
 
 def tied_noise(patch, honest):
-    """The noisy total has the noise of the first component."""
+    """Give the noisy total the same noise as the first component."""
     true, kept = draws.TwoSidedGeometric.sample, []
 
     def wrong(self, counts, rng):
@@ -181,7 +185,7 @@ def biased_moments(patch, honest):
 
 
 def swapped_classes(patch, honest):
-    """Exchange algorithms 1 (ind) and 2 in the exact moments."""
+    """Exchange algorithm 1 (ind) and algorithm 2 in the exact moments."""
 
     def change(exact):
         names = {"Algorithm 1 (ind)": "Algorithm 2", "Algorithm 2": "Algorithm 1 (ind)"}
@@ -201,7 +205,7 @@ def better_sums(patch, honest):
 
 
 def doubled_first(patch, honest):
-    """Double the variance of both algorithms 1."""
+    """Double the variance of both variants of algorithm 1."""
 
     def change(exact):
         exact.loc[of(exact, "Algorithm 1 (ind)", "Algorithm 1 (summed)"), "exact_variance"] *= 2
@@ -221,7 +225,7 @@ def no_window(patch, honest):
 
 
 def swapped_algorithms(patch, honest):
-    """Exchange posteriors of algorithms 2 and 3, and of (summed) and (ind)."""
+    """Exchange the posteriors of algorithms 2 and 3, and of the summed and independent variants of algorithm 1."""
     other = {"2": "3", "3": "2", "1-independent": "1-summed", "1-summed": "1-independent"}
     posterior_of(patch, lambda released, rest: (released, rest | {"algorithm": other[rest["algorithm"]]}))
     return again(honest, "table_4", "table_5", "precision")

@@ -45,7 +45,9 @@ def test_the_noise_test_takes_its_law_and_refuses_others():
 
 
 def test_the_width_of_noise_by_hand():
-    """At support 1 and a = exp(-epsilon): |d| is 1 with q = 2 a/(1 + 2 a), sd sqrt(q (1 - q))."""
+    """Check the test of the noise's width by hand: at support 1 and a = exp(-epsilon), |d| is 1 with probability q = 2
+    a/(1 + 2 a) and has sd sqrt(q (1 - q)).
+    """
     noise, found = TwoSidedGeometric(epsilon=0.5, support=1), np.array([1] * 60 + [0] * 40)
     q = 2 * exp(-0.5) / (1 + 2 * exp(-0.5))
     sd = np.sqrt(q * (1 - q))
@@ -57,7 +59,9 @@ def test_the_width_of_noise_by_hand():
 
 
 def test_the_full_size_sees_two_percent_of_epsilon():
-    """Detection limit at the default settings: five totals of two examples for each completely checked release."""
+    """Check that the detection limit at the default settings, with five totals of two examples per completely checked
+    release, is at most 2 % of epsilon.
+    """
     size = paper.discover()["wang2020"].settings["sections"]["release_checks"]["properties"]["size"]["default"]
     noise = TwoSidedGeometric(epsilon=1.0, support=50)
     _, seen = (row["value"] for row in draws._width(np.ones(2 * draws._TOTALS * size), noise))

@@ -29,7 +29,9 @@ def numbers(pattern, text):
 
 
 def printed(table, algorithm, representative):
-    """Return the paper's simulated mean and variance, with four standard errors and half a digit of each."""
+    """Return the paper's simulated mean and variance, and for each an error of four standard errors plus half a unit of
+    its last digit.
+    """
     mean, variance = (PUBLISHED.loc[table, f"{algorithm}, {representative}: {what}"] for what in ("mean", "variance"))
     round_off = [0.5 * 10 ** -cell["digits"] for cell in (mean, variance)]
     spread = variance["value"]  # of a variance: the fourth moment is nowhere above 12 times its square
@@ -38,7 +40,8 @@ def printed(table, algorithm, representative):
 
 
 def test_draws_above_zero_or_not():
-    """A count of 1 with 49 others, 862 in all; noise, then a draw of at least 1 or 0, then a share of a noisy total.
+    """Check the mean of a count of 1 among fifty counts with the sum 863: noise, then a draw of at least 1 or at least
+    0, then a share of a noisy total.
 
     Drawn near a centre below the least value, it lies above that by a geometric number, wherever the centre is.
     """
@@ -58,7 +61,7 @@ def test_draws_above_zero_or_not():
 
 
 def test_windows():
-    """The ten largest of the four-fold sum of section 3.2 over windows of 9, 10 and 11."""
+    """Check the ten largest probabilities of the four-fold sum of section 3.2 over windows of 9, 10 and 11."""
     text = said(2)
     for window in (9, 10, 11):
         top = np.sort(literal.pair_table([250, 357], epsilon=1.0, window=window).ravel())[:-11:-1]
@@ -69,7 +72,9 @@ def test_windows():
 
 
 def test_captions():
-    """Printed in Tables 4 and 5: the first of the ten; Table 4 was computed with smaller windows, Table 5 was not."""
+    """Check the first of the ten probabilities printed in Tables 4 and 5: Table 4 was computed with smaller windows,
+    Table 5 was not.
+    """
     text = said(3)
     third = PUBLISHED.loc[("table_5", "row 1: probability")]
     assert round(numbers(r"algorithm 3 ([\d.]+);", text)[0], int(third["digits"])) == third["value"]
@@ -86,7 +91,7 @@ def test_the_total_has_the_noise_of_one_count():
 
 
 def test_sums_of_noises():
-    """Variances add up; weights squared are noise of epsilon = 2."""
+    """Check that variances of noise add up, and that squared weights are the noise of epsilon = 2."""
     b = exp(-2)
     squared = 50 * 2 * b / (1 - b) ** 2
     wanted = f"3 components: variance {3 * VARIANCE:.2f}; 50 components: variance {50 * VARIANCE:.2f}; re-weighted by "
@@ -94,12 +99,16 @@ def test_sums_of_noises():
 
 
 def test_a_component_of_weight_zero():
-    """The largest of 1/1, 1/2, 3/1, 3/2, .. are 3 and 3/2: both units go to the third."""
+    """Check that a component of weight zero gets no unit: the largest of 1/1, 1/2, 3/1, 3/2, .. are 3 and 3/2, so both
+    units go to the third component.
+    """
     assert "ours [0, 0, 2] for weights [1, 0, 3], total 2" in said(6)
 
 
 def modes_by_fractions(total, weights):
-    """Return the results that give ties to the first and to the last, and whether the mode is unique."""
+    """Return the modes in which the first or the last component wins ties, computed with fractions, and whether the
+    mode is unique.
+    """
     quotients = sorted((Fraction(int(w), k), -i) for i, w in enumerate(weights) for k in range(1, int(w) + 50))[::-1]
     least = quotients[total - 1][0]
     tied = sorted(-i for q, i in quotients if q == least)
@@ -114,7 +123,9 @@ def modes_by_fractions(total, weights):
 
 
 def test_ties():
-    """Ten releases with the same noise: seats by exact quotients, and Theorem 1 in doubles as printed."""
+    """Compare ten releases with the same noise: seats by exact quotients, and Theorem 1 as printed, in
+    floating point.
+    """
     counts, rng = examples.example_2(), stream(3, "errata")
     noise = TwoSidedGeometric(epsilon=1.0, support=50)
     noisy = np.maximum(noise.sample(np.broadcast_to(counts, (10, 50)), rng=rng), 0)
@@ -149,7 +160,9 @@ def test_moments_are_those_that_the_paper_prints(number, table, name, place, pat
 
 
 def test_simulated_variances_are_unbiased():
-    """Two releases a and b have the variance (a - b)^2/2 and the mean (a + b)/2: of means x.0 or x.5 that is whole."""
+    """Check that simulated variances are unbiased: two releases a and b have the variance (a - b)^2/2 and the mean (a +
+    b)/2.
+    """
     for number, pattern in (
         (8, r"simulated\): mean ([\d.]+), variance ([\d.]+)"),
         (13, r"3 ([\d.]+) with variance (.+) \(2"),
@@ -166,7 +179,8 @@ def test_simulated_variances_are_unbiased():
 
 
 def test_states_and_quartiles():
-    """428 seats of 49 states after the census of 2010, all but Alabama's 7; seven have 1, five 2, three 3.
+    """Check that 49 states had 428 seats after the census of 2010, all but Alabama's 7; seven states have 1 seat, five
+    have 2, and three have 3.
 
     The default of R, at 1 + 49/4 = 13.25, is a 3; type 3 takes the 12th of fifty, a 2.
     """
@@ -179,7 +193,8 @@ def test_states_and_quartiles():
 
 
 def test_alpha_and_what_a_release_costs():
-    """Each of the two shifts loses 1 with probability 1/(1 + a), -1 else: delta(1) = (1 + a)^-2 (1 - 1/e).
+    """Check delta(1) = (1 + a)^-2 (1 - 1/e): each of the two shifts has a loss of 1 with probability 1/(1 + a), and of
+    -1 otherwise.
 
     At epsilon = 2 only the ends of the support are left: 2 P(50) of the cut law.
     """
@@ -189,7 +204,9 @@ def test_alpha_and_what_a_release_costs():
 
 
 def test_weights_that_are_all_zero():
-    """Of a total of 0 the mean released is E max(noise, 0) = a/(1 - a^2), half of it in each component."""
+    """Check that for a total of 0 the mean released total is E max(noise, 0) = a/(1 - a^2), half of it in each
+    component.
+    """
     found = np.array(numbers(r"mean \[([\d.]+), ([\d.]+)\]", said(12, 20_000)))
     assert found == pytest.approx(A / (1 - A**2) / 2, abs=4 * (VARIANCE / 20_000) ** 0.5)
 
@@ -201,7 +218,8 @@ def test_the_largest_count_and_its_noise():
 
 
 def test_spreads_of_the_posteriors():
-    """sd of N: one noise by algorithms 2 and 3, two by algorithm 1 (ind). Of N1: a binomial share of 607 and the noise.
+    """Check the sd of N: algorithms 2 and 3 add one noise term, algorithm 1 (ind) adds two. Of N1: a binomial share of
+    607 and the noise.
 
     Given N the share is known to n p q = 607 x 250 x 357/607^2 = 147.0; the total's noise adds p^2 times its variance,
     that of the two counts q^2 + p^2 times. Algorithm 3 leaves the noise of the counts and rounding.

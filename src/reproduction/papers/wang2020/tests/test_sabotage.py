@@ -1,4 +1,4 @@
-"""Replace a sampler, distribution, mechanism or table by a wrong one, and check which verdicts change."""
+"""Replace a sampler, a distribution, a mechanism or a table by a wrong one, and check which verdicts change."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,9 @@ pytestmark = pytest.mark.sabotage
 
 @dataclass(frozen=True)
 class Expected:
-    """Artefacts whose printed numbers all change, and prefixes of ``artefact: claim`` or law that change."""
+    """Expected effect of an error: artefacts whose printed numbers all change, and prefixes of the ``artefact: claim``
+    entries that change.
+    """
 
     numbers: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
@@ -128,7 +130,7 @@ def judge(honest) -> caching.Judge:
 
 @pytest.fixture(scope="module")
 def judged(judge) -> "pd.Series[str]":
-    """Return the unmodified verdicts of the checked statements and of facts."""
+    """Return the unmodified verdicts on the checked statements and on facts."""
     published = agreement.read_published(paper.discover()[s.SLUG].folder / "published.tsv")
     kinds = published.set_index(["artefact", "quantity"])["kind"]
     verdicts = judge.verdicts
@@ -137,7 +139,7 @@ def judged(judge) -> "pd.Series[str]":
 
 @pytest.fixture(scope="module")
 def flips(honest, judge, judged) -> dict[str, list[str]]:
-    """Return replacement -> statements, ``artefact: quantity``, whose verdict it changes."""
+    """Return a mapping from each replacement to the statements (``artefact: quantity``) whose verdicts it changes."""
     found = {}
     for name, (wrong, _) in SABOTAGES.items():
         with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Check tables and margins that are small enough for hand calculation, and valid configurations."""
+"""Check tables and margins that are small enough for calculation by hand, and valid configurations."""
 
 from math import sqrt
 
@@ -13,7 +13,9 @@ from reproduction.papers.wang2020 import agreement, beyond, claims, draws, examp
 
 
 def test_representatives_are_order_statistics():
-    """1, 12, 25, 38 and 50 of fifty; equal ones in the order in which they stand."""
+    """Check that the representatives are the order statistics 1, 12, 25, 38 and 50 of fifty counts, with equal counts
+    in their original order.
+    """
     counts = np.arange(50)[::-1] * 10
     assert counts[examples.representatives(counts)].tolist() == [0, 110, 240, 370, 490]
     assert examples.representatives(np.zeros(50, dtype=int)).tolist() == [0, 11, 24, 37, 49]
@@ -30,7 +32,9 @@ def test_representatives_are_order_statistics():
 
 
 def test_seats_by_count():
-    """The printed note stands at seven; instances add up to fifty, counts times instances to 863."""
+    """Check that the printed note is at the count seven, that instances add up to fifty, and that counts times
+    instances add up to 863.
+    """
     table = examples.table_2()
     assert table["instances"].sum() == 50
     assert (table["count"] * table["instances"]).sum() == 863
@@ -39,7 +43,9 @@ def test_seats_by_count():
 
 
 def test_correlations_of_small_errors():
-    """Errors 0, 0, 0, 1: m2 = 3/16, m3 = 3/32, m4 - m2^2 = 3/64: correlation 1. Errors that are all 0: none, 0."""
+    """Check the correlation of the errors 0, 0, 0, 1: m2 = 3/16, m3 = 3/32 and m4 - m2^2 = 3/64 give a correlation of
+    1. Errors that are all 0: none, 0.
+    """
     about = {"example": "e", "algorithm": "a", "ties": "", "representative": "r", "true": 10}
     sums = pd.DataFrame([about | {"n": 4, "s1": 1, "s2": 1, "s3": 1, "s4": 1}])
     found = releases.moments(sums, vector=1, epsilon=1.0, support=50).iloc[0]
@@ -69,7 +75,9 @@ def test_notes_on_windows():
 
 
 def test_laws_of_a_release_by_loops():
-    """The law of N1 under algorithm 2 from the four-fold loop; mean and sd of every law from its own values."""
+    """Check the distribution of N1 under algorithm 2 against the four-fold loop, and the mean and sd of every
+    distribution against its values.
+    """
     table = beyond.precision(released=[12, 11], epsilon=3.0)
     loop, near = literal.pair_table([12, 11], epsilon=3.0, window=5), np.arange(-5, 6)
     first = loop.sum(axis=1)
@@ -86,7 +94,7 @@ def test_laws_of_a_release_by_loops():
 
 
 def test_windows_of_the_loop():
-    """(2 w + 1)^2 cells; the released pair in the middle is the most probable."""
+    """Check that a window w has (2 w + 1)^2 cells, and that the released pair in the middle is the most probable."""
     table = literal.pair_table([8, 9], epsilon=2.0, window=2)
     assert table.shape == (5, 5)
     assert np.unravel_index(table.argmax(), table.shape) == (2, 2)
@@ -101,7 +109,9 @@ def test_ratios_of_variances():
 
 
 def moments_table(mean, variance):
-    """Exact moments of algorithms 1 and 2, simulated ones of algorithm 3 with errors 0, of five counts of 100."""
+    """Return exact moments of algorithms 1 and 2 and simulated moments of algorithm 3 with errors 0, for five counts of
+    100.
+    """
     rows = [
         {"algorithm": a, "representative": p, "variant": "as_written" if a == "Algorithm 3" else "corrected",
          "true": 100.0, "mean": mean[a], "variance": variance[a], "mean_se": 0.0, "variance_se": 0.0,
@@ -112,8 +122,8 @@ def moments_table(mean, variance):
 
 
 def test_margins_of_table_1():
-    """With means 100.2, 100, 99.9, 100 and variances 110, 108, 100, 4 at every count, margins follow from the claims'
-    thresholds.
+    """Check that, for means 100.2, 100, 99.9, 100 and variances 110, 108, 100, 4 at every count, margins follow from
+    the claims' thresholds.
     """
     mean = dict(zip(claims.ALL, (100.2, 100.0, 99.9, 100.0), strict=True))
     variance = dict(zip(claims.ALL, (110.0, 108.0, 100.0, 4.0), strict=True))
@@ -144,7 +154,9 @@ def test_margins_of_table_3():
 
 
 def test_margins_of_the_checks():
-    """The worst share of several; sums over examples; p values of two examples; the tail."""
+    """Check the margins of the release checks: the worst of several proportions, sums over examples, p-values of two
+    examples, and the tail.
+    """
     rows = [("zeros at 0 or 1", 0.7, 0.01), ("zeros at 0 or 1", 0.8, 0.02), ("zeros above 0", 0.3, 0.01),
             ("zeros above 0", 0.2, 0.015), ("wrong totals", 0, 0.0), ("wrong totals", 2, 0.0),
             ("not additive", 0.9, 0.01), ("not additive", 0.95, 0.0), ("no mode", 0, 0.0), ("no mode", 1, 0.0),
@@ -181,7 +193,8 @@ def test_margins_of_zeros_and_of_the_comparison():
 
 
 def test_margins_of_the_posteriors():
-    """Values 0 and 1 with q and p: sd sqrt(p q), total variation the difference of the p.
+    """Check margins for variables with the values 0 and 1 and the probabilities q and p: the sd is sqrt(p q), the total
+    variation the difference of the p.
 
     Totals .5 and sqrt(.24) given algorithms 1; N1 .5 and .4 given algorithms 2 and 3.
     """
@@ -204,7 +217,7 @@ def test_margins_of_the_posteriors():
 
 
 def test_many_zeros_are_those_asked_for():
-    """Counts of 5 among 4 zeros: the bias is the mean less the count, and the mean that of the last component."""
+    """Check the results for two counts of 5 among 4 zeros: the bias is the exact mean minus the count."""
     table = draws.many_zeros(zeros=4, large=2, count=5, epsilon=1.0, support=6).set_index("algorithm")
     assert (table["bias"] == table["exact_mean"] - 5).all()
     assert (table["zeros"].eq(4) & table["large"].eq(2) & table["true"].eq(5)).all()
@@ -215,7 +228,8 @@ def test_many_zeros_are_those_asked_for():
 
 
 def test_the_fit_of_a_tie_rule():
-    """Means 2.1 for 2.0 and 3.0 for 2.8 printed, n = 2,500: errors .3 and .4 times 1/2, or sqrt(5/4) where simulated.
+    """Check the fit for means 2.1 (printed 2.0) and variances 3.0 (printed 2.8), n = 2,500: errors .3 and .4 times 1/2,
+    or times sqrt(5/4) if simulated.
 
     Both have a decimal: rounding adds .01/12 to each variance. Without correlation two squares are added.
     """
@@ -243,7 +257,9 @@ def test_the_fit_of_a_tie_rule():
 
 
 def test_order_statistics_of_the_seats_as_they_are_stated():
-    """Of the fifty seats the 1st, 12th, 25th, 38th and 50th are 1, 2, 6, 11 (as printed) and 435; their sum is 863."""
+    """Check that the 1st, 12th, 25th, 38th and 50th of the fifty seat counts are 1, 2, 6, 11 (as printed) and 435, and
+    that the total is 863.
+    """
     found = {row["quantity"]: row["ours"] for row in agreement._table_2(examples.table_2())}
     assert [found[name] for name in examples.REPRESENTATIVES] == [1, 2, 6, 11, 435]
     assert found["total"] == 863
@@ -257,7 +273,7 @@ def test_order_statistics_of_the_seats_as_they_are_stated():
 
 
 def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
-    """Named tie rules have rows of Example 2 alone, beside those of both examples."""
+    """Check that the named tie rules have rows for Example 2 only, in addition to the rules that both examples have."""
     table = releases.exact_moments(vector=1, epsilon=1.0, support=3)
     rules = table[table["algorithm"] == "Algorithm 3"].groupby("example")["ties"].agg(set)
     assert {"first", "last"} <= rules["example_2"]
@@ -266,7 +282,7 @@ def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
 
 
 def test_rules_of_the_tables_of_pairs():
-    """Ties are those of algorithm 3 alone, a missing window is no number."""
+    """Check that only algorithm 3 has a tie rule, and that a missing window is NaN."""
     second = beyond.table_4(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)
     third = beyond.table_5(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)
     assert set(second["ties"]) == {""}
@@ -282,7 +298,9 @@ def test_rules_of_the_tables_of_pairs():
 
 
 def test_baselines_are_scaled_to_the_full_size(monkeypatch):
-    """Every time is 2 s: 50 releases from 4 in proportion, a window of 9 from 4 by ((2 9 + 1)/(2 4 + 1))^4."""
+    """Check that baselines are scaled if every time is 2 s: 50 releases from 4 in proportion, a window of 9 from 4 by
+    ((2 9 + 1)/(2 4 + 1))^4.
+    """
     monkeypatch.setattr(speed, "_median", lambda call, repeats: 2.0)
     table = speed.timings(
         epsilon=1.0, support=5, releases=50, literal_releases=4, window=9, literal_window=4, repeats=3,
@@ -296,8 +314,10 @@ def test_baselines_are_scaled_to_the_full_size(monkeypatch):
 
 
 def test_margins_of_the_scattered_counts():
-    """60, 295 and 530 lie at 0, 1/4 and 1/2 of their range: half away from the last step. An end 1 % further moves the
-    distribution function by 10/940 there, of what the test needs."""
+    """Check the test of uniformity for 60, 295 and 530, which are at 0, 1/4 and 1/2 of their range: the largest
+    distance is one half, at the last step. An end 1 % further moves the distribution function by 10/940 there, of what
+    the test needs.
+    """
     row = claims._uniform(pd.DataFrame({"count": [3, 60, 295, 530]}))
     assert row["ours"] == pytest.approx(kstwo.sf(1 / 2, 3), rel=1e-12)
     assert "3 counts" in row["note"]
