@@ -1,4 +1,5 @@
-"""Compare the paper's printed statements with this run: model and coefficients, Figures 1 and 2, and times.
+"""Compare the paper's printed statements with the results of the run: model and coefficients, Figures 1 and 2, and
+times.
 
 Statements about figures are checked with the columns that the figures draw. Times (Table 2, footnote 11, Figure 3) are
 measured in this run.
@@ -42,7 +43,7 @@ def drawn_rows(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 
 def _figure_1(drawn: pd.DataFrame, tests: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on the draws of every panel: tests of long samples and of the drawn histogram."""
+    """Yield rows on the draws in every panel: tests of long samples and of the drawn histogram."""
     by_method = tests.set_index(["setting", "method"])
     named = (
         (laws.EXACT, "exact draws", laws.LISTING_52, 1.0),
@@ -92,7 +93,9 @@ def _curve(drawn: pd.DataFrame) -> Row:
 
 
 def _modes(moments: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on steps 7 and 8 of section 5.1: the mode of a histogram, shown in the panels but not printed."""
+    """Yield rows on steps 7 and 8 of section 5.1: the mode of a histogram, which the panels show but the paper does not
+    print.
+    """
     of_r = moments[moments["quantity"] == "r"].set_index(["setting", "method"])["mode"]
     for panel in _PANELS:
         about = ("figure_1", f"panel {panel}: mode of r")
@@ -145,8 +148,8 @@ def _footnote_12(points: pd.DataFrame, total: int) -> Row:
 
 @cache
 def _fewest(total: int, p: tuple[float, ...]) -> float:
-    """Return the smallest number of digits of coefficient times powers against dmultinom's formula, over all
-    compositions.
+    """Return the smallest number of digits, over all compositions, to which coefficient times powers agrees with
+    dmultinom's formula.
     """
     gammas, fewest = [math.lgamma(k + 1) for k in range(total + 1)], math.inf
     first, second, third = ([k * math.log(x) for k in range(total + 1)] for x in p)
@@ -170,20 +173,22 @@ def _compositions(total: int) -> list[tuple[int, int, int, int]]:
 
 
 def _dip(points: Array, digits: Array) -> float:
-    """Return the median digits in the middle minus those near the end points: the paper's bias."""
+    """Return the paper's bias: the median digits in the middle minus the median digits near the end points."""
     outer = (points < 0.01) | (points > 0.95)
     middle = (points >= 0.1) & (points <= 0.6)
     return _median(digits[middle]) - _median(digits[outer])
 
 
 def _median(values: Array) -> float:
-    """Return the median of finite values; NaN if there are none."""
+    """Return the median of the finite values; NaN if no value is finite."""
     finite = values[~np.isnan(values)]
     return float(np.median(finite)) if len(finite) else np.nan
 
 
 def _dip_error(points: Array, digits: Array) -> float:
-    """Return the standard error of the dip over groups of triplets; missing with fewer than two usable groups."""
+    """Return the standard error of the dip (`_dip`), estimated from groups of triplets; NaN if fewer than two groups
+    are usable.
+    """
     groups = zip(np.array_split(points, _GROUPS), np.array_split(digits, _GROUPS), strict=True)
     dips = np.array([_dip(*group) for group in groups])
     usable = dips[np.isfinite(dips)]
@@ -191,7 +196,7 @@ def _dip_error(points: Array, digits: Array) -> float:
 
 
 def _triplets(drawn: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on the three stages of footnote 13, from the drawn points."""
+    """Yield rows on the three stages of footnote 13, computed from the drawn points."""
     margins = {}
     for name in PROBABILITIES:
         p = drawn[name].to_numpy()
@@ -260,7 +265,7 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _calls(timings: pd.DataFrame) -> list[dict[str, Any]]:
-    """Yield rows on footnote 11 and two comments of the listings, from the fastest repeats."""
+    """Yield rows on footnote 11 and two comments of the listings, from the fastest of repeated calls."""
     calls = timings[(timings["what"] == "calls") & timings["seconds"].notna()].groupby("method")["seconds"]
     least = calls.min()
     error: pd.Series = calls.std(ddof=1) / np.sqrt(calls.size())
@@ -319,7 +324,7 @@ def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _of(measured: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the medians of an algorithm: in R if measured, else of the same algorithm here."""
+    """Return the measured times of an algorithm in R or, if R was not measured, of the same algorithm in Python."""
     for method in _SAME[name]:
         if (measured["method"] == method).any():
             return measured[measured["method"] == method]
@@ -327,7 +332,7 @@ def _of(measured: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _longer(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the median over epsilons of the increase of the drawn seconds from one M to the next."""
+    """Return rows on the increase of the drawn seconds from each M to the next, with medians over epsilons."""
     quantity, steps = "both algorithms take longer as M grows", []
     for name in _SAME:
         by_total = _of(measured, name).groupby("total")["median"].median()
@@ -339,7 +344,7 @@ def _longer(measured: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _seconds(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    """Yield rows on the time of an analysis; the printed figure is an image without numbers."""
+    """Return rows on the time of an analysis; the printed figure is an image without numbers."""
     quantity = "from many minutes to seconds, seconds at M = 50"
     found = {name: _of(measured, name) for name in _SAME}
     at = {name: rows.loc[rows["total"] == 50, "median"].median() for name, rows in found.items()}
@@ -350,7 +355,9 @@ def _seconds(measured: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Yield rows on growth with M and the effect of epsilon: in R if measured, else of the same algorithm here."""
+    """Return rows on growth with M and on the effect of epsilon, measured in R or, if R was not measured, for the same
+    algorithm in Python.
+    """
     by_method = table.set_index("method")
     rows = []
     for name, curve in (("standard", "exponential"), ("improved", "linear")):
@@ -388,7 +395,9 @@ _MISPRINT = "row 5: its factorials M!/((M - 2)!0!2!) give its coefficient"
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
+    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note; every published quantity has a
+    row for each of its variants.
+    """
     rows = [*_table_1(tables["table_1"]), _categories(tables["table_1_categories"])]
     rows += [*_equation_3(tables["equation_3"]), *_privacy(tables["privacy"])]
     rows += [*_listings(tables["figure_1_moments"]), _no_noise(tables["figure_1_moments"])]
@@ -437,7 +446,9 @@ _RULES = (
 
 
 def _recurrences(table: pd.DataFrame, total: int) -> tuple[float, float]:
-    """Return the largest relative deviation of our coefficients from Table 1's last column and the rule in words."""
+    """Return the largest relative deviation of the computed coefficients from Table 1's last column and from the rule
+    in words.
+    """
     mc, k, s0 = (table[name].to_numpy(float) for name in ("coefficient", "k", "S0"))
     column, words = [0.0], [0.0]
     for i in range(1, len(table)):
@@ -491,7 +502,7 @@ def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
-    """Yield rows on the spread of a listing's means of r over runs on the same data, compared with Gibbs chains."""
+    """Return rows on the spread of a listing's means of r over runs on the same data, compared with Gibbs chains."""
     of_r = moments[moments["quantity"] == "r"].set_index(["method", "setting"])[["spread", "runs"]]
     gibbs = of_r.loc["gibbs"]
     rows = []
@@ -509,7 +520,7 @@ def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
-    """Yield rows on Beta(1 + S1, 1 + S0) at the counts of the panels; its mode is S1/(S1 + S0)."""
+    """Return the row on Beta(1 + S1, 1 + S0) at the counts of the panels; its mode is S1/(S1 + S0)."""
     about = ("figure_1", "without noise the posterior has closed form")
     found = moments[(moments["quantity"] == "r") & (moments["method"] == "no noise")]
     if "S1" not in found:
@@ -538,7 +549,9 @@ def _trapped(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _share(row: pd.Series) -> tuple[float, float]:
-    """Return the proportion of trapped chains and its standard error, adding one success and one failure (Laplace)."""
+    """Return the proportion of trapped chains, and a standard error for which one success and one failure are added
+    (Laplace).
+    """
     share = row["trapped"] / row["chains"]
     safe = (row["trapped"] + 1) / (row["chains"] + 2)
     return share, float(np.sqrt(safe * (1 - safe) / (row["chains"] + 2)))

@@ -57,7 +57,7 @@ def _paper_size(rng):
 
 
 def _moments():
-    """Measure means and variances of the whole posterior: seconds, and growth with M."""
+    """Measure the seconds for means and variances of the whole posterior, and their growth with M."""
 
     def moments(counts, total):
         posterior = laplace_multinomial.exact(counts, total=total, scale=2.0, alpha=1.0)
@@ -76,7 +76,9 @@ def _wide(noise):
 
 
 def _shares(rng):
-    """Measure one of three shares among two of them at M = 1,000,000: moments, density, mode and interval."""
+    """Measure the time for the share of one category among two of three at M = 1,000,000: moments, density, mode and
+    interval.
+    """
     for scale in (2.0, 2_000.0, 20_000.0, 200_000.0):
         noise = {"total": 1_000_000, "scale": scale}
         name = f"share of two in three, M = 1,000,000, scale {scale:,.0f}: "

@@ -1,5 +1,5 @@
-"""Extensions of the paper: choice of epsilon, realised share, more categories, privacy of the releases, equations (3),
-(4).
+"""Extensions of the paper: choice of epsilon, realised share, more categories, privacy of the releases, and equations
+(3) and (4).
 
 p is never simulated. Equation (3) multiplies the distribution of S given p, equation (1), by the prior of p. Given the
 release, the prior must be weighted by Z(p), the denominator of (1): without it the distribution of p is the prior for
@@ -46,7 +46,8 @@ def choosing_epsilon(
 
 
 def realised_share(*, settings: dict[str, list[int]], total: int, epsilon: float) -> pd.DataFrame:
-    """Return the posterior of the realised share S1/(S1 + S0), the confidential value itself, and of r = p1/(p1 + p0).
+    """Return the posterior of the realised share S1/(S1 + S0), which is the confidential value itself, and the
+    posterior of r = p1/(p1 + p0).
 
     Long: setting, kind (``share``: probability of each value; ``r``: distribution function on a grid; ``share_mean``,
     ``share_sd``, ``r_mean``, ``r_sd``, ``unknown``: single numbers at x = NaN; unknown = probability that
@@ -73,7 +74,7 @@ def realised_share(*, settings: dict[str, list[int]], total: int, epsilon: float
 
 
 def six_categories(*, counts: list[int], epsilon: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the exact posterior of every share for more than three categories, from one release of `counts`.
+    """Return the exact posterior of every share for more than three categories, given one release of `counts`.
 
     Long: category, kind (``density`` on a grid; ``count``, ``noisy``, ``mean``, ``sd``, ``lower``, ``upper``: single
     numbers at x = NaN; lower and upper end the central 95 % interval), x, y. The table would have
@@ -102,7 +103,7 @@ KEPT = 4000
 
 
 def privacy(*, settings: dict[str, list[int]], epsilon: float) -> pd.DataFrame:
-    """Return the largest log ratio of densities between neighbours: one partition moved to another category.
+    """Return the largest log ratio of densities between neighbours, which differ in the category of one partition.
 
     Columns release, scale, claimed (epsilon), lost (largest log ratio found: a lower bound of the true epsilon). The
     noise: over all neighbours of the settings and outputs beyond them in every direction, where the ratio is largest.
@@ -135,8 +136,8 @@ def _log_ratio(mechanism: Laplace, counts: list[int]) -> float:
 
 
 def log_all_zero(draws: int, rest: int) -> float:
-    """Return log E[(1 - q)^draws], q ~ Beta(1, rest): the probability that a category with one partition is never
-    drawn.
+    """Return log E[(1 - q)^draws] for q ~ Beta(1, rest): the log probability that a category with one partition is
+    never drawn.
 
     E = B(1, rest + draws)/B(1, rest) = rest/(rest + draws).
     """
@@ -150,7 +151,8 @@ _CHUNK = 2000
 
 
 def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return mean of r, mean of r given S = counts, and distance of the distributions of S, at noisy counts = counts.
+    """Return the mean of r, the mean of r given S = counts, and the distance between the distributions of S, at noisy
+    counts equal to counts.
 
     Returns
     -------
@@ -185,8 +187,8 @@ def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.r
 
 
 def simplex_nodes() -> tuple[Array, Array, Array]:
-    """Return Gauss-Legendre nodes of the uniform distribution on the simplex: r (n,), p (n, 3), weights (n,) with sum
-    one.
+    """Return Gauss-Legendre nodes of the uniform distribution on the simplex: r (n,), p (n, 3), and weights (n,) that
+    add up to one.
 
     In r = p1/(p1 + p0) and pe the flat law has density 2 (1 - pe) on the unit square.
     """
@@ -213,7 +215,7 @@ def _chunks(p: Array) -> list[Array]:
 
 
 def _under_equation(add: Any, way: str, r: Array, prior: Array, conditional: Array, at: int, weights: Array) -> None:
-    """Return results under equation (3) as printed: prior times the conditional distribution of S, summed over p."""
+    """Add results under equation (3) as printed: prior times the conditional distribution of S, summed over p."""
     mass = prior[:, None] * conditional
     mass /= mass.sum()
     mean = float(np.sum(r[:, None] * mass))

@@ -28,7 +28,9 @@ _BINS = 20
 def simulate(
     size: int, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the PIT of the true r under every method: columns epsilon, replication, and one for each of `METHODS`."""
+    """Return the PIT of the true r under every method, with the columns epsilon, replication, and one column for each
+    of `METHODS`.
+    """
     rows = []
     for epsilon in epsilons:
         mechanism = Laplace.calibrated(epsilon, sensitivity=2.0)
@@ -53,8 +55,8 @@ def simulate(
 def calibration(
     table: pd.DataFrame, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int
 ) -> pd.DataFrame:
-    """Return PIT histograms, long: epsilon, method, variant, bin (left end), density, and the 99 % band of a uniform
-    bin.
+    """Return PIT histograms in long format: epsilon, method, variant, bin (left end), density, and the 99 % band of a
+    uniform bin.
 
     Also `ecdf_difference`: empirical distribution function minus the uniform one at the bin's right end, and `band`:
     Kolmogorov's simultaneous 99 % bound.
@@ -75,7 +77,7 @@ def calibration(
 
 
 def coverage(table: pd.DataFrame, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int) -> pd.DataFrame:
-    """Return coverage of the central 95 % interval with its standard error at .95, and the chi-squared test of
+    """Return the coverage of the central 95 % interval with its standard error at .95, and the chi-squared test of
     uniformity.
     """
     rows = []

@@ -1,4 +1,6 @@
-"""Figure 1: posterior densities of r = p1/(p1 + p0) for the paper's four settings: exact, Gibbs, and the listings."""
+"""Figure 1: posterior densities of r = p1/(p1 + p0) for the paper's four settings, from exact results, Gibbs chains and
+the listings.
+"""
 
 from typing import Any
 
@@ -74,7 +76,7 @@ def figure_1_moments(
     listing_runs: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return mean, standard deviation, mode and 95 % interval of r and of pe, by method.
+    """Return the mean, standard deviation, mode and 95 % interval of r and of pe, by method.
 
     Rows: setting (its counts S1, S0) x quantity (r, pe) x method; the mode is exact for exact laws and the paper's
     histogram estimate for Gibbs draws. `mean_se`, `sd_se`: simulation error over chains; `spread`: standard deviation
@@ -107,12 +109,12 @@ def figure_1_moments(
 
 
 def share(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return r = p1/(p1 + p0) of draws (n, k)."""
+    """Return r = p1/(p1 + p0) for draws of p (n, k)."""
     return p[:, 0] / (p[:, 0] + p[:, 1])
 
 
 def frequency_mode(draws: NDArray[np.float64], bins: int = 250, most: int = 5) -> float:
-    """Return the paper's estimate of a mode: mean midpoint of the `most` fullest of `bins` cells (section 6.4)."""
+    """Return the paper's estimate of a mode: the mean midpoint of the `most` fullest of `bins` cells (section 6.4)."""
     heights, edges = np.histogram(draws, bins)
     fullest = np.argsort(-heights, kind="stable")[:most]
     return float(((edges[fullest] + edges[fullest + 1]) / 2).mean())

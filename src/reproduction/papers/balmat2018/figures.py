@@ -41,7 +41,7 @@ _BINS = np.linspace(0, 1, 21)
 
 
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Draw two rows of panels with one legend: the posterior, and the listing as written."""
+    """Draw two rows of panels with one legend: the posterior, and the result of the listing as written."""
     settings = list(dict.fromkeys(table["setting"]))
     figure = Figure(figsize=(DOUBLE, 4.0))
     panels = figure.subplots(2, len(settings), sharex=True, squeeze=False)
@@ -71,8 +71,8 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def figure_2(table: pd.DataFrame) -> Figure:
-    """Draw the paper's comparison against each p, one point per triplet (above), and digits against exact values
-    (below).
+    """Draw the paper's comparison against each p, one point per triplet (above), and the digits relative to exact
+    values (below).
     """
     figure = Figure(figsize=(DOUBLE, 4.4))
     grid = figure.add_gridspec(2, 3)
@@ -127,7 +127,7 @@ def calibration(table: pd.DataFrame) -> Figure:
 
 
 def _steps(histogram: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the outline of a histogram given by left ends and heights on [0, 1]."""
+    """Return the outline of a histogram that is given by left ends and heights on [0, 1]."""
     edges = np.append(histogram["x"], 1.0)
     return np.repeat(edges, 2)[1:-1], np.repeat(histogram["y"].to_numpy(), 2)
 
@@ -156,7 +156,7 @@ __all__ = [
 
 
 def table_1_accuracy(table: pd.DataFrame) -> Figure:
-    """Draw the error against M: relative for the coefficients, absolute for their logarithms."""
+    """Draw the error against M, which is relative for the coefficients and absolute for their logarithms."""
     figure = Figure(figsize=(DOUBLE, 2.4))
     panels = figure.subplots(1, 2)
     groups = (("recurrence", "exp(lgamma)"), ("log table", "lgamma"))
@@ -184,7 +184,7 @@ def table_1_accuracy(table: pd.DataFrame) -> Figure:
 
 
 def table_2(table: pd.DataFrame) -> Figure:
-    """Draw ratios to method 1 by set-up, environment and method, with the printed ratios."""
+    """Draw the times relative to method 1 by set-up, environment and method, with the printed ratios."""
     setups = [s for s in _SETUPS if s in set(table["setup"])]
     environments = sorted(set(table["environment"]) & {"Python", "R"})
     figure = Figure(figsize=(DOUBLE, 2.6))
@@ -248,7 +248,7 @@ def figure_3(table: pd.DataFrame) -> Figure:
 
 
 def choosing_epsilon(table: pd.DataFrame) -> Figure:
-    """Draw the posterior standard deviation against epsilon for each M; dashed: no noise."""
+    """Draw the posterior standard deviation against epsilon for each M, with dashed lines for no noise."""
     figure = Figure(figsize=(SINGLE, 2.5))
     axis = figure.subplots()
     for number, (total, rows) in enumerate(table.groupby("total")):
@@ -289,7 +289,7 @@ def realised_share(table: pd.DataFrame) -> Figure:
 
 
 def six_categories(table: pd.DataFrame) -> Figure:
-    """Draw one row per category: density, interval, noisy and true share."""
+    """Draw one row per category, with the density, the interval, the noisy share and the true share."""
     figure = Figure(figsize=(SINGLE, 3.2))
     axis = figure.subplots()
     total = table.loc[table["kind"] == "count", "y"].sum()

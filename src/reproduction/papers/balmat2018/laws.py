@@ -1,6 +1,4 @@
-"""Tests of draws against their exact distributions: Kolmogorov's test for Figure 1's histograms and Figure 2's
-triplets.
-"""
+"""Test draws against their exact distributions: Kolmogorov's test for Figure 1's histograms and Figure 2's triplets."""
 
 from typing import Any
 
@@ -37,7 +35,7 @@ def figure_1_laws(
     thin: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return tests of draws of r against their posterior by enumeration (`enumerated`), at noisy counts = counts.
+    """Test draws of r against their posterior by enumeration (`enumerated`), at noisy counts equal to the counts.
 
     Each sample has three tests: Kolmogorov's test, and score tests of the noise scale and of the prior's concentration.
 
@@ -70,7 +68,7 @@ def figure_1_laws(
 
 
 def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[str, Any]:
-    """Return Kolmogorov's test of a sample and, if there are runs, score tests of their means."""
+    """Return Kolmogorov's test of a sample and, if runs are given, score tests of the means of the runs."""
     found = kolmogorov(sample, *law.at(sample))
     p_values, z, sees = [found["p_value"]], {}, {}
     tests, parameters = 1 + 2 * bool(runs), (enumerated.SCALE, enumerated.ALPHA)
@@ -90,7 +88,9 @@ def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[
 
 
 def _mean_score(law: enumerated.Posterior, name: str, scores: list[Array]) -> tuple[float, float, float]:
-    """Return mean score, standard error and degrees of freedom: over runs, or from the information of single draws."""
+    """Return mean score, standard error and degrees of freedom, from the spread over runs or from the information of
+    single draws.
+    """
     centre = law.mean(law.scores[name])
     if len(scores) == 1:
         return float(scores[0].mean() - centre), float(np.sqrt(law.information(name) / len(scores[0]))), np.inf
@@ -99,7 +99,7 @@ def _mean_score(law: enumerated.Posterior, name: str, scores: list[Array]) -> tu
 
 
 def figure_2_laws(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
-    """Return tests of every p of the random triplets against the distribution of footnote 13's three stages.
+    """Test every p of the random triplets against the distribution that follows from footnote 13's three stages.
 
     Columns name, draws, distance, p_value; `below`, `above`: triplets with the p below 1/4 and above 3/4.
     """
@@ -112,8 +112,8 @@ def figure_2_laws(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
 
 
 def three_stages(x: ArrayLike, width: float = 1.0) -> Array:
-    """Return the distribution function of one p of footnote 13: uniform, uniform on the remainder, or the rest, each
-    1/3.
+    """Return the distribution function of one p of footnote 13, which is uniform, uniform on the remainder, or the
+    rest, each with probability 1/3.
 
     P(second <= x) = E min(1, x/(1 - first)) = x (1 - log x), and the rest has the same distribution as the second. With
     a `width` w below 1 the second is uniform on the first proportion w of the remainder: x/w (1 - log(x/w)) up to w,
@@ -128,8 +128,8 @@ def three_stages(x: ArrayLike, width: float = 1.0) -> Array:
 
 
 def kolmogorov(sample: Array, levels: Array) -> dict[str, Any]:
-    """Return draws, distance and p_value of a sample whose exact distribution function has these `levels` at its
-    points.
+    """Return draws, distance and p_value of a sample whose exact distribution function has the values `levels` at the
+    points of the sample.
     """
     u, n = np.sort(levels), len(sample)
     distance = float(max((np.arange(1, n + 1) / n - u).max(), (u - np.arange(n) / n).max()))
@@ -145,7 +145,8 @@ def trapped(
     iterations: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return chains that end at a vertex, with step 6.4 as written, p ~ Dirichlet(S), and with alpha = 1 added.
+    """Return the numbers of chains that end at a vertex, for step 6.4 as written, p ~ Dirichlet(S), and for the step
+    with alpha = 1 added.
 
     Columns setting, alpha, chains, iterations, trapped, median_iteration (of the trapped ones).
     """

@@ -1,4 +1,6 @@
-"""Numbers that methods.md and errata.md quote, and the tables (or arithmetic) from which they follow."""
+"""Numbers that methods.md and errata.md quote, and the tables or arithmetic expressions from which the
+numbers follow.
+"""
 
 import sys
 from itertools import count
@@ -15,7 +17,7 @@ GIVEN = {  # sections, a model's exponent; sections, the listings' numbers of dr
 
 
 def _overflow() -> int:
-    """Return the smallest M at which M times the largest coefficient of M - 1 exceeds float64."""
+    """Return the smallest M for which M times the largest coefficient of M - 1 exceeds the range of float64."""
     for total in count(600):
         parts = [(total - 1 + i) // 3 for i in range(3)]
         largest = factorial(total - 1) // (factorial(parts[0]) * factorial(parts[1]) * factorial(parts[2]))

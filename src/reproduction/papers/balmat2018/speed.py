@@ -1,4 +1,5 @@
-"""Time of the products p1^S1 p0^S0 perr^Serr and of whole samplers, growth with M, and the baseline in base R.
+"""Time of the products p1^S1 p0^S0 perr^Serr and of whole samplers, growth of the time with M, and the baseline in base
+R.
 
 The R baseline runs if Rscript is found; otherwise it is reported as not run.
 """
@@ -26,7 +27,7 @@ ITERATIONS, BURN_IN = 5000, 1000  # number of draws in the paper; 4,000 are kept
 
 
 def seconds(call: Callable[[], object], repeats: int = 1) -> float:
-    """Return CPU seconds of one call, the fastest of `repeats`, with the same clock as the baseline in R."""
+    """Return the CPU seconds of the fastest of `repeats` calls, measured with the same clock as the baseline in R."""
     found = []
     for _ in range(repeats):
         start = process_time()
@@ -78,7 +79,7 @@ def _exp_log(s: list[int], p: list[float]) -> float:
 
 
 def table_2(*, table_2_timings: pd.DataFrame, r_timings: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Return the median time of each method relative to method 1, by set-up and environment (R only if found).
+    """Return the median time of each method relative to method 1, by set-up and environment (R only if R is found).
 
     Rows of variant ``published`` are the printed ratios, whose set-up the paper does not state; the others are measured
     (``as_written``). `ratio` is the median of the repeats' ratios; `low`, `high`, `sd`: their middle half and standard
@@ -145,7 +146,7 @@ def figure_3_timings(
 def _methods(
     noisy: NDArray, total: int, scale: float, counts: NDArray, logs: NDArray, iterations: int, rng: np.random.Generator
 ) -> dict[str, tuple[Callable[[], object], float, bool]]:
-    """Return method -> (call, factor to 5,000 iterations, whether it is slow)."""
+    """Return a mapping from each method to (call, factor to 5,000 iterations, whether the method is slow)."""
     model: dict[str, Any] = {"total": total, "scale": scale, "alpha": 1.0}
     chain: dict[str, Any] = {"draws": ITERATIONS - BURN_IN, "burn_in": BURN_IN, "rng": rng}
     alpha, start, factor = np.ones(3), rng.dirichlet(np.ones(3)), ITERATIONS / iterations
@@ -165,7 +166,9 @@ def _methods(
 
 
 def _standard(noisy: NDArray, scale: float, counts: NDArray, iterations: int, rng: np.random.Generator) -> NDArray:
-    """Run section 5.1 as an interpreted loop: one evaluation of the multinomial probability per row and iteration."""
+    """Run the algorithm of section 5.1 as an interpreted loop, with one evaluation of the multinomial probability per
+    row and iteration.
+    """
     rows = counts.tolist()
     noise = -np.abs(noisy - counts).sum(axis=1) / scale
     p = rng.dirichlet(np.ones(3))
@@ -178,7 +181,9 @@ def _standard(noisy: NDArray, scale: float, counts: NDArray, iterations: int, rn
 
 
 def _vectorised(noisy: NDArray, scale: float, counts: NDArray, iterations: int, rng: np.random.Generator) -> NDArray:
-    """Run the same formula with coefficients recomputed in every iteration, but all rows in one call."""
+    """Run the algorithm of section 5.1 with coefficients recomputed in every iteration, but with all rows
+    in one call.
+    """
     noise = -np.abs(noisy - counts).sum(axis=1) / scale
     p = rng.dirichlet(np.ones(3))
     for _ in range(iterations):
@@ -195,7 +200,8 @@ def _dmultinom(s: list[int], p: NDArray) -> float:
 
 
 def figure_3(*, figure_3_timings: pd.DataFrame, r_timings: pd.DataFrame) -> pd.DataFrame:
-    """Return mean, median, sd, 10 % and 90 % quantile of the seconds by method, total and epsilon; R if found.
+    """Return mean, median, sd, and 10 % and 90 % quantiles of the seconds, by method, total and epsilon; R is included
+    if it was found.
 
     Methods without a measurement (R not found) have one row with missing seconds and the reason in `note`.
     """
@@ -225,7 +231,8 @@ _TABLE = "table (compiled)"
 
 
 def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
-    """Return fits of seconds by straight lines in table rows, in M, and exponentials in M, for every method.
+    """Return fits of the seconds of every method by straight lines in table rows, straight lines in M, and exponentials
+    in M.
 
     Rows are quadratic in M, so a straight line there is quadratic growth in M: not exponential (the paper on the
     standard algorithm), not linear (the paper on its table).
@@ -247,7 +254,8 @@ def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
 
 
 def misfits(total: Array, rows: Array, seconds: Array) -> tuple[float, float, float]:
-    """Return root mean square relative residuals of the best line in rows, exponential in M, and line in M.
+    """Return root mean square relative residuals of the best line in rows, the best exponential in M, and the best line
+    in M.
 
     Each curve has two parameters and is fitted to the least sum of squared relative residuals. NaN if a time is 0,
     below the clock resolution.
@@ -323,7 +331,7 @@ def r_timings(
     vectors: int,
     repeats: int,
 ) -> pd.DataFrame:
-    """Return CPU seconds measured by the R script, one row per measurement; `what` is the kind of measurement.
+    """Return the CPU seconds measured by the R script, one row per measurement; `what` is the kind of measurement.
 
     ``figure_3``: a posterior, the fastest of `repeats`, for each of `vectors` random count vectors; ``table_2``:
     `products_each` products, one row per repeat; ``calls``: 5,000 calls of functions that the paper compares in words,

@@ -1,4 +1,4 @@
-"""Table 1: multinomial coefficients by the recurrence, and their accuracy."""
+"""Table 1: multinomial coefficients by the recurrence, and the accuracy of the recurrence."""
 
 from math import factorial, lgamma, log, prod
 
@@ -18,7 +18,7 @@ def exact_coefficients(counts: NDArray[np.int64]) -> list[int]:
 
 
 def _binomials(n: int) -> list[int]:
-    """Return binomial coefficients of n over 0, 1, .., n, each from the previous one."""
+    """Return the binomial coefficients of n over 0, 1, .., n, each computed from the previous coefficient."""
     found = [1]
     for b in range(n):
         found.append(found[-1] * (n - b) // (b + 1))
@@ -49,8 +49,8 @@ def table_1(*, total: int) -> pd.DataFrame:
 
 
 def table_1_categories(*, total: int, categories: list[int]) -> pd.DataFrame:
-    """Return errors of the table for other numbers of categories: columns categories, total, rows, largest_error
-    (relative).
+    """Return errors of the table for other numbers of categories, with the columns categories, total, rows,
+    largest_error (relative).
 
     Section 6.1 extends it by induction; the reference is computed with integer factorials.
     """
@@ -65,7 +65,7 @@ def table_1_categories(*, total: int, categories: list[int]) -> pd.DataFrame:
 
 
 def table_1_accuracy(*, totals: list[int]) -> pd.DataFrame:
-    """Return largest errors over the whole table, for each total and method.
+    """Return the largest errors over the whole table, for each total and method.
 
     Columns total, rows, method (``recurrence``, ``exp(lgamma)``: relative error; ``log table``, ``lgamma``: absolute
     error of the logarithm), largest_error, all_exact, note (behaviour at the limit of float64).
@@ -95,7 +95,7 @@ def table_1_accuracy(*, totals: list[int]) -> pd.DataFrame:
 
 
 def _relative_errors(values: NDArray[np.float64], exact: list[int]) -> NDArray[np.float64]:
-    """Return |value/exact - 1|, correctly rounded: a quotient of integers."""
+    """Return |value/exact - 1| as a correctly rounded quotient of integers."""
     ratios = map(float.as_integer_ratio, values.tolist())
     return np.array([abs(top - e * bottom) / (e * bottom) for (top, bottom), e in zip(ratios, exact, strict=True)])
 

@@ -1,4 +1,4 @@
-"""Compare the statements of the slides with this run: mechanism, statistics, samplers, models."""
+"""Compare the statements of the slides with the results of the run: mechanism, statistics, samplers, models."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ FALSE_GIBBS = "erratum 3: as written the chain does not leave its model as it is
 
 
 def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """Yield rows on sensitivity, privacy and noise."""
+    """Yield rows on the sensitivity, the privacy and the noise of the mechanism."""
     table, loss = tables["sensitivity"], tables["privacy_loss"]
     at = table[(table["lower"] == -2) & (table["upper"] == 2) & (table["n"] == 1000)]["exact"]
     note = "exact, replace-one; the slides use an upper bound without giving it (22 by adding up ranges)"
@@ -62,7 +62,7 @@ def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 
 def statistics(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on the distributions of the statistics."""
+    """Yield rows on the distributions of the four statistics."""
     slides = table[table["variant"] == "as_written"].set_index("statistic")
     counts = slides.loc[["s_low", "s_high"], "p_value"]
     note = "Kolmogorov's test of s_u and of s_l given s_u, twice the smaller p-value"
@@ -78,8 +78,8 @@ def statistics(table: pd.DataFrame) -> list[Row]:
 
 
 def counts(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on counts drawn in turn: draws against their distribution, and this distribution against the joint
-    one.
+    """Yield rows on counts drawn in turn: the draws are compared with their distribution, and this distribution with
+    the joint one.
     """
     size = table["drawn"].sum()
     p_value = chi_squared(table["drawn"].to_numpy(float), (table["in_turn"] * size).to_numpy())
@@ -111,19 +111,19 @@ def gibbs(table: pd.DataFrame) -> list[Row]:
 
 
 def _moments(of: pd.DataFrame) -> tuple[float, str]:
-    """Return the p-value of the drawn z of all moments together."""
+    """Return the p-value of the z of all drawn moments together."""
     p_value = 2 * len(of) * stats.t.sf(of["z"].abs().max(skipna=False), BATCHES - 1)
     return float(np.minimum(1.0, p_value)), "Geweke's test, five moments together"
 
 
 def _moments_seen(of: pd.DataFrame) -> str:
-    """Return the moment with the largest detection limit, as a relative change."""
+    """Return the moment with the largest detection limit, and the limit as a relative change."""
     needed = stats.t.isf(LEVEL / (2 * len(of)), BATCHES - 1) + stats.norm.ppf(power.SEEN)
     return power.words({"a moment": float((needed * of["se"] / of["expected"].abs()).max())})
 
 
 def ignoring(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on the naive analysis, which misses the truth far more often than its level."""
+    """Yield rows on the naive analysis, whose intervals miss the true value far more often than their level allows."""
     quantity = "ignoring the noise distorts results"
     naive = table[(table["method"] == "naive") & (table["epsilon"] == table["epsilon"].min())]
     if not len(naive):
@@ -135,7 +135,7 @@ def ignoring(table: pd.DataFrame) -> list[Row]:
 
 
 def other_noises(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on other additive mechanisms with the same direct sampler."""
+    """Yield rows on other additive mechanisms that use the same direct sampler."""
     rows = []
     for noise in ("Gaussian", "two-sided geometric", "discrete Gaussian"):
         of = table[table["noise"] == noise]
@@ -159,12 +159,14 @@ FALSE_ENVELOPE = "erratum 7: P(A_u) is largest below u_L, h* stays at P(A_uL); w
 
 
 def jointly(p_values: pd.Series) -> float:
-    """Return the smallest of several p-values times their number (Bonferroni), at most 1; NaN if one of them is NaN."""
+    """Return the smallest of several p-values multiplied by their number (Bonferroni), at most 1; NaN if a p-value is
+    NaN.
+    """
     return float(np.minimum(1.0, len(p_values) * p_values.min(skipna=False)))
 
 
 def formulas(table: pd.DataFrame) -> list[Row]:
-    """Yield rows that compare every formula with its independent evaluation, within the tolerance of its row."""
+    """Yield rows that compare every formula with an independent evaluation, within the tolerance of the formula."""
     rows = []
     row: Any
     for row in table.itertuples():
@@ -176,7 +178,7 @@ def formulas(table: pd.DataFrame) -> list[Row]:
 
 
 def descent(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on P(A_u), which decreases, and is constant up to the u_L of floating point."""
+    """Yield rows on P(A_u), which decreases in u, and is constant up to the u_L of floating point."""
     rises, before = [], []
     for _, of in table.groupby("target"):
         area = of[of["curve"] == "area"].sort_values("log_u")
@@ -192,7 +194,7 @@ def descent(table: pd.DataFrame) -> list[Row]:
 
 
 def step_functions(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on the envelope above and below u_L, and the effect of more knots."""
+    """Yield rows on the envelope above and below u_L, and on the effect of more knots."""
     area = table[table["kind"] == "area"]
     above, below, bounds = [], [], []
     for _, steps in table[table["kind"] == "step"].groupby("knots"):
@@ -222,7 +224,7 @@ def step_functions(table: pd.DataFrame) -> list[Row]:
 
 
 def accept_reject(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on the number and positions of accepted candidates."""
+    """Yield rows on the number and the positions of accepted candidates."""
     kinds = dict(iter(table.groupby("kind")))
     area, step = (kinds[name].sort_values("u") for name in ("area", "step"))
     envelope = float(np.sum(np.diff(step["u"]) * step["y"].to_numpy()[:-1]))
@@ -244,7 +246,9 @@ def accept_reject(table: pd.DataFrame) -> list[Row]:
 
 
 def _cumulated(table: pd.DataFrame, u: pd.Series) -> np.ndarray:
-    """Return the distribution function of u by the formulas of the slides, at other settings than were drawn."""
+    """Return the distribution function of u by the formulas of the slides, for settings that may differ from those of
+    the draws.
+    """
     first = table.iloc[0]
     area = Target("xi_mean", first["z"], 0.0, first["sigma2"], 1.0, first["scale"]).area(u)
     cumulated = np.concatenate([[0.0], np.cumsum(np.diff(u) * (area[1:] + area[:-1]) / 2)])
@@ -252,7 +256,9 @@ def _cumulated(table: pd.DataFrame, u: pd.Series) -> np.ndarray:
 
 
 def weights(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on modes and maxima of both weights, from the parabola through the curve's three highest points."""
+    """Yield rows on the modes and maxima of both weights, computed from the parabola through the three highest points
+    of each curve.
+    """
     rows, artefact = [], "weight_functions"
     for target, name in (("xi_mean", "normal"), ("xi_sse", "gamma")):
         curve = table[(table["target"] == target) & (table["curve"] == "weight")]
@@ -267,7 +273,7 @@ def weights(table: pd.DataFrame) -> list[Row]:
 
 
 def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """Yield rows on the settings of the slides' two figures; the drawn content is in `figure_checks`."""
+    """Yield rows on the settings of the slides' two figures; `figure_checks` compares the data drawn in the figures."""
     rows = []
     for target in ("xi_mean", "xi_sse"):
         table = tables[target]
@@ -289,7 +295,7 @@ def laws(table: pd.DataFrame) -> list[Row]:
 
 
 def sampler(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on bounds, exactness of the draws, rejections, and adaptive knots."""
+    """Yield rows on the sampler: bounds, exactness of the draws, rejections, and adaptive knots."""
     rows, artefact = [], "sampler_accuracy"
     fixed = table[table["mc_se"].notna()]
     for column, quantity in (
@@ -343,7 +349,9 @@ def _rules(table: pd.DataFrame) -> list[Row]:
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
+    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note; every published quantity has a
+    row for each of its variants.
+    """
     of_one = {
         "formulas": formulas,
         "descent": descent,

@@ -1,4 +1,4 @@
-"""Coverage study at limits that are not symmetric about the mean of the records."""
+"""Coverage study with limits that are not symmetric about the mean of the records."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from . import coverage as symmetric
 
 
 def simulate(size: int, *, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
-    """Return results as `coverage.simulate`, with different random streams."""
+    """Return results in the format of `coverage.simulate`, computed with different random streams."""
     return symmetric.simulate(size, rng=rng, **settings)
 
 
 def coverage(table: pd.DataFrame, **settings: Any) -> pd.DataFrame:
-    """Return results as `coverage.coverage`."""
+    """Return results in the format of `coverage.coverage`."""
     return symmetric.coverage(table)

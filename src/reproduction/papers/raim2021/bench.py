@@ -21,7 +21,7 @@ WEIGHTS = {  # and seconds; the R package takes 0.353 and 1.440
 
 
 def vectorised(weight, rng):
-    """Run the direct sampler in NumPy: all candidates at once, on the knots of the compiled sampler."""
+    """Run the direct sampler in NumPy, with all candidates at once and the knots of the compiled sampler."""
     sampler = ds.DirectSampler(weight, ds.LaplaceBase(SCALE))
     steps = sampler.step_function()
     left, log_height = steps["log_u"].to_numpy(), steps["log_height"].to_numpy()[:-1]
@@ -69,7 +69,7 @@ def benchmarks():
 
 
 def _hard(rng):
-    """Measure inputs for which fixed knots or plain logarithms would never finish."""
+    """Measure the time for inputs for which fixed knots or plain logarithms would never finish."""
     narrow = ds.GammaWeight(778.56, sigma2=3.0, count=9500)
     far = [1e7, -1e7, 1e7, 1e7]
     model = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": 1.0, "burn_in": 0}
@@ -80,7 +80,7 @@ def _hard(rng):
 
 
 def _sweeps(rng):
-    """Measure a Gibbs sweep of each method and of its reference implementation in NumPy."""
+    """Measure the time of a Gibbs sweep of each method and of its reference implementation in NumPy."""
     model = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": SCALE, "burn_in": 0, "initial": (0.0, 1.0)}
     references = {
         "as_written": _reference("as_written", 40),
@@ -95,7 +95,9 @@ def _sweeps(rng):
 
 
 def _without_records(rng):
-    """Measure seconds for 20,000 effective draws without records, and for two other samplers at n = 1,000."""
+    """Measure the seconds for 20,000 effective draws by the sampler without records, and by two other samplers at n =
+    1,000.
+    """
     model, x = {"lower": -0.5, "upper": 3.0}, rng.standard_normal(1000)
     scale = CensoredStatistics(**model).sensitivity(1000)
     z = CensoredStatistics(**model).release(x, epsilon=1.0, rng=rng)
@@ -114,7 +116,7 @@ def _without_records(rng):
 
 
 def _rate(n, limits, epsilon, rng):
-    """Return the rate for 20,000 effective draws, with the set-up time of 0.2 s spread over a long run."""
+    """Return the rate for 20,000 effective draws if the set-up time of 0.2 s is spread over a long run."""
     statistics = CensoredStatistics(**limits)
     z = statistics.release(rng.standard_normal(n), epsilon=epsilon, rng=rng)
     setting = {"n": n, **limits, "scale": statistics.sensitivity(n) / epsilon, "rng": rng}
@@ -124,7 +126,9 @@ def _rate(n, limits, epsilon, rng):
 
 
 def _effective(call):
-    """Return CPU seconds for 20,000 effective draws of the slower mixing of mu and sigma2; draws (chains, draws, 2)."""
+    """Return the CPU seconds for 20,000 effective draws of mu or sigma2, whichever mixes more slowly; draws (chains,
+    draws, 2).
+    """
     kept = []
     seconds = timed(lambda: kept.append(call()), 1)
     return seconds / min(convergence.bulk_ess(kept[0][:, :, i]) for i in range(2)) * 20_000

@@ -1,4 +1,4 @@
-"""Extensions of the slides: the exact sensitivity, better releases, other noise distributions with tests of their
+"""Extensions of the slides: the exact sensitivity, better releases, and other noise distributions with tests of their
 draws.
 """
 
@@ -26,7 +26,7 @@ LEAST_EXPECTED = 5.0
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise distribution by its formula: exp(-abs(x)/width), or exp(-x^2/(2 width^2)) for a `normal` one.
+    """Noise distribution with a density proportional to exp(-abs(x)/width), or to exp(-x^2/(2 width^2)) if `normal`.
 
     Parameters
     ----------
@@ -40,12 +40,14 @@ class Noise:
     whole: bool = False
 
     def log_density(self, x: Array) -> Array:
-        """Return the log density up to a constant."""
+        """Return the log density of the noise up to a constant."""
         return -((x / self.width) ** 2) / 2 if self.normal else -np.abs(x) / self.width
 
 
 def p_value(x: Array, weight: Weight, noise: Noise) -> float:
-    """Return the p-value of draws from w(x) g(x)/psi: chi-squared for integers, Kolmogorov's test otherwise."""
+    """Return the p-value of draws from w(x) g(x)/psi, by a chi-squared test for integers and by Kolmogorov's test
+    otherwise.
+    """
     places, mass = law(x, weight, noise)
     if not noise.whole:
         cdf = np.cumsum(mass)
@@ -57,7 +59,9 @@ def p_value(x: Array, weight: Weight, noise: Noise) -> float:
 
 
 def law(x: Array, weight: Weight, noise: Noise) -> tuple[Array, Array]:
-    """Return points around the draws x and their probabilities, with sum one: integers, or a fine grid."""
+    """Return points in the range of the draws x (integers or a fine grid) and the probabilities of the points, which
+    add up to one.
+    """
     if noise.whole:
         reach = int(20 * x.std()) + 50
         places = np.arange(int(np.floor(x.mean())) - reach, int(np.ceil(x.mean())) + reach + 1).astype(float)
@@ -69,7 +73,9 @@ def law(x: Array, weight: Weight, noise: Noise) -> tuple[Array, Array]:
 
 
 def masses(edges: Array, x: Array, weight: Weight, noise: Noise) -> Array:
-    """Return probabilities between neighbouring edges, relative to the probability between the first and the last."""
+    """Return the probabilities between neighbouring edges, divided by the probability between the first and the last
+    edge.
+    """
     places, mass = law(x, weight, noise)
     if noise.whole:
         cdf = np.array([mass[places < edge].sum() for edge in edges])
@@ -79,7 +85,9 @@ def masses(edges: Array, x: Array, weight: Weight, noise: Noise) -> Array:
 
 
 def sees(x: Array, weight: Weight, noise: Noise, level: float) -> float:
-    """Return the relative change of the noise's width that `p_value` rejects at this level with probability 0.9."""
+    """Return the relative change of the noise's width that `p_value` rejects at the given level with
+    probability 0.9.
+    """
     wider = replace(noise, width=1.01 * noise.width)
     mass, moved = law(x, weight, noise)[1], law(x, weight, wider)[1]
     if not noise.whole:
@@ -90,7 +98,9 @@ def sees(x: Array, weight: Weight, noise: Noise, level: float) -> float:
 
 
 def chi_squared(counts: Array | NDArray[np.int64], expected: Array) -> float:
-    """Return the p-value of Pearson's test; neighbouring cells are merged until each has an expected number of five."""
+    """Return the p-value of Pearson's chi-squared test; neighbouring cells are merged until each has an expected count
+    of at least five.
+    """
     observed, wanted = [0.0], [0.0]
     for count, mass in zip(counts, expected, strict=True):
         if wanted[-1] >= LEAST_EXPECTED:
@@ -113,7 +123,8 @@ Base = ds.LaplaceBase | ds.GaussianBase | ds.GeometricBase | ds.DiscreteGaussian
 
 
 def sensitivity(*, limits: list[list[float]], sizes: list[int], brute_force_up_to: int) -> pd.DataFrame:
-    """Return Delta_s by limits and n: exact formula, brute force over extremal data sets, and the sum of the ranges.
+    """Return the sensitivity Delta_s by limits and n: exact formula, brute force over extremal data sets, and sum of
+    the ranges.
 
     Returns
     -------
@@ -133,7 +144,7 @@ def sensitivity(*, limits: list[list[float]], sizes: list[int], brute_force_up_t
 def release_designs(
     *, n: int, lower: float, upper: float, epsilons: list[float], data_sets: int, draws: int, burn_in: int, rng
 ) -> pd.DataFrame:
-    """Return the posterior spread by released statistics, all at the same epsilon: N(0, 1) data.
+    """Return the posterior spread by released statistics, all at the same epsilon, for data from N(0, 1).
 
     Designs: the four statistics with the noise of the ranges' sum (22 for [-2, 2]) or of the exact sensitivity; noise
     of separate scales; the sums of x and x^2 in place of mean and sum of squares; and the posterior without privacy.
@@ -179,7 +190,8 @@ def _rows(epsilon: float, design: str, data_set: int, draws: np.ndarray) -> list
 def other_noises(
     *, delta_s: float, epsilon: float, draws: int, knots: int, bins: int, rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Return both targets under four noise distributions of equal variance, with the same direct sampler.
+    """Return draws and tests of both targets under four noise distributions of equal variance, with the same direct
+    sampler.
 
     Returns
     -------

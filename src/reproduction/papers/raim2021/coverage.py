@@ -1,4 +1,5 @@
-"""Coverage of 95 % intervals over repeated data sets: the methods, two epsilons, and the posterior without privacy.
+"""Coverage of 95 % intervals over repeated data sets, for every method, two values of epsilon, and the posterior
+without privacy.
 
 Besides the samplers of `gibbs`: ``statistics`` (the exact law without records), ``bernstein_sheldon`` (their Gibbs
 sampler, a baseline) and ``naive`` (the noise ignored).
@@ -36,8 +37,8 @@ def simulate(
     burn_in: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return results for `size` data sets of n records from N(0, 1): one release at every epsilon, every method on
-    each.
+    """Return results for `size` data sets of n records from N(0, 1): each data set is released once at every epsilon,
+    and every method analyses each release.
 
     Returns
     -------
@@ -69,7 +70,7 @@ def simulate(
 
 
 def _four_chains(method: str, z: np.ndarray, model: dict, size: dict) -> np.ndarray:
-    """Return pooled draws of four chains whose total length is that of `draws`."""
+    """Return the pooled draws of four chains; the total length of the chains is the number of `draws`."""
     model = model | {"prior": censored_normal.VAGUE, "rng": size["rng"], "draws": max(8, size["draws"] // 4)}
     if method == "statistics":
         return censored_statistics.sample(z, **model).draws.reshape(-1, 2)
@@ -131,19 +132,21 @@ def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
 
 
 def median_interval(values: pd.Series) -> tuple[float, float]:
-    """Return a distribution-free 95 % interval of a median: two order statistics, or the extremes below six values."""
+    """Return a distribution-free 95 % interval of a median: two order statistics, or the smallest and largest of fewer
+    than six values.
+    """
     ordered = np.sort(values.to_numpy())
     rank = max(int(scipy.stats.binom.ppf(0.025, len(ordered), 0.5)), 1)
     return float(ordered[rank - 1]), float(ordered[-rank])
 
 
 def wilson(share: float, size: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a proportion: where (share - p)^2 = z^2 p (1 - p)/size."""
+    """Return Wilson's 95 % interval of a proportion p, whose ends satisfy (share - p)^2 = z^2 p (1 - p)/size."""
     middle, spread = share + Z**2 / (2 * size), Z * (share * (1 - share) / size + Z**2 / (4 * size**2)) ** 0.5
     low, high = (float((middle + sign * spread) / (1 + Z**2 / size)) for sign in (-1, 1))
     return low, high
 
 
 def intervals(table: pd.DataFrame, **settings) -> pd.DataFrame:
-    """Return every interval, one row per data set, as shown in the figure."""
+    """Return every interval shown in the figure, one row per data set."""
     return table

@@ -1,4 +1,4 @@
-"""Figures of xi_mean and xi_sse: draws, exact density, step function; and the accuracy of the sampler."""
+"""Data of the figures of xi_mean and xi_sse (draws, exact density, step function), and accuracy of the sampler."""
 
 from typing import Any
 
@@ -32,7 +32,8 @@ def target_draws(
     rng: np.random.Generator,
     **setting,
 ) -> pd.DataFrame:
-    """Return a histogram of the direct sampler's draws, the exact density, and the step function with its knots.
+    """Return a histogram of the direct sampler's draws, the exact density, and the step function with the knots of the
+    sampler.
 
     Returns
     -------
@@ -74,12 +75,12 @@ def _fine(steps: pd.DataFrame) -> np.ndarray:
 
 
 def xi_mean(*, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
-    """Return `target_draws` of xi_mean."""
+    """Return the result of `target_draws` for xi_mean."""
     return target_draws(target="xi_mean", rng=rng, **settings)
 
 
 def xi_sse(*, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
-    """Return `target_draws` of xi_sse."""
+    """Return the result of `target_draws` for xi_sse."""
     return target_draws(target="xi_sse", rng=rng, **settings)
 
 
@@ -104,7 +105,8 @@ def exact_laws(*, deltas: list[float], epsilon: float, **setting) -> pd.DataFram
 def sampler_accuracy(
     *, deltas: list[float], epsilon: float, draws: int, knots: list[int], rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Return rejections, exact rejection rate, bound, total variation and tests of the draws by rule and N.
+    """Return rejections, exact rejection rate, bound, total variation and tests of the draws, by rule and number of
+    knots N.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Errata and omissions of the slides, each with evidence from a run."""
+"""Errata and omissions of the slides, each with evidence from the run."""
 
 from typing import Any
 

@@ -32,7 +32,9 @@ _ROOM = 0.085  # positions within a panel between two numbers of knots
 
 
 def _target(table: pd.DataFrame, name: str) -> Figure:
-    """Draw rows by Delta_s. Left: draws and exact density. Right: the step function, log u against log P(A_u)."""
+    """Draw the figure of one target, with one row of panels per Delta_s. Left: draws and exact density. Right: the step
+    function, log u against log P(A_u).
+    """
     deltas = list(dict.fromkeys(table["delta_s"]))
     figure = Figure(figsize=(DOUBLE, 2.35 * len(deltas)))
     panels = figure.subplots(len(deltas), 3, squeeze=False)
@@ -61,7 +63,7 @@ def _target(table: pd.DataFrame, name: str) -> Figure:
 
 
 def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
-    """Draw the step function from u_L to u_H on a reversed log scale, with the number of each knot."""
+    """Draw the step function from u_L to u_H on a reversed log scale, with the order number of each knot."""
     steps = steps.sort_values("x")
     finite = np.isfinite(steps["y"])
     floor = area["y"][area["x"] < -1e-3].min() - 0.3
@@ -96,7 +98,7 @@ def xi_sse(table: pd.DataFrame) -> Figure:
 
 
 def sampler_accuracy(table: pd.DataFrame) -> Figure:
-    """Draw the exact rejection rate (line), observed rate (marker) and bound (dotted) against N by rule."""
+    """Draw the exact rejection rate (line), the observed rate (marker) and the bound (dotted) against N by rule."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     panels = figure.subplots(1, 2, sharey=True)
     table = table[table["delta_s"] == table["delta_s"].iloc[0]]
@@ -126,7 +128,7 @@ def sampler_accuracy(table: pd.DataFrame) -> Figure:
 
 
 def weighted_density(table: pd.DataFrame) -> Figure:
-    """Draw base, weight and target (left), and the interval A_u with the density of x given u (right)."""
+    """Draw the base, the weight and the target (left), and the interval A_u with the density of x given u (right)."""
     figure = Figure(figsize=(DOUBLE, 2.3))
     left, right = figure.subplots(1, 2, sharex=True)
     curves = dict(iter(table.groupby("curve")))
@@ -195,7 +197,7 @@ def step_functions(table: pd.DataFrame) -> Figure:
 
 
 def accept_reject(table: pd.DataFrame) -> Figure:
-    """Draw candidates under the step function."""
+    """Draw accepted and rejected candidates under the step function."""
     figure = Figure(figsize=(SINGLE, 2.6))
     axis = figure.subplots()
     kinds = dict(iter(table.groupby("kind")))
@@ -210,7 +212,7 @@ def accept_reject(table: pd.DataFrame) -> Figure:
 
 
 def weight_functions(table: pd.DataFrame) -> Figure:
-    """Draw normal and gamma weights with A_u at some u."""
+    """Draw the normal and the gamma weight, with the intervals A_u at some u."""
     figure = Figure(figsize=(DOUBLE, 2.2))
     panels = figure.subplots(1, 2, sharey=True)
     for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):
@@ -278,7 +280,7 @@ def gibbs_traces(table: pd.DataFrame) -> Figure:
 
 
 def gibbs_posteriors(table: pd.DataFrame) -> Figure:
-    """Draw posterior histograms of the methods that converge; a diverged method is only named."""
+    """Draw posterior histograms of the methods that converge; a diverged method is only named in the figure."""
     figure = Figure(figsize=(DOUBLE, 2.4))
     panels = figure.subplots(1, 2)
     gone = table[(table["statistic"] == "diverged") & (table["y"] > 0)]["method"].unique()
@@ -301,7 +303,7 @@ def gibbs_posteriors(table: pd.DataFrame) -> Figure:
 
 
 def geweke(table: pd.DataFrame) -> Figure:
-    """Draw z of every moment by method."""
+    """Draw the z of every moment by method."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     axis = figure.subplots()
     groups = list(table.groupby(["method", "limits"], sort=False))
@@ -325,7 +327,7 @@ def geweke(table: pd.DataFrame) -> Figure:
 
 
 def coverage(table: pd.DataFrame) -> Figure:
-    """Draw coverage of 95 % intervals, and their length."""
+    """Draw the coverage of 95 % intervals, and the lengths of the intervals."""
     figure = Figure(figsize=(DOUBLE, 3.2))
     panels = figure.subplots(2, 2, sharex=True, sharey="row")
     epsilons = sorted(table["epsilon"].dropna().unique())
@@ -380,7 +382,7 @@ def release_designs(table: pd.DataFrame) -> Figure:
 
 
 def other_noises(table: pd.DataFrame) -> Figure:
-    """Draw results under four noise distributions of equal variance."""
+    """Draw the results under four noise distributions of equal variance."""
     figure = Figure(figsize=(DOUBLE, 2.4))
     panels = figure.subplots(1, 2)
     for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):

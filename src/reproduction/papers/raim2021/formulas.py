@@ -20,50 +20,50 @@ Array = NDArray[np.float64]
 
 
 def laplace_cdf(xi: Array, scale: float) -> Array:
-    """G(xi) = 1/2 + sgn(xi) (1 - exp(-|xi|/scale))/2."""
+    """Return the Laplace distribution function, G(xi) = 1/2 + sgn(xi) (1 - exp(-|xi|/scale))/2."""
     return 0.5 + 0.5 * np.sign(xi) * (1 - np.exp(-np.abs(xi) / scale))
 
 
 def laplace_quantile(probability: Array, scale: float) -> Array:
-    """-scale sgn(probability - 1/2) log(1 - 2 |probability - 1/2|)."""
+    """Return the Laplace quantile, -scale sgn(probability - 1/2) log(1 - 2 |probability - 1/2|)."""
     away = probability - 0.5
     return -scale * np.sign(away) * np.log(1 - 2 * np.abs(away))
 
 
 def normal_ends(u: Array, z: float, mu: float, variance: float) -> tuple[Array, Array]:
-    """z - mu -+ sqrt(-2 variance log(c u)), c = 1."""
+    """Return the ends of A_u for the normal weight, z - mu -+ sqrt(-2 variance log(c u)) with c = 1."""
     reach = np.sqrt(-2 * variance * np.log(u))
     return z - mu - reach, z - mu + reach
 
 
 def gamma_mode(z: float, shape: float, beta: float) -> float:
-    """z - beta (shape - 1)."""
+    """Return the mode of the gamma weight, z - beta (shape - 1)."""
     return z - beta * (shape - 1)
 
 
 def gamma_maximum(shape: float, beta: float) -> float:
-    """(shape - 1)^(shape - 1) exp(-(shape - 1))/(Gamma(shape) beta)."""
+    """Return the maximum of the gamma weight, (shape - 1)^(shape - 1) exp(-(shape - 1))/(Gamma(shape) beta)."""
     return float(np.exp((shape - 1) * np.log(shape - 1) - (shape - 1) - gammaln(shape)) / beta)
 
 
 def conditional_mean(x: Array, sigma2: float, mu0: float, var0: float) -> float:
-    """vartheta of the full conditional of mu, as printed: without n before t_mean."""
+    """Return vartheta, the mean of the full conditional of mu, as printed: without the factor n of t_mean."""
     return float((x.mean() / sigma2 + mu0 / var0) / conditional_precision(x, sigma2, var0))
 
 
 def conditional_precision(x: Array, sigma2: float, var0: float) -> float:
-    """omega^2 = n/sigma2 + 1/var0."""
+    """Return the precision of the full conditional of mu, omega^2 = n/sigma2 + 1/var0."""
     return len(x) / sigma2 + 1 / var0
 
 
 def conditional_gamma(x: Array, mu: float, shape0: float, rate0: float) -> tuple[float, float]:
-    """Return shape and rate of the full conditional of sigma2."""
+    """Return the shape and rate of the full conditional of sigma2."""
     sse = float(((x - x.mean()) ** 2).sum())
     return shape0 + len(x) / 2, rate0 + 0.5 * (sse + len(x) * (x.mean() - mu) ** 2)
 
 
 def censored_log_likelihood(statistics: Array, n: int, lower: float, upper: float, mu: float, sigma2: float) -> float:
-    """Return log f(x | theta) from s_mean, s_sse, s_low, s_high."""
+    """Return log f(x | theta), computed from s_mean, s_sse, s_low and s_high."""
     mean, sse, low, high = map(float, statistics)
     inside, sigma = n - low - high, sigma2**0.5
     tails = low * log_ndtr((lower - mu) / sigma) + high * log_ndtr((mu - upper) / sigma)
@@ -77,7 +77,7 @@ TOLERANCE = 1e-8
 
 @dataclass(frozen=True)
 class Setting:
-    """Values of the figures, and fixed synthetic records for formulas that need records."""
+    """Values of the slides' last two figures, and fixed synthetic records for formulas that need records."""
 
     z_mean: float
     z_sse: float
@@ -164,7 +164,7 @@ def _gamma_ends(at: Setting) -> float:
 
 
 def _conditional(at: Setting) -> tuple[float, float]:
-    """Return mean and variance of mu given sigma2 = 1 and the records, prior N(0, 100), by quadrature."""
+    """Return, by quadrature, the mean and variance of mu given sigma2 = 1 and the records, with prior N(0, 100)."""
     x, grid = at.records, np.linspace(-3, 4, 20001)
     logs = -0.5 * ((x[:, None] - grid) ** 2).sum(axis=0) - grid**2 / 200
     mass = np.exp(logs - logs.max())
@@ -181,7 +181,7 @@ def _conditional_variance(at: Setting) -> float:
 
 
 def _conditional_gamma(at: Setting) -> float:
-    """Return the mean of 1/sigma2 given mu = 0, prior IG(1, 1), by quadrature in log sigma2."""
+    """Return, by quadrature in log sigma2, the mean of 1/sigma2 given mu = 0 and the records, with prior IG(1, 1)."""
     x, t = at.records, np.linspace(-4, 5, 20001)
     logs = -0.5 * len(x) * t - 0.5 * (x**2).sum() * np.exp(-t) - t - np.exp(-t)
     mass = np.exp(logs - logs.max())
@@ -202,7 +202,7 @@ def _empty(at: Setting) -> float:
 
 
 def _whole(at: Setting) -> float:
-    """Return P(A_0) minus the base's probability of the weight's support: 1, and G(z_sse)."""
+    """Return the difference of P(A_0) from the base's probability of the weight's support, which is 1 or G(z_sse)."""
     found = [np.exp(at.sampler(t).log_whole) for t in ("xi_mean", "xi_sse")]
     return float(max(abs(found[0] - 1), abs(found[1] - stats.laplace.cdf(at.z_sse, scale=at.scale))))
 
@@ -218,7 +218,9 @@ def _marginal_of_u(at: Setting) -> float:
 
 
 def _joint(at: Setting) -> float:
-    """Return the relative difference of the integral of f(x | u) p(u) over u and w(x) g(x)/psi, psi by quadrature."""
+    """Return the relative difference between the integral of f(x | u) p(u) over u and w(x) g(x)/psi, with psi by
+    quadrature.
+    """
     gaps = []
     for target in ("xi_mean", "xi_sse"):
         sampler = at.sampler(target)
@@ -254,7 +256,7 @@ FORMULAS: tuple[Check, ...] = (
 
 
 def formulas(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, scale: float) -> pd.DataFrame:
-    """Return the largest difference of every printed formula from an independent evaluation.
+    """Return, for every printed formula, the largest difference from an independent evaluation.
 
     Returns
     -------

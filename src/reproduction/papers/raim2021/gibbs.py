@@ -40,12 +40,12 @@ def _chains(method: str, chains: int, draws: int, burn_in: int, rng: np.random.G
 
 
 def _starts(chains: int) -> list[tuple[float, float]]:
-    """Return starting points around (0, 1), more dispersed than any posterior here."""
+    """Return starting points around (0, 1) that are more dispersed than any posterior in the study."""
     return [(0.5 * (-1) ** i * ((i + 1) // 2), 1.0 * 1.5 ** ((-1) ** i * (i // 2))) for i in range(chains)]
 
 
 def gibbs_traces(*, methods: list[str], sweeps: int, rng: np.random.Generator, **setting: Any) -> pd.DataFrame:
-    """Return the first sweeps of one chain per method, from (0, 1).
+    """Return the first sweeps of one chain per method, started at (0, 1).
 
     Returns
     -------
@@ -65,7 +65,7 @@ def gibbs_traces(*, methods: list[str], sweeps: int, rng: np.random.Generator, *
 def gibbs_posteriors(
     *, methods: list[str], chains: int, draws: int, burn_in: int, bins: int, rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Return the posterior of mu and sigma2 by method: histograms, and summaries with ESS, R-hat and divergence.
+    """Return the posterior of mu and sigma2 by method, as histograms and as summaries with ESS, R-hat and divergence.
 
     Returns
     -------

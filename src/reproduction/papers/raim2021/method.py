@@ -15,7 +15,7 @@ TARGETS = ("xi_mean", "xi_sse")
 
 
 def weight(target: str, *, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int) -> Any:
-    """Return the weight function of a target; `count` is s_c."""
+    """Return the weight function of a target; `count` is s_c, the number of uncensored records."""
     if target == "xi_mean":
         return ds.NormalWeight(z_mean, mu=mu, sigma2=sigma2, count=count)
     return ds.GammaWeight(z_sse, sigma2=sigma2, count=count)
@@ -29,7 +29,8 @@ def exact(target: str, scale: float, *, z_mean: float, z_sse: float, mu: float, 
 
 
 def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.DataFrame:
-    """Return a normal weight on a Laplace base: base, weight, target, the interval A_u and the density of [x | u].
+    """Return curves for a normal weight on a Laplace base: base, weight, target, the interval A_u, and the density of
+    [x | u].
 
     Returns
     -------
@@ -125,7 +126,7 @@ def accept_reject(
 
 
 def weight_functions(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, levels: list[float]):
-    """Return normal and gamma weights relative to their maxima, and A_u at some u.
+    """Return the normal and gamma weights relative to their maxima, and the intervals A_u at some u.
 
     Returns
     -------

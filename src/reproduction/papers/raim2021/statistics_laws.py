@@ -1,5 +1,5 @@
-"""Distributions that the slides give for the four statistics, compared with simulated censored samples; sampler
-targets.
+"""Compare the distributions that the slides give for the four statistics with simulated censored samples; targets of
+the sampler.
 """
 
 from dataclasses import dataclass, fields
@@ -50,11 +50,11 @@ class Target:
 
     @property
     def shape(self) -> float:
-        """Return alpha of the gamma weight; its beta is 2 sigma2."""
+        """Return alpha, the shape of the gamma weight; its scale beta is 2 sigma2."""
         return (self.count - 1) / 2
 
     def log_weight(self, xi: Array) -> Array:
-        """Return log w(xi)/c."""
+        """Return log(w(xi)/c), where c is the maximum of the weight."""
         if self.kind == "xi_mean":
             return -((self.z - xi - self.mu) ** 2) / (2 * self.variance)
         s = self.z - xi
@@ -71,8 +71,8 @@ class Target:
         return float((a - 1) * np.log(a - 1) - (a - 1) - gammaln(a) - np.log(2 * self.sigma2))
 
     def ends(self, log_u: Array) -> tuple[Array, Array]:
-        """Return A_u: the normal weight's formula; for the gamma weight by Lambert's function, w(s) = u c at s = -s*
-        W(..).
+        """Return the ends of A_u, by the printed formula for the normal weight and by Lambert's function for the gamma
+        weight (w(s) = u c at s = -s* W(..)).
         """
         if self.kind == "xi_mean":
             with np.errstate(invalid="ignore"):  # for u > 1, A_u is empty: NaN
@@ -89,21 +89,21 @@ class Target:
             return self.log_area(np.log(np.asarray(u, dtype=float)))
 
     def log_area(self, log_u: Array | pd.Series) -> Array:
-        """Return P(A_u), by log u."""
+        """Return P(A_u) as a function of log u."""
         low, high = self.ends(np.asarray(log_u, dtype=float))
         return formulas.laplace_cdf(high, self.scale) - formulas.laplace_cdf(low, self.scale)
 
     def density(self, xi: Array) -> Array:
-        """Return w g/psi, psi by quadrature."""
+        """Return the density w g/psi, with psi by quadrature."""
         return np.exp(self._log(np.asarray(xi, dtype=float)) - self.log_psi)
 
     def masses(self, edges: Array) -> Array:
-        """Return the probability between neighbouring edges."""
+        """Return the probabilities between neighbouring edges."""
         parts = np.diff(edges)[:, None] * (np.arange(_CELL) + 0.5) / _CELL
         return np.exp(self._log(edges[:-1, None] + parts) - self.log_psi).mean(axis=1) * np.diff(edges)
 
     def changed(self, **parts: float) -> "Target":
-        """Return the target with other parameters."""
+        """Return a copy of the target with changed parameters."""
         return Target(**{field.name: getattr(self, field.name) for field in fields(self)} | parts)
 
     def _log(self, xi: Array) -> Array:
@@ -111,8 +111,8 @@ class Target:
 
     @cached_property
     def log_psi(self) -> float:
-        """Return the log of psi/c times twice the base's scale, by quadrature over the effective range of the
-        weight.
+        """Return the log of psi/c times twice the base's scale, by quadrature over the range in which the weight is not
+        negligible.
         """
         sd = self.variance**0.5 if self.kind == "xi_mean" else 2 * self.sigma2 * self.shape**0.5
         centre = self.z - self.mu if self.kind == "xi_mean" else self.z - 2 * self.sigma2 * self.shape
@@ -128,7 +128,8 @@ class Target:
 def statistics_laws(
     *, mu: float, sigma2: float, n: int, lower: float, upper: float, data_sets: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Compare statistics of simulated samples with the slides' distributions and the truncated normal.
+    """Compare the statistics of simulated samples with the slides' distributions and with truncated normal
+    distributions.
 
     Every statistic is transformed by its cdf (randomised for a count), which makes it uniform under the right
     distribution; the test is Kolmogorov's.
@@ -170,7 +171,7 @@ def statistics_laws(
 
 
 def _sd(law) -> float:
-    """Return the standard deviation of the mixture over the data sets."""
+    """Return the standard deviation of the mixture of the distributions for all data sets."""
     return float(np.sqrt(np.mean(law.var()) + np.var(law.mean())))
 
 
@@ -185,7 +186,8 @@ def counts_in_turn(
     z_mean: float, z_sse: float, z_low: float, z_high: float, n: int, lower: float, upper: float,
     delta_s: float, epsilon: float, draws: int, rng: np.random.Generator,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the distribution of s_c given theta = (0, 1) and the release: drawn in turn as in the slides, and joint.
+    """Return the distribution of s_c given theta = (0, 1) and the release, for counts drawn in turn, as in the slides,
+    and jointly.
 
     Both by enumeration of all (s_low, s_high), under the slides' model; and as the sampler ``as_written`` draws it in
     its first sweep, `draws` times.
@@ -218,8 +220,8 @@ def counts_in_turn(
 def _in_turn(
     noise: Laplace, z_low: float, z_high: float, n: int, lower: float, upper: float
 ) -> tuple[Array, Array, Array]:
-    """Return log weights of s_low given s_high (rows s_low), of s_high, and the log probabilities of both drawn in
-    turn.
+    """Return log weights of s_low given s_high (one row per s_low), log weights of s_high, and log probabilities of
+    both counts drawn in turn.
     """
     k = np.arange(n + 1)
     q_low, q_high = np.asarray(stats.norm.cdf([lower, -upper]))
@@ -245,8 +247,8 @@ def _of_inside(log_law: Array, inside: NDArray[np.int64], n: int) -> Array:
 def privacy_loss(
     *, n: int, lower: float, upper: float, deltas: list[float], epsilon: float, draws: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the privacy loss on the worst neighbours: n - 1 records at one end, one at the other that becomes
-    censored.
+    """Return the privacy loss for the worst neighbours: n - 1 records at one limit, and one record at the other limit
+    that becomes censored.
 
     Returns
     -------
@@ -273,7 +275,9 @@ def privacy_loss(
 
 
 def _laplace_test(noise: Array, scale: float) -> float:
-    """Return twice the smaller p-value of Kolmogorov's test and a test of the mean absolute value of Laplace noise."""
+    """Return twice the smaller p-value of two tests of Laplace noise: Kolmogorov's test, and a test of the mean
+    absolute value.
+    """
     z = (np.abs(noise).mean() / scale - 1) * len(noise) ** 0.5
     whole = float(stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue)
     return float(np.minimum(1.0, 2 * np.minimum(whole, 2 * stats.norm.sf(abs(z)))))

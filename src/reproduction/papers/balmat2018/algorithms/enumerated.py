@@ -1,4 +1,4 @@
-"""Posterior of r = p1/(p1 + p0) by enumeration of all compositions, independent of the code of the samplers.
+"""Posterior of r = p1/(p1 + p0) by enumeration of all compositions, independent of the samplers' code.
 
 Given S, r is Beta(alpha + S1, alpha + S0), and S has weight prod_i Gamma(alpha + S_i)/S_i! exp(-|Sn_i - S_i|/scale).
 Scores are derivatives of the log density with respect to the log of a parameter; they are used to test it with draws.
@@ -21,7 +21,7 @@ SCALE, ALPHA = "noise scale", "prior's concentration"
 
 @dataclass(frozen=True)
 class Posterior:
-    """Distribution of r on a grid.
+    """Posterior distribution of r on a grid.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Posterior:
     scores: dict[str, Array]
 
     def at(self, x: Array, parameters: Sequence[str] = ()) -> list[Array]:
-        """Return the distribution function (or a score) at points of [0, 1], by linear interpolation on the grid."""
+        """Return the distribution function (or scores) at points of [0, 1], by linear interpolation on the grid."""
         last = len(self.grid) - 2
         place = np.minimum((x * (last + 1)).astype(np.intp), last)
         place -= x < self.grid[place]  # the product may have been rounded up
@@ -55,13 +55,13 @@ class Posterior:
         return self.mean(self.scores[parameter] ** 2)
 
     def shift(self, parameter: str) -> float:
-        """Return the largest change of the distribution function if a parameter changes by 100 %, to first order."""
+        """Return the largest change of the distribution function, to first order, if a parameter changes by 100 %."""
         change = self.scores[parameter] * self.pdf
         return float(np.abs(np.cumsum((change[1:] + change[:-1]) / 2 * np.diff(self.grid))).max())
 
 
 def posterior(counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0) -> Posterior:
-    """Return the posterior of r given noisy `counts`, with its scores; results of a few settings are cached."""
+    """Return the posterior of r given noisy `counts`, with its scores; results for a few settings are cached."""
     return _posterior(tuple(counts), total, scale, alpha)
 
 
@@ -95,7 +95,8 @@ def density(x: Array, counts: Sequence[float], *, total: int, scale: float, alph
 def moments_given(
     p: Array, counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0
 ) -> tuple[Array, Array]:
-    """Return means and variances of r ~ Beta(alpha + S1, alpha + S0), S drawn given each p and the noisy counts.
+    """Return means and variances of r ~ Beta(alpha + S1, alpha + S0), where S is drawn given each p and the noisy
+    counts.
 
     Parameters
     ----------
@@ -126,7 +127,9 @@ def _named(pair: tuple[float, float]) -> dict[str, float]:
 
 
 def _mixture(counts: Sequence[float], total: int, scale: float, alpha: float) -> tuple[Array, Array, Array]:
-    """Return parameters and weights of the Beta mixture of r: one component per composition of `total` in 3 parts."""
+    """Return the parameters and weights of the Beta mixture of r, with one component per composition of `total` in
+    three parts.
+    """
     parts = _parts(total)
     logs = (gammaln(alpha + parts) - gammaln(parts + 1) - np.abs(np.asarray(counts) - parts) / scale).sum(axis=1)
     weights = np.exp(logs - logs.max())

@@ -1,4 +1,4 @@
-"""Synthetic times of an idle machine, in place of measured times, so that tests need neither time nor R."""
+"""Synthetic times of an idle machine that replace measured times, so that tests need neither time nor R."""
 
 import numpy as np
 import pandas as pd
@@ -22,13 +22,13 @@ RATIOS = {1: 1.0, 2: 0.57, 3: 0.32}
 
 
 def seconds(method, total, epsilon):
-    """Return time by table rows, without an effect of epsilon."""
+    """Return seconds that are linear in the number of table rows and do not depend on epsilon."""
     start, slope = SECONDS[method]
     return start + slope * (total + 1) * (total + 2) / 2
 
 
 def posteriors(methods, time=seconds, vectors=6):
-    """Return rows of Figure 3 with 2 % noise."""
+    """Return rows of Figure 3 whose times have 2 % noise."""
     noise = stream(1, "sabotage", *methods)
     rows = [
         {"method": method, "total": m, "rows": (m + 1) * (m + 2) / 2, "epsilon": e, "vector": v, "scaled": True}
@@ -42,7 +42,7 @@ def posteriors(methods, time=seconds, vectors=6):
 
 
 def in_r(time=seconds, calls=CALLS, ratios=RATIOS):
-    """Return the table r_timings."""
+    """Return a synthetic table r_timings."""
     noise = stream(2, "sabotage")
     figure_3 = posteriors([STANDARD, IMPROVED], time).assign(what="figure_3", repeat=0)
     each = [
@@ -56,7 +56,7 @@ def in_r(time=seconds, calls=CALLS, ratios=RATIOS):
 
 
 def here():
-    """Return the tables figure_3_timings and table_2_timings."""
+    """Return synthetic tables figure_3_timings and table_2_timings."""
     rows = [
         {"setup": "own p", "method": method, "environment": "Python", "repeat": repeat, "seconds": value, "products": 1}
         for method, value in RATIOS.items()
@@ -69,16 +69,16 @@ def here():
 
 
 def growing(method, curve):
-    """Return `seconds`, but with a different growth in M for one method."""
+    """Return a function like `seconds` in which the time of one method grows differently with M."""
     return lambda name, total, epsilon: curve(total) if name == method else seconds(name, total, epsilon)
 
 
 def with_effect(method):
-    """Return `seconds`, but with one method up to 60 % slower because of epsilon."""
+    """Return a function like `seconds` in which one method takes longer at larger epsilon, by up to 60 %."""
     return lambda name, total, epsilon: seconds(name, total, epsilon) * (1 + 0.4 * epsilon * (name == method))
 
 
 def exponential(total):
-    """Return times equal to the standard algorithm's at M = 10 and 50, and exponential between."""
+    """Return times that equal the standard algorithm's times at M = 10 and 50 and are exponential in M."""
     low, high = (seconds(STANDARD, m, 1.0) for m in (10, 50))
     return low * np.exp(np.log(high / low) * (total - 10) / 40)

@@ -28,7 +28,9 @@ def test_every_row_of_table_1_follows_from_its_step():
 
 
 def test_relative_errors_have_no_sign():
-    """1.5 for 2 is off by a quarter, 2.5 for 2 too; 2^53 + 1 is no double, its neighbour is off by 1 in 2^53 + 1."""
+    """Check that relative errors have no sign: 1.5 and 2.5 differ from 2 by a quarter, and the float64 next to 2^53 + 1
+    by 1/(2^53 + 1).
+    """
     values = np.array([1.5, 2.5, 2.0, 2.0**53])
     found = tables._relative_errors(values, [2, 2, 2, 2**53 + 1])
     assert found.tolist() == [0.25, 0.25, 0.0, 1 / (2**53 + 1)]
@@ -224,7 +226,9 @@ def test_frozen_runs_scatter_and_exact_ones_do_not():
 
 
 def test_interpreted_methods_run_on_fewer_vectors():
-    """Two vectors and three M: six times of what is compiled or exact, three of what is interpreted, two scaled."""
+    """Check that, for two vectors and three values of M, compiled and exact methods have six times and interpreted
+    methods three.
+    """
     python, _, _ = timings()
     interpreted = {"standard (Python)", "vectorised, no table (NumPy)", "table (NumPy)"}
     sizes = python.groupby("method").size()
@@ -238,7 +242,9 @@ def test_interpreted_methods_run_on_fewer_vectors():
 
 
 def test_a_mode_by_histogram_is_the_mean_midpoint_of_the_fullest_cells():
-    """Cells of width 1 from 10 to 14 with 2, 5, 4 and 1 draws: midpoints 11.5, and of the two fullest 12."""
+    """Check the mode of a histogram with cells of width 1 from 10 to 14 and counts 2, 5, 4 and 1: 11.5 from the fullest
+    cell, 12 from the two fullest.
+    """
     draws = np.repeat([10.0, 11.2, 12.5, 14.0], [2, 5, 4, 1])
     assert figure_1.frequency_mode(draws, 4, 1) == pytest.approx(11.5)
     assert figure_1.frequency_mode(draws, 4, 2) == pytest.approx(12.0)

@@ -41,7 +41,9 @@ class Recording:
 
 
 def test_draws_that_start_from_the_confidential_counts():
-    """A share of Dirichlet(10, 39, 1) is Beta(1, 49): E (1 - q)^n = 49/(49 + n), n = 4,000 draws of 50."""
+    """Check E (1 - q)^n = 49/(49 + n) for the first share of Dirichlet(10, 39, 1), q ~ Beta(1, 49), and n = 4,000 draws
+    of 50.
+    """
     rng = Recording(stream(3, "start"))
     text = said(3, rng=rng)
     assert rng.asked == [("beta", 1, 49, 2_000_000)]
@@ -53,7 +55,8 @@ def test_draws_that_start_from_the_confidential_counts():
 
 
 def test_p_that_does_not_move():
-    """With p carried the last p as written is the first of the next: n and 1 of n. Modes scatter, the posterior's not.
+    """Check that a chain of n iterations has only 1 distinct p as written, and n distinct p if p is carried over. Modes
+    scatter, the posterior's not.
 
     The mode 0.109 is that of the paper's Figure 1, by another program.
     """
@@ -65,7 +68,9 @@ def test_p_that_does_not_move():
 
 
 def test_draws_that_do_not_see_the_release():
-    """As printed, the same stream gives the same draws; with the lines joined, the two releases give different rows."""
+    """Check that the same stream gives the same draws for two releases as printed, and different rows with the lines
+    joined.
+    """
     printed, joined = numbers("equal draws of 400: # % as printed, # % with the lines joined", said(2, 400))
     assert printed == 100
     assert joined < 20
@@ -81,7 +86,9 @@ def test_chains_without_alpha_end_at_a_vertex():
 
 
 def test_scales_of_text_and_listings():
-    """Laplace noise of scale b has variance 2 b^2 and costs, for counts that change by two in all, 2/b."""
+    """Check that Laplace noise of scale b has variance 2 b^2 and a privacy cost of 2/b for counts that change by two in
+    all.
+    """
     assert said(5) == (
         "epsilon = 1: text scale 1 (variance 2), listings 2 (variance 8); moving one partition changes two counts, so "
         "the text's scale costs 2, the listings' 1"
@@ -96,7 +103,9 @@ def test_small_totals_and_zero_counts():
 
 
 def test_rows_that_underflow(monkeypatch):
-    """Row by row: exp(sum s log p) below 2.3e-308 where coefficient and power together are not; p adds up to one."""
+    """Check the rows for which exp(sum s log p) underflows, below 2.3e-308, although coefficient times
+    power does not.
+    """
     asked, right = [], products.fewest_digits
     monkeypatch.setattr(products, "fewest_digits", lambda *given: (asked.append(given[3]), right(*given))[1])
     text = said(9)
@@ -115,7 +124,9 @@ def test_rows_that_underflow(monkeypatch):
 
 
 def test_the_last_total_without_overflow():
-    """The largest coefficient (M!/(s!)^3 at equal shares) is below 2^1024 up to M = 652, the table's own up to 647."""
+    """Check that the largest coefficient, M!/(s!)^3 at equal shares, is below 2^1024 up to M = 652, and the table's
+    recurrence up to M = 647.
+    """
 
     def largest(m):
         return factorial(m) // (factorial(m // 3) * factorial((m + 1) // 3) * factorial((m + 2) // 3))
@@ -127,7 +138,7 @@ def test_the_last_total_without_overflow():
 
 
 def test_what_the_listings_return():
-    """The first share of p1 and p0, and p1 itself, of the same chain."""
+    """Check that the listings return the first share of p1 and p0, and p1 itself, of the same chain."""
     p = laplace_multinomial.gibbs(
         (5, 40, 5), total=50, scale=2.0, alpha=1.0, draws=30, burn_in=100, rng=stream(8, "errata", 12)
     )
@@ -136,8 +147,8 @@ def test_what_the_listings_return():
 
 
 def test_equation_3_is_not_the_joint_law():
-    """Compare the model's mean of r with a sum over all compositions: flat prior of S, r given S Beta(1 + S1,
-    1 + S0).
+    """Compare the model's mean of r with a sum over all compositions, with a flat prior of S and r given S from Beta(1
+    + S1, 1 + S0).
     """
     rows = np.array(compositions(50))
     weights = np.exp(-np.abs(rows - [5, 40, 5]).sum(axis=1) / 2)
@@ -150,7 +161,9 @@ def test_equation_3_is_not_the_joint_law():
 
 
 def test_r_that_fails_is_no_evidence(monkeypatch, tmp_path):
-    """An Rscript that prints and fails raises an error; the output of a successful one is quoted."""
+    """Check that an Rscript that prints and fails raises an error, and that the output of a successful Rscript is
+    quoted.
+    """
     script = tmp_path / "Rscript"
     monkeypatch.setattr(errata.shutil, "which", lambda _: str(script))
     for code in (0, 3):

@@ -1,4 +1,4 @@
-"""Check that noise has scale 2/epsilon everywhere (moving a partition changes two counts by 1); the fit of a
+"""Check that noise has scale 2/epsilon everywhere (moving a partition changes two counts by 1), and the fit of a
 release.
 """
 
@@ -58,7 +58,9 @@ def test_posteriors_know_noise_of_scale_two_over_epsilon(name, monkeypatch):
 
 
 def test_shares_of_known_counts_are_beta():
-    """At epsilon = 1e5 the counts (3, 2, 1) are known: share i is Beta(1 + c, 9 - 1 - c) by conjugacy."""
+    """Check that at epsilon = 1e5 the counts (3, 2, 1) are known, so that share i is Beta(1 + c, 9 - 1 - c) by
+    conjugacy.
+    """
     table = beyond.six_categories(counts=[3, 2, 1], epsilon=1e5, rng=stream(2, "beta"))
     found = table[table["x"].isna()].set_index(["category", "kind"])["y"]
     curves = dict(iter(table[table["kind"] == "density"].groupby("category")))
@@ -74,7 +76,9 @@ def test_shares_of_known_counts_are_beta():
 
 
 def test_noise_itself_has_scale_two_over_epsilon(monkeypatch):
-    """The noise is drawn by a mechanism of scale 4 at epsilon = 1/2, independent of the assumed scale."""
+    """Check that the noise is drawn by a mechanism of scale 4 at epsilon = 1/2, independently of the scale assumed by
+    the analysis.
+    """
     scales = []
     right = Laplace.sample
     monkeypatch.setattr(
@@ -95,7 +99,9 @@ def test_timed_vectors_have_noise_of_scale_two_over_epsilon(monkeypatch):
 
 
 def test_chains_that_are_trapped_know_the_scale(monkeypatch):
-    """exp(-|z - s|/4) at epsilon = 1/2: of (1, 1, 0) against (2, 0, 0), both moved by 1, exp(-2/4) of the weight."""
+    """Check the weight exp(-|z - s|/4) at epsilon = 1/2: compared with (2, 0, 0), (1, 1, 0) differs in two counts by 1
+    and has exp(-2/4) of the weight.
+    """
     found = []
     monkeypatch.setattr(laws, "_last_move", lambda rows, static, *_: found.append((rows, static)))
     laws.trapped(settings={"a": [2, 0, 0]}, total=2, epsilon=0.5, chains=1, iterations=1, rng=RNG)
@@ -106,7 +112,8 @@ def test_chains_that_are_trapped_know_the_scale(monkeypatch):
 
 
 def test_what_is_lost_to_the_printed_noises():
-    """Two counts move by 1 each: 2/scale. At epsilon = 1/2 the text's scale 2 loses 1, the listings' 4 loses 1/2.
+    """Check that the privacy loss of the printed noise is 2/scale, since two counts change by 1 each. At epsilon = 1/2
+    the text's scale 2 loses 1, the listings' 4 loses 1/2.
 
     First p from the counts: -log(rest/(rest + draws)) with 4,000 vectors of 12 draws and 11 other partitions.
     """
@@ -118,7 +125,9 @@ def test_what_is_lost_to_the_printed_noises():
 
 
 def test_the_erratum_on_the_scale_names_what_each_costs():
-    """EPSILON = 1: the text's scale 1 costs 2, the listings' scale 2 costs 1."""
+    """Check that, at EPSILON = 1, the erratum states a cost of 2 for the text's scale 1 and a cost of 1 for the
+    listings' scale 2.
+    """
     assert errata.EPSILON == 1
     said = errata._scale(RNG, 0)
     assert said.index("2") < said.rindex("1")
@@ -126,7 +135,9 @@ def test_the_erratum_on_the_scale_names_what_each_costs():
 
 
 def test_intervals_of_the_calibration_are_of_95_percent():
-    """PITs at (i + 1/2)/400: 95 % lie between 0.025 and 0.975; a 99 % bin is 2.576 sd of 20 bins, sqrt(20/400)."""
+    """Check calibration with PITs at (i + 1/2)/400: 95 % lie between 0.025 and 0.975, and the 99 % band of 20 bins is
+    2.576 sqrt(20/400).
+    """
     frame = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, (np.arange(400) + 0.5) / 400)})
     asked = {"total": 50, "epsilons": [1.0], "gibbs_draws": 1, "burn_in": 0}
     cover = calibration.coverage(frame, **asked)

@@ -17,7 +17,8 @@ SCALE, ALPHA = enumerated.SCALE, enumerated.ALPHA
 
 
 def test_enumeration_where_all_is_known():
-    """M = 1, huge noise, alpha = 1: (1, 0, 0), (0, 1, 0), (0, 0, 1) at 1/3 each: Beta(2, 1), Beta(1, 2), Beta(1, 1).
+    """Check enumeration for M = 1, huge noise and alpha = 1, where Beta(2, 1), Beta(1, 2) and Beta(1, 1) have weight
+    1/3 each.
 
     The density is (2 x + 2 (1 - x) + 1)/3 = 1, the distribution function x. With alpha = 2 the weights stay 1/3 and
     the laws are Beta(3, 2), Beta(2, 3), Beta(2, 2): at 1/2 they are 12/8, 12/8 and 6/4, all 3/2.
@@ -37,7 +38,9 @@ def test_enumeration_is_the_library_s_law_and_shares_no_code_with_it():
 
 @pytest.mark.parametrize(("name", "change"), [(SCALE, {"scale": 2.02}), (ALPHA, {"alpha": 1.01})])
 def test_scores_are_the_slope_of_the_log_density(name, change):
-    """Mean 0; 1 % more moves the log density by 1 % of the score, its mean by 1 % of the information."""
+    """Check that scores have mean 0, and that a change of a parameter by 1 % changes the log density by 1 % of the
+    score.
+    """
     law = enumerated.posterior(SETTINGS["b"], total=50, scale=2.0)
     assert law.mean(law.scores[name]) == pytest.approx(0, abs=1e-6)
     moved = enumerated.density(law.grid[1:-1], SETTINGS["b"], **({"total": 50, "scale": 2.0} | change))
@@ -50,7 +53,9 @@ def test_scores_are_the_slope_of_the_log_density(name, change):
 
 
 def test_what_is_seen_is_refused_nine_times_of_ten():
-    """Posteriors with noise wider by the detection limit: at least 30 of 40 samples are rejected (0.9: 36 +- 1.9)."""
+    """Check that, if the noise is wider by the detection limit, at least 30 of 40 samples are rejected (expected at
+    0.9: 36 +- 1.9).
+    """
     law = enumerated.posterior(SETTINGS["a"], total=50, scale=2.0)
     rng, size = stream(3, "power"), 60_000
     seen = laws._tests(law, np.full(size, 0.1), [np.full(size, 0.1)])["sees_scale"]
@@ -64,7 +69,9 @@ def test_what_is_seen_is_refused_nine_times_of_ten():
 
 
 def test_the_full_size_sees_two_percent_of_the_noise_and_five_of_the_prior():
-    """Detection limits at the default settings: the long samples of every panel, by Fisher's information."""
+    """Check the detection limits at the default settings, for the long samples of every panel, by Fisher's
+    information.
+    """
     sections = discover()["balmat2018"].settings["sections"]
     draws = sections["figure_1_laws"]["properties"]["exact_draws"]["default"]
     panels = discover()["balmat2018"].settings["definitions"]["settings"]["default"]
@@ -75,7 +82,9 @@ def test_the_full_size_sees_two_percent_of_the_noise_and_five_of_the_prior():
 
 
 def test_chains_are_judged_by_the_spread_over_them():
-    """Three chains with mean scores 1, 2, 3 (above the mean 0): mean 2, standard error 1/sqrt(3), 2 degrees."""
+    """Check that three chains with mean scores 1, 2, 3 above 0 have the mean 2, the standard error 1/sqrt(3) and 2
+    degrees of freedom.
+    """
     grid = np.linspace(0, 1, 11)
     law = enumerated.Posterior(grid, grid, np.ones(11), {SCALE: 10 * (grid - 0.5), ALPHA: 10 * (grid - 0.5)})
     runs = [np.full(4, 0.5 + score / 10) for score in (1, 2, 3)]
@@ -111,7 +120,9 @@ def test_between_grid_points_a_law_is_straight():
 
 @pytest.mark.parametrize("alpha", [0.0, 0.4])
 def test_a_chain_reaches_a_vertex_when_its_reference_does(alpha):
-    """M = 9 and wide noise, so that most chains without alpha end within 300 iterations; the same stream to its end."""
+    """Check against the reference implementation when chains reach a vertex, for M = 9 and noise so wide that most
+    chains without alpha end within 300 iterations.
+    """
     rows, log_coefficients = compositions.log_multinomial_table(9)
     static = log_coefficients - np.abs(np.array([2.5, 4.0, 3.1]) - rows).sum(axis=1) / 6.0
     ends = []

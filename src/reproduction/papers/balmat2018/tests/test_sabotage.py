@@ -63,7 +63,7 @@ real_digits, real_move, real_table_1 = figure_2.products.fewest_digits, laws._la
 
 
 def coefficients(change):
-    """Return the coefficient table with changed values."""
+    """Return a function that computes the coefficient table with changed values."""
 
     def table(total, categories=3):
         counts, values = real_table(total, categories)
@@ -85,7 +85,7 @@ def by_the_words(counts, values, total):
 
 
 def other_model(change):
-    """Return the exact posterior of another model."""
+    """Return a function that computes the exact posterior of a changed model."""
     return lambda noisy, *, total, scale, alpha: real_exact(noisy, total=total, **change(scale, alpha))
 
 
@@ -265,7 +265,9 @@ def judge(honest):
 
 @pytest.fixture(scope="module")
 def flips(honest, judge):
-    """Return replacement -> quantities whose verdict it changes, each computed once."""
+    """Return a mapping from each replacement to the quantities whose verdicts it changes; each replacement is computed
+    once.
+    """
     before, found = judge.verdicts, {}
 
     def of(name):

@@ -31,7 +31,9 @@ from . import sabotage_times as times
 
 
 def test_the_law_of_a_p_of_the_three_stages():
-    """E p is 1/3 by exchangeability; P(p <= 1/2) = 1/6 + 2/3 (1/2)(1 + log 2) = 1/2 + (log 2)/3."""
+    """Check the distribution of one p of the three stages: E p = 1/3 by exchangeability, P(p <= 1/2) = 1/6 + 2/3
+    (1/2)(1 + log 2) = 1/2 + (log 2)/3.
+    """
     x = np.linspace(0, 1, 200_001)
     f = laws.three_stages(x)
     assert np.sum(1 - (f[1:] + f[:-1]) / 2) * (x[1] - x[0]) == pytest.approx(1 / 3, abs=1e-9)
@@ -47,7 +49,9 @@ def test_kolmogorov_is_scipy_s():
 
 
 def test_equation_3_by_a_third_way():
-    """(2, 8, 2), epsilon = 1: sums over all compositions, integrals over p by adaptive quadrature."""
+    """Check equation (3) by a third method for (2, 8, 2) at epsilon = 1: sums over all compositions, and integrals over
+    p by adaptive quadrature.
+    """
     counts, total = (2, 8, 2), 12
     table = beyond.equation_3(counts=list(counts), epsilon=1.0, simulations=4000, rng=stream(2, "joint"))
     value = table.set_index(["law", "quantity", "way"])["value"]
@@ -77,7 +81,9 @@ def test_equation_3_by_a_third_way():
 
 
 def test_privacy_of_the_noises_and_of_the_first_p():
-    """Two counts change by one each: 2/scale. One partition in 50, n draws: E (1 - q)^n = 49/(49 + n)."""
+    """Check that the privacy loss of the noise is 2/scale, since two counts change by one each. One partition in 50, n
+    draws: E (1 - q)^n = 49/(49 + n).
+    """
     table = beyond.privacy(settings={"a": [5, 40, 5]}, epsilon=0.5).set_index("release")
     assert table.loc[beyond.TEXT, ["scale", "claimed", "lost"]].tolist() == pytest.approx([2.0, 0.5, 1.0])
     assert table.loc[beyond.LISTINGS, ["scale", "claimed", "lost"]].tolist() == pytest.approx([4.0, 0.5, 0.5])
@@ -100,7 +106,9 @@ def test_a_curve_fits_itself_and_no_other(curve, best):
 
 
 def test_growth_and_the_effect_of_epsilon_of_made_up_times():
-    """Quadratic times, 10 % longer at the second epsilon; sd .1, 25 vectors: error sqrt(pi/2) .1 sqrt(2)/5."""
+    """Check growth and the effect of epsilon for synthetic times that are quadratic and 10 % longer at the second
+    epsilon; their error is sqrt(pi/2) .1 sqrt(2)/5.
+    """
     rows = [
         {"method": "table (compiled)", "total": m, "rows": (m + 1) * (m + 2) / 2, "epsilon": e, "runs": 25, "sd": 0.1}
         | {"median": (1 + (m + 1) * (m + 2) / 2 / 1326) / 2 * (1 + 0.1 * (e > 1)), "note": ""}
@@ -116,8 +124,9 @@ def test_growth_and_the_effect_of_epsilon_of_made_up_times():
 
 
 def test_the_recurrences_as_the_paper_words_them():
-    """At M = 4, the coefficient of row 5, (2, 1, 1), is 12; the rule in words gives mc[3] (M - 1)/2 = 6, an
-    error of one half. Row 14 (0, 3, 1) is 4; the rule gives mc[10] (M - 3)/4 = 1. The column of formulas always holds.
+    """Check the recurrence at M = 4: the coefficient of row 5, (2, 1, 1), is 12, but the rule in words gives mc[3] (M -
+    1)/2 = 6, an error of one half. Row 14 (0, 3, 1) is 4; the rule gives mc[10] (M - 3)/4 = 1. The column of formulas
+    always holds.
     """
     table = tables.table_1(total=4)
     column, words = agreement._recurrences(table, 4)
@@ -133,7 +142,7 @@ def test_the_recurrences_as_the_paper_words_them():
 
 
 def test_other_numbers_of_categories():
-    """Rows: C(M + k - 1, k - 1); whole numbers below 2^53 are exact."""
+    """Check that the table has C(M + k - 1, k - 1) rows for k categories, and that integers below 2^53 are exact."""
     table = tables.table_1_categories(total=6, categories=[2, 3, 4])
     assert table["rows"].tolist() == [7, 28, 84]
     assert (table["largest_error"] == 0).all()
@@ -147,8 +156,8 @@ def test_alpha_keeps_chains_alive():
 
 
 def brute_force_sd(noisy, total, scale):
-    """Return the sd of r by summing over all compositions: given S, r ~ Beta(1 + S1, 1 + S0); the prior of S
-    is flat.
+    """Return the sd of r by summing over all compositions, where r ~ Beta(1 + S1, 1 + S0) given S and the prior of S is
+    flat.
     """
     parts = []
     for a in range(total + 1):
@@ -162,7 +171,9 @@ def brute_force_sd(noisy, total, scale):
 
 
 def test_choosing_epsilon_takes_noise_of_scale_two_over_epsilon():
-    """The same draws again, the posteriors by enumeration; at epsilon = 0.5 the scale is 4."""
+    """Check the choice of epsilon against posteriors by enumeration for the same draws; at epsilon = 0.5 the scale is
+    4.
+    """
     asked = {"totals": [6], "epsilons": [0.5], "probabilities": [0.3, 0.6, 0.1], "releases": 3}
     table = beyond.choosing_epsilon(**asked, rng=stream(5, "choosing"))
     rng = stream(5, "choosing")
@@ -177,15 +188,15 @@ def test_choosing_epsilon_takes_noise_of_scale_two_over_epsilon():
 
 
 def test_six_categories_release_at_scale_two_over_epsilon():
-    """The noise equals noise of scale 4 at epsilon = 0.5 from the same stream."""
+    """Check that, at epsilon = 0.5, the noise equals noise of scale 4 from the same stream."""
     table = beyond.six_categories(counts=[3, 2, 1], epsilon=0.5, rng=stream(6, "six"))
     noisy = table.loc[table["kind"] == "noisy", "y"].to_numpy()
     assert noisy == pytest.approx(Laplace(scale=4.0).sample([3, 2, 1], rng=stream(6, "six")), rel=1e-14)
 
 
 def test_dips_are_differences_of_medians_over_their_own_p():
-    """Two blocks have 13 digits inside and 12.8 or 12.6 at the ends, so the dips are .2 and .4 and the error
-    is half their difference.
+    """Check the mean dip of two blocks with 13 digits inside and 12.8 or 12.6 at the ends: the dips are .2 and .4, and
+    the error is half their difference.
     """
     block = pd.DataFrame({"p1": [0.3, 0.3, 0.005, 0.99], "p0": 0.3, "perr": [0.2, 0.2, 0.2, 0.999]})
     frame = pd.concat([block.assign(block=0, end=12.8), block.assign(block=1, end=12.6)], ignore_index=True)
@@ -200,7 +211,7 @@ def test_dips_are_differences_of_medians_over_their_own_p():
 
 
 def test_the_calibration_band_holds_for_all_places_at_once():
-    """Kolmogorov's 1 % point for large n is 1.6276/sqrt(n) (K(1.6276) = .99); the ECDF counts what lies below."""
+    """Check that the band of the ECDF is Kolmogorov's 1 % point for large n, 1.6276/sqrt(n), since K(1.6276) = .99."""
     pit = np.linspace(0.0, 0.5, 2500)  # all in the lower half: at 1/2 the ECDF is 1
     frame = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, pit)})
     table = calibration.calibration(frame, total=50, epsilons=[1.0], gibbs_draws=1, burn_in=0)
@@ -249,7 +260,9 @@ def test_the_interpreted_probability_is_that_of_the_multinomial():
 
 @pytest.mark.parametrize("name", ["_standard", "_vectorised"])
 def test_interpreted_samplers_choose_rows_by_probability_and_noise(name):
-    """Two counts in three cells: a row's weight is 2!/(s1! s2! s3!) p^s exp(-|s - noisy|/scale); then p given 1 + s."""
+    """Check the interpreted samplers for two counts in three cells, where a row has the weight 2!/(s1! s2! s3!) p^s
+    exp(-|s - noisy|/scale).
+    """
     p, chosen = np.array([0.2, 0.5, 0.3]), []
     rows = np.array([(a, b, 2 - a - b) for a in range(3) for b in range(3 - a)])
 
@@ -270,7 +283,9 @@ def test_interpreted_samplers_choose_rows_by_probability_and_noise(name):
 
 
 def test_interpreted_chains_are_the_compiled_ones():
-    """Both have the same distribution and stream, so draws agree, except for a value at the boundary of two rows."""
+    """Check that interpreted and compiled chains with the same stream have equal draws, except for a value at the
+    boundary of two rows.
+    """
     counts, logs = compositions.log_multinomial_table(9, 3)
     static = logs - np.abs(np.array([2.0, 5.0, 3.0]) - counts).sum(axis=1) / 2
     alpha, start, size = np.ones(3), np.array([0.3, 0.3, 0.4]), {"draws": 60, "burn_in": 3}
@@ -290,7 +305,9 @@ def test_interpreted_chains_are_the_compiled_ones():
 
 
 def test_shares_of_trapped_chains():
-    """For 3 of 10, adding one success and one failure gives 4/12 with error sqrt(1/3 2/3/12)."""
+    """Check that 3 trapped chains of 10, with one success and one failure added, give 4/12 with error
+    sqrt(1/3 2/3/12).
+    """
     share, error = agreement._share(pd.Series({"trapped": 3, "chains": 10}))
     assert (share, error) == pytest.approx((0.3, np.sqrt(2 / 9 / 12)))
     row = {"setting": "a", "chains": 10}
@@ -301,7 +318,7 @@ def test_shares_of_trapped_chains():
 
 
 class AtOneP(np.random.Generator):
-    """Generator whose Dirichlet draws are all equal."""
+    """Random generator whose Dirichlet draws are all equal."""
 
     def dirichlet(self, *given):
         return np.array([0.25, 0.5, 0.25])
@@ -309,7 +326,7 @@ class AtOneP(np.random.Generator):
 
 @pytest.mark.parametrize(("shift", "wanted"), [(0.0, 1.0), (1e-6, 0.0)])
 def test_the_share_of_draws_below_r_counts_equal_ones(monkeypatch, shift, wanted):
-    """A chain at the true p has every draw at r, so its PIT is 1; the PIT of a chain always above r is 0."""
+    """Check that the PIT is 1 for a chain whose draws all equal the true p, and 0 for a chain always above r."""
     chain = np.array([[0.25 + shift, 0.5, 0.25]] * 3)
     monkeypatch.setattr(laplace_multinomial, "gibbs", lambda *given, **stated: chain)
     rng = AtOneP(np.random.PCG64(1))
@@ -318,7 +335,9 @@ def test_the_share_of_draws_below_r_counts_equal_ones(monkeypatch, shift, wanted
 
 
 def test_margins_of_the_first_p():
-    """epsilon .5, lost 2 epsilon, epsilon and 8 times epsilon: what is kept is .5 (1 - 8)."""
+    """Check margins of the privacy loss: at epsilon .5, with losses 2 epsilon, epsilon and 8 epsilon, the last margin
+    is .5 (1 - 8).
+    """
     table = pd.DataFrame(
         {"release": [beyond.TEXT, beyond.LISTINGS, beyond.FIRST_P], "claimed": 0.5, "lost": [1.0, 0.5, 4.0]}
     )

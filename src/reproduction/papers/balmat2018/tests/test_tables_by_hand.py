@@ -1,4 +1,4 @@
-"""Check tables and margins of balmat2018 that can be derived by hand; each derivation is next to its assertion."""
+"""Check tables and margins of balmat2018 that can be derived by hand; each derivation is next to the assertion."""
 
 from math import sqrt
 
@@ -18,7 +18,9 @@ def ours(rows):
 
 
 def test_margins_of_table_1():
-    """At M = 50: 1,326 rows, 5,000 iterations; rows 1 to 3 are (50, 0, 0), (49, 0, 1), (49, 1, 0): 1, 50, 50."""
+    """Check Table 1 at M = 50: 1,326 rows, 5,000 iterations, and the coefficients 1, 50, 50 of (50, 0, 0), (49, 0, 1),
+    (49, 1, 0).
+    """
     found = ours(agreement._table_1(tables.table_1(total=50)))
     assert found["rows at M = 50"]["ours"] == 1326
     assert found["coefficient evaluations of the standard algorithm"]["ours"] == 1326 * 5000
@@ -39,7 +41,9 @@ def test_margins_of_table_1():
 
 
 def test_margins_of_equation_3():
-    """Under (3) .5 and .2, the model .128 and .12; total variation .4; closed form and quadrature a millionth apart."""
+    """Check margins for means of .5 and .2 under (3) and .128 and .12 under the model, with a total variation of .4 and
+    methods that differ by 3e-6.
+    """
     rows = [(beyond.EQUATION, "mean of r", way, value) for way, value in (("quadrature", 0.5), ("simulation", 0.49))]
     rows += [(beyond.EQUATION, "mean of r given S", way, 0.2) for way in ("quadrature", "simulation")]
     rows += [(beyond.MODEL, "mean of r", "closed form", 0.128), (beyond.MODEL, "mean of r", "quadrature", 0.128003)]
@@ -53,7 +57,9 @@ def test_margins_of_equation_3():
 
 
 def test_margins_of_the_listings():
-    """Spreads .3 and .2 over 51 runs where Gibbs chains spread .01 and .05: worst .3 - .03, error .3/sqrt(100)."""
+    """Check the margin for listings with spreads .3 and .2 over 51 runs and Gibbs chains with .01 and .05: .03 - .3,
+    with the error .3/sqrt(100).
+    """
     rows = [
         {"quantity": "r", "method": m, "setting": s, "spread": spread, "runs": 51}
         for m, values in (("gibbs", (0.01, 0.05)), ("listing 5.2 (p frozen)", (0.3, 0.2)), ("listing 6.4", (0.1, 0.4)))
@@ -65,20 +71,22 @@ def test_margins_of_the_listings():
 
 
 def test_margin_of_the_closed_form_without_noise():
-    """Beta(6, 41) has mean 6/47, so a table value of .13 has an error of .13 - 6/47."""
+    """Check the margin for Beta(6, 41), whose mean is 6/47: a table value of .13 has an error of .13 - 6/47."""
     table = pd.DataFrame({"quantity": ["r", "pe"], "method": "no noise", "S1": 5, "S0": 40, "mean": [0.13, 9.0]})
     assert agreement._no_noise(table)["ours"] == pytest.approx(1e-6 - (0.13 - 6 / 47))
     assert agreement._no_noise(table.drop(columns="S1"))["variant"] == "not_run"
 
 
 def points(pair, **p):
-    """Return triplets with given p1 and p0, and digits."""
+    """Return triplets with the given p1, p0 and digits."""
     table = pd.DataFrame(p | {"pair": pair})
     return table.assign(perr=1 - table["p1"] - table["p0"])
 
 
 def test_margins_of_figure_2(monkeypatch):
-    """Of 40 triplets: 12.5 digits where p1 = .005, 13 where it is .3; 11 where p0 < 1e-6; .4 at the tiniest p."""
+    """Check margins for 40 triplets with 12.5 digits at p1 = .005, 13 at p1 = .3, and 11 at p0 < 1e-6, and .4 digits at
+    the smallest p.
+    """
     monkeypatch.setattr(agreement, "_fewest", lambda total, p: 12.75)
     table = points([12.5, 13.0] * 19 + [12.5, 11.0], p1=[0.005, 0.3] * 20, p0=[0.3, 0.4] * 19 + [0.3, 1e-7])
     tiny = pd.DataFrame({"p1": [1e-2, 1e-10], "pair": [13.0, 0.4]})
@@ -103,8 +111,8 @@ def test_margins_of_figure_2(monkeypatch):
 
 
 def test_digits_of_footnote_12_by_hand(monkeypatch):
-    """At M = 1, (1, 0, 0) has coefficient 1 and product p1; an error of d in log gamma causes an error of p1
-    (e^d - 1).
+    """Check the digits at M = 1, where (1, 0, 0) has coefficient 1 and product p1, so an error of d in log gamma causes
+    an error of p1 (e^d - 1).
     """
     real, fewest = agreement.math.lgamma, agreement._fewest.__wrapped__  # what is kept knows no patch
     monkeypatch.setattr(agreement.math, "lgamma", lambda x: real(x) + (1e-6 if x == 2 else 0.0))
@@ -116,7 +124,9 @@ def test_digits_of_footnote_12_by_hand(monkeypatch):
 
 
 def test_margins_of_the_triplets():
-    """Of 100 triplets p1 is .1 in 55 and .8 in 5: .5; p0 .2 in 40 and .9 in 20: .2, the least, error sqrt(60)/100."""
+    """Check the margins of 100 triplets with values below 1/4 and above 3/4: 55 and 5 for p1 give .5, 40 and 20 for p0
+    give .2, with error sqrt(60)/100.
+    """
     table = pd.DataFrame({"p1": [0.1] * 55 + [0.8] * 5 + [0.5] * 40, "p0": [0.2] * 40 + [0.9] * 20 + [0.5] * 40})
     table = table.assign(perr=[0.01] * 60 + [0.85] * 10 + [0.5] * 30)
     *tests, thin = agreement._triplets(table)
@@ -129,7 +139,9 @@ def test_margins_of_the_triplets():
 
 
 def test_three_stages_with_a_shorter_second_stage():
-    """Against 200,000 triplets with a second stage of 0.8: Kolmogorov's test at level 1e-4."""
+    """Check that Kolmogorov's test at level 1e-4 accepts 200,000 triplets with a second stage of 0.8 for that width,
+    and rejects them for the full width.
+    """
     rng = stream(6, "stages")
     first, u = rng.random((2, 200_000))
     second = 0.8 * u * (1 - first)
@@ -139,7 +151,9 @@ def test_three_stages_with_a_shorter_second_stage():
 
 
 def test_ratios_of_table_2_are_medians_of_the_repeats():
-    """Repeats (2, 4) and (1, 3): ratios .5 and .75, median .625, middle half .5625 to .6875, sd .1768."""
+    """Check the ratios for repeats (2, 4) and (1, 3): ratios .5 and .75, median .625, middle half .5625 to .6875, sd
+    .1768.
+    """
     rows = [
         ("Python", "own p", m, r, t) for m, times in ((1, (2.0, 4.0)), (2, (1.0, 3.0))) for r, t in enumerate(times)
     ]
@@ -181,7 +195,9 @@ def test_times_of_figure_3():
 
 
 def test_products_of_table_2_are_all_the_same(monkeypatch):
-    """Every set-up and method computes p1^S1 p0^S0 perr^Serr: the calls' results, one against the other."""
+    """Check that every set-up and method computes the same products p1^S1 p0^S0 perr^Serr, by comparing the results of
+    the calls.
+    """
     made = []
 
     def called(call, repeats=1):
@@ -201,7 +217,8 @@ def test_products_of_table_2_are_all_the_same(monkeypatch):
 
 
 def test_margins_of_table_2():
-    """Ratios .8 and .3 with sd .1 and .06 over 4: margins 1 - .8 and .8 - .3; above 1 the first method is faster.
+    """Check margins for ratios .8 and .3 with sd .1 and .06 over 4 repeats: 1 - .8 and .8 - .3; with a ratio above 1,
+    the first method is faster.
 
     The standard error of a median of normal numbers is sqrt(pi/2) = 1.2533 times that of their mean.
     """
@@ -217,7 +234,9 @@ def test_margins_of_table_2():
 
 
 def test_margins_of_calls():
-    """Least of (4, 5) over least of (2, 2.5): log 2; errors .5/sqrt(2)/sqrt(2) of each, relative, together."""
+    """Check the margin log 2 for the fastest of (4, 5) relative to the fastest of (2, 2.5), and its combined relative
+    error from .5/2 and .25/2.
+    """
     rows = [("dmultinom", 4.0), ("dmultinom", 5.0), ("product", 2.0), ("product", 2.5), ("coefficient", 3.0),
             ("coefficient", 3.0), ("weights by apply", 9.0), ("weights by apply", 9.0), ("weights in C", 3.0),
             ("weights in C", 3.0), ("weights in C by powers", 6.0), ("weights in C by powers", 6.0)]  # fmt: skip
@@ -233,7 +252,9 @@ def test_margins_of_calls():
 
 
 def test_margins_of_figure_3():
-    """Ratios 8/2 and 9/3 at M = 50 and 30: least 3; the median at 50 is 4; errors 1.2533 sd/(sqrt(runs) median)."""
+    """Check the ratios 8/2 and 9/3 at M = 50 and 30, of which the smaller is 3, and their errors 1.2533 sd/(sqrt(runs)
+    median).
+    """
     rows = [
         (IMPROVED, 50, 2.0),
         (STANDARD, 50, 8.0),
@@ -272,7 +293,9 @@ def test_margins_of_growth():
 
 
 def test_bands_of_the_calibration():
-    """400 PITs evenly spread: density 1, band 2.576 sqrt(20/400), coverage .95 exactly; chi-squared 0."""
+    """Check calibration for 400 evenly spaced PITs: density 1, band 2.576 sqrt(20/400), coverage exactly .95, and
+    chi-squared 0.
+    """
     pits = (np.arange(400) + 0.5) / 400
     table = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, pits)})
     stated = {"total": 9, "epsilons": [1.0], "gibbs_draws": 5, "burn_in": 1}
@@ -291,7 +314,7 @@ def test_bands_of_the_calibration():
 
 
 def test_modes_and_moments_of_draws():
-    """Two draws in each of five cells: the fullest five of 250, whose midpoints are the mode's estimate."""
+    """Check the mode of two draws in each of five cells: the mean midpoint of the five fullest of 250 cells."""
     draws = np.repeat([0.1, 0.2, 0.3, 0.4, 0.5], 2)
     rest = np.array([0.0, 1.0])
     mode = figure_1.frequency_mode(np.concatenate([draws, rest]))
@@ -308,7 +331,9 @@ def test_modes_and_moments_of_draws():
 
 
 def test_the_realised_share_by_enumeration():
-    """For counts (2, 1, 0), scale 2/epsilon = 2 and a flat prior, every composition has weight exp(-distance/2)."""
+    """Check the realised share by enumeration for counts (2, 1, 0), scale 2/epsilon = 2 and a flat prior: every
+    composition has weight exp(-distance/2).
+    """
     table = beyond.realised_share(settings={"a": [2, 1, 0]}, total=3, epsilon=1.0)
     rows = [(a, b) for a in range(4) for b in range(4 - a)]
     weights = np.array([np.exp(-(abs(a - 2) + abs(b - 1) + abs(3 - a - b)) / 2) for a, b in rows])
@@ -331,7 +356,9 @@ def test_the_realised_share_by_enumeration():
 
 
 def test_choosing_epsilon_is_relative_to_no_noise():
-    """Without noise r is Beta(1 + S1, 1 + S0): the mean sd of the counts drawn; relative 1, above 1 with noise."""
+    """Check that without noise r is Beta(1 + S1, 1 + S0), that the mean sd is relative to these, and that noise gives a
+    relative sd above 1.
+    """
     table = beyond.choosing_epsilon(
         totals=[20], epsilons=[0.5], probabilities=[0.4, 0.4, 0.2], releases=6, rng=stream(2, "choose")
     )
@@ -344,9 +371,7 @@ def test_choosing_epsilon_is_relative_to_no_noise():
 
 
 def test_counts_of_trapped_chains(monkeypatch):
-    """Of three chains that end at 4, never and at 8, two are trapped, at a median of 6; the result with alpha
-    is the same here.
-    """
+    """Check that, of three chains that end at 4, never and at 8, two are trapped, at a median of 6."""
     ends = iter([4, None, 8, None, None, None])
     monkeypatch.setattr(laws, "_last_move", lambda *_: next(ends))
     table = laws.trapped(settings={"a": [2, 1, 0]}, total=3, epsilon=1.0, chains=3, iterations=9, rng=stream(1, "t"))

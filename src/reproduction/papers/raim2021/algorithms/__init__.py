@@ -1,1 +1,1 @@
-"""Samplers used only by this paper: direct sampling, chains for censored statistics, the baseline."""
+"""Samplers used only by this paper: direct sampling, chains for censored statistics, and a baseline."""

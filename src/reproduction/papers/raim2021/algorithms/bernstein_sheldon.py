@@ -35,8 +35,8 @@ def gibbs(
     prior: Prior | None = None,
     chains: int = 4,
 ) -> Array:
-    """Return dependent draws of (mu, sigma2): float64 (chains, draws, 2), from the posterior under a normal
-    approximation.
+    """Return dependent draws of (mu, sigma2), float64 (chains, draws, 2), from the posterior in which the statistics
+    are approximated by a normal distribution.
 
     Parameters
     ----------

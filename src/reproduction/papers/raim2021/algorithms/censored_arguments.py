@@ -1,4 +1,4 @@
-"""Check the arguments that both samplers for a censored release share."""
+"""Check the arguments that both samplers for a release of censored statistics share."""
 
 from typing import NamedTuple
 

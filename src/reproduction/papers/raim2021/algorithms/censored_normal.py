@@ -31,7 +31,7 @@ APPROXIMATE = {  # reason why the sampler's distribution is not the posterior
 
 
 class Chain(NamedTuple):
-    """A finished chain: draws (draws, 6) with `COLUMNS`, acceptance rate, fraction of impossible sweeps.
+    """Finished chain: draws (draws, 6) with the columns `COLUMNS`, acceptance rate, and fraction of impossible sweeps.
 
     Parameters
     ----------
@@ -47,8 +47,9 @@ class Chain(NamedTuple):
 
     @property
     def diverged(self) -> bool:
-        """Return whether in more than 5 % of the sweeps the mean of uncensored records is outside [a, b]
-        (impossible for data)."""
+        """Return whether, in more than 5 % of the sweeps, the mean of uncensored records is outside [a, b], which is
+        impossible for data.
+        """
         return self.impossible > 0.05
 
     @property
@@ -58,7 +59,8 @@ class Chain(NamedTuple):
         return Accuracy("not converged", float("nan"), f"{why}one chain is not judged, several are (`judged`)")
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return mean, sd and central interval of mu, sigma2 and the four statistics; columns `accuracy.SUMMARY`.
+        """Return the mean, sd and central interval of mu, sigma2 and the four statistics, in the columns
+        `accuracy.SUMMARY`.
 
         Parameters
         ----------
@@ -73,7 +75,7 @@ class Chain(NamedTuple):
 
 
 def judged(chains: Sequence[Chain]) -> Accuracy:
-    """Return the convergence status of several chains of equal length together, from mu and sigma2.
+    """Return the common convergence status of several chains of equal length, based on mu and sigma2.
 
     Parameters
     ----------
@@ -124,7 +126,7 @@ def gibbs(
     prior: Iterable[float] = VAGUE,
     initial: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    """Return dependent draws of (mu, sigma2), float64 (draws, 2); arguments as in `chain`.
+    """Return dependent draws of (mu, sigma2), float64 (draws, 2); the arguments are as for `chain`.
 
     ``method="as_written"`` diverges from the posterior in most settings: check ``chain(..).diverged``.
 
@@ -218,8 +220,8 @@ def chain(
 
 
 def first_guess(release: ArrayLike, *, n: int, lower: float, upper: float) -> tuple[float, float]:
-    """Return (mu, sigma2) at which the released counts equal their expectation; the middle of [a, b] if they are
-    uninformative.
+    """Return (mu, sigma2) for which the released counts equal their expectation, or the middle of [a, b] as mu if the
+    counts are uninformative.
 
     Parameters
     ----------
@@ -269,7 +271,7 @@ def geweke(
     rng: np.random.Generator,
     batches: int = 50,
 ) -> pd.DataFrame:
-    """Return Geweke's (2004) joint distribution test: with the release redrawn after each sweep, theta must follow its
+    """Return Geweke's (2004) joint distribution test: if the release is redrawn after each sweep, theta must follow its
     prior.
 
     Parameters

@@ -33,7 +33,7 @@ _FARTHEST = 1e150  # represents infinity if a logarithm of xi is needed
 
 
 class NoiseLaw(ABC):
-    """Distribution of noise xi on the real line, with a kink at 0."""
+    """Distribution of noise xi on the real line; its density has a kink at 0."""
 
     @abstractmethod
     def _log_pdf(self, xi: Array) -> Array: ...
@@ -54,7 +54,7 @@ class NoiseLaw(ABC):
         """Return the mode of the density."""
 
     def pdf(self, xi: ArrayLike) -> Array:
-        """Return the density at xi, any shape."""
+        """Return the density at xi, an array of any shape."""
         return np.exp(_flat(self._log_pdf, xi))
 
     def cdf(self, xi: ArrayLike) -> Array:
@@ -66,14 +66,14 @@ class NoiseLaw(ABC):
         return np.exp(_flat(lambda x: self._log_cdf(x, True), xi))
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return xi with P(noise <= xi) = q; q strictly between 0 and 1."""
+        """Return the xi with P(noise <= xi) = q, where q is strictly between 0 and 1."""
         levels = _checks.fraction("q", q)
         if np.any((levels == 0) | (levels == 1)):
             raise ValueError("q must lie strictly between 0 and 1: the quantiles at 0 and 1 are not defined")
         return _flat(self._quantile, levels)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Return independent draws by inversion, one uniform each: float64 (size,)."""
+        """Return independent draws by inversion, float64 (size,); each draw uses one uniform number."""
         uniforms = _checks.generator(rng).random(_checks.integer("size", size))
         return self._quantile(1.0 - uniforms) if size else uniforms  # 1 - u is never 0; 1 is moved one step down
 
@@ -178,8 +178,8 @@ class GammaStatistic(NoiseLaw):
 
     @property
     def _peaked(self) -> bool:
-        """Return whether the distribution is a peak at 0 much narrower than z, so that z - xi has no information about
-        it.
+        """Return whether the distribution is a peak at 0 that is much narrower than z, so that z - xi contains no
+        information about xi.
         """
         if not self.z > 0:
             return False
@@ -224,7 +224,7 @@ LEAST_COUNT = 4  # minimum number of records in a sum of squares, for a bounded 
 
 @dataclass(frozen=True)
 class NormalWeight:
-    """Weight w(xi) = exp(-(z - xi - mu)^2 count/(2 sigma2)): largest value 1, at xi = z - mu.
+    """Weight w(xi) = exp(-(z - xi - mu)^2 count/(2 sigma2)), whose largest value is 1, at xi = z - mu.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class NormalWeight:
         return 0.0
 
     def log_relative(self, xi: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return log(w(xi)/c)."""
+        """Return log(w(xi)/c), where c is the maximum of the weight."""
         return -((xi - self.mode) ** 2) * self.count / (2 * self.sigma2)
 
     def problem(self) -> dict[str, float | str]:
@@ -266,7 +266,8 @@ class NormalWeight:
 
 @dataclass(frozen=True)
 class GammaWeight:
-    """Weight w(xi) = Gamma density of z - xi with shape (count - 1)/2 and scale 2 sigma2; count >= 4 makes it bounded.
+    """Weight w(xi), the Gamma density of z - xi with shape (count - 1)/2 and scale 2 sigma2; the weight is bounded if
+    count >= 4.
 
     Parameters
     ----------
@@ -302,7 +303,7 @@ class GammaWeight:
         return float(self.power * np.log(self.power) - self.power - gammaln(self.power + 1) - np.log(2 * self.sigma2))
 
     def log_relative(self, xi: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return log(w(xi)/c)."""
+        """Return log(w(xi)/c), where c is the maximum of the weight."""
         ratio = (self.z - np.asarray(xi, dtype=float)) / (self.z - self.mode)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(ratio > 0, self.power * (np.log(ratio) - (ratio - 1)), -np.inf)
@@ -316,7 +317,7 @@ class GammaWeight:
 
 @dataclass(frozen=True)
 class LaplaceBase:
-    """Laplace(scale) noise."""
+    """Laplace(scale) noise as the base distribution of the sampler."""
 
     scale: float
 
@@ -329,7 +330,7 @@ class LaplaceBase:
 
 @dataclass(frozen=True)
 class GaussianBase:
-    """N(0, sd^2) noise."""
+    """N(0, sd^2) noise as the base distribution of the sampler."""
 
     sd: float
 
@@ -341,7 +342,7 @@ class GaussianBase:
 
 
 class IntegerBase(ABC):
-    """Symmetric noise on the integers, as a table of log tails up to `reach`."""
+    """Symmetric noise on the integers, stored as a table of log tail probabilities up to `reach`."""
 
     @abstractmethod
     def log_tail(self, size: int) -> NDArray[np.float64]:
@@ -492,7 +493,9 @@ class DirectSampler:
                 self._place(count, spacing, midpoint)
 
     def _place(self, knots: int, spacing: str, midpoint: str) -> None:
-        """Place the knots: `_added` in the order of adding, `_u` and `_p` = log P(A_u) sorted."""
+        """Place the knots: `_added` in the order in which they are added, `_u` and `_p` = log P(A_u) in
+        sorted order.
+        """
         if spacing == "equal":
             share = np.arange(knots + 1) / knots
             u = self.log_upper + np.log(share + (1 - share) * np.exp(self.log_lower - self.log_upper))
@@ -510,7 +513,7 @@ class DirectSampler:
         return self.sample_counted(size, rng=rng)[0]
 
     def sample_counted(self, size: int, *, rng: np.random.Generator) -> tuple[NDArray[np.float64], int, int]:
-        """Return draws, number of rejections and final number of intervals (it grows if `adaptive`).
+        """Return the draws, the number of rejections, and the final number of intervals (which grows if `adaptive`).
 
         Parameters
         ----------
@@ -538,13 +541,13 @@ class DirectSampler:
         return self.problem.log_area(np.atleast_1d(np.asarray(log_u, dtype=float)))
 
     def interval(self, log_u: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the ends of A_u."""
+        """Return the ends of the interval A_u."""
         left, right = self.problem.interval(np.atleast_1d(np.asarray(log_u, dtype=float)))
         return self.weight.mode - left, self.weight.mode + right
 
     def step_function(self) -> pd.DataFrame:
-        """Return the pieces: columns log_u (left end, -inf first), log_height, and order, in which the left knot was
-        added.
+        """Return the pieces of the step function, with the columns log_u (left end, -inf first), log_height, and order
+        in which the left knot was added.
 
         order 0 is u_L, 1 is u_H (its height is 0, it closes the last piece); -1 marks the piece below u_L.
         """
@@ -553,13 +556,15 @@ class DirectSampler:
         return pd.concat([first, pd.DataFrame(pieces)], ignore_index=True)
 
     def log_height(self, log_u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return log h*(u), the envelope."""
+        """Return log h*(u), the log of the envelope at u."""
         piece = np.searchsorted(self._u, log_u, side="right")
         return np.concatenate([[self.log_whole], self._p[:-1], [-np.inf]])[piece]
 
     @cached_property
     def log_psi(self) -> float:
-        """Return log(psi/c), the integral of P(A_u); closed form for Laplace noise, otherwise a sum or quadrature."""
+        """Return log(psi/c), where psi/c is the integral of P(A_u); the integral has a closed form for Laplace noise
+        and is a sum or quadrature otherwise.
+        """
         if isinstance(self.base, LaplaceBase):
             return self.weight.exact(self.base.scale).log_normaliser - self.weight.log_maximum
         if isinstance(self.base, IntegerBase):
@@ -579,8 +584,8 @@ class DirectSampler:
 
     @property
     def bound(self) -> float:
-        """Return an upper bound of the rejection probability and of the total variation distance: (c/psi) sum of
-        rectangles.
+        """Return an upper bound of the rejection probability and of the total variation distance: c/psi times the sum
+        of the rectangles.
 
         The rectangle between 0 and u_L is included; the slides omit it. Never NaN; at most 8e307.
         """
@@ -595,7 +600,7 @@ class DirectSampler:
 
     @property
     def total_variation(self) -> float:
-        """Return the exact total variation distance between the step function and p(u)."""
+        """Return the exact total variation distance between the step function and the density p(u)."""
         nodes, weights = _quadrature.legendre(24)
         ends = np.concatenate([[self._u[0] - 40.0], self._u])
         total = 0.0
@@ -626,7 +631,9 @@ class DirectSampler:
 
     @cached_property
     def _peak(self) -> tuple[float, float]:
-        """Return log u at which u P(A_u) is largest, and its log: a doubling grid, then two refinements."""
+        """Return the log u at which u P(A_u) is largest, and the log of the maximum, by a doubling grid and two
+        refinements.
+        """
         grid = self.log_upper - 2.0 ** np.arange(-20, 60, 0.5)
         for _ in range(4):
             value = grid + self.log_area(grid)
@@ -636,7 +643,7 @@ class DirectSampler:
         return float(grid[16]), float(value[best])
 
     def _machine_end(self) -> float:
-        """Return the first u at which P(A_u) differs from P(A_0), by bisection in log u."""
+        """Return the smallest u for which P(A_u) differs from P(A_0) in floating point, by bisection in log u."""
         low, high = self.log_upper - 1.0, self.log_upper
         while self.log_area(low)[0] < self.log_whole:
             low, high = 2 * low, low

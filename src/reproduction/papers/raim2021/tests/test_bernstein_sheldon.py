@@ -1,5 +1,5 @@
-"""Check the baseline of Bernstein and Sheldon: its kernel against the reference implementation, distributions, bad
-input.
+"""Check the baseline of Bernstein and Sheldon: its kernel against the reference implementation, distributions, and
+invalid input.
 """
 
 import numpy as np
@@ -22,7 +22,9 @@ RELEASE, SLIDES = (-21.27, 778.56, 23.0, 27.0), {"n": 1000, "lower": -2.0, "uppe
     (60, (-1.2, -3.0, 30.0, 45.0), 1e-3),
 ])  # fmt: skip
 def test_the_baseline_equals_its_reference(n, z, scale):
-    """Three chains from different starts; the reference takes inverses and roots by LAPACK."""
+    """Check that three chains from different starting points equal the reference implementation, which takes inverses
+    and roots by LAPACK.
+    """
     start = np.array(
         [[0.0, 0.25, 0.0, 0.2 * n, 1.0, 1.0], [-1.5, 1.0, 0.3, 0.1 * n, 2.0, 0.0], [0.9, 0.04, 0.5, 1.0, 0.0, 1.0]]
     )
@@ -59,14 +61,16 @@ def test_bad_input_of_the_baseline_is_named(changes, match):
 
 
 def test_a_normal_law_without_covariance_is_said():
-    """At sigma2 = 1e-320, the moments inside are NaN."""
+    """Check that NaN moments, which occur at sigma2 = 1e-320, raise an error."""
     start = np.array([[0.0, 1e-320, 0.0, 1.0, 0.0, 0.0]])
     with pytest.raises(np.linalg.LinAlgError, match="no covariance of the statistics"):
         baseline_gibbs.statistics((0.0, 1.0, 2.0, 2.0), 30, 1.0, start, rng=stream(13, "none"))
 
 
 def test_bernstein_sheldon_is_near_where_its_normal_laws_are():
-    """With symmetric limits and n = 1,000, means are within 0.03 and sds within 15 % of the exact posterior."""
+    """Check that, with symmetric limits and n = 1,000, means are within 0.03 and sds within 15 % of the exact
+    posterior.
+    """
     found = bernstein_sheldon.gibbs(
         RELEASE, **SLIDES, draws=1500, burn_in=200, prior=VAGUE, chains=8, rng=stream(9, "baseline")
     )
@@ -76,7 +80,8 @@ def test_bernstein_sheldon_is_near_where_its_normal_laws_are():
 
 
 def test_scale_mixture_of_the_baseline_is_laplace_noise():
-    """Statistics and noise at fixed theta: where the statistics' law is far wider than the noise, z - s is Laplace.
+    """Check that z - s at fixed theta is Laplace noise if the distribution of the statistics is far wider than the
+    noise.
 
     Mean absolute noise over 4,000 draws within 5 % of the scale: 4 standard errors at a dependence of two steps.
     """

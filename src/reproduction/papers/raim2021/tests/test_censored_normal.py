@@ -1,4 +1,6 @@
-"""Check the censored normal model: statistics, sensitivity, Gibbs reference implementations, bad input."""
+"""Check the censored normal model: statistics, sensitivity, reference implementations of the Gibbs samplers, and
+invalid input.
+"""
 
 import numpy as np
 import pytest
@@ -80,7 +82,9 @@ def test_the_law_of_the_counts_is_that_of_all_pairs(n, limits, theta, scales, re
 
 @pytest.mark.parametrize("form", ["as_written", "corrected"])
 def test_counts_are_the_inverse_of_their_law(form):
-    """With a prior that fixes theta, the draws of the counts come from one distribution and a known stream."""
+    """Check, with a prior that fixes theta, that drawn counts are the inverse distribution function of the uniform
+    numbers of a known stream.
+    """
     n, theta, draws, uniforms = 100, (0.1, 1.2), 2000, {"as_written": 2, "corrected": 1}[form]
     setting = ((0.6, 50.0, 9.5, 12.2), n, -1.0, 1.5, (3.0,) * 4)
     prior = (theta[0], 1e-200, 1e20, 1e20 * theta[1])

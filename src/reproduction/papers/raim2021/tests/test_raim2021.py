@@ -1,4 +1,4 @@
-"""Check the paper's functions: properties of the tables that they return, and the rules of its configuration."""
+"""Check properties of the tables that the paper's functions return, and the rules of the paper's configuration."""
 
 from itertools import combinations
 

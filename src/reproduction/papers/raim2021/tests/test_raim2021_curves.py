@@ -27,7 +27,9 @@ def area(u):
 
 
 def test_weighted_density():
-    """Base Laplace(1.5); weight exp(-(x - 1/2)^2/4); A_u where it is above u = 0.3, and the base inside it."""
+    """Check the curves for the base Laplace(1.5) and the weight exp(-(x - 1/2)^2/4): A_u is where the weight is above u
+    = 0.3.
+    """
     table = method.weighted_density(**NORMAL, u=0.3)
     x, base = curve(table, "base")
     assert base == pytest.approx(stats.laplace.pdf(x, scale=1.5), rel=1e-12)
@@ -54,7 +56,9 @@ def test_step_functions_have_the_area_and_start_at_one():
 
 
 def test_candidates_are_uniform_under_the_steps():
-    """Left ends and heights h: masses h du; a candidate's height over the step's is uniform."""
+    """Check that the height of a candidate divided by the height of its step is uniform, and that a step of height h
+    has the mass h du.
+    """
     table = method.accept_reject(**NORMAL, knots=4, candidates=4000, rng=stream(1, "candidates"))
     steps = table[table["kind"] == "step"].sort_values("u")
     u, h = steps["u"].to_numpy(), steps["y"].to_numpy()
@@ -85,7 +89,7 @@ def test_descent_is_the_area_against_log_u():
 
 
 def test_intervals_of_the_weight_functions():
-    """Where the normal weight is u: z - mu -+ sqrt(-2 log(u)/950)."""
+    """Check that the normal weight equals u at z - mu -+ sqrt(-2 log(u)/950)."""
     table = method.weight_functions(**SETTING, levels=[0.5, 0.1])
     ends = table[(table["target"] == "xi_mean") & (table["curve"] == "interval")]
     reach = np.sqrt(-2 * np.log([0.5, 0.1]) / 950)
@@ -95,7 +99,9 @@ def test_intervals_of_the_weight_functions():
 
 
 def test_numbers_of_the_sampler():
-    """Rates are proportions of candidates with binomial errors; an adaptive sampler has no error estimate."""
+    """Check that rates are proportions of candidates with binomial errors, and that an adaptive sampler has no error
+    estimate.
+    """
     table = draws.sampler_accuracy(
         **SETTING, deltas=[16.988], epsilon=2.0, draws=400, knots=[10], rng=stream(4, "accuracy")
     )
@@ -124,7 +130,9 @@ def test_bars_and_steps_of_the_targets():
 
 
 def test_exact_laws_in_closed_form():
-    """Normal weight N(z, 1/950) times Laplace far to the left: the tilted normal of mean z + 1/(950 b)."""
+    """Check a normal weight N(z, 1/950) on a Laplace base, far to the left of 0, against a normal distribution with
+    mean z + 1/(950 b).
+    """
     row = draws.exact_laws(deltas=[16.988], epsilon=2.0, **SETTING).set_index("target").loc["xi_mean"]
     mean, sd = -21.27 + 1 / (950 * 8.494), 950**-0.5
     assert (row["mean"], row["sd"], row["mode"]) == pytest.approx((mean, sd, mean), rel=1e-6)
@@ -148,7 +156,9 @@ def test_histograms_of_other_noises_close_at_zero():
 
 
 def test_whole_draws_against_their_law():
-    """Draws from the distribution pass, draws from another do not, and draws that are not integers have p = 0."""
+    """Check that draws from the distribution pass, that draws from another distribution fail, and that draws that are
+    not integers have p = 0.
+    """
     weight = SimpleNamespace(log_relative=lambda x: -((x - 3.0) ** 2) / 8)
     noise = beyond.Noise(2.0, whole=True)
     k = np.arange(-40, 41)
@@ -180,7 +190,7 @@ def test_a_missing_bound_is_no_bound():
 
 
 def test_first_values_of_the_chains_alternate_around_zero_and_one():
-    """mu 0, -1/2, 1/2, -1; sigma2 1, 1, 1.5, 1/1.5."""
+    """Check that the starting points of mu are 0, -1/2, 1/2, -1 and those of sigma2 are 1, 1, 1.5, 1/1.5."""
     assert gibbs._starts(4) == [pytest.approx(pair) for pair in ((0, 1), (-0.5, 1), (0.5, 1.5), (-1, 1 / 1.5))]
 
 

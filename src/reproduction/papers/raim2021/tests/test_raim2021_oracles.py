@@ -1,4 +1,4 @@
-"""Check values derived by hand (next to each assertion), for errors that the other tests would miss."""
+"""Check values derived by hand (next to each assertion), to detect errors that the other tests would miss."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,8 @@ from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 
 
 def test_scales_of_the_designs(monkeypatch):
-    """w = 4, n = 60, epsilon = 2. Ranges: (2 + 4 + 16)/2. Exact: (1 + 4/60 + 16 (1 - 1/60))/2.
+    """Check the noise scales of the release designs at w = 4, n = 60 and epsilon = 2. Ranges: (2 + 4 + 16)/2. Exact: (1
+    + 4/60 + 16 (1 - 1/60))/2.
 
     Separate: a third of epsilon each, 4, 16 and 2 (both counts together) over 2/3. Sums, half width 2: a record lost
     changes them by 1 + 2 + 4, over 2.
@@ -34,7 +35,9 @@ def test_scales_of_the_designs(monkeypatch):
 
 
 def test_noises_have_equal_variance(monkeypatch):
-    """A Laplace law of scale 16.988/2 = 8.494 has the standard deviation sqrt(2) 8.494 = 12.01233."""
+    """Check that all noise distributions have the standard deviation of Laplace noise of scale 16.988/2 = 8.494, which
+    is sqrt(2) 8.494 = 12.01233.
+    """
     found = []
     right = ds.GaussianBase
 
@@ -52,7 +55,7 @@ def test_noises_have_equal_variance(monkeypatch):
 
 
 def test_pearson():
-    """(10 - 20)^2/20 + 0 + (30 - 20)^2/20 = 10 with two degrees of freedom: p = exp(-5)."""
+    """Check that (10 - 20)^2/20 + 0 + (30 - 20)^2/20 = 10 with two degrees of freedom has the p-value exp(-5)."""
     found = beyond.chi_squared(np.array([10.0, 20, 30]), np.array([20.0, 20, 20]))
     assert found == pytest.approx(np.exp(-5))
     # cells that expect 3, 3 and 20, and a last one of 2, become 6 and 22: (9 - 6)^2/6 + (19 - 22)^2/22, one degree
@@ -61,7 +64,7 @@ def test_pearson():
 
 
 def test_wilson():
-    """Against scipy's own, and 0 of 40: [0, z^2/(40 + z^2)]."""
+    """Check Wilson's interval against scipy, and for 0 of 40 against [0, z^2/(40 + z^2)]."""
     for k in (0, 7, 40):
         theirs = stats.binomtest(k, 40).proportion_ci(0.95, method="wilson")
         assert coverage.wilson(k / 40, 40) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
@@ -79,7 +82,9 @@ def test_chains_of_the_baseline_are_put_one_after_the_other():
 
 
 def test_median_interval():
-    """Of ten values the second and the ninth: P(Bin(10, 1/2) <= 1) = 11/1024 < .025 < 56/1024 = P(.. <= 2)."""
+    """Check that the interval for ten values is the second to the ninth: P(Bin(10, 1/2) <= 1) = 11/1024 < .025 <
+    56/1024 = P(.. <= 2).
+    """
     values = pd.Series([7.0, 1, 9, 3, 5, 2, 8, 4, 10, 6])
     assert coverage.median_interval(values) == (2, 9)
     assert coverage.median_interval(values.iloc[:6]) == (1, 9)  # 1/64 < .025: the ends of six
@@ -90,7 +95,9 @@ def test_median_interval():
 
 
 def test_worst_pair():
-    """From [2, .., 2, -2] to [2, .., 2, -3]: count 1, mean 4/1000, sum of squares 16 (1 - 1/1000) = 15.984."""
+    """Check the change from [2, .., 2, -2] to [2, .., 2, -3]: count 1, mean 4/1000, sum of squares 16 (1 - 1/1000) =
+    15.984.
+    """
     table = statistics_laws.privacy_loss(
         n=1000, lower=-2.0, upper=2.0, deltas=[16.988], epsilon=2.0, draws=10, rng=stream(1, "pair")
     )
@@ -99,7 +106,9 @@ def test_worst_pair():
 
 
 def test_counts_in_turn_and_jointly():
-    """Mean s_c 953.20 in turn and 950.60 jointly, total variation 0.184: an independent program of ours."""
+    """Check the mean of s_c, 953.20 in turn and 950.60 jointly, and the total variation 0.184, from an independently
+    written program.
+    """
     table = statistics_laws.counts_in_turn(
         z_mean=-21.27, z_sse=778.56, z_low=23.0, z_high=27.0, n=1000, lower=-2.0, upper=2.0,
         delta_s=16.988, epsilon=2.0, draws=1, rng=stream(1, "turn"),
@@ -110,7 +119,9 @@ def test_counts_in_turn_and_jointly():
 
 
 def test_level_of_the_joint_test():
-    """Five moments at level 0.01 together: |z| below the 0.999 quantile of Student's t with 49 degrees, 3.265."""
+    """Check that the bound for |z| of five moments at the joint level 0.01 is 3.265, the 0.999 quantile of Student's t
+    with 49 degrees of freedom.
+    """
     assert stats.t.isf(gibbs.PASSED / 10, gibbs.BATCHES - 1) == pytest.approx(3.265, abs=5e-4)
 
 
@@ -121,7 +132,7 @@ def test_least_p_value():
 
 
 def test_samplers_know_noise_of_scale_delta_over_epsilon(monkeypatch):
-    """With Delta_s = 6 and epsilon = 2, every chain and the mechanism get the scale 3."""
+    """Check that every chain and the mechanism get the scale 3 if Delta_s = 6 and epsilon = 2."""
     scales, releases = [], []
     chain, release = censored_normal.chain, CensoredStatistics.release
 
@@ -147,7 +158,7 @@ def test_samplers_know_noise_of_scale_delta_over_epsilon(monkeypatch):
 
 
 def test_intervals_hold_95_percent_of_the_draws():
-    """The 2.5 and 97.5 % points of draws 0, 1, .., 1000 are 25 and 975; the mean is 500."""
+    """Check that the 2.5 and 97.5 % points of the draws 0, 1, .., 1000 are 25 and 975, and that the mean is 500."""
     draws = np.column_stack([np.arange(1001.0), 3 * np.arange(1001.0), np.full(1001, np.nan)])
     first, second = coverage._rows(4, 2.0, "exact", draws, True)
     assert (first["lower"], first["upper"], first["mean"]) == pytest.approx((25, 975, 500))
@@ -156,7 +167,9 @@ def test_intervals_hold_95_percent_of_the_draws():
 
 
 def test_coverage_by_hand():
-    """Two of [-1, 1], [1, 2], [-3, 0] and [-5, -1] contain the truth 0 (ends included); lengths are 2, 1, 3, 4."""
+    """Check that two of [-1, 1], [1, 2], [-3, 0] and [-5, -1] contain the true value 0 (ends included), and that their
+    lengths are 2, 1, 3, 4.
+    """
     ends = {"lower": [-1.0, 1.0, -3.0, -5.0], "upper": [1.0, 2.0, 0.0, -1.0]}
     about = {
         "epsilon": 2.0,
@@ -173,8 +186,8 @@ def test_coverage_by_hand():
 
 
 def test_edges_of_whole_numbers_lie_between_them():
-    """The middle 99.9 % of 0, .., 1000 is .5 to 999.5: integer bins have width round(999/100) = 10 from -1/2,
-    others equal widths.
+    """Check the bins for the middle 99.9 % of 0, .., 1000, which is .5 to 999.5: integers have bins of width
+    round(999/100) = 10 from -1/2, real numbers equal widths.
     """
     edges = beyond._edges(np.arange(1001.0), 100, True)
     assert edges[:3].tolist() == [-0.5, 9.5, 19.5]
@@ -184,7 +197,9 @@ def test_edges_of_whole_numbers_lie_between_them():
 
 
 def test_laws_of_the_statistics_where_nothing_is_censored():
-    """N(1, 4), n = 50: mean 1 and sd 2/sqrt(50); sum of squares 4 x 49 and 4 sqrt(2 x 49); truncated all the same."""
+    """Check the statistics of N(1, 4) for n = 50 without censoring: mean 1 with sd 2/sqrt(50), sum of squares 4 x 49
+    with sd 4 sqrt(2 x 49).
+    """
     table = statistics_laws.statistics_laws(
         mu=1.0, sigma2=4.0, n=50, lower=-99.0, upper=101.0, data_sets=300, rng=stream(3, "laws")
     )
@@ -198,7 +213,9 @@ def test_laws_of_the_statistics_where_nothing_is_censored():
 
 
 def test_laws_of_the_statistics_where_a_side_is_censored():
-    """N(1, 4) cut at 1 and at 5, two sd above: n/2 below, n (1 - Phi(2)) above, and the truncated law's moments."""
+    """Check the statistics of N(1, 4) censored below 1 and above 5, two sd above the mean: n/2 below, n (1 - Phi(2))
+    above, and truncated normal moments.
+    """
     table = statistics_laws.statistics_laws(
         mu=1.0, sigma2=4.0, n=400, lower=1.0, upper=5.0, data_sets=400, rng=stream(3, "cut")
     ).set_index(["statistic", "variant"])
@@ -219,7 +236,9 @@ def test_laws_of_the_statistics_where_a_side_is_censored():
 
 
 def test_geweke_of_one_set_of_limits():
-    """Without the slides' limits, only the wide limits are tested; with both, each by the largest |z| of four."""
+    """Check that only the wide limits are tested without the slides' limits; with both, each row is tested by the
+    largest |z| of four.
+    """
     wide = pd.DataFrame({"method": "as_written", "limits": "[-99, 99]", "z": [-1.5, 1.0], "se": 0.01, "expected": 1.0})
     cut = wide.assign(limits="[-2, 2]", z=[0.0, 5.0])
     others = wide.assign(method="exact", z=9.0)
@@ -231,7 +250,9 @@ def test_geweke_of_one_set_of_limits():
 
 
 def test_margins_of_the_mechanism():
-    """Widths 2 and 4 with 6 and 24: a power of 2; exact 6 against 5.5 by force; ranges 9 and 30 for 6 and 24."""
+    """Check margins of the mechanism: the sensitivities 6 and 24 at widths 2 and 4 give a power of 2, and the exact 6
+    is compared with 5.5 by brute force.
+    """
     table = pd.DataFrame({
         "lower": [-1.0, -2.0, -2.0], "upper": [1.0, 2.0, 2.0], "n": [3, 3, 1000], "exact": [6.0, 20.0, 24.0],
         "brute_force": [5.5, 20.0, np.nan], "range_bound": [9.0, 30.0, 30.0],
@@ -254,7 +275,9 @@ def test_margins_of_the_mechanism():
 
 
 def test_margins_of_the_noise_that_is_ignored():
-    """At the least epsilon the better of two coverages is .55, 2 x .0784 wide: .95 - .55 with the error .04."""
+    """Check the margin at the smallest epsilon, where the larger of two coverages is .55 with an interval of 2 x .0784:
+    .95 - .55 with the error .04.
+    """
     about = {"method": "naive", "data_sets": 40}
     rows = [(1.0, 0.2), (1.0, 0.55), (2.0, 0.9)]
     table = pd.DataFrame([about | {"epsilon": e, "coverage": c} for e, c in rows])
@@ -266,7 +289,9 @@ def test_margins_of_the_noise_that_is_ignored():
 
 
 def test_margins_of_the_sampler():
-    """Two targets; bounds .3 and .5 over rates .1 and .45; z = (.1 - .1)/.01 and (.48 - .45)/.01 = 3."""
+    """Check the margins for two targets with bounds .3 and .5, rates .1 and .45, and z = (.1 - .1)/.01 and (.48 -
+    .45)/.01 = 3.
+    """
     about = {"rule": "efficient", "delta_s": 8.0, "knots": 10, "seen": 0.02}
     rows = [
         {
@@ -303,7 +328,9 @@ def test_margins_of_the_sampler():
 
 
 def test_margins_of_the_rules_at_25_knots():
-    """Bounds of equal spacing 100 and 1000 times those of small rectangles: 2; the slides' own rate is told."""
+    """Check the margin 2 if the bounds of equal spacing are 100 and 1000 times those of small rectangles, and that the
+    rate of the slides' rule is reported.
+    """
     rows = [(rule, target, bound * times, rate) for rule, times, rate in (
         ("efficient", 1.0, 0.1), ("equal spacing", 100.0, 0.2), ("as on the slides", 5.0, 0.3))
         for target, bound in (("xi_mean", 0.01), ("xi_sse", 0.002))]  # fmt: skip

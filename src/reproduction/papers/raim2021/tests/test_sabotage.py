@@ -1,4 +1,5 @@
-"""Replace a correct part by a wrong one, and check that a verdict changes; each checked statement must change once.
+"""Replace a correct part by a wrong one, and check that a verdict changes; each checked statement must change at least
+once.
 
 At these sizes the unmodified run has the verdicts of a full run; streams are fixed, so verdicts are reproducible.
 """
@@ -38,14 +39,16 @@ def honest() -> dict[str, pd.DataFrame]:
 
 
 def flipped(honest, *again: str, **replaced: pd.DataFrame) -> set[tuple[str, str]]:
-    """Return statements whose verdict changes when the tables in `again` are recomputed or replaced."""
+    """Return the statements whose verdict changes if the tables in `again` are recomputed and other tables are
+    replaced.
+    """
     anew = in_process.tables_of(SLUG, SIZES, only=again) if again else {}
     after = JUDGES[0](anew | replaced)
     return set(after.index[JUDGES[0].verdicts != after])
 
 
 def test_honest_verdicts(honest):
-    """The five false statements differ, and no others."""
+    """Check that the unmodified verdicts differ from the slides for the five false statements only."""
     found = JUDGES[0].verdicts
     assert set(found.index[found == "differs"]) == {
         ("formulas", "mean of the full conditional of mu"),
@@ -133,7 +136,9 @@ def test_draws_that_repeat_the_one_before(honest, monkeypatch):
     ],
 )
 def test_noises_of_the_sampler_half_as_wide_again(honest, monkeypatch, name, noise):
-    """The reference does not take the noise from the sampler."""
+    """Check that wider noise in the sampler changes the verdict, since the reference does not take the noise from the
+    sampler.
+    """
     right = getattr(ds, name)
     monkeypatch.setattr(ds, name, lambda width: right(1.5 * width))
     assert flipped(honest, "other_noises") == {("other_noises", f"{noise} noise: draws are exact")}
@@ -190,7 +195,7 @@ def test_no_adaptation(honest):
 
 
 def test_area_too_large(honest, monkeypatch):
-    """P(A_u) + 0.01."""
+    """Check that P(A_u) + 0.01 in place of P(A_u) changes verdicts."""
     right = ds.DirectSampler.log_area
     monkeypatch.setattr(ds.DirectSampler, "log_area", lambda self, u: np.logaddexp(right(self, u), np.log(0.01)))
     found = flipped(honest, "step_functions", "formulas")
@@ -217,7 +222,7 @@ def test_area_reversed(honest):
 
 
 def test_right_height_below(honest):
-    """Steps that start at P(A_0) make the printed envelope correct, so the verdict must change."""
+    """Check that the verdict changes if the steps start at P(A_0), which makes the printed envelope correct."""
     table = honest["step_functions"].copy()
     table.loc[(table["kind"] == "step") & (table["order"] == 0), "y"] = 1.0
     found = flipped(honest, step_functions=table)
@@ -306,7 +311,7 @@ def test_support_of_the_weight(honest, monkeypatch):
 
 
 def test_doubled_budget(honest, monkeypatch):
-    """Noise of half the scale: what is called epsilon costs twice that."""
+    """Check that noise of half the scale, which costs twice the stated epsilon, changes the verdict."""
     right = CensoredStatistics.release
     monkeypatch.setattr(
         CensoredStatistics,
@@ -341,7 +346,7 @@ def test_wrong_sensitivity(honest, monkeypatch, wrong, quantities):
 
 
 def test_swapped_tails(honest, monkeypatch):
-    """Return counts of the wrong side: s_low counts records above, at limits that distinguish the sides."""
+    """Check that counts moved to the wrong category change the verdict on their distribution."""
     right = CensoredStatistics.of
     monkeypatch.setattr(CensoredStatistics, "of", lambda self, x: right(self, x) + np.array([0, 0, 3.0, 0]))
     found = flipped(honest, "statistics_laws")
@@ -350,7 +355,7 @@ def test_swapped_tails(honest, monkeypatch):
 
 
 def test_statistics_of_uncensored_samples(honest, monkeypatch):
-    """If the slides' distributions were right, their rows would be reproduced."""
+    """Check that the rows of the slides' distributions would be reproduced if these distributions were correct."""
 
     def of(self, x):
         rng = np.random.Generator(np.random.PCG64(int(abs(x[0]) * 1e9)))
@@ -385,7 +390,7 @@ def test_counts_without_noise_and_without_psi(honest, monkeypatch):
 
 
 def test_joint_law_without_psi(honest, monkeypatch):
-    """The table's psi distinguishes the two distributions of the counts."""
+    """Check that the table's psi distinguishes the two distributions of the counts."""
     monkeypatch.setattr(statistics_laws, "_log_psi", lambda *_: 0.0)
     found = flipped(honest, "counts_in_turn")
     # without psi what is left to differ is s_l's normaliser given s_u, less than a thousandth here
