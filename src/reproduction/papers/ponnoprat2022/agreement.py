@@ -1,4 +1,6 @@
-"""Compare the paper's printed numbers and claims with this run; the experiments are in `agreement_models`."""
+"""Compare the paper's printed numbers and claims with the results of the run; `agreement_models` compares the
+experiments.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +23,7 @@ _MEASURES = {
 
 
 def unread_rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield rows of `ours` for images from which no value can be read."""
+    """Yield rows of `ours` for images of which no value can be read."""
     yield from _theory(tables)
     yield from _networks(tables["figure_6"])
     for artefact, (measure, names) in _MEASURES.items():
@@ -30,7 +32,7 @@ def unread_rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 
 def _theory(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield rows on the left end of a curve in each of figures 1, 2, 3 and 8."""
+    """Yield rows on the value at the left end of a curve in each of figures 1, 2, 3 and 8."""
     ends: tuple[tuple[str, str, str, str, dict[str, str]], ...] = (
         ("figure_1", "trigamma at the left end", "x", "trigamma", {}),
         ("figure_2", "exact delta at the left end", "gamma", "delta", {"variant": "corrected"}),
@@ -49,7 +51,7 @@ def _theory(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 
 def _networks(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on Figure 6: the text states only that the networks are parts of those of Le Quy et al."""
+    """Yield rows on Figure 6, for which the text states only that the networks are parts of those of Le Quy et al."""
     for name in catalogue.NETWORKS:
         of = table[table["dataset"] == name]
         edges = of[of["parent"].fillna("") != ""]
@@ -60,7 +62,9 @@ def _networks(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _curve(artefact: str, table: pd.DataFrame, name: str, measure: str) -> Row:
-    """Return the Dirichlet in the middle of its budgets, as published, with both ends in the note."""
+    """Return the row on the Dirichlet's score in the middle of its budgets, as published, with the scores at both ends
+    in the note.
+    """
     about = (artefact, f"{name}: dirichlet in the middle of its budgets")
     mine = table[(table["dataset"] == name) & (table["method"] == "dirichlet") & (table["variant"] == "published")]
     finite = mine[mine["epsilon"].notna()].sort_values("epsilon")
@@ -79,7 +83,9 @@ _OTHER_ORDER = "the order is not in this run"
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
+    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note; every published quantity has a
+    row for each of its variants.
+    """
     rows = [*_introduction(tables["introduction"]), *_table_1(tables["table_1"]), *_figure_1(tables["figure_1"])]
     rows += [*_figure_2(tables["figure_2"]), *_figure_3_top(tables["figure_3_top"])]
     rows += [*_figure_3_bottom(tables["figure_3_bottom"]), *_figure_8(tables["figure_8"])]
@@ -195,8 +201,8 @@ def _figure_3_bottom(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _smaller(rows: pd.DataFrame) -> tuple[float, int, int]:
-    """Return the proportion of the epsilon_hat grid at which Algorithm 1 has the smaller divergence, their number, and
-    points.
+    """Return the proportion of the epsilon_hat grid at which Algorithm 1 has the smaller divergence, the size of the
+    grid, and the number of points of Algorithm 1.
     """
     theirs = rows[rows["series"] == "Gohari et al."].sort_values("epsilon_hat")
     grid = rows.loc[rows["series"] == "exact profile", "epsilon_hat"]
@@ -253,7 +259,7 @@ def _theorem_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _not_refuted(rows: pd.DataFrame) -> float:
-    """Return the log10 ratio of the joint p-value of "no frequency is above its bound" to `REFUTED`; at least -300."""
+    """Return log10 of the joint p-value of "no frequency is above its bound" divided by `REFUTED`; at least -300."""
     if rows[["above", "draws", "bound"]].isna().any(axis=None):
         return np.nan
     p = np.asarray(binom.sf(rows["above"] - 1, rows["draws"], np.minimum(rows["bound"], 1.0)))

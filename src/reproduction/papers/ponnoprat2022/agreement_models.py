@@ -1,4 +1,4 @@
-"""Compare the paper's statements about its experiments on data sets with this run."""
+"""Compare the paper's statements about its experiments on data sets with the results of the run."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -17,7 +17,8 @@ SIGN = {"cross_entropy": -1.0, "accuracy": 1.0, "log_likelihood": 1.0}
 
 
 def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relative: bool = False) -> pd.DataFrame:
-    """Return how much better Algorithm 1's Dirichlet is than the best of `others`, one row per data set and budget.
+    """Return the gap by which Algorithm 1's Dirichlet is better than the best of `others`, one row per data set and
+    budget.
 
     Returns
     -------
@@ -39,7 +40,8 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
 
 
 def at_same_reach(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the `advantage` over Gohari et al., interpolating the Dirichlet of Algorithm 1 in log epsilon_hat.
+    """Return the `advantage` over Gohari et al., where the scores of Algorithm 1's Dirichlet are interpolated in log
+    epsilon_hat.
 
     Points outside the Dirichlet's range are omitted.
     """
@@ -67,7 +69,8 @@ def _gap(mine: Score, other: Score, sign: float, relative: bool) -> tuple[float,
 
 
 def worst(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Return the margin of a claim about every row: the gap farthest on the wrong side, with its standard error.
+    """Return the margin of a claim about every row, which is the gap farthest on the wrong side, with its standard
+    error.
 
     With n rows, the error is increased as in a Bonferroni correction: two standard errors correspond to the n-th part
     of the tail probability.
@@ -84,7 +87,9 @@ def worst(gaps: pd.DataFrame) -> tuple[float, float]:
 
 
 def least_mean(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Return the margin of a claim about every data set: the smallest of their means over budgets."""
+    """Return the margin of a claim about every data set, which is the smallest of the data sets' mean gaps over
+    budgets.
+    """
     if not len(gaps):
         return np.nan, np.nan
     by = gaps.groupby("dataset", sort=False)
@@ -116,7 +121,7 @@ Margin = Callable[[pd.DataFrame], tuple[float, float]]  # margin of a claim, and
 
 
 def naive_bayes(losses: pd.DataFrame, accuracies: pd.DataFrame) -> Rows:
-    """Yield rows on Figures 4 and 5."""
+    """Yield rows on Figures 4 and 5 (naive Bayes)."""
     yield from _losses(losses)
     yield from _accuracies(accuracies)
     for artefact, table, name, measure in (
@@ -174,7 +179,7 @@ def _accuracies(accuracies: pd.DataFrame) -> Rows:
 
 
 def networks(table: pd.DataFrame) -> Rows:
-    """Yield rows on Figure 7."""
+    """Yield rows on Figure 7 (Bayesian networks)."""
     cells = "only cells that training holds are released, all by the text (equation 12): erratum 19"
     notes = {
         "corrected": "every cell released, every test cell counted: the Dirichlet is best nowhere",
@@ -207,7 +212,7 @@ def networks(table: pd.DataFrame) -> Rows:
 
 
 def approximate(losses: pd.DataFrame, accuracies: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
-    """Yield rows on Appendix C."""
+    """Yield rows on Appendix C (approximate differential privacy)."""
     for artefact, table in (("figure_9", losses), ("figure_10", accuracies), ("figure_11", likelihoods)):
         yield from _beside_gohari(artefact, table)
 
@@ -286,7 +291,9 @@ def _judged(
     variant: str,
     names: tuple[str, ...],
 ) -> dict[str, Any]:
-    """Return a claim about the data sets `names`; it is not run unless all of them exist."""
+    """Return the row of a claim about the data sets `names`; the row is "not run" unless all of these data
+    sets exist.
+    """
     found = set(rows.loc[rows["method"] != "not_run", "dataset"])
     if not set(names) <= found:
         return not_run(artefact, quantity, PARTLY if found & set(names) else ABSENT)
@@ -295,7 +302,9 @@ def _judged(
 
 
 def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
-    """Yield rows on the captions of Figures 5 and 10: on some data sets, random guessing is far below all curves."""
+    """Yield rows on the captions of Figures 5 and 10, which state that random guessing is far below all curves on some
+    data sets.
+    """
     quantity = "random guessing is well below the other models on some data sets"
     for variant in BOTH:
         rows = table[table["variant"] == variant]
@@ -311,7 +320,7 @@ def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
 
 
 def settings(losses: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
-    """Yield rows on statements about the experiments that are used as settings."""
+    """Yield rows on statements about the experiments that the run uses as settings."""
     for artefact, table in (("figure_4", losses), ("figure_7", likelihoods)):
         note, reach = "a setting", table["epsilon"].dropna()
         for quantity, value in (("smallest epsilon", reach.min()), ("largest epsilon", reach.max())):
@@ -332,7 +341,7 @@ def _closeness(rows: pd.DataFrame) -> tuple[float, float]:
 
 
 def _by_method(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return scores of the three mechanisms (larger is better), one row per data set and budget."""
+    """Return the scores of the three mechanisms, with larger scores better, one row per data set and budget."""
     by_method = rows[rows["epsilon"].notna() & rows["method"].isin(["dirichlet", *NOISE])]
     wide = by_method.pivot(index=["dataset", "epsilon"], columns="method", values=f"{measure}_mean")
     return SIGN[measure] * wide

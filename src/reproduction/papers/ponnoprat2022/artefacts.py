@@ -1,4 +1,4 @@
-"""Tables of the printed figures, collected from the runs of every data set."""
+"""Tables of the printed figures, collected from the results for all data sets."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ MEASURES = ("cross_entropy", "accuracy", "log_likelihood")
 
 
 def facts(table: CodedTable | str, *, name: str) -> pd.DataFrame:
-    """Return one row of Table 1, computed from the file; without numbers if there is no file."""
+    """Return one row of Table 1, computed from a data set's file; the row has no numbers if the file is missing."""
     row: dict[str, Any] = {"dataset": name, "instances": np.nan, "attributes": np.nan, "classes": np.nan}
     row |= {"positive_percent": np.nan, "note": table if isinstance(table, str) else ""}
     if not isinstance(table, str):
@@ -29,7 +29,7 @@ def facts(table: CodedTable | str, *, name: str) -> pd.DataFrame:
 
 
 def table_1(table: pd.DataFrame) -> pd.DataFrame:
-    """Return Table 1 from the files with the printed values; the bundled sets have no printed values."""
+    """Return Table 1 from the files, with the printed values; for the bundled data sets, no values are printed."""
     printed: dict[Any, tuple[float | None, ...]] = {name: source.printed for name, source in catalogue.SOURCES.items()}
     names = ("instances", "attributes", "classes", "positive_percent")
     rows = []
@@ -40,7 +40,8 @@ def table_1(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def scores(table: pd.DataFrame) -> pd.DataFrame:
-    """Return mean, standard deviation over releases (as in the figures' bars), and standard error of the mean.
+    """Return the mean, the standard deviation over releases (the bars of the figures), and the standard error of the
+    mean.
 
     If a variant has several splits, the standard error is that of the splits' means, because releases on one split
     share their test records.
@@ -73,8 +74,8 @@ def _standard_error(group: pd.DataFrame, measure: str) -> float:
 
 
 def paired_differences(table: pd.DataFrame, *, level: float) -> pd.DataFrame:
-    """Return Dirichlet minus each other mechanism on the same split, with a t interval over the splits' mean
-    differences.
+    """Return the score of the Dirichlet minus that of each other mechanism on the same split, with a t interval over
+    the splits' mean differences.
 
     A negative difference of cross-entropies favours the Dirichlet; `better` names the mechanism if the interval
     excludes 0.
@@ -106,19 +107,19 @@ def _interval(gap: np.ndarray, level: float, sign: int) -> tuple[float, float, f
 
 
 def figure_4(table: pd.DataFrame) -> pd.DataFrame:
-    """Return cross-entropies of the published, literal and corrected variants (the corrected variant uses the floor
-    sigma).
+    """Return cross-entropies of the published, literal and corrected variants; in the corrected variant, the lower
+    bound of noisy counts is sigma, the standard deviation of the noise.
     """
     return _one_measure(table, "cross_entropy")
 
 
 def figure_5(table: pd.DataFrame) -> pd.DataFrame:
-    """Return accuracies, as `figure_4`."""
+    """Return accuracies in the format of `figure_4`."""
     return _one_measure(table, "accuracy")
 
 
 def clipping_floor(table: pd.DataFrame) -> pd.DataFrame:
-    """Return cross-entropies of the corrected variant for each floor of the noisy counts."""
+    """Return cross-entropies of the corrected variant for each lower bound (floor) of the noisy counts."""
     kept = table[
         (table["variant"] == "corrected") & table["method"].isin(["dirichlet", "gaussian", "laplace", "not_run"])
     ]
@@ -146,12 +147,12 @@ def figure_11(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def bundled_sets(table: pd.DataFrame) -> pd.DataFrame:
-    """Return both measures on the sets that scikit-learn provides, corrected variant."""
+    """Return cross-entropies and accuracies on the data sets that scikit-learn provides, for the corrected variant."""
     return scores(table[(table["variant"] == "corrected") & _main_floor(table)])
 
 
 def introduction() -> pd.DataFrame:
-    """Return the example of the introduction: L1 distances and KL divergences of two noisy versions of p.
+    """Return the example of the paper's introduction: L1 distances and KL divergences of two noisy versions of p.
 
     The last row is the example of section 5.1: the loss of a probability of 0.1 over that of 0.4.
     """
@@ -172,7 +173,9 @@ def _one_measure(table: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def _main_floor(table: pd.DataFrame) -> pd.Series:
-    """Return all published variants, and the corrected variant with floor sigma and smoothing 0.1."""
+    """Return a mask of the rows of all published variants, and of the corrected variant with the floor sigma and the
+    smoothing 0.1.
+    """
     return (table["variant"] != "corrected") | table["floor"].astype(str).isin(["sigma", "none", "0.1"]) & ~(
         (table["floor"].astype(str) == "0.1") & table["method"].isin(["gaussian", "laplace"])
     )

@@ -1,4 +1,5 @@
-"""Speed of the naive Bayes experiment at the paper's size, and comparison of the released classifiers with diffprivlib.
+"""Speed of the naive Bayes experiment at the paper's size, and comparison of the released classifiers with those of
+diffprivlib.
 
 diffprivlib is not a dependency of the project and does not support the newest scikit-learn: set
 DIFFPRIVLIB_PYTHON=/path/to/python to a Python that has it. Otherwise its rows are reported as not run.
@@ -57,7 +58,7 @@ def benchmarks():
 
 
 def _estimator():
-    """Measure fitting a frame of 100,000 records and 10 columns."""
+    """Measure the time to fit a frame of 100,000 records and 10 columns."""
     rng = stream(1, "bench", "estimators")
     y = rng.integers(0, 2, 100_000)
     X = rng.normal(y[:, None], 1.0, (100_000, 10))
@@ -66,8 +67,8 @@ def _estimator():
 
 
 def _beside_diffprivlib(tables):
-    """Compare test errors at equal budgets: Laplace at pure epsilon, the Dirichlet at (epsilon, 1e-6), diffprivlib at
-    pure epsilon.
+    """Compare test errors at equal budgets: Laplace with pure epsilon, the Dirichlet with (epsilon, 1e-6), and
+    diffprivlib with pure epsilon.
 
     Bounds and levels are taken from the data for both alike, and all releases are of one split. Their neighbours add or
     remove a record, ours replace one, which is the stricter reading of the same number.
@@ -105,7 +106,7 @@ def _arrays(table):
 
 
 def _theirs(arrays):
-    """Return errors and seconds of diffprivlib, or the reason why there are none."""
+    """Return the test errors and seconds of diffprivlib, or the reason why it could not be run."""
     python = os.environ.get("DIFFPRIVLIB_PYTHON", sys.executable)
     with tempfile.TemporaryDirectory() as folder:
         for name, data in arrays.items():
@@ -118,7 +119,7 @@ def _theirs(arrays):
 
 
 def _errors(data, mechanism, epsilon, order):
-    """Return test errors of `SEEDS` releases, and the least CPU seconds of one."""
+    """Return the test errors of `SEEDS` releases, and the CPU seconds of the fastest release."""
     X, y = data["X"], data["y"]
     columns = range(X.shape[1])
     common = {
@@ -138,7 +139,7 @@ def _errors(data, mechanism, epsilon, order):
 
 
 def _renyi(epsilon, releases):
-    """Return the Rényi budget and order of (epsilon, delta) privacy that give the Dirichlet the fewest
+    """Return the Rényi budget and order for (epsilon, delta) privacy with which the Dirichlet needs the fewest
     pseudo-records.
     """
     found = []
@@ -175,7 +176,7 @@ def _compiled(table):
 
 
 def _plain(table):
-    """Run the same with pandas counting and NumPy releases and scores, one release at a time."""
+    """Run the same models with counting in pandas and with releases and scores in NumPy, one release at a time."""
     counts, test = experiment.prepared(table, "corrected", 0)
     train = pd.DataFrame(test.train)
     crossed = [pd.crosstab(train.iloc[:, -1], train.iloc[:, k]).to_numpy() for k in counts.kept]

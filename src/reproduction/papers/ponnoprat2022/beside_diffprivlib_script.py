@@ -1,4 +1,5 @@
-"""Errors of diffprivlib's Gaussian naive Bayes: run by ``bench.py``, with a Python that has diffprivlib.
+"""Compute errors of diffprivlib's Gaussian naive Bayes; ``bench.py`` runs this script with a Python that has
+diffprivlib.
 
 Arguments: a folder of <set>.npz files (X, y, bounds, train, test), repeats, and the budgets. Prints JSON:
 set -> one [test errors, least CPU seconds of a fit and score] a budget.

@@ -1,4 +1,4 @@
-"""Catalogue of the eight UCI data sets of Table 1: files with SHA-256, locations, formats, and printed values.
+"""Catalogue of the eight UCI data sets of Table 1: files with their SHA-256, locations, formats, and printed values.
 
 Checksums are those of the uncompressed files as the UCI archive serves them (the CreditCard CSV is a re-export of the
 archive's workbook, equal in every cell). Rows are in the archive's order, training file first, as the author's. The
@@ -12,7 +12,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class File:
-    """Raw file: its name, its SHA-256, and its member in the archive's zip (several names: zips in zips)."""
+    """Raw file, with its name, its SHA-256, and its member in the archive's zip (several names for nested zips)."""
 
     name: str
     sha256: str
@@ -332,7 +332,7 @@ def places(name: str, file: File, folders: Sequence[str | Path]) -> Iterator[Pat
 
 
 def brought(name: str, folders: Sequence[str | Path]) -> list[str]:
-    """Return the files of a data set that the user has provided: a new file causes the set to be prepared again.
+    """Return the files of a data set that the user has provided; a new file causes the data set to be prepared again.
 
     Downloads are ignored, because they result from an earlier preparation.
     """

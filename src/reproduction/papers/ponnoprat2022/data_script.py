@@ -1,4 +1,6 @@
-"""Adapter: a data set as an integer-coded table, or a marker that it is unavailable."""
+"""Workflow script that prepares a data set as an integer-coded table, or writes a marker that the data set is
+unavailable.
+"""
 
 import sys
 

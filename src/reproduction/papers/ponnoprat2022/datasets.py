@@ -1,4 +1,4 @@
-"""Read raw files from local folders or the UCI archive as integer-coded tables, and record their schema.
+"""Read raw files from local folders or the UCI archive as integer-coded tables, and record the schema of each table.
 
 Every byte of a raw file is verified before it is used or kept.
 """
@@ -32,15 +32,15 @@ _ROOT = Path(__file__).resolve().parents[4]
 
 
 class ChecksumError(ValueError):
-    """Raise if a file exists but has the wrong checksum."""
+    """Raised if a file exists but has the wrong checksum."""
 
 
 class UnavailableError(RuntimeError):
-    """Raise if a data set is in no folder and cannot be downloaded."""
+    """Raised if a data set is not in any folder and cannot be downloaded."""
 
 
 def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, retries: int = 2) -> dict[str, bytes]:
-    """Return the verified content of a data set's files by name.
+    """Return the verified content of a data set's files, by file name.
 
     Parameters
     ----------
@@ -81,12 +81,14 @@ def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, ret
 
 
 def _shown(path: str | Path) -> str:
-    """Return `path` relative to the project's root, since published reasons must not name folders of this machine."""
+    """Return `path` relative to the project's root, since published reasons must not name folders of the user's
+    machine.
+    """
     return os.path.relpath(path, _ROOT)
 
 
 def verified(content: bytes, file: File, place: str | Path) -> bytes:
-    """Return `content` if it has the SHA-256 of `file`."""
+    """Return `content` after checking that it has the SHA-256 of `file`."""
     found = hashlib.sha256(content).hexdigest()
     if found != file.sha256:
         raise ChecksumError(
@@ -97,7 +99,7 @@ def verified(content: bytes, file: File, place: str | Path) -> bytes:
 
 
 def _local(name: str, file: File, folders: Sequence[str | Path], wrong: list[str]) -> bytes | None:
-    """Return the first file with the right checksum; mistakes of other files are added to `wrong`."""
+    """Return the first file with the right checksum, and add the mistakes of other files to `wrong`."""
     for path in places(name, file, folders):
         if path.is_file():
             try:
@@ -116,7 +118,7 @@ def _unpacked(path: Path) -> bytes:
 
 
 def _download(address: str, retries: int) -> bytes:
-    """Return the bytes at `address`, with a progress bar; only a complete transfer is accepted."""
+    """Return the bytes at `address`, and show a progress bar; only a complete transfer is accepted."""
     with pooch.utils.temporary_file() as path:
         downloader = pooch.HTTPDownloader(progressbar=True, timeout=_TIMEOUT)
         for attempt in range(retries + 1):
@@ -130,7 +132,7 @@ def _download(address: str, retries: int) -> bytes:
 
 
 def _member(archive: bytes, file: File, place: str) -> bytes:
-    """Return one file from a zip, through nested zips."""
+    """Return one file from a zip, which may be in nested zips."""
     for member in file.member:
         try:
             with zipfile.ZipFile(io.BytesIO(archive)) as opened:
@@ -200,7 +202,7 @@ def _workbook(source: Source, raw: bytes) -> pd.DataFrame:
 
 
 def write(table: CodedTable, csv: str | Path, schema: str | Path) -> None:
-    """Write codes as CSV, levels and roles as JSON; each file all or nothing."""
+    """Write codes as CSV, and levels and roles as JSON; each file is written completely or not at all."""
     columns = [
         {"name": n, "numeric": bool(q), "levels": v.tolist()}
         for n, q, v in zip(table.columns, table.numeric, table.levels, strict=True)
@@ -217,7 +219,7 @@ def write_missing(name: str, reason: str, csv: str | Path, schema: str | Path) -
 
 
 def read(csv: str | Path, schema: str | Path) -> CodedTable | str:
-    """Return the table, or the reason why there is none."""
+    """Return the table, or the reason why the data set has no table."""
     about: dict[str, Any] = json.loads(Path(schema).read_text(encoding="utf-8"))
     if about["status"] == NOT_RUN:
         return about["reason"]

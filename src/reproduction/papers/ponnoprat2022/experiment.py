@@ -28,7 +28,7 @@ FIRST_SPLIT = 1  # seed of the published split; further splits use the next seed
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """Categories of one training and test part; the target is the last column."""
+    """Categories of a training part and a test part; the target is the last column."""
 
     train: NDArray[np.int32]
     test: NDArray[np.int32]
@@ -36,7 +36,7 @@ class Split:
 
 
 def published_table(table: CodedTable) -> CodedTable:
-    """Return the table as in the author's copy: some columns of Shopper are rounded to integers."""
+    """Return the table as in the author's copy, where some columns of the data set Shopper are rounded to integers."""
     source = catalogue.SOURCES.get(table.name)
     return table.rounded(source.rounded) if source and source.rounded else table
 
@@ -44,7 +44,9 @@ def published_table(table: CodedTable) -> CodedTable:
 def split(
     table: CodedTable, number: int, *, match: str = "nearest", public_levels: bool = False, bins: int = BINS
 ) -> Split:
-    """Return the `number`-th 70-30 split (0 is the published one), binned; keywords as in `binning.learn`."""
+    """Return the `number`-th 70-30 split (0 is the published split), with binned columns; the keywords are as for
+    `binning.learn`.
+    """
     rows = np.arange(len(table.codes))
     train, test = train_test_split(rows, test_size=TEST_SHARE, random_state=FIRST_SPLIT + number)
     learnt = coded_table.learn(table, train, match=match, public_levels=public_levels, bins=bins)
@@ -61,7 +63,7 @@ def log_grid(least: float, most: float, points: int) -> NDArray[np.float64]:
 
 
 def dirichlet_for_dp(target: float, *, delta: float, releases: int) -> tuple[float, float]:
-    """Return r and alpha of Algorithm 1 with which `releases` releases are (target, delta)-DP by Rényi composition.
+    """Return r and alpha of Algorithm 1 for which `releases` releases are (target, delta)-DP by Rényi composition.
 
     The order minimises the number of pseudo-records per cell, alpha/r; it does not depend on data.
     """
@@ -79,8 +81,8 @@ def dirichlet_for_dp(target: float, *, delta: float, releases: int) -> tuple[flo
 
 
 def gaussian_for_dp(target: float, *, delta: float, releases: int) -> float:
-    """Return the standard deviation with which `releases` releases are (target, delta)-DP, exactly (as a single
-    Gaussian).
+    """Return the standard deviation for which `releases` releases are exactly (target, delta)-DP, computed as a single
+    Gaussian release.
     """
     squared = 2.0 * releases
 
@@ -92,7 +94,9 @@ def gaussian_for_dp(target: float, *, delta: float, releases: int) -> float:
 
 
 def laplace_for_dp(target: float, *, delta: float, releases: int) -> float:
-    """Return the scale with which `releases` releases are (target, delta)-DP: pure or Rényi composition, if smaller."""
+    """Return the scale for which `releases` releases are (target, delta)-DP: the smaller scale of pure and Rényi
+    composition.
+    """
 
     def scale(log_excess: float) -> float:
         order = 1 + float(np.exp(log_excess))
@@ -104,7 +108,7 @@ def laplace_for_dp(target: float, *, delta: float, releases: int) -> float:
 
 
 def gohari_epsilon(r: float, alpha: float, *, total: int, sizes: Sequence[int], delta: float, releases: int) -> float:
-    """Return epsilon_hat of `releases` Dirichlet releases by Gohari et al., the smaller of basic and advanced
+    """Return epsilon_hat of `releases` Dirichlet releases by Gohari et al.: the smaller of basic and advanced
     composition.
 
     Parameters
@@ -136,14 +140,15 @@ def _one_gohari(r: float, alpha: float, total: int, cells: int, delta: float) ->
 
 
 def _gamma_by_union_bound(delta: float, k: float, alpha: float) -> float:
-    """Return gamma with Pr[Y_i <= gamma] = delta/2 at the lowest vertex, which is at most the exact gamma (union
-    bound).
+    """Return the gamma with Pr[Y_i <= gamma] = delta/2 at the lowest vertex, which by the union bound is at most the
+    exact gamma.
     """
     return float(min(betaincinv(alpha, k - alpha, delta / 2), 0.49))
 
 
 def published_dirichlet(epsilon: float, *, delta: float) -> tuple[float, float]:
-    """Return r and alpha of the author's approximate-DP runs: alpha is 1 + (order - 1) r, too small for Theorem 1.
+    """Return r and alpha of the author's approximate-DP runs, in which alpha is 1 + (order - 1) r, too small for
+    Theorem 1.
 
     The order is 1 + 1/e for the Rényi epsilon e that equation 14 then gives `epsilon`.
     """
@@ -163,7 +168,7 @@ def published_dirichlet(epsilon: float, *, delta: float) -> tuple[float, float]:
 
 
 def published_noise(mechanism: str, epsilons: Sequence[float], *, delta: float, share: float) -> Noise:
-    """Return the noise of the author's approximate-DP runs for one release at `epsilons`; `share` is its part
+    """Return the noise of the author's approximate-DP runs for one release at `epsilons`; `share` is the release's part
     of delta.
     """
     if mechanism == "dirichlet":
@@ -178,7 +183,7 @@ def published_noise(mechanism: str, epsilons: Sequence[float], *, delta: float, 
 
 
 def corrected_noise(mechanism: str, targets: Sequence[float], *, delta: float, releases: int) -> Noise:
-    """Return the noise with which `releases` releases are (target, delta)-DP for every target."""
+    """Return the noise for which `releases` releases are (target, delta)-DP, for every target."""
     ones = np.ones(len(targets))
     if mechanism == "dirichlet":
         pairs = np.array([dirichlet_for_dp(t, delta=delta, releases=releases) for t in targets])
@@ -188,7 +193,7 @@ def corrected_noise(mechanism: str, targets: Sequence[float], *, delta: float, r
 
 
 def _smallest(cost: Callable[[float], float]) -> float:
-    """Return the minimum of `cost` over log(order - 1): a grid, then a refinement."""
+    """Return the minimum of `cost` over log(order - 1), by a grid and a refinement."""
     grid = np.linspace(np.log(1e-2), np.log(1e7), 60)
     at = int(np.argmin([cost(x) for x in grid]))
     bounds = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]

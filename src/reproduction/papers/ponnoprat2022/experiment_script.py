@@ -1,4 +1,4 @@
-"""Adapter: one experiment on one data set."""
+"""Workflow script that runs one experiment on one data set."""
 
 import inspect
 import sys

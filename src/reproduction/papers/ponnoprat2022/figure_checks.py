@@ -1,4 +1,4 @@
-"""Compare the figures of the theory with the paper's formulas."""
+"""Compare the figures of the paper's theory with the paper's formulas."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ _CLOSE = 1e-6  # relative
 
 
 def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Return rows of `agreement.ours`."""
+    """Yield rows of `agreement.ours` for the figures."""
     yield _figure_1(tables["figure_1"])
     yield _figure_2(tables["figure_2"])
     yield from _figure_3_top(tables["figure_3_top"])
@@ -98,7 +98,7 @@ def _theorem_2(table: pd.DataFrame) -> Row:
 
 
 def _lemma_3(exact: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on equation 13 at the drawn epsilon_hat of equation 14, compared with the exact profile."""
+    """Yield rows that compare equation 13, at the drawn epsilon_hat of equation 14, with the exact profile."""
     rows = drawn[drawn["variant"] == "corrected"]
     order, spare = rows["order"].to_numpy(), rows["epsilon_hat"] - laws.guarantee(rows["r"], rows["order"])
     delta = np.exp(-(order - 1) * spare) / (order - 1) * (1 - 1 / order) ** order
@@ -119,7 +119,9 @@ def _lemma_3(exact: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[Row]:
 
 
 def _proposition_3() -> Row:
-    """Yield rows on counts (0, 0) and (1, 0), r = alpha = 1: log ratio of the densities at the smallest float y_1."""
+    """Return the row on the log ratio of the densities at the smallest float y_1, for the counts (0, 0) and (1, 0) and
+    r = alpha = 1.
+    """
     least = float(np.finfo(float).tiny)
     ratio = abs(np.log(2 * least))  # Beta(2, 1) has density 2 y, Beta(1, 1) has 1
     note = "log ratio of the two densities at y_1 = 2.2e-308, r = alpha = 1; it grows as log 1/y_1, without a bound"
@@ -127,7 +129,7 @@ def _proposition_3() -> Row:
 
 
 def _apart(drawn: pd.Series, wanted: Any) -> float:
-    """Return the largest relative difference; NaN if a number is missing."""
+    """Return the largest relative difference between drawn and expected values; NaN if a number is missing."""
     with np.errstate(divide="ignore", invalid="ignore"):
         gaps = np.abs(np.asarray(drawn, dtype=float) / np.asarray(wanted, dtype=float) - 1)
     return float(np.max(gaps)) if len(gaps) else np.nan

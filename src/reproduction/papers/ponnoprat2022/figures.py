@@ -50,7 +50,9 @@ LOSS, ACCURACY, LIKELIHOOD = "test cross-entropy (nats)", "test accuracy", "test
 
 
 def panel(axis: Axes, rows: pd.DataFrame, measure: str, variant: str, *, faint: bool = False) -> None:
-    """Draw curves with bars of one standard deviation over releases, and reference lines; faint: dashed, open marks."""
+    """Draw curves with bars of one standard deviation over releases, and reference lines; faint curves are dashed with
+    open marks.
+    """
     rows = rows[rows["variant"] == variant]
     columns = ("method", "epsilon", f"{measure}_mean", f"{measure}_sd")
     methods, *numbers = (rows[column].to_numpy() for column in columns)
@@ -71,21 +73,23 @@ def panel(axis: Axes, rows: pd.DataFrame, measure: str, variant: str, *, faint: 
 
 
 def read_off_print(artefact: str) -> pd.DataFrame:
-    """Return numbers read off a printed plot: columns of ``published.tsv``, with dataset and description."""
+    """Return the numbers that were read off a printed plot, with the columns of ``published.tsv``, data set and
+    description.
+    """
     published = read_published(Path(__file__).with_name("published.tsv"))
     rows = published[(published["artefact"] == artefact) & (published["kind"] == "curve")]
     return rows.assign(**rows["quantity"].str.extract(r"^(?P<dataset>\w+): (?P<what>.*)$"))
 
 
 def mark(axis: Axes, x: float, row: Any, colour: str = BLACK, unit: float = 1) -> None:
-    """Draw an open diamond for a number read off a plot, with the reading error."""
+    """Draw a number read off a plot as an open diamond, with its reading error."""
     value, error = row.value / unit, row.error / unit
     look: dict[str, Any] = {"marker": "D", "mfc": "white", "ms": 4.5, "mew": 1, "zorder": 5}
     interval(axis, x, value, value - error, value + error, color=colour, **look)
 
 
 def grid(table: pd.DataFrame, blocks: int, height: float = 1.75) -> tuple[Figure, list[tuple[Axes, str]]]:
-    """Return up to four panels per row of this height, for all data sets, `blocks` times."""
+    """Return a figure with up to four panels per row of the given height, for all data sets, `blocks` times."""
     found = set(table["dataset"])
     names = [n for n in ORDER if n in found] + sorted(found - set(ORDER))
     columns = min(4, max(len(names), 2))
@@ -104,7 +108,7 @@ def grid(table: pd.DataFrame, blocks: int, height: float = 1.75) -> tuple[Figure
 
 
 def empty(axis: Axes, rows: pd.DataFrame) -> bool:
-    """Mark a panel whose data set is unavailable."""
+    """Mark a panel as empty because its data set is unavailable."""
     if (rows["method"] != "not_run").all():
         return False
     axis.text(0.5, 0.5, "not run:\nno data", ha="center", va="center", transform=axis.transAxes, color=GREY)
@@ -113,7 +117,7 @@ def empty(axis: Axes, rows: pd.DataFrame) -> bool:
 
 
 def legend(figure: Figure, table: pd.DataFrame, methods: Sequence[str], further: Sequence[Line2D] = ()) -> None:
-    """Draw one legend above all panels; `further` handles come last."""
+    """Draw one legend above all panels; the handles `further` come last."""
     found = set(table["method"].str.removeprefix("network, "))
     looks = {m: LOOKS[m] for m in methods if m in found}
     handles = [Line2D([], [], color=c, marker=m, ls=s, label=name) for name, c, m, s in looks.values()]
@@ -132,12 +136,12 @@ METHODS = ("dirichlet", "dirichlet, exact", "gaussian", "laplace", "gohari")
 
 
 def figure_4(table: pd.DataFrame) -> Figure:
-    """Draw cross-entropy by data set: the author's protocol and the corrected one."""
+    """Draw the cross-entropy by data set, for the author's protocol and for the corrected protocol."""
     return _scores(table, "figure_4", "cross_entropy", LOSS, log=True)
 
 
 def figure_5(table: pd.DataFrame) -> Figure:
-    """Draw accuracy by data set, as `figure_4`."""
+    """Draw the accuracy by data set, in the format of `figure_4`."""
     return _scores(table, "figure_5", "accuracy", ACCURACY, log=False)
 
 
@@ -195,7 +199,9 @@ def clipping_floor(table: pd.DataFrame) -> Figure:
 
 
 def paired_differences(table: pd.DataFrame) -> Figure:
-    """Draw Dirichlet minus Gaussian with its interval: floor 1e-6 and floor sigma."""
+    """Draw the Dirichlet's score minus the Gaussian's, with the interval of the difference, for the floor 1e-6 and the
+    floor sigma.
+    """
     table = table[table["method"].isin(["gaussian", "not_run"]) & (table["measure"] == "cross_entropy")]
     looks = {"1e-06": (RED, "--"), "sigma": (BLACK, "-")}
     figure, axes = grid(table, 1)
@@ -218,8 +224,8 @@ def paired_differences(table: pd.DataFrame) -> Figure:
 
 
 def figure_7(table: pd.DataFrame) -> Figure:
-    """Draw log-likelihoods of the networks: the printed budget, the stated budget, and corrected, from top to
-    bottom.
+    """Draw log-likelihoods of the networks, with rows for the printed budget, the stated budget and the corrected
+    variant.
     """
     return _likelihoods(
         table,
@@ -235,8 +241,8 @@ def figure_11(table: pd.DataFrame) -> Figure:
 
 
 def _scores(table: pd.DataFrame, artefact: str, measure: str, label: str, *, log: bool, budget: str = BUDGET) -> Figure:
-    """Draw one panel per data set in the paper's order: published curves dashed with open marks, corrected curves
-    solid.
+    """Draw one panel per data set in the paper's order; published curves are dashed with open marks, corrected curves
+    are solid.
     """
     figure, panels = grid(table, 1, height=2.5)
     printed = read_off_print(artefact)
@@ -265,7 +271,9 @@ def _scores(table: pd.DataFrame, artefact: str, measure: str, label: str, *, log
 
 
 def _likelihoods(table: pd.DataFrame, artefact: str, variants: dict[str, str], budget: str) -> Figure:
-    """Draw one row per variant and one column per network; points read off print are in the first row."""
+    """Draw one row of panels per variant and one column per network; points read off the printed figure are in the
+    first row.
+    """
     printed = read_off_print(artefact)
     names = list(dict.fromkeys(table["dataset"]))
     figure = Figure(figsize=(DOUBLE, 1.9 * len(variants) + 0.5))
@@ -361,7 +369,7 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def figure_2(table: pd.DataFrame) -> Figure:
-    """Draw delta against gamma over the whole range, and over the range of the printed plot."""
+    """Draw delta against gamma, over the whole range and over the range of the printed plot."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     axes = figure.subplots(1, 2)
     looks = {"corrected": ("exact", BLACK, "-"), "published": ("quadrature of degree 50", RED, "--")}
@@ -385,7 +393,9 @@ def figure_2(table: pd.DataFrame) -> Figure:
 
 
 def figure_3_top(table: pd.DataFrame) -> Figure:
-    """Draw the Rényi divergence against r, one column per order; below, relative to the exact worst case."""
+    """Draw the Rényi divergence against r, one column per order (above), and the same relative to the exact worst case
+    (below).
+    """
     orders = sorted(table["order"].unique())
     figure = Figure(figsize=(DOUBLE, 3.6))
     panels = figure.subplots(2, len(orders), sharex=True, sharey="row", squeeze=False, height_ratios=(3, 2))
@@ -412,8 +422,8 @@ def figure_3_top(table: pd.DataFrame) -> Figure:
 
 
 def figure_3_bottom(table: pd.DataFrame) -> Figure:
-    """Draw the expected KL divergence against epsilon_hat, one panel per order; bands are one standard deviation of a
-    draw.
+    """Draw the expected KL divergence against epsilon_hat, one panel per order, with bands of one standard deviation of
+    a draw.
     """
     orders = sorted(table["order"].unique())
     figure = Figure(figsize=(DOUBLE, 3.0))
@@ -460,7 +470,7 @@ def figure_8(table: pd.DataFrame) -> Figure:
 
 
 def exact_calibration(table: pd.DataFrame) -> Figure:
-    """Draw the expected KL divergence by calibration, for both kinds of privacy."""
+    """Draw the expected KL divergence by method of calibration, for Rényi and for approximate differential privacy."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     axes = figure.subplots(1, 2, sharey=True)
     looks = {"Algorithm 1": (BLUE, "o-"), "exact worst case": (ORANGE, "s--"), "exact, free alpha": (BLACK, "^-")}
@@ -507,7 +517,7 @@ def theorem_2(table: pd.DataFrame) -> Figure:
 
 
 def _reach(table: pd.DataFrame) -> str:
-    """Return the label of an axis of epsilon_hat, with the table's delta."""
+    """Return the label of an axis of epsilon_hat, which states the table's delta."""
     delta = table["delta"].iloc[0]
     power = np.log10(delta)
     shown = f"10^{{{round(power)}}}" if np.isclose(power, round(power)) else f"{delta:g}"
@@ -524,7 +534,7 @@ _MIDDLE = slice(12, 29)
 
 
 def figure_6(table: pd.DataFrame) -> Figure:
-    """Draw the three networks, parents above children."""
+    """Draw the three networks, with parents above children."""
     figure = Figure(figsize=(DOUBLE, 5.0), dpi=100)
     names = list(dict.fromkeys(table["dataset"]))
     widest = [table[table["dataset"] == n].drop_duplicates("node").groupby("depth").size().max() for n in names]
@@ -548,13 +558,15 @@ def _box(axis: Axes, node: str, spot: tuple[float, float]) -> Text:
 
 
 def _layers(rows: pd.DataFrame) -> list[tuple[int, list[str], Array]]:
-    """Return depth, nodes and their positions from left to right, from top to bottom."""
+    """Return the depth, the nodes and the nodes' positions from left to right for every layer, from top to bottom."""
     each = rows.drop_duplicates("node").groupby("depth")
     return [(int(str(depth)), layer["node"].astype(str).tolist(), layer["x"].to_numpy(float)) for depth, layer in each]
 
 
 def _places(layers: list[tuple[int, list[str], Array]], layout: int) -> dict[str, tuple[float, float]]:
-    """Return nodes of every layer in the order number `layout`; a node alone in its layer is shifted sideways."""
+    """Return the positions of the nodes, with every layer in the order number `layout`; a node alone in its layer is
+    shifted sideways.
+    """
     place: dict[str, tuple[float, float]] = {}
     for level, nodes, places in layers:
         lone = 0.1 + 0.8 * ((0.5 + 0.618034 * layout * (level + 1)) % 1)  # spread evenly over the layouts
@@ -568,7 +580,7 @@ def _places(layers: list[tuple[int, list[str], Array]], layout: int) -> dict[str
 def _laid_out(
     axis: Axes, rows: pd.DataFrame, layers: list[tuple[int, list[str], Array]], boxes: dict[str, Text]
 ) -> None:
-    """Return the layout with the smallest penalty, and its arrows from parents to children."""
+    """Draw the layout with the smallest penalty, and its arrows from parents to children."""
     patches: dict[str, Any] = {node: text.get_bbox_patch() for node, text in boxes.items()}
     half: dict[str, Array] = {
         node: np.array(patch.get_window_extent().size) / 2 + _MARGIN for node, patch in patches.items()
@@ -624,7 +636,7 @@ def _routes(
 
 
 def _beside(harm: Array, curves: Array, drawn: list[Array], bends: NDArray[np.intp]) -> Array:
-    """Return the penalty of candidate curvatures, with respect to the arrows drawn so far."""
+    """Return the penalties of candidate curvatures of an edge, given the arrows drawn so far."""
     found = harm[bends]
     if not drawn:
         return found
@@ -637,7 +649,9 @@ def _beside(harm: Array, curves: Array, drawn: list[Array], bends: NDArray[np.in
 
 
 def _curves(start: Array, end: Array) -> Array:
-    """Return points, in pixels, along matplotlib's ``arc3`` (a quadratic Bézier curve), one curve per curvature."""
+    """Return points, in pixels, along matplotlib's ``arc3`` (a quadratic Bézier curve), one curve for each
+    curvature.
+    """
     dx, dy = end - start
     control = ((start + end) / 2 + _BENDS[:, None] * np.array([dy, -dx]))[:, None]
     whole: Array = (1 - _ALONG) ** 2 * start + 2 * _ALONG * (1 - _ALONG) * control + _ALONG**2 * end

@@ -1,4 +1,4 @@
-"""Draws of the three mechanisms compared with their exact distributions, and the paper's formulas from gamma
+"""Compare draws of the three mechanisms with their exact distributions, and compute the paper's formulas from gamma
 functions.
 """
 
@@ -38,7 +38,7 @@ def guarantee(r: ArrayLike, order: ArrayLike, l2_squared: ArrayLike = 2.0) -> Ar
 
 
 def calibrated(epsilon: float, order: float) -> tuple[float, float]:
-    """Return r of Algorithm 1 at which its line 1 is epsilon, alpha = 1 + 4(lambda - 1) r."""
+    """Return r of Algorithm 1 for which its line 1 equals epsilon, and alpha = 1 + 4(lambda - 1) r."""
     r = brentq(lambda log_r: float(guarantee(np.exp(log_r), order)) / epsilon - 1, -40, 40, xtol=1e-13)
     return float(np.exp(r)), 1 + 4 * (order - 1) * float(np.exp(r))
 
@@ -52,14 +52,14 @@ def floor(order: ArrayLike, delta: ArrayLike) -> Array:
 
 
 def renyi(u: ArrayLike, v: ArrayLike, order: float) -> float:
-    """Return D_order of Dirichlet(u) from Dirichlet(v)."""
+    """Return the Rényi divergence of the given order of Dirichlet(u) from Dirichlet(v)."""
     a, b = np.asarray(u, dtype=float), np.asarray(v, dtype=float)
     mixed = order * a + (1 - order) * b
     return float((_log_beta(mixed) + (order - 1) * _log_beta(b) - order * _log_beta(a)) / (order - 1))
 
 
 def divergence(counts: ArrayLike, r: ArrayLike, alpha: ArrayLike) -> tuple[Array, Array]:
-    """Return mean and standard deviation of D_KL(f || y), y ~ Dirichlet(r f + alpha)."""
+    """Return the mean and standard deviation of D_KL(f || y) for y ~ Dirichlet(r f + alpha)."""
     f = np.asarray(counts, dtype=float)
     p = f / f.sum()
     a = np.asarray(r, dtype=float)[..., None] * f + np.asarray(alpha, dtype=float)[..., None]
@@ -69,12 +69,16 @@ def divergence(counts: ArrayLike, r: ArrayLike, alpha: ArrayLike) -> tuple[Array
 
 
 def some_below(gamma: float, concentration: float, eta: float, eta_bar: float) -> float:
-    """Return the largest probability, over both vertices of the region, that one of two cells is gamma or less."""
+    """Return the largest probability, over both vertices of the region, that at least one of two cells is at most
+    gamma.
+    """
     return max(_some_below(gamma, concentration, eta, other) for other in (eta, 1 - eta_bar - eta))
 
 
 def _some_below(gamma: float, k: float, first: float, second: float) -> float:
-    """Return Pr[1] + Pr[2] - Pr[both]; the last by Gauss's rule in t, x = gamma t^(1/a)."""
+    """Return Pr[1] + Pr[2] - Pr[both], the probability that one of two cells is small; Pr[both] is by Gauss's rule in
+    t, x = gamma t^(1/a).
+    """
     a, b, rest = k * first, k * second, k * (1 - first - second)
     t = (_NODES + 1) / 2
     x = gamma * t ** (1 / a)
@@ -139,15 +143,15 @@ def _smirnov(values: np.ndarray, law: Any) -> tuple[float, float, float]:
 
 
 def _z(scores: np.ndarray, information: float, tests: int) -> tuple[float, float, float]:
-    """Return z and p-value of scores with mean 0 and this information per draw, and the detection limit."""
+    """Return z and p-value of scores with mean 0 and the given information per draw, and the detection limit."""
     per_unit = np.sqrt(len(scores) * information)
     z = float(scores.sum() / per_unit)
     return z, float(2 * stats.norm.sf(abs(z))), power.normal(per_unit, LEVEL / tests)
 
 
 def _scores(logs: np.ndarray, f: np.ndarray, r: float, alpha: float) -> dict[str, tuple[float, float, float]]:
-    """Return scores of log r and log alpha: logs of Dirichlet shares minus their means, weighted by
-    derivatives of a.
+    """Return the scores of log r and log alpha: logs of Dirichlet shares minus their means, weighted by the derivatives
+    of a.
     """
     a = r * f + alpha
     centred = logs - (digamma(a) - digamma(a.sum()))
@@ -159,7 +163,7 @@ def _scores(logs: np.ndarray, f: np.ndarray, r: float, alpha: float) -> dict[str
 
 
 def _divergence(logs: np.ndarray, f: np.ndarray, mechanism: Dirichlet) -> tuple[float, float, float]:
-    """Return z and p-value of the mean of D_KL(f || y) against its exact mean and variance, and the detection limit of
+    """Return z and p-value of the mean of D_KL(f || y) given its exact mean and variance, and the detection limit for
     r.
     """
     share = f / f.sum()

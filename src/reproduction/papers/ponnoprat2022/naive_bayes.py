@@ -67,7 +67,7 @@ def runs(
 
 
 def prepared(table: CodedTable, variant: str, number: int, bins: int = experiment.BINS) -> tuple[Counts, Split]:
-    """Return training counts and the split of a variant."""
+    """Return the training counts and the split of a variant."""
     if variant == "published":
         found = experiment.split(experiment.published_table(table), number, match="exact", bins=bins)
     else:
@@ -79,7 +79,7 @@ def prepared(table: CodedTable, variant: str, number: int, bins: int = experimen
 def _releases(
     counts: Counts, variant: str, order: float, epsilons: Sequence[float], floors: Sequence[float | str], repeats: int
 ) -> Iterator[tuple[str, float | str, NDArray, Noise]]:
-    """Yield (method, floor, epsilons, noise) of every family of releases."""
+    """Yield (method, floor, epsilons, noise) for every family of releases."""
     each = np.asarray(epsilons) / (counts.features + 1)
     corrected = variant == "corrected"
     for mechanism in calibrated_noise.MECHANISMS:
@@ -128,7 +128,9 @@ def _score(model: Any, counts: Counts, test: Split, variant: str) -> NDArray[np.
 
 
 def _reference(counts: Counts, test: Split, variant: str) -> pd.DataFrame:
-    """Return scores of non-private models with both smoothings, of random guessing, and of always the largest class."""
+    """Return scores of non-private models with each smoothing, of random guessing, and of always predicting the largest
+    class.
+    """
     rows = []
     for smoothing in (0.1, 1.0) if variant == "corrected" else (0.1,):
         loss, right = _score(counts.smoothed(smoothing), counts, test, variant)[0]
@@ -152,7 +154,7 @@ def approximate(
     bins: int = experiment.BINS,
     root_seed: int,
 ) -> pd.DataFrame:
-    """Return `runs` for Appendix C; `epsilon` is the whole model's epsilon_hat at `delta`.
+    """Return results in the format of `runs` for Appendix C; `epsilon` is the whole model's epsilon_hat at `delta`.
 
     Parameters
     ----------

@@ -34,7 +34,9 @@ NAMES = {
 
 
 def figure_6() -> pd.DataFrame:
-    """Return edges of the three networks and positions of nodes: layers by longest path from a root."""
+    """Return the edges of the three networks and the positions of the nodes, with layers by the longest path from a
+    root.
+    """
     rows = []
     for dataset in catalogue.NETWORKS:
         parents = catalogue.SOURCES[dataset].networks
@@ -48,7 +50,7 @@ def figure_6() -> pd.DataFrame:
 
 
 class Prepared:
-    """Counts of one variant with its test records."""
+    """Counts of one variant, with its test records."""
 
     def __init__(self, table: CodedTable, variant: str) -> None:
         corrected = variant == "corrected"
@@ -92,7 +94,7 @@ class Prepared:
 def runs(
     table: CodedTable | str, *, name: str, order: float, epsilons: Sequence[float], repeats: int, root_seed: int
 ) -> pd.DataFrame:
-    """Return test log-likelihoods, one row per release; arguments as in `naive_bayes.runs`."""
+    """Return test log-likelihoods, one row per release; the arguments are as for `naive_bayes.runs`."""
     if isinstance(table, str):
         return missing(name, table)
     parts = []
@@ -125,8 +127,8 @@ def approximate(
     repeats: int,
     root_seed: int,
 ) -> pd.DataFrame:
-    """Return `runs` for Figure 11; `epsilon` is the whole network's epsilon_hat, arguments as in
-    `naive_bayes.approximate`.
+    """Return results in the format of `runs` for Figure 11; `epsilon` is the whole network's epsilon_hat, and the
+    arguments are as for `naive_bayes.approximate`.
     """
     if isinstance(table, str):
         return missing(name, table)

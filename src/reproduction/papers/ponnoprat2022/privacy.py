@@ -1,4 +1,4 @@
-"""Figures 1, 2, 3 and 8: privacy cost and loss of the Dirichlet mechanism, by closed forms.
+"""Figures 1, 2, 3 and 8: privacy cost and loss of the Dirichlet mechanism, computed in closed form.
 
 `published` emulates what the printed figures show (the author's pair, a delta of 2 where 1e-5 was meant, a quadrature
 error); `as_written` takes the text; `corrected` is exact.
@@ -37,7 +37,8 @@ def figure_1(*, least: float, most: float, points: int) -> pd.DataFrame:
 def figure_2(
     *, total: int, cells: int, r: float, order: float, least: float, most: float, points: int, rule: Path
 ) -> pd.DataFrame:
-    """Return delta of Gohari et al. against gamma, exactly, and by the degree-50 quadrature of the printed figure.
+    """Return the delta of Gohari et al. against gamma: the exact value, and the value by the degree-50 quadrature of
+    the printed figure.
 
     Parameters
     ----------
@@ -57,7 +58,9 @@ def figure_2(
 
 
 def figure_3_top(*, orders: Sequence[float], least: float, most: float, points: int) -> pd.DataFrame:
-    """Return the Rényi divergence of the printed pair, of the pair in the figure, of the worst case, and the bound."""
+    """Return the Rényi divergence of the pair in the text, of the pair in the figure, and of the worst case, and the
+    bound of the paper.
+    """
     rows = []
     for order in orders:
         for r in np.geomspace(least, most, points):
@@ -81,7 +84,7 @@ def figure_3_bottom(
     points: int,
     gohari_points: int,
 ) -> pd.DataFrame:
-    """Return mean and standard deviation of D_KL(f || y) against epsilon_hat, by the guarantee that chose r.
+    """Return the mean and standard deviation of D_KL(f || y) against epsilon_hat, by the guarantee that determines r.
 
     `floor` is the least epsilon_hat that equation 14 gives at the order, `kl_uniform` the divergence from flat shares.
     """
@@ -119,7 +122,9 @@ def _at_order(
 
 
 def gohari_reach(r: float, alpha: float, *, total: int, cells: int, delta: float, empty_cells: bool) -> float:
-    """Return epsilon_hat of Gohari et al. at `delta`; without `empty_cells` no cell may be empty, as published."""
+    """Return epsilon_hat of Gohari et al. at `delta`; without `empty_cells`, no cell may be empty, as in the published
+    figure.
+    """
     k = r * total + cells * alpha
     low = alpha if empty_cells else r + alpha
     region: dict[str, Any] = {"concentration": k, "eta": low / k, "eta_bar": (cells - 2) * alpha / k}
@@ -145,8 +150,8 @@ def figure_8(*, orders: Sequence[float], delta: float, least: float, most: float
 def exact_calibration(
     *, counts: Sequence[int], order: float, least: float, most: float, points: int, delta: float
 ) -> pd.DataFrame:
-    """Return the gain of exact accounting: expected KL by the method of choosing r and alpha, for both kinds of
-    privacy.
+    """Return the gain of exact accounting: the expected KL divergence by the method of choosing r and alpha, for both
+    kinds of privacy.
 
     `privacy` is ``"renyi"`` (epsilon at `order`) or ``"approximate"`` (epsilon_hat at `delta`, Algorithm 1 at its best
     order). "free alpha" chooses alpha for these counts, which then must be public; it is a bound for comparison.
@@ -169,7 +174,9 @@ def exact_calibration(
 
 
 def _best_order(target: float, delta: float, counts: Sequence[int]) -> tuple[float, float, float]:
-    """Return order, r and alpha of Algorithm 1 with the smallest expected KL at epsilon_hat = target."""
+    """Return the order, r and alpha of Algorithm 1 that give the smallest expected KL divergence at epsilon_hat =
+    target.
+    """
 
     def pair(log_excess: float) -> tuple[float, float]:
         order = 1 + float(np.exp(log_excess))
@@ -196,7 +203,9 @@ def _free_alpha_profile(target: float, delta: float, counts: Sequence[int]) -> t
 
 
 def audits(*, order: float, epsilons: Sequence[float]) -> pd.DataFrame:
-    """Return one row per mechanism, calibration and epsilon: claimed and exact Rényi cost of replacing one record."""
+    """Return one row per mechanism, calibration and epsilon, with the claimed and the exact Rényi cost of replacing one
+    record.
+    """
     rows: list[dict[str, Any]] = []
     for epsilon in epsilons:
         r, alpha = dirichlet.calibrate(epsilon, order=order)

@@ -1,4 +1,4 @@
-"""Numbers that methods.md and errata.md quote, and the tables from which they follow."""
+"""Numbers that methods.md and errata.md quote, and the tables from which the numbers follow."""
 
 import pandas as pd
 

@@ -1,4 +1,6 @@
-"""Simulation of Theorem 2: settings where the tail bound holds, and small alpha for which it fails."""
+"""Simulation of Theorem 2, for settings in which the tail bound holds and for small alpha, for which the
+bound fails.
+"""
 
 from collections.abc import Sequence
 
@@ -16,8 +18,8 @@ def simulate(
     etas: Sequence[float],
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the frequency of D_KL(p || q) > eta in `size` draws q ~ Dirichlet(beta p + alpha), p flat, beta
-    minimal.
+    """Return the frequency of D_KL(p || q) > eta in `size` draws q ~ Dirichlet(beta p + alpha), where p is uniform and
+    beta minimal.
     """
     rows = []
     for d in cells:
@@ -38,7 +40,8 @@ def least_beta(cells: int, alpha: float, eta: float) -> float:
 def theorem_2(
     table: pd.DataFrame, *, alphas: Sequence[float], cells: Sequence[int], etas: Sequence[float]
 ) -> pd.DataFrame:
-    """Return frequency, its standard error, the bound, the exact mean of the divergence, and whether the bound fails.
+    """Return the frequency, its standard error, the bound, the exact mean of the divergence, and whether the bound
+    fails.
 
     `broken` requires a frequency more than five standard errors above the bound (false alarms below 1e-6).
     """

@@ -1,1 +1,1 @@
-"""Algorithms used only by this paper: the accounting of Gohari et al."""
+"""Algorithms used only by this paper: privacy accounting by Gohari et al."""

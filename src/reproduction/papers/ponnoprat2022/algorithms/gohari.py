@@ -1,4 +1,4 @@
-"""The (epsilon, delta) guarantee of Gohari et al. (2021) for Dirichlet draws, with delta by exact integration.
+"""The (epsilon, delta) guarantee of Gohari et al. (2021) for Dirichlet draws, with delta computed by exact integration.
 
 Mechanism: Y ~ Dirichlet(k p) for p with p_i >= eta on a set W of cells and at most 1 - eta_bar in total on W; adjacent
 p differ by `shift` in L1 norm, on two cells of W. For counts k = r N + d alpha, eta = alpha/k, eta_bar = (d - |W|)
@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 
 
 def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, shift: float, members: int = 2) -> float:
-    """Return epsilon of the guarantee that holds outside an event of probability `delta`.
+    """Return the epsilon of the guarantee, which holds outside an event of probability `delta`.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, s
 
 
 def delta(gamma: float, *, concentration: float, eta: float, eta_bar: float, members: int = 2) -> float:
-    """Return the largest probability, over the vertices of the region, that a cell of W is gamma or less.
+    """Return the largest probability, over the vertices of the region, that some cell of W is at most gamma.
 
     Parameters
     ----------
@@ -114,7 +114,8 @@ def vertices(concentration: float, eta: float, eta_bar: float, members: int) -> 
 
 
 def delta_by_product_rule(gamma: float, *, concentration: float, eta: float, eta_bar: float, degree: int = 51) -> float:
-    """Return `delta` for |W| = 2 as 1 minus a product Gauss rule over points above gamma: emulates an error in print.
+    """Return `delta` for |W| = 2 as 1 minus a product Gauss rule over points above gamma, which emulates an error in
+    the printed figure.
 
     The integrand is far too peaked for a rule of this degree, and the subtraction turns its error into a floor.
     The printed figure came from another rule of about the same degree.
@@ -141,7 +142,7 @@ def delta_by_product_rule(gamma: float, *, concentration: float, eta: float, eta
 
 
 def calibrate(target: float, *, concentration: float, eta: float, eta_bar: float, members: int = 2) -> float:
-    """Return the largest gamma with delta(gamma) <= target, to 1e-12 relative.
+    """Return the largest gamma with delta(gamma) <= target, to a relative accuracy of 1e-12.
 
     Parameters
     ----------
@@ -174,8 +175,8 @@ def calibrate(target: float, *, concentration: float, eta: float, eta_bar: float
 
 
 def _around(target: float, parameters: list[Array]) -> tuple[float, float]:
-    """Return logs of a lower and an upper bound of the gamma of `calibrate`, from the most probable cell and from the
-    union bound.
+    """Return the logs of a lower and an upper bound of the gamma of `calibrate`, from the most probable cell and from
+    the union bound.
     """
     ends = []
     for level in (target / (len(parameters[0]) - 1), target):
@@ -196,7 +197,9 @@ def _checked(gamma: float, concentration: float, eta: float, eta_bar: float, mem
 
 
 def _checked_some_below(gamma: float, a: Array) -> float:
-    """Return Pr[some of the cells but the last is <= gamma] by the two rules."""
+    """Return the probability that some cell other than the last is <= gamma, by two rules, of which the second is used
+    if they disagree.
+    """
     with np.errstate(all="ignore"):
         sticks = float(_some_below(np.asarray(gamma), a))
     quantiles = float(_some_below_by_quantiles(np.asarray(gamma), a))
@@ -204,7 +207,8 @@ def _checked_some_below(gamma: float, a: Array) -> float:
 
 
 def _some_below_by_quantiles(gamma: Array, a: Array) -> Array:
-    """Return `_some_below` as Pr[first] + Pr[some other] - Pr[both]; the last is at most either, so no digits cancel.
+    """Return the result of `_some_below` as Pr[first] + Pr[some other] - Pr[both]; Pr[both] is at most either term, so
+    no digits cancel.
 
     Given Y_1 = y the others are a Dirichlet scaled by 1 - y; y runs over quantiles q exp(-v) of its distribution below
     gamma.
@@ -223,7 +227,7 @@ def _some_below_by_quantiles(gamma: Array, a: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def _exponential() -> tuple[Array, Array]:
-    """Return nodes and weights for the integral of exp(-v) g(v) over v > 0: Gauss rules on cells that shrink
+    """Return nodes and weights for the integral of exp(-v) g(v) over v > 0, from Gauss rules on cells that shrink
     towards 0.
     """
     x, w = _quadrature.legendre(12)
@@ -234,7 +238,9 @@ def _exponential() -> tuple[Array, Array]:
 
 
 def _some_below(gamma: Array, a: Array) -> Array:
-    """Return Pr[some of the cells but the last is <= gamma], Y ~ Dirichlet(a), splitting off one cell."""
+    """Return the probability that some cell other than the last of Y ~ Dirichlet(a) is <= gamma, by splitting off one
+    cell.
+    """
     if len(a) == 2:
         return np.asarray(betainc(a[0], a[1], np.minimum(gamma, 1.0)))
     first, others = a[0], a[1:].sum()
@@ -249,7 +255,7 @@ def _some_below(gamma: Array, a: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def _double_exponential() -> tuple[Array, Array]:
-    """Return nodes and weights on (0, 1) that are dense at both ends (tanh-sinh)."""
+    """Return nodes and weights of the tanh-sinh rule on (0, 1), whose nodes are dense at both ends."""
     t = np.linspace(-4.2, 4.2, _NODES)
     inner = np.pi / 2 * np.sinh(t)
     nodes = 0.5 * (1 + np.tanh(inner))
@@ -271,7 +277,7 @@ def _log_beta(a: Array) -> float:
 
 @cache
 def degree_50_rule(path: Path = DEGREE_50_RULE) -> tuple[Array, Array]:
-    """Return barycentric coordinates (453, 3) and weights that add up to 1.
+    """Return the rule of degree 50 on the triangle, as barycentric coordinates (453, 3) and weights that add up to 1.
 
     A row of the file is an orbit under the triangle's symmetries: two coordinates of one of its 3 or 6 points.
     """
@@ -287,7 +293,8 @@ def degree_50_rule(path: Path = DEGREE_50_RULE) -> tuple[Array, Array]:
 def delta_by_degree_50(
     gamma: float, *, concentration: float, eta: float, eta_bar: float, path: Path = DEGREE_50_RULE
 ) -> float:
-    """Return delta of Gohari et al. for two cells as 1 minus this rule's integral over points above gamma.
+    """Return the delta of Gohari et al. for two cells as 1 minus the integral, by the rule of degree 50, over points
+    above gamma.
 
     As `gohari.delta_by_product_rule`: the density is too peaked for the degree, and its error becomes a floor.
     """

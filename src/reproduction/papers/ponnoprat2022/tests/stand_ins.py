@@ -1,4 +1,4 @@
-"""Synthetic records under the names of the data sets, so that the experiments run without the UCI files."""
+"""Synthetic records under the names of the data sets, with which the experiments run without the UCI files."""
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,9 @@ def records(name: str) -> CodedTable:
 
 
 def sized(name: str) -> CodedTable:
-    """Return records with the number of records, columns and classes and the share of positives printed in Table 1."""
+    """Return records with the number of records, columns and classes, and the share of positives, that
+    Table 1 prints.
+    """
     source = catalogue.SOURCES[name]
     rows, attributes, classes, positive = source.printed
     codes = np.zeros((rows, attributes + 1), dtype=np.int32)
@@ -47,7 +49,7 @@ def sized(name: str) -> CodedTable:
 
 
 def experiments() -> dict[str, pd.DataFrame]:
-    """Return the collected tables under the current patches."""
+    """Return the collected tables of the experiments, computed with the current patches."""
     every = {name: records(name) for name in catalogue.NAMES}
     few = {name: every[name] for name in catalogue.NETWORKS}
 
@@ -73,7 +75,7 @@ def table_1(of=sized) -> pd.DataFrame:
 
 
 def numeric(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with NaN for every number that is not one of its keys."""
+    """Return the table with NaN in place of every number that is not a key of the table."""
     keys = {"order", "epsilon", "epsilon_hat", "r", "alpha", "cells", "eta", "gamma", "x", "split", "releases"}
     keys -= {"figure_3_top": {"epsilon"}, "figure_3_bottom": {"r"}, "figure_8": {"epsilon_hat"}}.get(name, set())
     return table.assign(**dict.fromkeys([c for c in table.select_dtypes("number") if c not in keys], np.nan))

@@ -20,7 +20,9 @@ def runs(**columns):
 
 
 def test_scores_of_releases():
-    """Losses 1, 2 and 6 have mean 3 and sd sqrt(14/3) over the releases; the error of the mean is sqrt(7)/sqrt(3)."""
+    """Check that losses 1, 2 and 6 have mean 3 and sd sqrt(14/3) over the releases, and that the error of the mean is
+    sqrt(7)/sqrt(3).
+    """
     row = artefacts.scores(runs(cross_entropy=[1.0, 2.0, 6.0], counted=0.5)).iloc[0]
     assert (row["cross_entropy_mean"], row["releases"], row["counted"]) == (3, 3, 0.5)
     assert row["cross_entropy_sd"] == pytest.approx(np.sqrt(14 / 3))
@@ -30,13 +32,17 @@ def test_scores_of_releases():
 
 
 def test_scores_of_releases_on_several_splits():
-    """Means 2 and 6 of two splits give an error of sqrt(8)/sqrt(2) = 2, for any releases within the splits."""
+    """Check that the means 2 and 6 of two splits give an error of sqrt(8)/sqrt(2) = 2, whatever the releases within the
+    splits are.
+    """
     row = artefacts.scores(runs(cross_entropy=[1.0, 3.0, 6.0, 6.0], split=[0, 0, 1, 1])).iloc[0]
     assert (row["cross_entropy_mean"], row["cross_entropy_se"]) == pytest.approx((4, 2))
 
 
 def test_paired_differences():
-    """Differences -2 and -4 of two splits: mean -3, sd sqrt(2), t interval of one degree at 80 %: 3.0777."""
+    """Check the differences -2 and -4 of two splits: mean -3, sd sqrt(2), and a t interval with one degree of freedom
+    at 80 % (3.0777).
+    """
     mine = runs(split=[0, 1], cross_entropy=[1.0, 2.0], accuracy=[0.5, 0.5])
     other = runs(split=[0, 1], cross_entropy=[3.0, 6.0], accuracy=[0.5, 0.5]).assign(method="laplace", floor="sigma")
     table = pd.concat([mine, other])
@@ -58,7 +64,9 @@ def test_paired_differences():
 
 
 def test_floors_that_figures_4_and_5_show():
-    """All of the published variant; of the corrected one floor sigma, no floor, and the smoothing 0.1 without noise."""
+    """Check that the figures show all of the published variant, and of the corrected variant the floor sigma, no floor,
+    and smoothing 0.1 without noise.
+    """
     table = pd.DataFrame({
         "variant": ["published", "corrected", "corrected", "corrected", "corrected", "corrected"],
         "floor": ["1e-06", "sigma", "none", "0.1", "0.1", "1.0"],
@@ -77,7 +85,7 @@ def test_the_introduction_by_hand():
 
 
 def scored(values, measure="accuracy", error=0.03, dataset="A", epsilons=None):
-    """Return scores (dirichlet, gaussian, laplace) at every budget."""
+    """Return scores of (dirichlet, gaussian, laplace) at every budget."""
     rows = []
     for i, triple in enumerate(values):
         for method, value in zip(("dirichlet", "gaussian", "laplace"), triple, strict=True):
@@ -87,7 +95,8 @@ def scored(values, measure="accuracy", error=0.03, dataset="A", epsilons=None):
 
 
 def test_no_winner_and_as_well_as_the_others():
-    """Best: dirichlet twice (once with gaussian), gaussian twice, laplace once, of four: the most is 2/4.
+    """Check the largest proportion of wins in four cases: Dirichlet twice (once tied with Gaussian), Gaussian twice,
+    Laplace once.
 
     Within .01 of the best the Dirichlet is in three of four.
     """
@@ -101,7 +110,9 @@ def test_no_winner_and_as_well_as_the_others():
 
 
 def test_laplace_against_gaussian():
-    """Of four cases, Laplace has the smaller loss in one; read as likelihoods, its number is the larger one in two."""
+    """Check that Laplace has a smaller loss than the Gaussian in one of four cases, and that the same numbers as
+    likelihoods are larger in two of four.
+    """
     table = scored([(1.0, 2.0, 1.5), (1.0, 2.0, 2.5), (1.0, 2.0, 2.0), (1.0, 2.0, 3.0)], "cross_entropy")
     assert claims._laplace(table, "cross_entropy")[0] == pytest.approx(0.25 - 0.5)
     other = table.rename(columns=lambda c: c.replace("cross_entropy", "log_likelihood"))
@@ -109,7 +120,9 @@ def test_laplace_against_gaussian():
 
 
 def test_closeness_to_the_model_without_privacy():
-    """Losses e and e^3 where the reference is e: logs 0 and 2 away, mean 1; errors .1 of each, over two."""
+    """Check the mean distance in logs for losses e and e^3 and the reference e: 0 and 2, mean 1; the errors of .1 give
+    .1/sqrt(2).
+    """
     table = scored([(np.e, 9, 9), (np.e**3, 9, 9)], "cross_entropy")
     table["cross_entropy_se"] = 0.1 * table["cross_entropy_mean"]
     reference = {"dataset": "A", "method": "non-private", "cross_entropy_mean": np.e, "epsilon": np.nan}
@@ -118,7 +131,9 @@ def test_closeness_to_the_model_without_privacy():
 
 
 def test_decline_of_gohari_from_the_largest_to_the_smallest_budget():
-    """Losses 5, 4, 2 at 1, 2, 4: better by 3 at the largest, errors .3 and .4; likelihoods -5, -2 by 3."""
+    """Check that losses 5, 4, 2 at budgets 1, 2, 4 improve by 3 with errors .3 and .4, and that likelihoods have the
+    opposite sign.
+    """
     table = pd.DataFrame({"dataset": "A", "method": "gohari", "epsilon": [4.0, 1.0, 2.0],
                           "cross_entropy_mean": [2.0, 5.0, 4.0], "cross_entropy_se": [0.4, 0.3, 9.0]})  # fmt: skip
     assert claims._decline(table, "cross_entropy") == pytest.approx((3, 0.5))
@@ -138,7 +153,9 @@ def test_a_claim_is_judged_only_where_all_its_sets_are():
 
 
 def test_margins_of_figures_1_and_2():
-    """Trigamma 2 between 1.9 and 2.2: least relative distance .05; delta 2.1e-3 is a decade above 2.1e-4."""
+    """Check that trigamma 2 between 1.9 and 2.2 has a smallest relative distance of .05, and that delta 2.1e-3 is a
+    decade above 2.1e-4.
+    """
     (row,) = agreement._figure_1(pd.DataFrame({"trigamma": [2.0, 4.0], "lower": [1.9, 3.0], "upper": [2.2, 4.4]}))
     assert row["ours"] == pytest.approx(0.05)
     table = pd.DataFrame({"variant": ["corrected", "corrected", "published"], "delta": [2.1e-3, 1e-2, 2.1e-4],
@@ -151,7 +168,9 @@ def test_margins_of_figures_1_and_2():
 
 
 def test_margins_of_figure_3():
-    """Bounds 2, 3 over divergences 1, 2: the largest ratio 2; rises log(3/2)."""
+    """Check that bounds 2, 3 over divergences 1, 2 have the largest ratio 2, and that the log of the bound rises by
+    log(3/2).
+    """
     rows = []
     for (series, variant), values in {
         ("Algorithm 1", "corrected"): (2.0, 3.0),
@@ -169,7 +188,8 @@ def test_margins_of_figure_3():
 
 
 def test_share_of_points_where_algorithm_1_is_better():
-    """Gohari's divergence 8 at 1 and 2 at 4 is 4 at 2. Of the grid 1/2, 1, 2, 4 three are in their range.
+    """Check that Gohari's divergence, 8 at 1 and 2 at 4, is interpolated as 4 at 2, where Algorithm 1 is compared. Of
+    the grid 1/2, 1, 2, 4 three are in their range.
 
     Algorithm 1 exists at 2 with 3 and at 4 with 5: better at one of three.
     """
@@ -192,7 +212,9 @@ def test_share_of_points_where_algorithm_1_is_better():
 
 
 def test_margins_of_figure_8():
-    """epsilon_hat 1, 2 and 1/2, 1/2 at two r: rises log 2 and 0; falls with lambda by log 2 and log 4."""
+    """Check that epsilon_hat 1, 2 and 1/2, 1/2 at two r increases by log 2 and 0 with r, and decreases with lambda by
+    log 2 and log 4.
+    """
     rows = [(0.1, 2, 1.0), (0.2, 2, 2.0), (0.1, 20, 0.5), (0.2, 20, 0.5)]
     table = pd.DataFrame(rows, columns=["r", "order", "epsilon_hat"]).assign(variant="corrected")
     found = ours(agreement._figure_8(pd.concat([table, table.assign(variant="published")])))
@@ -215,14 +237,18 @@ def test_margins_of_laws_and_audits():
 
 
 def test_joint_tests_of_theorem_2():
-    """5 of 10 above a bound of .1: P(Bin >= 5) = .00163; with a harmless second one twice that."""
+    """Check the joint test: 5 of 10 above a bound of .1 have P(Bin >= 5) = .00163, which a second, harmless frequency
+    doubles.
+    """
     table = pd.DataFrame({"above": [5, 0], "draws": 10, "bound": [0.1, 0.5]})
     p = 2 * stats.binom(10, 0.1).sf(4)
     assert agreement._not_refuted(table) == pytest.approx(np.log10(p / agreement.REFUTED))
 
 
 def test_the_bound_of_theorem_2():
-    """beta = d alpha/(exp(eta/2) - 1); bound exp(-beta eta^2/(2 (2 + eta)(4 + 3 eta))); 3 of 40 above it, .075."""
+    """Check beta = d alpha/(exp(eta/2) - 1), the bound exp(-beta eta^2/(2 (2 + eta)(4 + 3 eta))), and the frequency
+    .075 for 3 of 40.
+    """
     table = pd.DataFrame({"alpha": 0.5, "cells": 10, "eta": 0.4, "beta": 22.583, "draws": [20, 20], "above": [1, 2]})
     row = theorem_2.theorem_2(table, alphas=[0.5], cells=[10], etas=[0.4]).iloc[0]
     assert theorem_2.least_beta(10, 0.5, 0.4) == pytest.approx(5 / (np.exp(0.2) - 1))
@@ -234,7 +260,9 @@ def test_the_bound_of_theorem_2():
 
 
 def test_references_of_a_model():
-    """Guessing: log 3 and one third; always the largest class, of which two of four test records are."""
+    """Check the reference scores: guessing among three classes has log 3 and 1/3, and the largest class has two of four
+    test records.
+    """
 
     class Counts:
         classes, labels = 3, np.array([5.0, 9.0, 1.0])

@@ -1,4 +1,4 @@
-"""Check raw files from folders and from a local web server that also serves wrong, truncated and failing responses."""
+"""Check raw files from folders and from a local web server that also sends wrong, truncated and failing responses."""
 
 import gzip
 import hashlib

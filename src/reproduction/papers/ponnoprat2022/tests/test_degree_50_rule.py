@@ -1,4 +1,6 @@
-"""The rule of degree 50 is exact to its degree, and its error on the peaked density is the printed floor."""
+"""Check that the rule of degree 50 is exact up to its degree, and that its error on the peaked density is the printed
+floor.
+"""
 
 from math import lgamma
 
@@ -13,7 +15,9 @@ REGION = {"concentration": 171.87, "eta": 4.88 / 171.87, "eta_bar": 4 * 4.88 / 1
 
 
 def test_rule_integrates_every_monomial_of_its_degree():
-    """The mean of x^i y^j over the triangle x, y >= 0, x + y <= 1 is 2 i! j!/(i + j + 2)!, Dirichlet's integral."""
+    """Check that the mean of x^i y^j over the triangle x, y >= 0, x + y <= 1 is 2 i! j!/(i + j + 2)! (Dirichlet's
+    integral).
+    """
     corners, weights = gohari.degree_50_rule()
     assert corners.shape == (453, 3)
     assert corners.min() > 0
@@ -26,7 +30,7 @@ def test_rule_integrates_every_monomial_of_its_degree():
 
 
 def test_rule_fails_far_beyond_its_degree():
-    """x^2000 is concentrated closer to its corner than any point of the rule, so the previous test is meaningful."""
+    """Check that the rule fails for x^2000, which is concentrated closer to its corner than any point of the rule."""
     corners, weights = gohari.degree_50_rule()
     exact = 2 * np.exp(lgamma(2001) - lgamma(2003))
     assert abs(weights @ corners[:, 0] ** 2000 / exact - 1) > 0.5
@@ -34,12 +38,16 @@ def test_rule_fails_far_beyond_its_degree():
 
 @pytest.mark.parametrize("gamma", [3e-4, 6e-4])
 def test_its_error_is_the_printed_floor(gamma):
-    """Section 2.4 prints 2.1e-4, two digits, where the exact delta is below 1e-6."""
+    """Check that the rule gives 2.1e-4, as printed in section 2.4 with two digits, where the exact delta is
+    below 1e-6.
+    """
     assert gohari.delta_by_degree_50(gamma, **REGION) == pytest.approx(2.1e-4, abs=0.06e-4)
 
 
 def test_a_gentle_density_is_integrated_exactly():
-    """Concentration 12, eta = eta_bar = 1/4: Dirichlet(3, 3, 6) and (3, 6, 3), polynomials of degree 9 in the plane."""
+    """Check that the rule is exact for concentration 12 and eta = eta_bar = 1/4, where Dirichlet(3, 3, 6) and (3, 6, 3)
+    are polynomials of degree 9.
+    """
 
     def above(a, g=0.05):
         factor = np.exp(lgamma(12) - sum(lgamma(v) for v in a))

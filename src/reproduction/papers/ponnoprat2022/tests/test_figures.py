@@ -1,4 +1,4 @@
-"""Check that figures show what a reader must see: arrowheads, ratios, labels."""
+"""Check that the figures show the arrowheads, ratios and labels that a reader needs."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,9 @@ from reproduction.papers.ponnoprat2022 import figures, networks, privacy
 
 
 def test_arrows_end_at_the_border_of_the_box_they_point_to():
-    """Wide boxes side by side: an arrow that ends at a fixed distance from the centre would lie under one."""
+    """Check that arrows end at the border of a box, since with wide boxes side by side, an arrow to a fixed distance
+    from the centre would end under a box.
+    """
     nodes = [("a long parent", "", 0.0, 0), ("a long child", "a long parent", 1.0, 1), ("x", "a long child", 0.4, 2)]
     table = pd.DataFrame(nodes, columns=["node", "parent", "x", "depth"]).assign(dataset="Adult")
     with style.applied():
@@ -33,7 +35,9 @@ def test_arrows_end_at_the_border_of_the_box_they_point_to():
 
 
 def test_no_arrow_runs_through_a_box_that_it_does_not_belong_to():
-    """All three networks of the paper: an arrow through a box would look like an edge that does not exist."""
+    """Check, for all three networks of the paper, that no arrow crosses a box, since it would look like an edge that
+    does not exist.
+    """
     with style.applied():
         figure = figures.figure_6(networks.figure_6())
         figure.draw_without_rendering()
@@ -53,8 +57,8 @@ def test_no_arrow_runs_through_a_box_that_it_does_not_belong_to():
 
 
 def test_the_layout_tells_what_lies_in_the_way():
-    """A straight line through a third box has a penalty; if there is room next to the box, the edge curves
-    around it.
+    """Check that a straight line through a third box has a penalty, and that the edge curves around the box if there is
+    room next to it.
     """
     spots = {"above": np.array([50.0, 200.0]), "between": np.array([50.0, 100.0]), "below": np.array([50.0, 0.0])}
     half = dict.fromkeys(spots, np.array([20.0, 5.0]))
@@ -66,8 +70,8 @@ def test_the_layout_tells_what_lies_in_the_way():
 
 
 def _plain(edges, spots, half, sides):
-    """Return the penalty of a layout after each edge, and its curvatures, comparing every curvature with every box and
-    arrow.
+    """Return the penalty of a layout after each edge, and its curvatures, by comparing every curvature with every box
+    and arrow.
     """
     drawn, totals, bends = [], [0.0], []
     for edge in edges:
@@ -86,7 +90,9 @@ def _plain(edges, spots, half, sides):
 
 @pytest.mark.parametrize("seed", [7, 13])
 def test_the_bends_that_are_not_looked_at_are_worse(seed):
-    """Compare with all curvatures of all edges; a search stops at the first edge that reaches the bound."""
+    """Compare a search that stops at the first edge that reaches the bound with a search over all curvatures of all
+    edges.
+    """
     rng, names = np.random.default_rng(seed), "abcdefgh"
     spots = {name: rng.uniform(0, 100, 2) for name in names}
     half = dict.fromkeys(names, np.array([8.0, 5.0]))
@@ -100,7 +106,9 @@ def test_the_bends_that_are_not_looked_at_are_worse(seed):
 
 
 def test_a_point_read_off_print_stands_where_it_was_printed():
-    """Figure 5 prints 0.864 for Bank, read to 0.003; Figure 7 -241,000 for the Gaussian on Adult."""
+    """Check the points for the printed 0.864 of Bank (Figure 5, read to 0.003) and -241,000 of the Gaussian on Adult
+    (Figure 7).
+    """
     scores = {"epsilon": [0.001, 10.0], "accuracy_mean": [0.5, 0.9], "accuracy_sd": [0.0, 0.0]}
     table = pd.DataFrame(scores | {"dataset": "Bank", "variant": "published", "method": "dirichlet"})
     (axis,) = [a for a in figures.figure_5(table).axes if a.get_title() == "Bank"]
@@ -116,7 +124,9 @@ def test_a_point_read_off_print_stands_where_it_was_printed():
 
 
 def test_published_and_corrected_curves_of_a_set_are_in_one_panel():
-    """Corrected curves are solid with filled marks; published curves are dashed with open marks."""
+    """Check that one panel shows corrected curves as solid lines with filled marks and published curves as dashed lines
+    with open marks.
+    """
     scores = {"epsilon": [0.1, 1.0], "accuracy_mean": [0.5, 0.9], "accuracy_sd": [0.01, 0.01], "dataset": "Spam"}
     rows = [pd.DataFrame(scores | {"variant": v, "method": "gaussian"}) for v in ("published", "corrected")]
     figure = figures.figure_5(pd.concat(rows))
@@ -146,7 +156,9 @@ def test_ratios_of_figure_3_are_over_the_worst_case():
 
 
 def test_the_emulated_curve_of_figure_2_is_the_printed_floor():
-    """Section 2.4 prints 2.1e-4; below gamma = 3e-4, where delta is under 1e-6, the rule stays within a seventh."""
+    """Check that the rule stays within a seventh of the printed 2.1e-4 (section 2.4) below gamma = 3e-4, where delta is
+    under 1e-6.
+    """
     setting = {"total": 147, "cells": 6, "r": 0.97, "order": 2.0, "least": 1e-8, "most": 1e-3, "points": 6}
     table = privacy.figure_2(**setting, rule=privacy.gohari.DEGREE_50_RULE)
     floor = table.loc[table["variant"] == "published", "delta"]

@@ -1,4 +1,4 @@
-"""Check the two rules of Gohari's delta separately, since one could hide an error of the other."""
+"""Check the two rules for Gohari's delta separately, since one rule could hide an error of the other rule."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,9 @@ RULES = [(gohari._some_below, 1e-4), (gohari._some_below_by_quantiles, 1e-7)]  #
 @pytest.mark.parametrize("gamma", [1e-9, 1e-3, 0.05, 0.2])
 @pytest.mark.parametrize("cells", [2, 3, 4])
 def test_of_equal_uniform_cells_some_is_small(rule, rel, gamma, cells):
-    """Dirichlet(1, .., 1) is uniform: k - 1 of its k cells exceed g with probability (1 - (k - 1) g)^(k - 1)."""
+    """Check that k - 1 of the k cells of Dirichlet(1, .., 1), which is uniform, exceed g with probability (1 - (k - 1)
+    g)^(k - 1).
+    """
     expected = -np.expm1((cells - 1) * np.log1p(-(cells - 1) * gamma))
     assert float(rule(np.asarray(gamma), np.ones(cells))) == pytest.approx(expected, rel=rel)
 
@@ -21,7 +23,9 @@ def test_of_equal_uniform_cells_some_is_small(rule, rel, gamma, cells):
 @pytest.mark.parametrize(("rule", "rel"), RULES)
 @pytest.mark.parametrize("a", [(2.0, 3.0, 5.0), (0.4, 7.0, 2.0), (30.0, 0.8, 40.0)])
 def test_of_three_cells_some_is_small(rule, rel, a):
-    """P(Y1 > g, Y2 > g) by a midpoint rule over Y1 = y with 400,000 nodes, Y2/(1 - y) being Beta(a2, a3)."""
+    """Check P(Y1 > g, Y2 > g) against a midpoint rule over Y1 = y with 400,000 nodes, where Y2/(1 - y) is
+    Beta(a2, a3).
+    """
     gamma = 0.04
     y = gamma + (1 - 2 * gamma) * (np.arange(400_000) + 0.5) / 400_000
     density = np.diff(betainc(a[0], a[1] + a[2], np.linspace(gamma, 1 - gamma, 400_001)))
@@ -30,7 +34,7 @@ def test_of_three_cells_some_is_small(rule, rel, a):
 
 
 def test_their_nodes_integrate_what_they_are_made_for():
-    """exp(-v) v^n over v > 0 is n!; y^p over (0, 1) is 1/(p + 1)."""
+    """Check that the nodes integrate exp(-v) v^n over v > 0 to n!, and y^p over (0, 1) to 1/(p + 1)."""
     v, weight = gohari._exponential()
     for n, expected in ((0, 1.0), (1, 1.0), (4, 24.0)):
         assert weight @ v**n == pytest.approx(expected, rel=1e-12)
@@ -42,7 +46,9 @@ def test_their_nodes_integrate_what_they_are_made_for():
 
 @pytest.mark.parametrize("part", [0.9, 0.5, 0.1])
 def test_no_gamma_is_named_where_the_least_one_misses_the_target(part):
-    """A cell with parameter 0.001 has half its mass below 1e-300: whatever is asked beneath that is out of reach."""
+    """Check that the smallest gamma, 1e-300, is returned if the target is out of reach: a cell with parameter 0.001 has
+    half of its mass below 1e-300.
+    """
     law = {"concentration": 0.01, "eta": 0.1, "eta_bar": 0.1, "members": 2}
     least = gohari.delta(1e-300, **law)
     assert 0.3 < least < 1
@@ -56,7 +62,9 @@ LAWS = [(50, 0.01, 0.1, 2), (5000, 0.1, 0.1, 2), (0.5, 0.3, 0.4, 2), (500, 0.01,
 @pytest.mark.parametrize("target", [1e-9, 1e-3, 0.2])
 @pytest.mark.parametrize("law", LAWS)
 def test_the_gamma_named_is_the_largest(law, target):
-    """A gamma larger by 1e-10 relative misses the target, from any starting point of the search."""
+    """Check that a gamma that is larger by a relative 1e-10 exceeds the target delta, and that a gamma that is smaller
+    by a relative 1e-10 does not.
+    """
     about = dict(zip(("concentration", "eta", "eta_bar", "members"), law, strict=True))
     gamma = gohari.calibrate(target, **about)
     if gamma < 0.999999 / (law[3] + 1):

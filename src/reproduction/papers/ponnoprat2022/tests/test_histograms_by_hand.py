@@ -1,4 +1,4 @@
-"""Check models without privacy and their costs by hand calculation."""
+"""Check non-private models and the costs of models against calculations by hand."""
 
 from pathlib import Path
 
@@ -10,7 +10,9 @@ from reproduction.papers.ponnoprat2022 import catalogue, networks, privacy
 
 
 def test_smoothings_of_the_models_without_privacy(monkeypatch):
-    """The published variants use 0.1 as printed; the corrected variant also has Laplace's 1."""
+    """Check that the published variants use the printed smoothing 0.1, and that the corrected variant also uses
+    Laplace's smoothing 1.
+    """
     asked = {}
 
     class Model:
@@ -33,7 +35,9 @@ def test_smoothings_of_the_models_without_privacy(monkeypatch):
 
 @pytest.mark.parametrize("order", [2.0, 5.0])
 def test_every_dirichlet_of_a_guarantee_has_the_alpha_of_theorem_1(order):
-    """alpha = 1 + 4 (order - 1) r, whatever chose r: 4 (order - 1) r of the theorem and 1 of the prior."""
+    """Check that alpha = 1 + 4 (order - 1) r for every method of choosing r: 4 (order - 1) r from the theorem and 1
+    from the prior.
+    """
     size = {"counts": [30, 20, 10], "delta": 1e-5, "least": 1.0, "most": 20.0, "points": 2, "gohari_points": 3}
     table = privacy.figure_3_bottom(orders=[order], **size)
     table = table[~((table["series"] == "Algorithm 1") & (table["variant"] == "published"))]
@@ -42,7 +46,7 @@ def test_every_dirichlet_of_a_guarantee_has_the_alpha_of_theorem_1(order):
 
 
 def test_the_catalogue_has_the_printed_sizes():
-    """Records, attributes, classes and the share of positives as read off Table 1."""
+    """Check records, attributes, classes and the share of positives in the catalogue against Table 1."""
     printed = pd.read_csv(Path(catalogue.__file__).with_name("published.tsv"), sep="\t", dtype=str)
     printed = printed[printed["artefact"] == "table_1"].set_index("quantity")["value"]
     names = ("instances", "attributes", "classes", "percent positive")

@@ -1,4 +1,6 @@
-"""Check margins of claims about several methods, sets and budgets on a table small enough for hand calculation."""
+"""Check margins of claims about several methods, data sets and budgets on a table small enough for
+calculation by hand.
+"""
 
 import numpy as np
 import pandas as pd
@@ -9,18 +11,20 @@ from reproduction.papers.ponnoprat2022 import agreement_models
 
 
 def scores(*rows, measure="cross_entropy"):
-    """Return a table of dataset, method, epsilon, mean, standard error."""
+    """Return a table with the columns dataset, method, epsilon, mean and standard error."""
     return pd.DataFrame(rows, columns=["dataset", "method", "epsilon", f"{measure}_mean", f"{measure}_se"])
 
 
 def widened(n):
-    """With n rows, two increased errors correspond to the n-th part of the tail probability of two errors."""
+    """Return the factor of the error for n rows, for which two increased errors have the n-th part of the tail
+    probability of two errors.
+    """
     return norm.isf(norm.sf(2) / n) / 2
 
 
 def test_advantage_over_the_best_of_the_others():
-    """Losses 2 +- .3 and 3 +- .4 (the better of the competitors' 3 and 5) differ by 1 +- .5; in logs log(3/2) +-
-    hypot(.15, .4/3).
+    """Check that losses 2 +- .3 and 3 +- .4 (the smaller of the competitors' 3 and 5) differ by 1 +- .5, or in logs by
+    log(3/2) +- hypot(.15, .4/3).
     """
     table = scores(
         ("A", "dirichlet", 1.0, 2.0, 0.3), ("A", "laplace", 1.0, 3.0, 0.4), ("A", "gaussian", 1.0, 5.0, 0.1),
@@ -43,7 +47,9 @@ def test_missing_scores_stay_missing():
 
 
 def test_points_of_another_guarantee_meet_the_dirichlet_between_its_own():
-    """At e the losses 4 at 1 and 2 at e^2 give 3, the errors .3 and .4 give .35: 5 +- .12 is worse by 2 +- .37."""
+    """Check that the losses 4 at 1 and 2 at e^2 are interpolated as 3 at e, with an error of .35, so that 5 +- .12 is
+    worse by 2 +- .37.
+    """
     e = np.e
     table = scores(
         ("A", "dirichlet", e**2, 2.0, 0.4), ("A", "dirichlet", 1.0, 4.0, 0.3), ("A", "gohari", e, 5.0, 0.12),
@@ -66,7 +72,9 @@ def test_the_worst_row_and_its_widened_error():
 
 
 def test_the_least_mean_of_the_sets():
-    """A: (1 + 3)/2 +- hypot(.3, .4)/2, 8 errors; B: 5 +- 1, five errors, and so the worse of two."""
+    """Check the margins of data set A, (1 + 3)/2 +- hypot(.3, .4)/2, and B, 5 +- 1, of which B is worse since it is
+    only five errors from 0.
+    """
     gaps = pd.DataFrame({"dataset": ["A", "A", "B"], "gap": [1.0, 3.0, 5.0], "se": [0.3, 0.4, 1.0]})
     assert agreement_models.least_mean(gaps) == pytest.approx((5.0, widened(2)))
     assert agreement_models.least_mean(gaps.assign(gap=[0.0, 0.5, 5.0])) == pytest.approx((0.25, 0.25 * widened(2)))
@@ -74,7 +82,9 @@ def test_the_least_mean_of_the_sets():
 
 
 def test_a_share_and_its_binomial_error():
-    """For 3 of 4, the margin above one half is .25 +- sqrt(.75 .25/4); for 4 of 4, p (1 - p) is replaced by 1/(4 n)."""
+    """Check that 3 of 4 have a margin of .25 +- sqrt(.75 .25/4) above one half, and that for 4 of 4, p (1 - p) is
+    replaced by 1/(4 n).
+    """
     assert agreement_models.share([True, True, True, False], 0.5) == pytest.approx((0.25, np.sqrt(0.75 * 0.25 / 4)))
     assert agreement_models.share([True] * 4, 0.5) == pytest.approx((0.5, np.sqrt(0.25 / 4 / 4)))
     assert np.isnan(agreement_models.share([], 0.5)).all()
@@ -82,14 +92,18 @@ def test_a_share_and_its_binomial_error():
 
 @pytest.mark.parametrize(("measure", "gap"), [("cross_entropy", -0.3), ("accuracy", 0.3), ("log_likelihood", 0.3)])
 def test_losses_count_down_and_scores_up(measure, gap):
-    """With 0.9 and 0.6, a loss is worse by 0.3, and an accuracy or a likelihood is better by 0.3."""
+    """Check that, for 0.9 compared with 0.6, a loss is worse by 0.3, and an accuracy or a likelihood is
+    better by 0.3.
+    """
     table = scores(("A", "dirichlet", 1.0, 0.9, 0.03), ("A", "laplace", 1.0, 0.6, 0.04), measure=measure)
     found = agreement_models.advantage(table, measure, ["laplace"]).iloc[0]
     assert (found["gap"], found["se"]) == pytest.approx((gap, 0.05))
 
 
 def test_shares_of_claims():
-    """3 of 4 where more than half must: 1/4, error sqrt(3/16/4); all of 9: the error of a quarter of a case."""
+    """Check that 3 of 4 have the margin 1/4 above one half, with error sqrt(3/16/4), and that 9 of 9 have the error of
+    a quarter of a case.
+    """
     assert agreement_models.share([True, True, True, False], 0.5) == pytest.approx((0.25, np.sqrt(3 / 64)))
     assert agreement_models.share([True] * 9, 0.5) == pytest.approx((0.5, np.sqrt(0.25 / 9 / 9)))
     assert np.isnan(agreement_models.share([], 0.5)).all()

@@ -60,7 +60,7 @@ def made(names):
 
 @pytest.fixture(scope="module", autouse=True)
 def calibrated_once():
-    """Compute slow results that no replacement affects only once."""
+    """Compute only once the slow results that no replacement affects."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(privacy_profiles, "dirichlet_calibration", cache(privacy_profiles.dirichlet_calibration))
         patch.setattr(gohari, "calibrate", cache(gohari.calibrate))
@@ -78,7 +78,9 @@ def judge(honest):
 
 
 def flips(judge, changed, before=None):
-    """Return statements whose verdict differs from `before`, the unmodified verdicts, with these tables replaced."""
+    """Return the statements whose verdict differs from `before` (the unmodified verdicts) if the tables `changed` are
+    replaced.
+    """
     before, after = judge.verdicts if before is None else before, judge(changed)
     found = set(before.index[before != after])
     FLIPPED.update(found)
@@ -92,7 +94,7 @@ def doubled(epsilon, **more):
 
 
 def cauchy(counts, starts, *, rng, **more):
-    """Return Cauchy draws for noise, and one repeated release for the Dirichlet."""
+    """Return Cauchy draws in place of the noise, and a single repeated release in place of the Dirichlet releases."""
     if more["law"] == "dirichlet":
         return np.repeat(RELEASE(counts, starts, rng=rng, **more)[:1], len(more["scale"]), axis=0)
     return np.log(
@@ -240,7 +242,7 @@ def test_a_drawn_curve_two_percent_off(honest, judge, name, column):
 
 @pytest.mark.parametrize("law", ["gaussian", "laplace", "dirichlet"])
 def test_noise_a_tenth_too_small(judge, monkeypatch, law):
-    """The tests detect 3.5 to 7 % at these sizes."""
+    """Check that noise that is too small by a tenth changes a verdict; the tests detect 3.5 to 7 % at these sizes."""
 
     def less(counts, starts, *, scale, **more):
         return RELEASE(counts, starts, scale=scale * (0.9 if more["law"] == law else 1.0), **more)
@@ -287,7 +289,9 @@ def test_what_is_drawn_is_judged(honest):
 
 
 def leaking(mechanism, epsilons, **more):
-    """Release the data without privacy for the Dirichlet, and with a hundred times the noise for the others."""
+    """Return noise that makes the Dirichlet release the data without privacy, and a hundred times the noise for the
+    other mechanisms.
+    """
     law = CALIBRATED(mechanism, epsilons, **more)
     if law.law != "dirichlet":
         return Noise(law.law, 100 * law.scale, law.alpha)
@@ -295,7 +299,7 @@ def leaking(mechanism, epsilons, **more):
 
 
 def flat(mechanism, epsilons, **more):
-    """Return Dirichlet releases that do not depend on the data."""
+    """Return noise that makes Dirichlet releases independent of the data."""
     law = CALIBRATED(mechanism, epsilons, **more)
     return (
         Noise(law.law, np.full_like(law.scale, 1e-9), np.full_like(law.alpha, 0.2)) if law.law == "dirichlet" else law
@@ -377,7 +381,7 @@ def test_reversed_reaches_flip_goharis_decline(honest, judge):
 
 
 def printed():
-    """Return the kind of every statement, without numbers that the paper does not print."""
+    """Return the kind of every statement, except for numbers that the paper does not print."""
     found = agreement.read_published(FOLDER / "published.tsv").set_index(["artefact", "quantity"])
     return found.loc[(found["kind"] != "number") | found["value"].notna(), "kind"]
 
@@ -398,7 +402,9 @@ def uci(name):
 
 
 def test_another_share_of_the_budget_flips_the_values_read_off_figure_7(judge, monkeypatch):
-    """Needs the UCI files of the three networks: the figure's own third of epsilon is what reproduces it."""
+    """Check, if the UCI files of the three networks exist, that only the figure's own third of epsilon reproduces the
+    values read off Figure 7.
+    """
     sets = {name: uci(name) for name in catalogue.NETWORKS}
 
     def table():
@@ -415,7 +421,9 @@ def test_another_share_of_the_budget_flips_the_values_read_off_figure_7(judge, m
 
 
 def test_swapped_classes_flip_the_values_read_off_figures_4_and_5(honest, judge, monkeypatch):
-    """Needs the UCI files of Bank and Adult; of the real sets only the non-private models are taken."""
+    """Check, if the UCI files of Bank and Adult exist, that swapped classes change the verdicts on the values read off
+    Figures 4 and 5.
+    """
     sets = {name: uci(name) for name in ("Bank", "Adult")}
 
     def made_with(measures=(artefacts.figure_4, artefacts.figure_5)):
@@ -445,7 +453,9 @@ def test_swapped_classes_flip_the_values_read_off_figures_4_and_5(honest, judge,
 
 
 def test_every_judged_row_was_flipped():
-    """Values read off plots are included only if the UCI files exist. This test runs last, after all replacements."""
+    """Check that every checked statement was changed by a replacement; values read off plots are included only if the
+    UCI files exist. This test runs last, after all replacements.
+    """
     if len(SABOTAGED) < len(SABOTAGES) + 7:
         pytest.skip("not all sabotages of this file were run before")
     kinds = printed()
