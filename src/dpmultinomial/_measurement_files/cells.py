@@ -297,7 +297,7 @@ def _above_cut(measured: CellOfTotal, deepest: int) -> Whole:
 
 
 def _gathered(tree: Tree, kept: Whole, lower: Array, upper: Array) -> tuple[Array, Array]:
-    """Return the bounds of all nodes; nodes whose blocks are left out get the bounds that follow from their blocks."""
+    """Return the bounds of all nodes; nodes whose blocks are omitted get the bounds that follow from their blocks."""
     low, high = np.ceil(lower - 1e-6), np.floor(upper + 1e-6)
     rows = np.setdiff1d(np.arange(len(tree)), kept)
     parents = np.unique(tree.parent[rows])
