@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import platform
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from dpmultinomial import __version__
+from dpmultinomial import __version__, _git
 
 from . import dependencies
 
@@ -61,11 +60,9 @@ def commit() -> str:
     """
     folder = Path(__file__).resolve().parent
     try:
-        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True)
-        state = subprocess.run(["git", "diff", "--quiet", "HEAD"], cwd=folder, capture_output=True, check=False)
-    except (OSError, subprocess.CalledProcessError):
+        return _git.commit(folder) + ("-dirty" if _git.is_changed(folder) else "")
+    except _git.GitError:
         return "unknown"
-    return head.stdout.strip() + ("-dirty" if state.returncode else "")
 
 
 def record(

@@ -6,12 +6,11 @@ journal of spending, its key and its lock are always next to the data.
 Reasons for rejecting a release are stated in words that are safe to show.
 """
 
-import os
 import re
-import shutil
 import stat
-import subprocess
 from pathlib import Path
+
+from .. import _git
 
 
 class Refused(ValueError):
@@ -20,7 +19,6 @@ class Refused(ValueError):
 
 FOLDER, RELEASES = "confidential", "releases"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_SAFE = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
 
 
 def folder(root: Path) -> Path:
@@ -91,27 +89,19 @@ def _tracked(root: Path, home: Path) -> list[str]:
     """Return the parts of the folder that git tracks, now or in its history; a failure of git is rejected."""
     named = root / FOLDER
     for place, what in ((home, "."), *(((root, FOLDER),) if named.is_symlink() else ())):
-        if not place.is_dir() or not any((p / ".git").exists() for p in (place, *place.parents)):
+        if not place.is_dir() or not _git.repository_around(place):
             continue
-        if shutil.which("git") is None:
-            return [f"git is needed to tell that nothing of {FOLDER}/ is in the repository around it; install it"]
-        for command in (("ls-files", "-z"), ("rev-list", "--all", "-n", "1")):
-            answer = _git(place, *command, "--", what)
-            if answer is None:
-                return [f"git cannot tell whether anything of {FOLDER}/ is in its repository: try git status there"]
-            if answer:
-                tracked = answer.split("\0")[0] if command[0] == "ls-files" else f"commit {answer.strip()[:12]}"
-                return [
-                    f"git has files of {FOLDER}/ ({tracked}): git rm --cached them, and take them out of the history; "
-                    "what was published of them is published, the key too"
-                ]
+        try:
+            listed = _git.output(place, "ls-files", "-z", "--", what).split("\0")[0]
+            found = listed or _git.output(place, "rev-list", "--all", "-n", "1", "--", what).strip()[:12]
+        except _git.GitError as error:
+            return [
+                f"git cannot tell whether its repository contains files of {FOLDER}/ ({error}): follow git's advice if "
+                f"you trust this repository, or move the data out of it and make {FOLDER}/ a link to their folder"
+            ]
+        if found:
+            return [
+                f"git has files of {FOLDER}/ ({found if listed else f'commit {found}'}): run git rm --cached on them "
+                "and remove them from the history; what was published of them, including the key, stays published"
+            ]
     return []
-
-
-def _git(place: Path, *words: str) -> str | None:
-    """Return the output of git, for any owner of the repository; None if it fails."""
-    variables = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | _SAFE
-    run = subprocess.run(
-        ["git", "-C", str(place), *words], capture_output=True, text=True, errors="replace", check=False, env=variables
-    )
-    return run.stdout if run.returncode == 0 else None

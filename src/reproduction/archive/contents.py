@@ -4,11 +4,13 @@ Results are listed one by one from the papers' folders, so files of scenarios, b
 file below ``confidential`` or ``releases`` is opened.
 """
 
-import subprocess
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+from dpmultinomial import _git
 
 from .. import paper, trust
 from ..config import config
@@ -49,12 +51,11 @@ def files(run: Path) -> dict[str, Path]:
 
 def tracked() -> list[str]:
     """Return the files that git tracks, in their current state."""
-    command = ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z"]
     try:
-        listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise ArchiveError(f"git cannot list the sources ({error}); make the archive in a git checkout") from None
-    return [name for name in listed.split("\0") if name and (ROOT / name).exists()]
+        listed = _git.files(ROOT)
+    except _git.GitError as error:
+        raise ArchiveError(f"git cannot list the sources ({error}): make the archive in a git checkout") from None
+    return [name for name in listed if os.path.lexists(ROOT / name)]
 
 
 def results(run: Path) -> list[str]:

@@ -6,7 +6,6 @@ the run, and one for each function, with its input and output files.
 
 import json
 import mimetypes
-import subprocess
 import tomllib
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from dpmultinomial import __version__
+from dpmultinomial import __version__, _git
 
 from ..jobs import costs
 from ..provenance import FILES, INPUTS, SUFFIX, sha256
@@ -71,9 +70,7 @@ def text(found: Mapping[str, Path], run: Path) -> bytes:
 
 def published() -> str:
     """Return the date of the commit in UTC, so that the date does not depend on when the archive is written."""
-    command = ["git", "-c", f"safe.directory={contents.ROOT}", "log", "-1", "--format=%ct"]
-    seconds = subprocess.run(command, cwd=contents.ROOT, capture_output=True, text=True, check=True).stdout
-    return _time(float(seconds))[:10]
+    return _time(_git.commit_time(contents.ROOT))[:10]
 
 
 def _project() -> dict[str, str]:

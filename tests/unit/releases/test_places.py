@@ -122,18 +122,8 @@ def test_what_was_once_committed_stays_in_the_history(tmp_path):
     git(root, "rm", "-q", "--cached", "confidential/c.csv")
     git(root, "commit", "-q", "-m", "taken out")
     (why,) = _places.problems("confidential/c.csv", root)
-    assert "take them out of the history" in why
+    assert "remove them from the history" in why
     assert "commit" in why
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a repository to somebody else")
-def test_a_repository_of_somebody_else_is_asked_all_the_same(tmp_path):
-    root = project(tmp_path)
-    git(root, "init", "-q")
-    git(root, "add", "-f", "confidential/c.csv")
-    for path in (root, *root.rglob("*")):
-        os.chown(path, 54321, 54321)
-    assert "git has files" in _places.problems("confidential/c.csv", root)[0]
 
 
 def test_what_git_cannot_tell_is_refused(tmp_path, monkeypatch):
@@ -142,7 +132,7 @@ def test_what_git_cannot_tell_is_refused(tmp_path, monkeypatch):
     (root / ".git" / "index").write_bytes(b"torn")
     assert "git cannot tell" in _places.problems("confidential/c.csv", root)[0]
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "git is needed to tell" in _places.problems("confidential/c.csv", root)[0]
+    assert "install git" in _places.problems("confidential/c.csv", root)[0]
     shutil.rmtree(root / ".git")
     assert _places.problems("confidential/c.csv", root) == []
 

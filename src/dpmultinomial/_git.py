@@ -1,0 +1,161 @@
+"""The only module that calls git. It reads a repository, writes nothing, and starts no program that a configuration
+of git names.
+
+A repository can come from somebody else, and its configuration can name programs: file system monitors, hooks,
+filters, transports, pagers, signature checkers (git-config(1)). Four measures prevent that they start. The
+subcommands are plumbing that needs no filter, pager or signature. Settings on the command line's level, which override
+all files, switch off the monitor, hooks and recursion into submodules. The environment forbids all transports and the
+fetching of missing objects. The comparison of files with their commit is computed here, because git would run filters.
+
+Git decides whether it vouches for a repository (its owner, and `safe.directory` in the user's own configuration). No
+setting of this module overrides that decision.
+"""
+
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+_PLUMBING = {"ls-files", "ls-tree", "rev-list", "rev-parse"}
+_SETTINGS = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.untrackedCache": "false",
+    "submodule.recurse": "false",
+    "log.showSignature": "false",
+    "protocol.allow": "never",
+    "safe.bareRepository": "explicit",  # a folder of data that looks like a bare repository has no configuration
+}
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "",  # no transport; overrides protocol.<name>.allow
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_PAGER": "cat",
+    "GIT_TRACE2": "0",
+    "GIT_TRACE2_EVENT": "0",
+    "GIT_TRACE2_PERF": "0",
+    "LC_ALL": "C",
+}
+_KEPT = {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}  # the user's own safe.directory
+_LINK, _MODULE = "120000", "160000"
+
+
+class GitError(ValueError):
+    """Raised if git is missing, fails, or does not vouch for a repository; the message contains git's reason."""
+
+
+def repository_around(folder: Path) -> bool:
+    """Return whether a folder or one of its parents contains `.git`."""
+    return any(os.path.lexists(part / ".git") for part in (folder, *folder.parents))
+
+
+def output(folder: Path, *words: str) -> str:
+    """Return the output of a plumbing command of git; undecodable bytes become surrogates.
+
+    Parameters
+    ----------
+    folder : folder in which git runs.
+    words : ls-files, ls-tree, rev-list or rev-parse, and its arguments.
+
+    Raises
+    ------
+    GitError
+        If git is not installed, fails, or does not vouch for the repository.
+    """
+    if words[0] not in _PLUMBING:
+        raise ValueError(f"the git command must be one of {', '.join(sorted(_PLUMBING))}, got {words[0]!r}")
+    program = shutil.which("git")
+    if program is None:
+        raise GitError("git is not installed: install git")
+    run = subprocess.run(
+        [os.path.abspath(program), "--no-pager", "-C", str(folder), *words],
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+        env=_environment(),
+    )
+    if run.returncode:
+        raise GitError(_reason(run.stderr.decode(errors="replace"), run.returncode))
+    return os.fsdecode(run.stdout)
+
+
+def _environment() -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    settings = {"GIT_CONFIG_COUNT": str(len(_SETTINGS))}
+    for i, (key, value) in enumerate(_SETTINGS.items()):
+        settings |= {f"GIT_CONFIG_KEY_{i}": key, f"GIT_CONFIG_VALUE_{i}": value}
+    return inherited | _ENVIRONMENT | settings
+
+
+def _reason(errors: str, status: int) -> str:
+    """Return git's error message on one line, with the command that git proposes."""
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    return " ".join(lines)[:500] or f"git ended with status {status}"
+
+
+def files(folder: Path) -> list[str]:
+    """Return the files below `folder` that git tracks, relative to `folder`; GitError as for `output`."""
+    return [name for name in output(folder, "ls-files", "-z").split("\0") if name]
+
+
+def commit(folder: Path) -> str:
+    """Return the identifier of the commit that is checked out; GitError as for `output`."""
+    return output(folder, "rev-parse", "--verify", "HEAD").strip()
+
+
+def commit_time(folder: Path) -> int:
+    """Return the time of the commit that is checked out, in seconds since 1970; GitError as for `output`."""
+    return int(output(folder, "rev-list", "-n", "1", "--timestamp", "HEAD").split()[0])
+
+
+def is_changed(folder: Path) -> bool:
+    """Return whether a tracked file differs from the commit that is checked out.
+
+    Contents are compared byte by byte, without filters and conversions of line breaks. O(bytes of all tracked files).
+
+    Parameters
+    ----------
+    folder : folder in the repository.
+
+    Raises
+    ------
+    GitError
+        As for `output`.
+    """
+    top = Path(output(folder, "rev-parse", "--show-toplevel").rstrip("\n"))
+    committed = {}
+    for entry in output(top, "ls-tree", "-r", "-z", "--full-tree", "HEAD").split("\0")[:-1]:
+        about, name = entry.split("\t", 1)
+        mode, _, digest = about.split()
+        committed[name] = mode, digest
+    staged = {}
+    for entry in output(top, "ls-files", "-s", "-z").split("\0")[:-1]:
+        about, name = entry.split("\t", 1)
+        mode, digest, stage = about.split()
+        if stage != "0":
+            return True
+        staged[name] = mode, digest
+    return staged != committed or any(_differs(top / name, *entry) for name, entry in staged.items())
+
+
+def _differs(path: Path, mode: str, digest: str) -> bool:
+    """Return whether a file differs from its entry in the index."""
+    if mode == _MODULE:
+        return False
+    try:
+        about = path.lstat()
+        if stat.S_ISLNK(about.st_mode):
+            found, content = _LINK, os.fsencode(os.readlink(path))
+        elif stat.S_ISREG(about.st_mode):
+            found, content = ("100755" if about.st_mode & stat.S_IXUSR else "100644"), path.read_bytes()
+        else:
+            return True
+    except OSError:
+        return True
+    algorithm = "sha1" if len(digest) == hashlib.sha1(usedforsecurity=False).digest_size * 2 else "sha256"
+    blob = hashlib.new(algorithm, b"blob %d\0" % len(content), usedforsecurity=False)
+    blob.update(content)
+    return found != mode or blob.hexdigest() != digest
