@@ -54,14 +54,15 @@ def test_the_readmes_numbers_are_those_of_a_plain_enumeration():
     noisy, total, scale = (12.3, -4.1, 44.2), 50, 2.0
     cells = [(a, b, total - a - b) for a, b in itertools.product(range(total + 1), repeat=2) if a + b <= total]
     counts = np.array(cells, dtype=float)
-    # Gamma(s + 1)/s! = 1 for alpha = 1, so the weight is the noise's density alone.
-    log_weights = -np.abs(np.array(noisy) - counts).sum(axis=1) / scale
+    # Dirichlet(1/2, 1/2, 1/2) rates weigh the counts s by the product of Gamma(s + 1/2)/s!
+    log_weights = (gammaln(counts + 0.5) - gammaln(counts + 1)).sum(axis=1) - np.abs(np.array(noisy) - counts).sum(
+        axis=1
+    ) / scale
     weights = np.exp(log_weights - logsumexp(log_weights))
-    a, b = counts[:, 0] + 1.0, counts[:, 1] + 1.0
-    assert gammaln(2.0) == 0.0
-    assert weights @ (a / (a + b)) == pytest.approx(0.845, abs=5e-4)
-    assert weights @ betainc(a, b, 0.4585) == pytest.approx(0.025, abs=2e-4)
-    assert weights @ betainc(a, b, 0.9957) == pytest.approx(0.975, abs=5e-4)
+    a, b = counts[:, 0] + 0.5, counts[:, 1] + 0.5
+    assert weights @ (a / (a + b)) == pytest.approx(0.902, abs=5e-4)
+    assert weights @ betainc(a, b, 0.513) == pytest.approx(0.025, abs=2e-4)
+    assert weights @ betainc(a, b, 0.9999) == pytest.approx(0.975, abs=5e-4)
 
 
 def walked_through(folder):

@@ -39,8 +39,8 @@ def refused(*words):
 
 def test_an_answer_from_a_file_is_a_screen_of_sentences(home, capsys):
     text = said(capsys, "answer", "counts.csv", *NOISY, "--ask", "not_met = 0")
-    assert text.startswith("The true share of met among met and not_met is between 60 % and 100 %")
-    assert "59.21 %" in text
+    assert text.startswith("The true share of met among met and not_met is between 66.7 % and 100 %")
+    assert "75.44 %" in text
     assert "Full precision: results/scenarios/counts.csv" in text
     assert len(text.splitlines()) <= 60
     assert Path("results/scenarios/counts.json").is_file()

@@ -17,7 +17,7 @@ from ._joint_posteriors import of_draws, of_mixture
 from .release import Release
 
 METHODS = ("auto", "exact", "gibbs", "table")
-PRIORS = {"flat": 1.0, "jeffreys": 0.5}
+PRIORS = {"flat": 1.0, "jeffreys": counts_with_total.JEFFREYS}
 MANY = 16  # number of counts with an exact total from which convolutions of windows are used
 _BURN_IN, _DRAWS, _CHAINS = 500, 1000, 4
 
@@ -28,10 +28,11 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     Parameters
     ----------
     release : noisy counts, with or without a total and bounds.
-    prior : for the rates a Dirichlet concentration: a number, one per category, ``"flat"`` (1, the default) or
-        ``"jeffreys"`` (1/2), if there is an exact total and no bounds; the numbers and ``"jeffreys"`` also with a noisy
-        total. Otherwise a prior of each count: ``"flat"``, ``"1/(1+n)"``, ``"fitted"``, a mapping such as
-        ``{law: geometric, mean: 10}``, or None, which fits a prior if there are enough counts.
+    prior : for the rates of counts with a total a Dirichlet concentration: a number, one per category, or
+        ``"jeffreys"`` (1/2, the default). ``"flat"`` gives all vectors of true counts the same weight: with a public
+        total, this is the concentration 1. Otherwise a prior of each count: ``"flat"``, ``"1/(1+n)"``, ``"fitted"``, a
+        mapping such as ``{law: geometric, mean: 10}``, or None without a total, which fits a prior if there are enough
+        counts.
     method : ``"exact"`` or ``"auto"``, which is the same; ``"gibbs"`` or ``"table"``, the chain of Balmat et al. (2018)
         by convolutions or with its table of all compositions (Laplace noise, a total).
     rng : numpy Generator, needed only for chains.
@@ -66,8 +67,8 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
         facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": size}
         return of_mixture(law, release.names, method="exact", facts=facts | release.facts)
     lower, upper = release.bounds or (0, np.inf)
-    if release.total is not None and (prior == "jeffreys" if isinstance(prior, str) else _is_concentration(prior)):
-        prior = None if prior is None else {"law": "multinomial", "alpha": concentration(prior, len(release))}
+    if release.total is not None and _is_concentration(prior) and (size is not None or prior != "flat"):
+        prior = {"law": "multinomial", "alpha": concentration(prior, len(release))}
     asked: dict[str, Any] = {"groups": release.groups, "facts": release.facts}
     asked |= {"noise": release.mechanism, "names": release.names, "prior": prior, "lower": lower, "upper": upper}
     if release.total is None:
@@ -89,9 +90,9 @@ def _is_concentration(prior: Any) -> bool:
 
 
 def concentration(prior: Any, size: int) -> NDArray[np.float64]:
-    """Return the concentrations of the Dirichlet prior that a user passed: float64 (size,)."""
+    """Return the concentrations of the Dirichlet prior that a user passed, by default Jeffreys': float64 (size,)."""
     if prior is None:
-        return np.ones(size)
+        prior = "jeffreys"
     if isinstance(prior, str):
         return np.full(size, PRIORS[_checks.one_of("prior", prior, tuple(PRIORS))])
     return _checks.positives("prior", prior, size)

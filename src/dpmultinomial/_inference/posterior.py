@@ -148,10 +148,10 @@ def posterior(
     ----------
     release : the release to analyse.
     prior : prior assumption; None takes the default of the mechanism, which the result states. Rates of counts with a
-        total, and of tables: a Dirichlet concentration, ``"flat"`` or ``"jeffreys"``. Counts without a total:
-        ``"flat"``, ``"1/(1+n)"``, ``"fitted"`` or a mapping. Counts with parents: a concentration of splits, one per
-        level, or one of the above for the leaves. Additive counts: ``"flat"``, ``"flat total"`` or a concentration. A
-        censored sample: a prior of mean and variance.
+        total, and of tables: a Dirichlet concentration, ``"jeffreys"`` (1/2, the default of counts) or ``"flat"`` (1,
+        the default of tables). Counts without a total: ``"flat"``, ``"1/(1+n)"``, ``"fitted"`` or a mapping. Counts
+        with parents: a concentration of splits, one per level, or one of the above for the leaves. Additive counts:
+        ``"flat"``, ``"flat total"`` or a concentration. A censored sample: a prior of mean and variance.
     method : algorithm, if there is a choice; ``"auto"`` chooses one, and the result states which. For releases with
         queries: ``"chain"``, or ``"least squares"``, fast and approximate.
     rng : numpy Generator for sampling algorithms; exact methods need none.
@@ -174,7 +174,7 @@ def posterior(
     >>> found = dpm.posterior(dpm.Release(noisy, mechanism=dpm.Laplace(scale=2.0), total=50))
     >>> share = found.shares.among("met", "not_met")["met"]
     >>> print(f"{share.mean():.3f}, {share.interval()[0]:.2f} to {share.interval()[1]:.2f}")
-    0.924, 0.60 to 1.00
+    0.953, 0.67 to 1.00
     """
     if not isinstance(release, Release):
         raise TypeError(f"release must be a Release, got {type(release).__name__}")

@@ -48,7 +48,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
             f"values must be a table (rows, columns) if the mechanism is a swap, got shape {release.shape}"
         )
     table = _whole(release)
-    alpha = concentration(prior, len(release))
+    alpha = concentration("flat" if prior is None else prior, len(release))
     facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": int(table.sum())} | release.facts
     rate = release.mechanism.rate
     if rate is None:

@@ -137,6 +137,8 @@ def prior_text(prior: Any) -> str:
         alike = len(set(listed_)) == 1
         if set(listed_) == {1.0}:
             return "flat Dirichlet on the rates"
+        if set(listed_) == {0.5}:
+            return "Jeffreys' prior on the rates (Dirichlet, concentration 0.5 for each)"
         size = f"{listed_[0]:g} for each" if alike else ", ".join(f"{a:g}" for a in listed_[:12])
         return f"Dirichlet on the rates, with concentration {size}"
     rest = ", ".join(f"{key} {value}" for key, value in prior.items() if key != "law" and not isinstance(value, list))

@@ -53,10 +53,10 @@ def test_a_plan_agrees_with_the_enumeration_of_every_file_and_release():
 
 @pytest.mark.parametrize("of", ["rates", "shares"])
 def test_an_answer_that_the_prior_gives_alone_and_wrongly_is_none(of):
-    """The prior says P(a > .01) = .98, the truth is .002: every release is sure, and wrong, at any small epsilon."""
+    """A flat prior says P(a > .01) = .98, the truth is .002: every release is sure, and wrong, at any small epsilon."""
     with pytest.raises(ValueError, match=r"even the largest .* rightly in (0.0|\d.\d)% .* wrongly in (9\d.\d|100.0)%"):
         dpm.plan(
-            RARE, 50, question="a > 0.01", level=0.9, of=of, between=(0.001, 0.05), releases=100,
+            RARE, 50, question="a > 0.01", level=0.9, of=of, prior="flat", between=(0.001, 0.05), releases=100,
             rng=stream(1, "rare"),
         )  # fmt: skip
 
@@ -64,8 +64,8 @@ def test_an_answer_that_the_prior_gives_alone_and_wrongly_is_none(of):
 def test_a_curve_that_falls_is_refused():
     with pytest.raises(ValueError, match=r"must not answer less, but epsilon 0.01 .* the prior answers"):
         dpm.plan(
-            {"a": 0.01, "b": 0.5, "c": 0.49}, 50, question="a > 0.01", level=0.9, probability=0.5, rng=stream(1, "x"),
-            between=(0.01, 1.0),
+            {"a": 0.01, "b": 0.5, "c": 0.49}, 50, question="a > 0.01", level=0.9, probability=0.5, prior="flat",
+            between=(0.01, 1.0), rng=stream(1, "x"),
         )  # fmt: skip
 
 
@@ -226,7 +226,7 @@ def test_a_prior_is_handed_on():
     """A prior that is sure, and right, of what is asked needs less epsilon than a flat one."""
     asked = {"question": "met > failed", "of": "counts", "releases": 100, "rng": stream(1, "prior")}
     sure = dpm.plan(SHARES, 40, prior=[10.0, 8.0, 2.5], **asked)
-    flat = dpm.plan(SHARES, 40, **asked | {"rng": stream(1, "prior")})
+    flat = dpm.plan(SHARES, 40, prior="flat", **asked | {"rng": stream(1, "prior")})
     assert sure.epsilon < 0.8 * flat.epsilon
 
 

@@ -5,6 +5,7 @@ import contextlib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import gammaln
 from scipy.stats import binom
 
 import dpmultinomial as dpm
@@ -213,16 +214,17 @@ def test_the_file_and_what_it_is_a_sample_of():
     posterior = found("laplace")
     values = np.array(list(NOISY.values()))
     tables = np.array([(a, b, 50 - a - b) for a in range(51) for b in range(51 - a)])
-    weights = np.exp(-np.abs(values - tables).sum(axis=1) / 2)  # a flat Dirichlet prior is flat on the tables
+    prior = (gammaln(tables + 0.5) - gammaln(tables + 1)).sum(axis=1)  # Dirichlet(1/2, 1/2, 1/2) on the rates
+    weights = np.exp(prior - np.abs(values - tables).sum(axis=1) / 2)
     weights /= weights.sum()
     both = tables[:, 0] + tables[:, 1] > 0
     share = tables[both, 0] / (tables[both, 0] + tables[both, 1])
     among = posterior.shares.among("met", "not met")["met"]
     assert among.mean() == pytest.approx(weights[both] @ share / weights[both].sum(), rel=1e-12)
     assert posterior.counts["not met"].pmf(0) == pytest.approx(weights[tables[:, 1] == 0].sum(), rel=1e-12)
-    assert posterior.counts["not met"].pmf(0) == pytest.approx(0.592, abs=5e-4)
+    assert posterior.counts["not met"].pmf(0) == pytest.approx(0.754, abs=5e-4)
     assert posterior.counts.mean()["met"] == pytest.approx(weights @ tables[:, 0], rel=1e-12)
-    rate = (tables[:, 0] + 1) / (tables[:, 0] + tables[:, 1] + 2)
+    rate = (tables[:, 0] + 0.5) / (tables[:, 0] + tables[:, 1] + 1)
     behind = posterior.rates.among("met", "not met")["met"]
     assert behind.mean() == pytest.approx(weights @ rate, rel=1e-10)
 

@@ -55,6 +55,11 @@ def vectors(size):
     return np.array(list(itertools.product(range(size), repeat=3)))
 
 
+def jeffreys(n):
+    """Weight of each vector of counts under Dirichlet(1/2, .., 1/2) rates, up to a factor of the total."""
+    return np.exp((gammaln(n + 0.5) - gammaln(n + 1)).sum(axis=1))
+
+
 def case(kind, seed):
     """A posterior, every possible vector of its counts, and their probabilities: no code in common but what draws."""
     rng = stream(seed, "questions", kind)
@@ -72,14 +77,16 @@ def case(kind, seed):
     elif kind == "public total":
         whole = int(rng.integers(0, 20))
         posterior, p = counts_with_total.posterior(names, noise=law, prior=prior, total=whole), p * (total == whole)
-    elif kind == "exact total":  # rates are Dirichlet(1, 1, 1): all vectors of the total are alike
+    elif kind == "exact total":  # by default, rates are Dirichlet(1/2, 1/2, 1/2)
         whole = int(rng.integers(0, 20))
-        posterior, p = dpm.posterior(dpm.Release(names, mechanism=law, total=whole)), likelihood * (total == whole)
+        posterior = dpm.posterior(dpm.Release(names, mechanism=law, total=whole))
+        p = likelihood * (total == whole) * jeffreys(n)
     else:  # noisy total
         noise = dpm.DiscreteGaussian(sigma=SIGMA)
         posterior = counts_with_total.posterior(names, noise=law, total={"released": 11, "noise": noise})
-        # rates are Dirichlet(1, 1, 1), every total is as likely: 2/((N + 1)(N + 2)) a vector
-        p = likelihood * np.exp(-((11 - total) ** 2) / (2 * SIGMA**2)) / ((total + 1) * (total + 2))
+        # rates are Dirichlet(1/2, 1/2, 1/2), every total is as likely: N! Gamma(3/2)/Gamma(N + 3/2) is the factor of N
+        whole_factor = np.exp(gammaln(total + 1) - gammaln(total + 1.5))
+        p = likelihood * np.exp(-((11 - total) ** 2) / (2 * SIGMA**2)) * whole_factor * jeffreys(n)
     return posterior, n, p / p.sum()
 
 

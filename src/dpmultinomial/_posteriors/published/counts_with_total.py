@@ -50,6 +50,7 @@ from .prior_choice import choose
 from .priors import CountPrior, Flat, Splits
 
 Array = NDArray[np.float64]
+JEFFREYS = 0.5  # default Dirichlet concentration of every rate: best coverage, docs/methods/rate_coverage.tsv
 _ENTRIES = 50_000_000  # entries of all windows together
 _NEAR = 0.1  # sds of the free sum within which its mean is matched to that of the total
 
@@ -599,7 +600,7 @@ def posterior(
     ----------
     released, noise, names, lower, upper, groups : arguments of `counts.posterior`; lower bounds are finite.
     total : an integer, or ``{released: number, noise: law}``.
-    prior : None for shares of any size (``{law: multinomial, alpha: 1}``): the file is a sample of rates with a
+    prior : None for `JEFFREYS` (``{law: multinomial, alpha: 0.5}``): the file is a sample of rates with a
         Dirichlet(alpha) prior, alpha one number or one per count, and every total is as likely as any other. Else
         independent priors of the counts, which imply one of the total (`choice.choose`).
     facts : further facts for the result, as values for JSON.
@@ -735,9 +736,9 @@ class _Parts:
 def _concentrations(prior: Any, size: int) -> Array | None:
     """Return the Dirichlet concentrations of the multinomial prior; None if counts have separate priors."""
     if prior is None:
-        return np.ones(size)
+        return np.full(size, JEFFREYS)
     if isinstance(prior, Mapping) and prior.get("law") == "multinomial":
         if set(prior) - {"law", "alpha"}:
             raise ValueError(f"prior: multinomial takes alpha, got {', '.join(sorted(set(prior) - {'law'}))}")
-        return _checks.positives("alpha", prior.get("alpha", 1.0), size)
+        return _checks.positives("alpha", prior.get("alpha", JEFFREYS), size)
     return None

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial._inference.counts import PRIORS
+from dpmultinomial._inference.counts import PRIORS, concentration
 from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.law_settings import law_of
@@ -61,13 +61,12 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
     reasons = both(both(reasons, odd), few)
     good = np.array([reason == "" for reason in reasons], dtype=bool)
     rows = np.repeat(good, sizes)
-    prior: Any = settings.get("prior")
     found = noisy_count_batches.exact(
         tables.columns["value"][rows],
         starts=np.concatenate([[0], np.cumsum(sizes[good])]).astype(np.int64),
         totals=totals[good],
         scales=scales[rows],
-        alphas=PRIORS.get(prior, 1.0 if prior is None else prior),
+        alphas=float(concentration(settings.get("prior"), 1)[0]),
         level=settings["level"],
         rates=about != "counts",
     )

@@ -6,7 +6,7 @@ from math import exp, lgamma
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import betainc
+from scipy.special import betainc, gammaln
 
 from dpmultinomial._seeding import stream
 from reproduction import kind
@@ -84,13 +84,13 @@ def test_the_readmes_numbers(tmp_path):
     """Check the numbers printed in the README, to all printed digits."""
     rows, _, facts = made(tmp_path)
     share, rate = (one(rows, "met among met, not_met", what) for what in ("share", "rate"))
-    assert [round(x, 3) for x in (share["mean"], share["lower"], share["upper"])] == [0.924, 0.6, 1.0]
-    assert [round(x, 3) for x in (rate["mean"], rate["lower"], rate["upper"])] == [0.845, 0.458, 0.996]
-    assert round(one(rows, "nobody", "question")["mean"], 3) == 0.592
+    assert [round(x, 3) for x in (share["mean"], share["lower"], share["upper"])] == [0.953, 0.667, 1.0]
+    assert [round(x, 3) for x in (rate["mean"], rate["lower"], rate["upper"])] == [0.902, 0.513, 1.0]
+    assert round(one(rows, "nobody", "question")["mean"], 3) == 0.754
     said = sentences.headline(rows, facts, facts["points"][0])
     assert said == (
-        "The true share of met among met and not_met is between 60 % and 100 % with probability at least 95 %; the "
-        "posterior mean is 92.4 %."
+        "The true share of met among met and not_met is between 66.7 % and 100 % with probability at least 95 %; the "
+        "posterior mean is 95.3 %."
     )
 
 
@@ -261,5 +261,6 @@ def test_gaussian_noise_with_a_total(tmp_path):
     rows, _, _ = made(tmp_path, noise={"law": "gaussian", "sd": 3.0})
     counts, _ = enumerated()
     logs = -((counts - np.array(list(NOISY.values()))) ** 2).sum(axis=1) / 18
+    logs = logs + (gammaln(counts + 0.5) - gammaln(counts + 1)).sum(axis=1)  # Dirichlet(1/2, 1/2, 1/2) on the rates
     p = np.array([exp(value - logs.max()) for value in logs])
     assert one(rows, "met", "count")["mean"] == pytest.approx(p @ counts[:, 0] / p.sum(), rel=1e-10)

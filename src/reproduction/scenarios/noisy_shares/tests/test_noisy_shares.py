@@ -20,12 +20,13 @@ def made(folder, **settings):
 
 
 def test_counts_shares_and_rates_by_enumeration(tmp_path):
-    """Check counts, shares and rates by enumeration: a flat Dirichlet prior gives all counts with the public total
-    equal weight, and the release has the density Dirichlet(r f + alpha).
+    """Check counts, shares and rates by enumeration: Jeffreys' prior, Dirichlet(1/2, 1/2, 1/2), weighs counts f by the
+    product of Gamma(f + 1/2)/f!, and the release has the density Dirichlet(r f + alpha).
     """
     counts = np.array([(i, j, TOTAL - i - j) for i in range(TOTAL + 1) for j in range(TOTAL + 1 - i)])
     a = R * counts + ALPHA
     logs = gammaln(a.sum(axis=1)) - gammaln(a).sum(axis=1) + (a - 1) @ np.log(list(SHARES.values()))
+    logs += (gammaln(counts + 0.5) - gammaln(counts + 1)).sum(axis=1)
     p = np.exp(logs - logs.max())
     p /= p.sum()
     rows, _, _ = made(tmp_path, among=["a", "b"])
@@ -33,7 +34,7 @@ def test_counts_shares_and_rates_by_enumeration(tmp_path):
     for i, name in enumerate(SHARES):
         assert found[name, "count"] == pytest.approx(p @ counts[:, i], rel=1e-10)
         assert found[name, "share"] == pytest.approx(p @ counts[:, i] / TOTAL, rel=1e-10)
-        assert found[name, "rate"] == pytest.approx((p @ counts[:, i] + 1) / (TOTAL + 3), rel=1e-10)
+        assert found[name, "rate"] == pytest.approx((p @ counts[:, i] + 0.5) / (TOTAL + 1.5), rel=1e-10)
     some = counts[:, 0] + counts[:, 1] > 0
     share = counts[some, 0] / (counts[some, 0] + counts[some, 1])
     assert found["a among a, b", "share"] == pytest.approx(p[some] @ share / p[some].sum(), rel=1e-10)

@@ -1,0 +1,1 @@
+"""Coverage of intervals for counts and rates, by the prior of the rates."""
