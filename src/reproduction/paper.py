@@ -5,7 +5,7 @@ file               what belongs in it
 =================  =================================================================================================
 ``paper.yaml``     title, authors, year, subject; every figure and table: function, caption, alt, minutes
 ``settings.yaml``  every setting of its section in config.yaml: type, range, default, description
-``published.tsv``  the statements printed in the paper: artefact, quantity, kind, value, digits, error, place
+``published.tsv``  the statements printed in the paper: artefact, quantity, kind, value, digits, error, place, words
 ``agreement.py``   ``ours(tables)``: our value of each printed number
 ``figures.py``     ``<artefact>(table)`` -> matplotlib Figure, for each artefact with a figure
 ``*.py``           the functions that make the tables
@@ -31,7 +31,7 @@ FOLDER = Path(__file__).resolve().parent / "papers"
 REQUIRED = {
     "paper.yaml": "title, authors, year, about, and artefacts: each with its label, table and figure",
     "settings.yaml": "sections: artefact -> properties with type, range, default and description (may be empty: {})",
-    "published.tsv": "the printed statements, tab-separated: artefact, quantity, kind, value, digits, error, place",
+    "published.tsv": "the printed statements, by tabs: artefact, quantity, kind, value, digits, error, place, words",
     "agreement.py": "ours(tables) -> DataFrame: artefact, quantity, variant, ours, mc_se, note for each printed number",
 }
 _ERRATA = "ERRATA = {number: (description, function(rng, size) -> evidence as text)}"
@@ -41,7 +41,7 @@ _DEFINED = re.compile(
     r"^(?:(?:async )?(?:def|class) (\w+)|(\w+)(?:: [^=\n]+)? = |from \S+ import (\([^)]*\)|[^\n]+))", re.MULTILINE
 )
 _GATHERED = re.compile(r"[a-z0-9_]+/[a-z0-9_]+")
-_PUBLISHED = "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace"
+_PUBLISHED = "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace\twords"
 
 
 class PaperError(ValueError):

@@ -46,7 +46,7 @@ def test_every_printed_number_has_its_row_and_the_run_says_how_it_went(smoke):
         assert list(rows["quantity"]) == list(published["quantity"])
     explained = agreement[agreement["verdict"].isin(["differs", "not_run"])]
     assert explained["note"].str.len().gt(10).all()
-    assert "Printed statements that were checked" in smoke.output
+    assert "Evidence for the papers" in smoke.output
     said = (smoke.path / "results/summary.txt").read_text()
     assert said in smoke.output
     config = yaml.safe_load((smoke.path / "config.yaml").read_text())

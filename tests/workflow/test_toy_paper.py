@@ -72,8 +72,8 @@ def table_1(table: pd.DataFrame) -> Figure:
     figure.subplots().plot(table["n"], table["square"])
     return figure
 ''',
-    "published.tsv": "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace\n"
-    "table_1\tsquare of 3\tnumber\t9\t0\t\tp. 1\n",
+    "published.tsv": "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace\twords\n"
+    "table_1\tsquare of 3\tnumber\t9\t0\t\tp. 1\t\n",
     "agreement.py": '''\
 """The toy's printed number."""
 

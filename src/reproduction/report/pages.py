@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from dpmultinomial import __version__
 
 from .. import paper as folders
+from ..verdicts.agreement import JUDGED
 from . import overview, papers, releases, scenarios, score, statements
 from .files import Folder, Run
 
@@ -82,11 +83,11 @@ def _first(
     cases: list[scenarios.ScenarioPage],
 ) -> dict[str, Any]:
     return {
-        "differs": [s for s in stated if s.verdict.name in ("differs", "undecided")],
+        "differs": [s for s in stated if s.verdict.name in ("differs", "undecided") and s.kind in JUDGED],
         "not_run": overview.not_run(stated),
         "not_converged": overview.not_converged(run, paper_pages, cases),
         "score": score.sentence(stated) if stated else "",
-        "verdicts": statements.counts(s.verdict.name for s in stated),
+        "groups": score.groups(stated),
         "all_verdicts": statements.ALL,
         "config": run.config,
     }

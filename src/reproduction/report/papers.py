@@ -90,7 +90,7 @@ class PaperPage:
     errata: list[Erratum]
     remarks: Markup
     methods: Markup
-    verdicts: list[tuple[Verdict, int]]
+    verdicts: list[scores.Group]
     files: list[tuple[str, str]] = field(default_factory=list)
     score: str = ""
     lines: list[scores.Line] = field(default_factory=list)
@@ -143,7 +143,7 @@ def page(run: Run, paper: Paper, statements: list[Statement], folder: Folder) ->
         errata=errata,
         remarks=remarks,
         methods=text,
-        verdicts=counts(s.verdict.name for s in statements),
+        verdicts=scores.groups(statements),
         score=scores.sentence(statements) if statements else "",
         lines=scores.lines(statements),
         plot=scores.plot(statements),

@@ -1,19 +1,51 @@
 """Score of a paper: the number of statements that reproduce, by printed artefact, and the z of each number."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..verdicts.agreement import JUDGED
+from ..verdicts.agreement import CODE, JUDGED, PAPER, WORDING
 from ..verdicts.table_tests import LARGEST_Z
-from .statements import ALL, Statement, Verdict
+from .statements import ALL, Statement, Verdict, counts
 
 _GOOD = ("reproduced", "reproduced_by_slip")
+_OUTSIDE = ("stricter", "fact", "timing", "input", "derived")
+_GROUPS = (
+    ("Evidence for the papers: printed numbers, claims and curves", "paper", PAPER),
+    ("Statements in words, judged with limits of ours", "wording", WORDING),
+    ("Evidence for the code: tests of our own draws and curves", "code", CODE),
+    ("Outside the scores: stricter readings, facts, times, inputs, and values that follow from others", "no", _OUTSIDE),
+)
+_NOUNS = {  # names of one statement and of several, and verbs
+    "paper": ("printed statement checked", "printed statements checked", ("reproduces", "reproduce")),
+    "wording": (
+        *("statement in words judged with a limit of ours", "statements in words judged with limits of ours"),
+        ("holds", "hold"),
+    ),
+    "code": ("test of our own draws and curves", "tests of our own draws and curves", ("passes", "pass")),
+}
 _DECIDED = (*_GOOD, "differs", "undecided")
 _WORST = ("differs", "undecided", "not_run", "reproduced_by_slip", "reproduced")  # names of whole artefacts
 _LETTER = 7.0  # width of a character, in units of the plot
 _NAMED = 3  # maximum number of statements that are named as reasons
 _WIDTH, _HEIGHT, _EDGE, _MOST = 960, 180, 40, 5.0  # size of the plot of z, in its units; larger z are at the edge
+
+
+@dataclass(frozen=True)
+class Group:
+    """Verdicts on the statements of one group of kinds, for all papers and by paper.
+
+    Parameters
+    ----------
+    title, name : heading, and a word for the page's style.
+    total : number of statements with each verdict.
+    papers : the same by paper.
+    """
+
+    title: str
+    name: str
+    total: list[tuple[Verdict, int]]
+    papers: Mapping[str, Mapping[Verdict, int]]
 
 
 @dataclass(frozen=True)
@@ -25,7 +57,9 @@ class Line:
     ----------
     label, address : label and address of the artefact.
     verdict : worst verdict of its statements; None if none was checked.
-    good, judged : numbers of reproduced and of checked statements.
+    good, judged : numbers of reproduced and of checked numbers, claims and curves.
+    worded, tested : reproduced of checked statements in words, and of tests of our own draws and curves, as
+        ``2 of 3``; empty if there are none.
     largest : largest abs(z) of a printed number, as text.
     why : quantities that do not reproduce, each with its verdict.
     more : number of further such quantities.
@@ -38,6 +72,8 @@ class Line:
     verdict: Verdict | None
     good: int
     judged: int
+    worded: str
+    tested: str
     largest: str
     why: list[tuple[str, Verdict]]
     more: int
@@ -70,37 +106,50 @@ class Plot:
     edge: int = _EDGE
 
 
-def decided(statements: Sequence[Statement]) -> list[Statement]:
-    """Return the statements that count in the score: numbers, claims, tests of distributions (kind ``law``) and curves
-    with a verdict.
-    """
-    return [s for s in statements if s.kind in JUDGED and s.verdict.name in _DECIDED]
+def decided(statements: Sequence[Statement], kinds: Sequence[str] = PAPER) -> list[Statement]:
+    """Return the statements of the given kinds that have a verdict and therefore count in the score of these kinds."""
+    return [s for s in statements if s.kind in kinds and s.verdict.name in _DECIDED]
+
+
+def groups(statements: Sequence[Statement]) -> list[Group]:
+    """Return the verdicts by group of kinds, in the order of the score; groups without statements are omitted."""
+    found = []
+    for title, name, kinds in _GROUPS:
+        rows = [s for s in statements if s.kind in kinds]
+        papers = dict.fromkeys(s.paper for s in rows)
+        by_paper = {p: dict(counts(s.verdict.name for s in rows if s.paper == p)) for p in papers}
+        if rows:
+            found.append(Group(title, name, counts(s.verdict.name for s in rows), by_paper))
+    return found
 
 
 def sentence(statements: Sequence[Statement]) -> str:
-    """Return the score, e.g. ``3 statements checked: 1 reproduces, 1 only with an error emulated, 1 differs.``,
-    followed by the numbers of statements not run and of facts, which tables of verdicts count as reproduced.
+    """Return the score: evidence for the papers, statements in words with a limit of ours, and evidence for the code,
+    each as ``3 printed statements checked: 1 reproduces, 2 differ.``, followed by the number of statements not run.
     """
-    found = decided(statements)
-    parts = []
+    parts = [_counted(decided(statements), *_NOUNS["paper"])]
+    for name, kinds in (("wording", WORDING), ("code", CODE)):
+        found = decided(statements, kinds)
+        parts += [_counted(found, *_NOUNS[name])] if found else []
+    lacking = sum(s.verdict.name == "not_run" for s in statements)
+    parts += [f"{lacking} more {'was' if lacking == 1 else 'were'} not run."] if lacking else []
+    return " ".join(parts)
+
+
+def _counted(found: Sequence[Statement], one: str, many: str, good: tuple[str, str]) -> str:
+    """Return the number of statements and of each verdict as a sentence; `good` is the verb of ``reproduced``."""
     words = (
-        ("reproduces", "reproduce"),
+        good,
         ("only with an error emulated",) * 2,
         ("differs", "differ"),
         ("undecided",) * 2,
     )
-    for name, (one, many) in zip(_DECIDED, words, strict=True):
+    parts = []
+    for name, (single, several) in zip(_DECIDED, words, strict=True):
         number = sum(s.verdict.name == name for s in found)
-        if number:
-            parts.append(f"{number} {one if number == 1 else many}")
-    lacking = sum(s.verdict.name == "not_run" for s in statements)
-    start = f"{len(found)} statement{'' if len(found) == 1 else 's'} checked"
-    apart = f" {lacking} more {'was' if lacking == 1 else 'were'} not run." if lacking else ""
-    facts = sum(s.kind == "fact" and s.verdict.name in _GOOD for s in statements)
-    apart += f" In addition, {facts} fact{' holds' if facts == 1 else 's hold'} by definition or arithmetic." * (
-        facts > 0
-    )
-    return f"{start}: {', '.join(parts)}.{apart}" if parts else f"{start}.{apart}"
+        parts += [f"{number} {single if number == 1 else several}"] if number else []
+    start = f"{len(found)} {one if len(found) == 1 else many}"
+    return f"{start}: {', '.join(parts)}." if parts else f"{start}."
 
 
 def lines(statements: Sequence[Statement]) -> list[Line]:
@@ -113,9 +162,10 @@ def lines(statements: Sequence[Statement]) -> list[Line]:
 
 def _line(rows: list[Statement]) -> Line:
     found = decided(rows)
-    names = {s.verdict.name for s in rows}
+    counted = [s for s in rows if s.kind in JUDGED]
+    names = {s.verdict.name for s in counted} | {s.verdict.name for s in rows if s.verdict.name == "not_run"}
     worst = next((ALL[name] for name in _WORST if name in names), None)
-    look = [s for s in rows if s.verdict.name in ("differs", "undecided")]
+    look = [s for s in counted if s.verdict.name in ("differs", "undecided")]
     zs = [abs(s.z) for s in found if s.kind in ("number", "curve") and math.isfinite(s.z)]
     return Line(
         label=rows[0].label,
@@ -123,12 +173,19 @@ def _line(rows: list[Statement]) -> Line:
         verdict=worst,
         good=sum(s.verdict.name in _GOOD for s in found),
         judged=len(found),
+        worded=_part(rows, WORDING),
+        tested=_part(rows, CODE),
         largest=f"{max(zs):.1f}" if zs else "",
         why=[(s.quantity, s.verdict) for s in look[:_NAMED]],
         more=max(0, len(look) - _NAMED),
         lacking=sum(s.verdict.name == "not_run" for s in rows),
         unrun=next((s.note for s in rows if s.verdict.name == "not_run"), ""),
     )
+
+
+def _part(rows: Sequence[Statement], kinds: Sequence[str]) -> str:
+    found = decided(rows, kinds)
+    return f"{sum(s.verdict.name in _GOOD for s in found)} of {len(found)}" if found else ""
 
 
 def plot(statements: Sequence[Statement]) -> Plot | None:

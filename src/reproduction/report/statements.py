@@ -14,11 +14,15 @@ from typing import Any
 import pandas as pd
 
 from ..verdicts.agreement import VERDICTS
+from ..verdicts.rows import holds
 from ..verdicts.table_tests import LARGEST_Z
 from . import texts
 
-_IN_WORDS = {"claim": "a claim", "law": "a law", "fact": "a fact"}  # shown if no number is printed
-_SIGNS = {"<=": "≤", ">=": "≥"}
+_IN_WORDS = {  # shown if no number is printed
+    **{"claim": "a claim", "law": "our test", "check": "our check", "fact": "a fact", "timing": "a time"},
+}
+_SIGNS = {"<": "<", "<=": "≤", "=": "=", ">=": "≥", ">": ">"}
+_FAILS = {"<": "≥", "<=": ">", "=": "≠", ">=": "<", ">": "≤"}  # shown if the relation does not hold
 _WITH_Z = ("number", "curve", "derived", "input")
 
 _VARIANTS = {"corrected": "corrected method", "as_written": "as written", "published": "as in their program"}
@@ -55,7 +59,11 @@ _SAID = {
         "only a method that emulates an error of the paper's program gives the printed value",
     ),
     "differs": ("✗", "differs", "our value differs, or the claim fails; the note gives the reason"),
-    "undecided": ("?", "undecided", "a claim whose margin is within two standard errors of zero"),
+    "undecided": (
+        "?",
+        "undecided",
+        "a claim that holds under no method, with a margin within two standard errors of zero under at least one",
+    ),
     "not_stated": ("–", "not stated", "the paper shows the quantity and prints no number"),
     "not_run": ("○", "not run", "not computed in this run; the note gives the reason"),
     "machine_dependent": ("~", "machine dependent", "a time, which depends on the machine and does not count"),
@@ -151,7 +159,7 @@ def _statement(row: dict[Any, Any], labels: dict[tuple[str, str], str]) -> State
         label=labels.get((paper, artefact), artefact.replace("_", " ").capitalize()),
         quantity=texts.text(row["quantity"]),
         kind=kind,
-        printed=texts.printed(float(row["printed"]), float(row["printed_digits"])) or _IN_WORDS.get(kind, "–"),
+        printed=_printed(row, kind),
         printed_exact=_sortable(row["printed"]),
         ours="" if silent else _ours(row, kind),
         exact="" if silent else _sortable(row["ours"]),
@@ -163,6 +171,13 @@ def _statement(row: dict[Any, Any], labels: dict[tuple[str, str], str]) -> State
         place=texts.text(row["place"]),
         number=int(row["number"]),
     )
+
+
+def _printed(row: dict[Any, Any], kind: str) -> str:
+    """Return the printed number, the words of the paper in quotation marks, or a word for the kind."""
+    number = texts.printed(float(row["printed"]), float(row["printed_digits"]))
+    words = texts.text(row.get("words"))
+    return " ".join(filter(None, [number, f"“{words}”" if words else ""])) or _IN_WORDS.get(kind, "–")
 
 
 def _variants(row: dict[Any, Any], kind: str) -> str:
@@ -182,11 +197,21 @@ def _ours(row: dict[Any, Any], kind: str) -> str:
     if relation := texts.text(row["relation"]):
         sides = [float(row[side]) for side in ("left", "right")]
         if not any(map(math.isnan, sides)):
-            return f"{texts.number(sides[0], 4)} {_SIGNS.get(relation, relation)} {texts.number(sides[1], 4)}"
+            return f"{texts.number(sides[0], 4)} {_sign(row, relation)} {texts.number(sides[1], 4)}"
         return _margin(value)
-    if kind == "law":
+    if texts.text(row["sees"]):
         return f"p = {texts.number(value, 3)}"
     return texts.beside(value, float(row["printed_digits"]))
+
+
+def _sign(row: dict[Any, Any], relation: str) -> str:
+    """Return the relation that is true of our numbers: ``≈`` for numbers that differ by no more than the rounding
+    tolerance, and the opposite of a relation that fails.
+    """
+    apart, rounding = abs(float(row["left"]) - float(row["right"])), float(row["rounding"])
+    if 0 < apart <= rounding:
+        return "≈"
+    return _SIGNS[relation] if holds(float(row["ours"]), relation) else _FAILS[relation]
 
 
 def _off(row: dict[Any, Any], kind: str) -> str:
@@ -196,7 +221,7 @@ def _off(row: dict[Any, Any], kind: str) -> str:
     if texts.text(row["relation"]):
         return f"{_margin(float(row['ours']))}{known}"
     gap = float(row["ours"]) - float(row["printed"])
-    if kind == "law" or math.isnan(gap):
+    if texts.text(row["sees"]) or math.isnan(gap):
         return ""
     return f"{'none' if gap == 0 else f'{gap:+.2g}'.replace('-', '−')}{known}"
 

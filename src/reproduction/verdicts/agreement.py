@@ -1,22 +1,34 @@
 """Compare printed statements with the reproduced values: whether they reproduce, under which variant, and the reason if
 they do not.
 
-Each kind of statement has its own test:
+Each kind of statement has its own test. Three kinds are evidence for the paper, because they compare print with ours:
 
 ``number`` a printed number: ours rounds to it, or is within three standard errors if either is random ``claim`` a
-statement in words as a relation of two numbers (`rows.claim`): ours is the margin by which it holds ``law`` a test of
-draws against an exact distribution (`rows.law`): ours is the p-value, `error` the level of the test; ``sees`` is the
-detection limit: errors that the test rejects with probability 0.9 ``curve`` a value read off a plot: `error` is the
-error of reading ``timing`` compared within a factor, `error`; it depends on the machine and never counts ``fact`` a
-number or claim that holds by definition, arithmetic or the file that is read: checked, but not counted as evidence
-``input`` chosen to match print; ``derived``: follows from other rows. Neither counts
+statement whose words determine the comparison, as a relation of two numbers (`rows.claim`) whose margin is ours, or as
+a test of a distribution that the paper states (`rows.law`) ``curve`` a value read off a plot: `error` is the error of
+reading
+
+``wording`` is a statement in words that need a cut of ours (for example "very close"): column `words` quotes the words,
+the relation shows the cut, and these statements have a score of their own.
+
+Two kinds are evidence for the code, because they compare ours with ours:
+
+``law`` a test of our draws against our exact distribution (`rows.law`): ours is the p-value, `error` the level of the
+test; ``sees`` is the detection limit: errors that the test rejects with probability 0.9 ``check`` two of our
+evaluations, for example the drawn curve and the formula, as a relation
+
+Four kinds are outside every score:
+
+``stricter`` a reading that is stricter than the words in column `words` ``timing`` compared within a factor, `error`,
+or as a relation of times; it depends on the machine ``fact`` a number or claim that holds by definition, arithmetic or
+the file that is read ``input`` chosen to match print, and ``derived``: follows from other rows
 
 Verdicts: ``reproduced`` (text or corrected method), ``reproduced_by_slip`` (only by emulating an error of the paper's
-program), ``differs`` (the note gives the reason), ``undecided`` (a claim whose margin is within two standard errors of
-zero), ``not_stated`` (nothing is printed), ``not_run`` (the note gives the reason), ``machine_dependent``, ``input``,
-``derived``. Cells of a table inherit the variant of their table, which is tested as a whole
-(`reproduction.verdicts.table_tests`). Verdicts under the other variants of a row are listed next to it, as
-``as_written: differs; published: reproduced_by_slip``.
+program), ``differs`` (the note gives the reason), ``undecided`` (a claim that reproduces under no variant, with a
+margin within two standard errors of zero under at least one), ``not_stated`` (nothing is printed), ``not_run`` (the
+note gives the reason), ``machine_dependent``, ``input``, ``derived``. Cells of a table inherit the variant of their
+table, which is tested as a whole (`reproduction.verdicts.table_tests`). Verdicts under the other variants of a row are
+listed next to it, as ``as_written: differs; published: reproduced_by_slip``.
 """
 
 from typing import Any
@@ -27,21 +39,26 @@ import pandas as pd
 from .rows import NOT_RUN, RELATIONS, holds
 from .table_tests import LARGEST_Z, LEVEL, VARIANTS, judge, judged_tables, rounds, standard_score, unit_error
 
-PUBLISHED = ("artefact", "quantity", "kind", "value", "digits", "error", "place")
+PUBLISHED = ("artefact", "quantity", "kind", "value", "digits", "error", "place", "words")
 COLUMNS = (
     *("paper", "artefact", "quantity", "kind", "printed", "printed_digits", "printed_error", "ours", "mc_se", "z"),
     *("left", "relation", "right", "rounding", "sees", "variant", "verdict", "other_variants", "note", "place"),
+    "words",
 )
-JUDGED = ("number", "claim", "law", "curve")
-KINDS = (*JUDGED, "fact", "timing", "input", "derived")
+PAPER = ("number", "claim", "curve")  # evidence for the paper: print against ours
+WORDING = ("wording",)  # words of the paper with a cut of ours
+CODE = ("law", "check")  # evidence for the code: ours against ours
+JUDGED = (*PAPER, *WORDING, *CODE)
+KINDS = (*JUDGED, "stricter", "fact", "timing", "input", "derived")
+QUOTED = ("wording", "stricter")  # kinds that quote the words of the paper
 VERDICTS = (
     *("reproduced", "reproduced_by_slip", "differs", "undecided", "not_stated", "not_run"),
     *("machine_dependent", "input", "derived"),
 )
-_MADE = {
-    "claim": "a claim needs its relation: make the row with claim(.., left, '<=', right, ..)",
-    "law": "a law needs the detection limit of its test: make the row with law(.., p_value, sees=..)",
-    "": "only a claim has a relation and only a law has a p-value: make this row with computed(..)",
+_PLAIN, _CLAIM, _LAW = "computed(..)", "claim(.., left, '<=', right, ..)", "law(.., p_value, sees=..)"
+_MADE = {  # kind -> functions that make its rows
+    **{"claim": (_CLAIM, _LAW), "wording": (_CLAIM,), "check": (_CLAIM,), "law": (_LAW,)},
+    **{"stricter": (_CLAIM, _PLAIN), "fact": (_PLAIN, _CLAIM), "timing": (_PLAIN, _CLAIM)},
 }
 _ORDER = {variant: place for place, variant in enumerate((*VARIANTS, NOT_RUN))}
 _WIDE = 0.15  # relative tolerance of a printed number from which the row mentions it
@@ -103,7 +120,7 @@ def read_published(path: Any) -> pd.DataFrame:
     ValueError
         If the columns differ from `PUBLISHED`, a kind is unknown, or a statement lacks a value that its kind requires.
     """
-    table = pd.read_csv(path, sep="\t", dtype={"value": float, "digits": float, "error": float})
+    table = pd.read_csv(path, sep="\t", dtype={"value": float, "digits": float, "error": float, "words": object})
     if tuple(table.columns) != PUBLISHED:
         raise ValueError(f"{path}: columns must be {', '.join(PUBLISHED)}, found {', '.join(table.columns)}")
     if unknown := set(table["kind"]) - set(KINDS):
@@ -115,6 +132,12 @@ def read_published(path: Any) -> pd.DataFrame:
                 f"{path}: rows of kind {kind} require a value in column {column}; missing for "
                 f"{', '.join(bare['quantity'])}"
             )
+    bare = table[table["kind"].isin(QUOTED) & table["words"].isna()]
+    if len(bare):
+        raise ValueError(
+            f"{path}: rows of the kinds {' and '.join(QUOTED)} quote the paper in column words; missing for "
+            f"{', '.join(bare['quantity'])}"
+        )
     return table
 
 
@@ -132,17 +155,21 @@ def _paired(statements: list[Any], ours: list[Any], paper: str) -> None:
 
 
 def _related(statements: list[Any], run: list[Any], paper: str) -> None:
-    """Check that every claim has a relation, every test of a distribution (kind ``law``) has a detection limit, no
-    other row has either, and facts are numbers or claims.
+    """Check that every row was made by a function of its kind: for example, a ``check`` has a relation and a ``law`` a
+    detection limit.
     """
     kind: dict[Any, Any] = {(row.artefact, row.quantity): row.kind for row in statements}
     found: dict[str, list[str]] = {}
     for row in run:
-        made = "claim" if row.relation in RELATIONS else "law" if row.sees else ""
+        made = _CLAIM if row.relation in RELATIONS else _LAW if row.sees else _PLAIN
         due = kind[row.artefact, row.quantity]
-        if made != (due if due in _MADE else "") and (due, made) != ("fact", "claim"):
-            found.setdefault(due if due in _MADE else "", []).append(f"{row.artefact}: {row.quantity}")
-    if wrong := [f"{_MADE[due]}: {'; '.join(names)}" for due, names in found.items()]:
+        if made not in _MADE.get(due, (_PLAIN,)):
+            found.setdefault(due, []).append(f"{row.artefact}: {row.quantity}")
+    wrong = [
+        f"rows of kind {due} are made with {' or '.join(_MADE.get(due, (_PLAIN,)))}; wrong are {'; '.join(names)}"
+        for due, names in found.items()
+    ]
+    if wrong:
         raise ValueError(f"{paper}: {'. '.join(wrong)}")
 
 
@@ -162,7 +189,7 @@ def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any
     if statement.kind == "number" and fits:
         whole = next(variant for variant, fit in fits.items() if fit["chosen"])
         eligible = [j for j in judged if j[2].variant == whole] or [_first(statement, rows, fits[whole])]
-    verdict, z, row = next((j for j in eligible if j[0].startswith("reproduced")), eligible[0])
+    verdict, z, row = min(eligible, key=lambda j: _best(j[0]))  # the first of the best
     others = dict.fromkeys(
         f"{other.variant}: {found}" for found, _, other in judged if other is not row and other.variant != NOT_RUN
     )
@@ -179,18 +206,24 @@ def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any
         **{column: getattr(row, column) for column in ("left", "relation", "right", "rounding", "sees")},
         "variant": row.variant,
         "verdict": verdict,
-        "other_variants": "; ".join(others) if statement.kind in (*JUDGED, "fact") else "",
+        "other_variants": "; ".join(others) if statement.kind in (*JUDGED, "fact", "stricter") else "",
         "note": row.note or ("not a number" if np.isnan(row.ours) else ""),
         "allowed": _allowed(statement, row),
         "place": statement.place,
+        "words": statement.words,
     }
+
+
+def _best(verdict: str) -> int:
+    """Return the rank of a variant's verdict: a variant that is undecided leaves the statement undecided."""
+    return 0 if verdict.startswith("reproduced") else 1 if verdict == "undecided" else 2
 
 
 def _allowed(statement: Any, row: Any) -> str:
     """Return a remark if the tolerance is wide: for a number or curve whose verdict allows a relative error of at least
     `_WIDE`.
     """
-    judged = statement.kind in ("number", "curve") and row.variant != NOT_RUN and not np.isnan(row.ours)
+    judged = statement.kind in ("number", "curve", "stricter") and row.variant != NOT_RUN and not np.isnan(row.ours)
     if not (judged and abs(statement.value) > 0):
         return ""
     if statement.kind == "curve":
@@ -219,8 +252,8 @@ def _judge(statement: Any, row: Any, table: Any) -> tuple[str, float]:
         return "machine_dependent", np.nan
     if np.isnan(row.ours) or np.isnan(row.mc_se):
         return "differs", np.nan
-    match "claim" if row.relation in RELATIONS else statement.kind:
-        case "claim":
+    match "relation" if row.relation in RELATIONS else "law" if row.sees else statement.kind:
+        case "relation":
             z = row.ours / row.mc_se if row.mc_se > 0 else np.copysign(np.inf, row.ours) if row.ours else 0.0
             undecided = row.mc_se > 0 and abs(z) < _DECIDED
             return ("undecided" if undecided else good if holds(row.ours, row.relation) else "differs"), z

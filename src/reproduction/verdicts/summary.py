@@ -9,8 +9,18 @@ import pandas as pd
 
 from dpmultinomial import _accuracy
 
-from .agreement import JUDGED, VERDICTS
+from .agreement import CODE, PAPER, VERDICTS, WORDING
 
+_GROUPS = {
+    "Evidence for the papers (printed numbers, claims and curves, compared with ours)": PAPER,
+    "Statements in words, judged with limits of ours": WORDING,
+    "Evidence for the code (tests of our own draws and curves)": CODE,
+    "Facts (true by definition, by arithmetic or because they were read from a file; not evidence)": ("fact",),
+    "Stricter readings than the words of the paper (not counted)": ("stricter",),
+    "Not checked (timings, inputs chosen to match the paper, statements that follow from others)": (
+        *("timing", "input", "derived"),
+    ),
+}
 _NAMED = 4  # warnings shown per scenario
 
 
@@ -33,21 +43,10 @@ def text(
     figures = sum(path.endswith(".png") for path in made)
     run_papers = f"{len(papers)} paper{'s' * (len(papers) > 1)}: {', '.join(papers)}" if papers else "No paper"
     lines = [f"{run_papers}; {figures} figures, {len(made) - figures} tables."]
-    judged = agreement["kind"].isin(JUDGED)
-    if judged.any():
-        lines += [
-            "",
-            "Printed statements that were checked (numbers, claims, distributions, curves):",
-            _counts(agreement[judged]),
-        ]
-    facts = agreement["kind"] == "fact"
-    if facts.any():
-        lines += ["", "Facts (true by definition, by arithmetic or because they were read from a file; not evidence):"]
-        lines.append(_counts(agreement[facts]))
-    judged |= facts
-    if len(agreement[~judged]):
-        lines += ["", "Not checked (timings, inputs chosen to match the paper, statements that follow from others):"]
-        lines.append(_counts(agreement[~judged]))
+    for title, kinds in _GROUPS.items():
+        rows = agreement[agreement["kind"].isin(kinds)]
+        if len(rows):
+            lines += ["", f"{title}:", _counts(rows)]
     missing = agreement[agreement["verdict"] == "not_run"]
     if len(missing):
         lines += ["", "Not run:"]

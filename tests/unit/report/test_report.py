@@ -13,6 +13,8 @@ from reproduction.verdicts import agreement
 from tests.browser import made_run
 from tests.docs import site_pages
 
+_DECIDED = ("reproduced", "reproduced_by_slip", "differs", "undecided")
+
 
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory):
@@ -54,8 +56,9 @@ def test_every_statement_is_in_the_agreement_page_once_and_on_its_paper_once(pag
 def test_the_first_page_says_what_to_look_at(pages):
     """The made-up run gives verdicts in turn, omits one artefact, and one row of each table did not converge."""
     first = text(pages, "index.html")
-    verdict = [v for p in paper.discover().values() for v in made_run.statements(p)["verdict"]]
-    look = sum(v in ("differs", "undecided") for v in verdict)
+    everything = pd.concat([made_run.statements(p) for p in paper.discover().values()])
+    verdict = list(everything["verdict"])
+    look = sum(everything["kind"].isin(agreement.JUDGED) & everything["verdict"].isin(["differs", "undecided"]))
     assert f"Differs or undecided: {look}<" in first
     assert f"Not run: {verdict.count('not_run')}<" in first
     made = [a for p in paper.discover().values() for a in p.artefacts if a.table and a.name != "errata"]
@@ -63,23 +66,39 @@ def test_the_first_page_says_what_to_look_at(pages):
     assert f"Not converged: {unsure} tables" in first
     differs = first.partition('id="differs"')[2].partition('id="unconverged"')[0]
     assert differs.count("because ") == look  # each with its reason
-    matrix = first.partition('class="matrix ')[2].partition("</table>")[0]
-    for slug, p in paper.discover().items():
-        own = list(made_run.statements(p)["verdict"])
-        row = matrix.partition(f"paper-{slug}.html")[2].partition("</tr>")[0]
-        assert re.findall(r'"number"[^>]*>([\d·]+)<', row) == [
-            str(own.count(v) or "·") for v in statements.ALL if v in verdict
-        ]
+    for name, kinds in (("paper", agreement.PAPER), ("wording", agreement.WORDING), ("code", agreement.CODE)):
+        matrix = first.partition(f'id="group-{name}"')[2].partition("</table>")[0]
+        named = set(everything.loc[everything["kind"].isin(kinds), "verdict"])
+        for slug, p in paper.discover().items():
+            rows = made_run.statements(p)
+            own = list(rows.loc[rows["kind"].isin(kinds), "verdict"])
+            row = matrix.partition(f"paper-{slug}.html")[2].partition("</tr>")[0]
+            assert re.findall(r'"number"[^>]*>([\d·]+)<', row) == [
+                str(own.count(v) or "·") for v in statements.ALL if v in named
+            ]
 
 
 def test_the_first_sentence_is_the_score(pages):
-    """Counted from the statements themselves: numbers, claims, laws and curves with one of four verdicts."""
+    """Counted from the statements themselves, by group of kinds; the tables below the sentence have the same counts."""
     rows = pd.concat([made_run.statements(p) for p in paper.discover().values()])
-    counted = rows[rows["kind"].isin(["number", "claim", "law", "curve"])]["verdict"].value_counts()
-    good, slip, bad, open_ = (counted[v] for v in ("reproduced", "reproduced_by_slip", "differs", "undecided"))
-    first = text(pages, "index.html").partition("</h1>")[2].partition("</p>")[0]
-    said = f"{good + slip + bad + open_} statements checked: {good} reproduce, {slip} only with an error emulated, "
-    assert said + f"{bad} differ, {open_} undecided." in first
+    page = text(pages, "index.html")
+    first = page.partition("</h1>")[2].partition("</p>")[0]
+    for name, kinds, words, verb in (
+        ("paper", ["number", "claim", "curve"], "printed statements checked", "reproduce"),
+        ("wording", ["wording"], "statements in words judged with limits of ours", "hold"),
+        ("code", ["law", "check"], "tests of our own draws and curves", "pass"),
+    ):
+        counted = rows[rows["kind"].isin(kinds)]["verdict"].value_counts()
+        good, slip, bad, open_ = (counted.get(v, 0) for v in _DECIDED)
+        parts = [(good, verb), (slip, "only with an error emulated"), (bad, "differ"), (open_, "undecided")]
+        found = re.search(rf"(\d+) {words}: ([^.]*)\.", first)
+        assert int(found[1]) == good + slip + bad + open_
+        numbers = [int(part.split()[0]) for part in found[2].split(", ")]
+        assert numbers == [number for number, _ in parts if number]
+        total = page.partition(f'id="group-{name}"')[2].partition("<tfoot>")[2].partition("</tfoot>")[0]
+        shown = {label: int(n) for label, n in re.findall(r'data-label="\S+ ([\w ]+)">(\d+)<', total)}
+        expected = zip(("reproduced", "reproduced by slip", "differs", "undecided"), parts, strict=True)
+        assert [shown.get(label, 0) for label, _ in expected] == [number for number, _ in parts]
 
 
 def test_print_comes_first_and_in_its_order_on_the_page_of_a_paper(pages):

@@ -13,13 +13,14 @@ from reproduction.verdicts.table_tests import LARGEST_Z
 def stated(*rows):
     """Statements from (artefact, quantity, kind, verdict) and what else differs from a plain number that reproduces."""
     plain = {"paper": "p", "printed": 1.0, "printed_digits": 1.0, "ours": 1.04, "mc_se": 0.02, "z": 0.5}
-    plain |= {"relation": "", "sees": "", "other_variants": "", "note": "", "place": "", "variant": "corrected"}
+    plain |= {"relation": "", "sees": "", "other_variants": "", "note": "", "place": "", "words": ""}
+    plain |= {"variant": "corrected", "rounding": 0.0}
     made = []
     for number, (artefact, quantity, kind, verdict, further) in enumerate(rows, 1):
         about = {"artefact": artefact, "quantity": quantity, "kind": kind, "verdict": verdict, "number": number}
         made.append(plain | about | further)
     frame = pd.DataFrame(made).reindex(columns=[*agreement.COLUMNS, "number"])
-    return statements.listed(frame.fillna({"relation": "", "sees": "", "other_variants": ""}), {})
+    return statements.listed(frame.fillna({"relation": "", "sees": "", "other_variants": "", "words": ""}), {})
 
 
 def one(**further):
@@ -32,13 +33,40 @@ def test_the_score_is_a_sentence_that_counts_what_is_judged():
     rows += [("a", "s", "claim", "reproduced_by_slip", {}), ("a", "d", "law", "differs", {})]
     rows += [("a", "f", "fact", "reproduced", {}), ("a", "t", "timing", "machine_dependent", {})]
     rows += [("a", "n", "number", "not_run", {})]
-    said = "5 statements checked: 3 reproduce, 1 only with an error emulated, 1 differs. 1 more was not run."
-    said += " In addition, 1 fact holds by definition or arithmetic."
+    rows += [("b", "w", "wording", "reproduced", {}), ("b", "v", "wording", "differs", {})]
+    rows += [("b", "c", "check", "reproduced", {}), ("b", "r", "stricter", "differs", {})]
+    said = "4 printed statements checked: 3 reproduce, 1 only with an error emulated. "
+    said += "2 statements in words judged with limits of ours: 1 holds, 1 differs. "
+    said += "2 tests of our own draws and curves: 1 passes, 1 differs. 1 more was not run."
     assert score.sentence(stated(*rows)) == said
-    assert score.sentence(stated(*rows[-3:-2] * 2)).endswith(". In addition, 2 facts hold by definition or arithmetic.")
     alone = [("a", "q", "curve", "undecided", {})]
-    assert score.sentence(stated(*alone)) == "1 statement checked: 1 undecided."
-    assert score.sentence([]) == "0 statements checked."
+    assert score.sentence(stated(*alone)) == "1 printed statement checked: 1 undecided."
+    assert score.sentence([]) == "0 printed statements checked."
+    counted = {g.name: {v.name: n for v, n in g.total} for g in score.groups(stated(*rows))}
+    assert counted == {
+        "paper": {"reproduced": 3, "reproduced_by_slip": 1, "not_run": 1},
+        "wording": {"reproduced": 1, "differs": 1},
+        "code": {"reproduced": 1, "differs": 1},
+        "no": {"reproduced": 1, "differs": 1, "machine_dependent": 1},
+    }
+    assert {v.name: n for v, n in score.groups(stated(*rows))[0].papers["p"].items()} == counted["paper"]
+
+
+def test_the_row_of_an_artefact_counts_each_group_by_itself():
+    rows = [("a", "n", "number", "reproduced", {}), ("a", "w", "wording", "differs", {})]
+    rows += [("a", f"l{n}", "law", "reproduced", {}) for n in range(3)] + [("a", "s", "stricter", "undecided", {})]
+    (line,) = score.lines(stated(*rows))
+    assert (line.good, line.judged, line.worded, line.tested) == (1, 1, "0 of 1", "3 of 3")
+    assert [quantity for quantity, _ in line.why] == ["w"]  # a stricter reading is no reason
+    (line,) = score.lines(stated(rows[-1], rows[0]))
+    assert (line.verdict.name, line.worded, line.tested) == ("reproduced", "", "")
+
+
+def test_the_words_of_the_paper_are_shown_where_it_prints_no_number():
+    bare = {"printed": math.nan, "left": 1.0, "relation": "<", "right": 2.0}
+    assert one(kind="wording", words="very close", **bare).printed == "“very close”"
+    assert one(kind="stricter", words="all").printed == "1.0 “all”"
+    assert one(kind="law", **bare).printed == "our test"
 
 
 def test_a_printed_artefact_is_a_row_with_its_worst_verdict_and_largest_z():
@@ -96,7 +124,7 @@ def test_a_table_is_laid_out_as_printed():
         ({}, "1.040", "+0.04 (s.e. 0.02)", "+0.5"),
         ({"ours": 0.9, "mc_se": 0.0, "z": -3.46}, "0.900", "−0.1", "−3.5"),
         ({"ours": 1.0, "mc_se": 0.0, "z": 0.0}, "1", "none", "+0.0"),
-        ({"kind": "law", "ours": 0.25, "mc_se": 0.0}, "p = 0.25", "", ""),
+        ({"kind": "law", "ours": 0.25, "mc_se": 0.0, "sees": "rate by 2 %"}, "p = 0.25", "", ""),
         (
             {"kind": "claim", "ours": 0.5, "left": 2.5, "relation": ">=", "right": 2.0, "mc_se": 0.0, "z": math.inf},
             "2.5 ≥ 2",
@@ -105,7 +133,7 @@ def test_a_table_is_laid_out_as_printed():
         ),
         (
             {"kind": "claim", "ours": -12.76, "left": 14.76, "relation": "<", "right": 2.0, "mc_se": 0.1, "z": -127.0},
-            "14.76 < 2",
+            "14.76 ≥ 2",
             "fails by 12.8 (s.e. 0.1)",
             "",
         ),
@@ -114,6 +142,23 @@ def test_a_table_is_laid_out_as_printed():
             "1 = 1",
             "holds with equality",
             "",
+        ),
+        *(
+            (
+                {"kind": "claim", "ours": ours, "mc_se": 0.0, "left": left, "relation": relation, "right": 1.0}
+                | {"rounding": 0.01},
+                shown,
+                off,
+                "",
+            )
+            for left, relation, ours, shown, off in [
+                (50.0, "=", -48.99, "50 ≠ 1", "fails by 49"),
+                (1.005, "=", 0.005, "1.005 ≈ 1", "holds by 0.005"),
+                (2.0, "<=", -0.99, "2 > 1", "fails by 0.99"),
+                (0.5, ">=", -0.49, "0.5 < 1", "fails by 0.49"),
+                (0.5, ">", -0.51, "0.5 ≤ 1", "fails by 0.51"),
+                (1.005, ">", -0.005, "1.005 ≈ 1", "fails by 0.005"),
+            ]
         ),
         ({"verdict": "not_run", "ours": math.nan, "z": math.nan}, "", "", ""),
     ],

@@ -11,8 +11,8 @@ from reproduction import paper, provenance, tables
 from reproduction.verdicts import agreement, in_process, rows, summary
 
 
-def verdicts(value, digits, *candidates, kind="number", error=np.nan):
-    published = pd.DataFrame([["t", "q", kind, value, digits, error, "p. 1"]], columns=list(agreement.PUBLISHED))
+def verdicts(value, digits, *candidates, kind="number", error=np.nan, words=np.nan):
+    published = pd.DataFrame([["t", "q", kind, value, digits, error, "p. 1", words]], columns=list(agreement.PUBLISHED))
     ours = []
     for variant, value, se in candidates:
         stated = (value, ">", 0) if kind == "claim" else (value,)
@@ -109,7 +109,7 @@ def test_a_cell_shows_what_it_would_be_in_the_other_variants_of_its_table():
 
 def judged(*claim, **more):
     """The row of one claim."""
-    published = pd.DataFrame([["t", "q", "claim", np.nan, np.nan, np.nan, ""]], columns=list(agreement.PUBLISHED))
+    published = pd.DataFrame([["t", "q", "claim", np.nan, np.nan, np.nan, "", ""]], columns=list(agreement.PUBLISHED))
     return agreement.compare(published, pd.DataFrame([rows.claim("t", "q", *claim, "why", **more)]), paper="x")
 
 
@@ -167,38 +167,38 @@ def test_a_claim_without_sense_is_refused(arguments, rounding, message):
 
 
 def test_a_claim_and_nothing_else_states_a_relation():
-    claim = pd.DataFrame([["t", "q", "claim", np.nan, np.nan, np.nan, ""]], columns=list(agreement.PUBLISHED))
-    with pytest.raises(ValueError, match=r"x: a claim needs its relation: make the row with claim\(.*\): t: q"):
+    claim = pd.DataFrame([["t", "q", "claim", np.nan, np.nan, np.nan, "", ""]], columns=list(agreement.PUBLISHED))
+    with pytest.raises(
+        ValueError, match=r"x: rows of kind claim are made with claim\(.*\) or law\(.*\); wrong are t: q"
+    ):
         agreement.compare(claim, pd.DataFrame([rows.computed("t", "q", 1)]), paper="x")
     number = claim.assign(kind="number", value=1.0, digits=0.0)
-    with pytest.raises(ValueError, match=r"x: only a claim has a relation .* computed\(..\): t: q"):
+    with pytest.raises(ValueError, match=r"x: rows of kind number are made with computed\(..\); wrong are t: q"):
         agreement.compare(number, pd.DataFrame([rows.claim("t", "q", 1, "<", 2)]), paper="x")
     agreement.compare(claim, pd.DataFrame([rows.not_run("t", "q", "no R here")]), paper="x")
 
 
 def test_a_law_says_what_it_sees_and_nothing_else_does():
-    printed = pd.DataFrame([["t", "q", "law", np.nan, np.nan, 1e-4, ""]], columns=list(agreement.PUBLISHED))
-    with pytest.raises(
-        ValueError, match=r"x: a law needs the detection limit of its test: make the row with law\(.*\): t: q"
-    ):
+    printed = pd.DataFrame([["t", "q", "law", np.nan, np.nan, 1e-4, "", ""]], columns=list(agreement.PUBLISHED))
+    with pytest.raises(ValueError, match=r"x: rows of kind law are made with law\(.*\); wrong are t: q"):
         agreement.compare(printed, pd.DataFrame([rows.computed("t", "q", 0.5)]), paper="x")
     with pytest.raises(ValueError, match="t: q: a law must state the detection limit of its test"):
         rows.law("t", "q", 0.5, sees="")
     made = rows.law("t", "q", 0.5, sees="rate by 2 %")
     assert agreement.compare(printed, pd.DataFrame([made]), paper="x")["sees"].item() == "rate by 2 %"
-    with pytest.raises(ValueError, match=r"computed\(..\): t: q"):
+    with pytest.raises(ValueError, match=r"made with computed\(..\); wrong are t: q"):
         agreement.compare(printed.assign(kind="number", value=0.5, digits=1.0), pd.DataFrame([made]), paper="x")
 
 
 def test_a_wide_tolerance_says_how_many_standard_errors_it_allows():
     """Print 2 with no decimals, error 0.05: 3.5 sqrt(0.05^2 + 1/12) = 1.0256, 51 % of print, 21 errors."""
-    printed = pd.DataFrame([["t", "q", "number", 2.0, 0, np.nan, ""]], columns=list(agreement.PUBLISHED))
+    printed = pd.DataFrame([["t", "q", "number", 2.0, 0, np.nan, "", ""]], columns=list(agreement.PUBLISHED))
     row = agreement.compare(printed, pd.DataFrame([rows.computed("t", "q", 2.1, mc_se=0.05)]), paper="x").iloc[0]
     assert row["note"] == "the verdict allows a difference of 51% of the printed value, 21 standard errors"
 
 
 def test_what_differs_says_why():
-    number = pd.DataFrame([["t", "q", "number", 1.0, 0, np.nan, ""]], columns=list(agreement.PUBLISHED))
+    number = pd.DataFrame([["t", "q", "number", 1.0, 0, np.nan, "", ""]], columns=list(agreement.PUBLISHED))
     with pytest.raises(ValueError, match=r"x: differs without a reason: t: q; add a note in agreement\.ours"):
         agreement.compare(number, pd.DataFrame([rows.computed("t", "q", 2)]), paper="x")
     allowed = "the verdict allows a difference of 50% of the printed value, half a unit of its last digit"
@@ -211,7 +211,7 @@ def test_what_differs_says_why():
 
 def table_of(cells, **variants):
     """One artefact: printed values with one decimal, and variant -> (values, standard errors)."""
-    printed = [["t", f"q{i}", "number", value, 1, np.nan, ""] for i, value in enumerate(cells)]
+    printed = [["t", f"q{i}", "number", value, 1, np.nan, "", ""] for i, value in enumerate(cells)]
     ours = [
         rows.computed("t", f"q{i}", value, "why", variant, se)
         for variant, (values, errors) in variants.items()
@@ -284,7 +284,7 @@ def test_z_counts_simulation_error_and_rounding():
 
 
 def test_printed_and_computed_numbers_must_pair_up():
-    published = pd.DataFrame([["t", "q", "number", 1, 0, np.nan, ""]], columns=list(agreement.PUBLISHED))
+    published = pd.DataFrame([["t", "q", "number", 1, 0, np.nan, "", ""]], columns=list(agreement.PUBLISHED))
     ours = pd.DataFrame([rows.computed("t", "other", 1)])
     with pytest.raises(ValueError, match=r"only printed \[\('t', 'q'\)\].*only computed \[\('t', 'other'\)\]"):
         agreement.compare(published, ours, paper="x")
@@ -304,6 +304,63 @@ def test_published_files_must_have_the_columns(tmp_path):
     path.write_text(f"{header}\nt\tq\tcurve\t1\t0\t\tp. 1\n")
     with pytest.raises(ValueError, match="rows of kind curve require a value in column error; missing for q"):
         agreement.read_published(path)
+    for kind in ("wording", "stricter"):
+        path.write_text(f"{header}\nt\tq\t{kind}\t\t\t\tp. 1\t\n")
+        with pytest.raises(
+            ValueError, match="kinds wording and stricter quote the paper in column words; missing for q"
+        ):
+            agreement.read_published(path)
+        path.write_text(f"{header}\nt\tq\t{kind}\t\t\t\tp. 1\tvery close\n")
+        assert agreement.read_published(path)["words"].tolist() == ["very close"]
+
+
+def test_a_kind_belongs_to_one_score_or_to_none():
+    """Print against ours is evidence for the paper, ours against ours for the code; words with a limit are neither."""
+    scores = (agreement.PAPER, agreement.WORDING, agreement.CODE)
+    counted = [kind for kinds in scores for kind in kinds]
+    assert len(set(counted)) == len(counted) == 6
+    assert set(agreement.KINDS) - set(counted) == {"stricter", "fact", "timing", "input", "derived"}
+
+
+@pytest.mark.parametrize("kind", ["wording", "check", "stricter", "fact", "timing"])
+def test_a_relation_is_judged_by_its_margin_in_every_kind_that_may_have_one(kind):
+    printed = pd.DataFrame([["t", "q", kind, np.nan, np.nan, np.nan, "", "close"]], columns=list(agreement.PUBLISHED))
+    for left, verdict in ((0.5, "reproduced"), (1.5, "differs")):
+        made = pd.DataFrame([rows.claim("t", "q", left, "<", 1.0, "why")])
+        row = agreement.compare(printed, made, paper="x").iloc[0]
+        assert row["verdict"] == ("machine_dependent" if kind == "timing" else verdict)
+        assert (row["words"], row["left"], row["right"]) == ("close", left, 1.0)
+
+
+def test_a_claim_about_a_distribution_is_judged_by_its_p_value():
+    printed = pd.DataFrame([["t", "q", "claim", np.nan, np.nan, 1e-3, "", ""]], columns=list(agreement.PUBLISHED))
+    for p_value, verdict in ((2e-3, "reproduced"), (5e-4, "differs")):
+        made = pd.DataFrame([rows.law("t", "q", p_value, "why", sees="rate by 2 %")])
+        assert agreement.compare(printed, made, paper="x")["verdict"].item() == verdict
+    bare = printed.assign(error=np.nan)  # no level: no p-value is large enough
+    assert agreement.compare(bare, made, paper="x")["verdict"].item() == "differs"
+
+
+def test_a_stricter_reading_of_a_number_is_compared_as_a_number():
+    printed = pd.DataFrame([["t", "q", "stricter", 1.0, 0, np.nan, "", "one"]], columns=list(agreement.PUBLISHED))
+    for value, verdict in ((1.0, "reproduced"), (2.0, "differs")):
+        made = pd.DataFrame([rows.computed("t", "q", value, "why")])
+        assert agreement.compare(printed, made, paper="x")["verdict"].item() == verdict
+
+
+@pytest.mark.parametrize(
+    ("corrected", "published", "verdict", "variant"),
+    [
+        ((-0.3, 0.1), (0.1, 0.1), "undecided", "published"),
+        ((-0.3, 0.1), (-0.1, 0.1), "undecided", "published"),  # the sign of a margin within its error decides nothing
+        ((0.1, 0.1), (-0.3, 0.1), "undecided", "corrected"),
+        ((-0.3, 0.1), (-0.3, 0.1), "differs", "corrected"),
+        ((-0.1, 0.1), (0.3, 0.1), "reproduced_by_slip", "published"),
+    ],
+)
+def test_a_statement_differs_only_if_no_method_leaves_it_open(corrected, published, verdict, variant):
+    row = verdicts(np.nan, np.nan, ("corrected", *corrected), ("published", *published), kind="claim")
+    assert (row["verdict"], row["variant"]) == (verdict, variant)
 
 
 def test_tables_read_back_exactly_and_leave_no_part_file(tmp_path):
@@ -329,6 +386,10 @@ def test_the_closing_words_say_what_was_not_run():
         ["x", "table_2", "number", "reproduced", ""],
         ["x", "figure_3", "number", "not_run", "no R here"],
         ["x", "figure_3", "timing", "machine_dependent", ""],
+        ["y", "figure_1", "wording", "differs", ""],
+        ["y", "figure_1", "check", "reproduced", ""],
+        ["y", "figure_1", "law", "reproduced", ""],
+        ["y", "figure_1", "stricter", "undecided", ""],
     ]
     table = pd.DataFrame(rows, columns=["paper", "artefact", "kind", "verdict", "note"])
     text = summary.text(table, made=["figures/x/a.png", "results/x/a.csv"], papers=["x"])
@@ -337,6 +398,9 @@ def test_the_closing_words_say_what_was_not_run():
     judged, _, others = text.partition("Not checked")
     assert "machine_dependent" in others
     assert "machine_dependent" not in judged
+    assert text.partition("Evidence for the code")[2].split("\n")[2].split() == ["y", "2"]
+    assert text.partition("Statements in words")[2].split("\n\n")[0].split()[-3:] == ["differs", "y", "1"]
+    assert "undecided" in text.partition("Stricter readings")[2].partition("\n\n")[0]
 
 
 @pytest.mark.parametrize("found", paper.discover().values(), ids=lambda found: found.slug)

@@ -354,6 +354,9 @@ def _seconds(measured: pd.DataFrame) -> list[dict[str, Any]]:
     return [computed("figure_3", quantity, at["improved"], note, "as_written")]
 
 
+_GROWS = {"standard": "appears to grow", "improved": "grows"}
+
+
 def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows on growth with M and on the effect of epsilon, measured in R or, if R was not measured, for the same
     algorithm in Python.
@@ -361,7 +364,7 @@ def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
     by_method = table.set_index("method")
     rows = []
     for name, curve in (("standard", "exponential"), ("improved", "linear")):
-        grows = f"the {name} algorithm's time grows {curve}ly in M"
+        grows = f"the {name} algorithm's time {_GROWS[name]} {curve}ly in M"
         same = f"epsilon has no effect on the {name} algorithm"
         method = next((m for m in _SAME[name] if m in by_method.index), None)
         if method is None:

@@ -98,12 +98,12 @@ def least_mean(gaps: pd.DataFrame) -> tuple[float, float]:
     return worst(pd.DataFrame({"gap": means, "se": errors}))
 
 
-def share(good: Sequence[bool], least: float) -> tuple[float, float]:
-    """Return the margin of a claim that holds in more than `least` of all cases, with its binomial standard error."""
+def share(good: Sequence[bool]) -> tuple[float, float]:
+    """Return the proportion of cases in which something is true, with its binomial standard error."""
     if not len(good):
         return np.nan, np.nan
     p = float(np.mean(good))
-    return p - least, float(np.sqrt(max(p * (1 - p), 0.25 / len(good)) / len(good)))
+    return p, float(np.sqrt(max(p * (1 - p), 0.25 / len(good)) / len(good)))
 
 
 ABSENT = "the data set is not among those of this run"
@@ -117,7 +117,8 @@ WELL = 0.1  # difference of accuracy that separates curves on a plot from 0 to 1
 NEAR = 0.01  # difference of accuracy within which a method counts as equal to the others
 
 Rows = Iterator[dict[str, Any]]
-Margin = Callable[[pd.DataFrame], tuple[float, float]]  # margin of a claim, and its standard error
+Margin = Callable[[pd.DataFrame], tuple[float, float]]  # the number that a claim compares with a limit, and its error
+MOST = (">", 0.5)  # more than half of the cases
 
 
 def naive_bayes(losses: pd.DataFrame, accuracies: pd.DataFrame) -> Rows:
@@ -151,10 +152,10 @@ def _losses(losses: pd.DataFrame) -> Rows:
         text,
     )
     for name in ("CreditCard", "GermanCredit", "Bank", "Adult"):
-        text = "{floor}; log of the factor " + f"{CLOSE:g} less the mean log distance over all budgets"
-        yield from _claim(
-            "figure_4", f"{name}: loss remarkably close to the non-private one", losses, _closeness, text, names=(name,)
-        )
+        quantity = f"{name}: loss remarkably close to the non-private one"
+        text = "{floor}; mean log distance over all budgets, against the log of the factor " + f"{CLOSE:g}"
+        near = ("<", float(np.log(CLOSE)))
+        yield from _claim("figure_4", quantity, losses, _closeness, text, (name,), near)
 
 
 def _accuracies(accuracies: pd.DataFrame) -> Rows:
@@ -171,11 +172,12 @@ def _accuracies(accuracies: pd.DataFrame) -> Rows:
             "{floor}; the worst of these budgets",
             names=(name,),
         )
-    text = "{floor}; two thirds less the largest share of cases in which one mechanism is best"
-    yield from _claim("figure_5", "no mechanism is a clear winner", accuracies, _no_winner, text)
+    text, few = "{floor}; largest share of cases in which one mechanism is best, against two thirds", ("<", LEADS)
+    yield from _claim("figure_5", "no mechanism is a clear winner", accuracies, _no_winner, text, limit=few)
     yield from _guessing("figure_5", accuracies)
-    text = "{floor}; share of cases in which the Dirichlet is within " + f"{NEAR:g} of the best, less a half"
-    yield from _claim("figure_5", "the Dirichlet does as well as the others in most cases", accuracies, _as_well, text)
+    text = "{floor}; share of cases in which the Dirichlet is within " + f"{NEAR:g} of the best"
+    quantity = "the Dirichlet does as well as the others in most cases"
+    yield from _claim("figure_5", quantity, accuracies, _as_well, text, limit=MOST)
 
 
 def networks(table: pd.DataFrame) -> Rows:
@@ -253,9 +255,10 @@ def _beside_gohari(artefact: str, table: pd.DataFrame) -> Rows:
             f"better {word} with Laplace than with Gaussian noise",
             rows,
             partial(_laplace, measure=measure),
-            f"{note}; share of cases less a half",
+            f"{note}; share of cases",
             variant,
             names,
+            MOST,
         )
         yield _judged(
             artefact,
@@ -275,11 +278,12 @@ def _claim(
     margin: Margin,
     text: str,
     names: tuple[str, ...] = catalogue.NAMES,
+    limit: tuple[str, float] = (">", 0.0),
 ) -> Rows:
     for variant in BOTH:
         rows = table[(table["variant"] == variant) & table["dataset"].isin(names)]
         note = text.format(floor=FLOORS[variant], n=rows["dataset"].nunique())
-        yield _judged(artefact, quantity, rows, margin, note, variant, names)
+        yield _judged(artefact, quantity, rows, margin, note, variant, names, limit)
 
 
 def _judged(
@@ -290,15 +294,16 @@ def _judged(
     note: str,
     variant: str,
     names: tuple[str, ...],
+    limit: tuple[str, float] = (">", 0.0),
 ) -> dict[str, Any]:
-    """Return the row of a claim about the data sets `names`; the row is "not run" unless all of these data
-    sets exist.
+    """Return the row of a claim about the data sets `names`, as a relation to a limit; the row is "not run" unless all
+    of these data sets exist.
     """
     found = set(rows.loc[rows["method"] != "not_run", "dataset"])
     if not set(names) <= found:
         return not_run(artefact, quantity, PARTLY if found & set(names) else ABSENT)
     value, error = margin(rows)
-    return claim(artefact, quantity, value, ">", 0, note, variant, error)
+    return claim(artefact, quantity, value, *limit, note, variant, error)
 
 
 def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
@@ -337,7 +342,7 @@ def _closeness(rows: pd.DataFrame) -> tuple[float, float]:
         return np.nan, np.nan
     distance = np.abs(np.log(mine["cross_entropy_mean"] / reference))
     error = np.sqrt(((mine["cross_entropy_se"] / mine["cross_entropy_mean"]) ** 2).sum(skipna=False)) / len(mine)
-    return float(np.log(CLOSE) - distance.mean(skipna=False)), float(error)
+    return float(distance.mean(skipna=False)), float(error)
 
 
 def _by_method(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -352,15 +357,14 @@ def _no_winner(rows: pd.DataFrame) -> tuple[float, float]:
     if wide.isna().any(axis=None):
         return np.nan, np.nan
     best = wide.eq(wide.max(axis=1), axis=0)
-    margin, error = share(best[best.mean().idxmax()].tolist(), LEADS)
-    return -margin, error
+    return share(best[best.mean().idxmax()].tolist())
 
 
 def _as_well(rows: pd.DataFrame) -> tuple[float, float]:
     wide = _by_method(rows, "accuracy")
     if wide.isna().any(axis=None):
         return np.nan, np.nan
-    return share((wide["dirichlet"] >= wide.max(axis=1) - NEAR).tolist(), 0.5)
+    return share((wide["dirichlet"] >= wide.max(axis=1) - NEAR).tolist())
 
 
 def _same_reach(rows: pd.DataFrame, measure: str) -> tuple[float, float]:
@@ -375,7 +379,7 @@ def _laplace(rows: pd.DataFrame, measure: str) -> tuple[float, float]:
     wide = _by_method(rows, measure)
     if wide.isna().any(axis=None):
         return np.nan, np.nan
-    return share((wide["laplace"] > wide["gaussian"]).tolist(), 0.5)
+    return share((wide["laplace"] > wide["gaussian"]).tolist())
 
 
 def _decline(rows: pd.DataFrame, measure: str) -> tuple[float, float]:

@@ -82,12 +82,12 @@ def test_the_least_mean_of_the_sets():
 
 
 def test_a_share_and_its_binomial_error():
-    """Check that 3 of 4 have a margin of .25 +- sqrt(.75 .25/4) above one half, and that for 4 of 4, p (1 - p) is
+    """Check that 3 of 4 are a share of .75 +- sqrt(.75 .25/4), and that for 4 of 4, p (1 - p) is
     replaced by 1/(4 n).
     """
-    assert agreement_models.share([True, True, True, False], 0.5) == pytest.approx((0.25, np.sqrt(0.75 * 0.25 / 4)))
-    assert agreement_models.share([True] * 4, 0.5) == pytest.approx((0.5, np.sqrt(0.25 / 4 / 4)))
-    assert np.isnan(agreement_models.share([], 0.5)).all()
+    assert agreement_models.share([True, True, True, False]) == pytest.approx((0.75, np.sqrt(0.75 * 0.25 / 4)))
+    assert agreement_models.share([True] * 4) == pytest.approx((1.0, np.sqrt(0.25 / 4 / 4)))
+    assert np.isnan(agreement_models.share([])).all()
 
 
 @pytest.mark.parametrize(("measure", "gap"), [("cross_entropy", -0.3), ("accuracy", 0.3), ("log_likelihood", 0.3)])
@@ -98,12 +98,3 @@ def test_losses_count_down_and_scores_up(measure, gap):
     table = scores(("A", "dirichlet", 1.0, 0.9, 0.03), ("A", "laplace", 1.0, 0.6, 0.04), measure=measure)
     found = agreement_models.advantage(table, measure, ["laplace"]).iloc[0]
     assert (found["gap"], found["se"]) == pytest.approx((gap, 0.05))
-
-
-def test_shares_of_claims():
-    """Check that 3 of 4 have the margin 1/4 above one half, with error sqrt(3/16/4), and that 9 of 9 have the error of
-    a quarter of a case.
-    """
-    assert agreement_models.share([True, True, True, False], 0.5) == pytest.approx((0.25, np.sqrt(3 / 64)))
-    assert agreement_models.share([True] * 9, 0.5) == pytest.approx((0.5, np.sqrt(0.25 / 9 / 9)))
-    assert np.isnan(agreement_models.share([], 0.5)).all()
