@@ -9,7 +9,7 @@ a test of a distribution that the paper states (`rows.law`) ``curve`` a value re
 reading
 
 ``wording`` is a statement in words that need a cut of ours (for example "very close"): column `words` quotes the words,
-the relation shows the cut, and these statements have a score of their own.
+the relation shows the cut, and these statements have a separate score.
 
 Two kinds are evidence for the code, because they compare ours with ours:
 

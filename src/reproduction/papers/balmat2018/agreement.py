@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from ...verdicts import chi_squared, power
 from ...verdicts.rows import NOT_RUN, claim, computed, law, not_run
@@ -404,7 +405,7 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     rows = [*_table_1(tables["table_1"]), _categories(tables["table_1_categories"])]
     rows += [*_equation_3(tables["equation_3"]), *_privacy(tables["privacy"])]
     rows += [*_listings(tables["figure_1_moments"]), _no_noise(tables["figure_1_moments"])]
-    rows += [*_trapped(tables["trapped"]), *drawn_rows(tables)]
+    rows += [*_trapped(tables["trapped"]), *drawn_rows(tables), *_calibration(tables)]
     return pd.DataFrame([*rows, *timing_rows(tables)])
 
 
@@ -534,6 +535,35 @@ def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
     return claim(*about, gap, "=", 0, note, rounding=_CLOSE)
 
 
+def _calibration(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
+    """Return rows on the calibration of our posteriors: the true r is uniform in the posterior distribution function.
+
+    The alternative of the score test is a posterior whose sd is too small by a relative error d. In a normal
+    approximation, the integral transform is then Phi((1 + d) Z).
+    """
+    drawn, sizes, rows = tables["calibration"], tables["calibration_coverage"]["replications"], []
+    for method in ("exact", "gibbs"):
+        p_values, seen = [], []
+        for _, of in drawn[drawn["method"] == method].groupby("epsilon"):
+            ends = of["bin"].to_numpy() + 1 / len(of)
+            size = float(sizes.iloc[0])
+            counts = np.diff(of["ecdf_difference"].to_numpy() + ends, prepend=0.0) * size
+            moved = np.diff(ndtr(ndtri(np.minimum(ends, 1.0)) / (1 + _NARROWER)), prepend=0.0) * size
+            expected = np.full(len(of), size / len(of))
+            p, sees = chi_squared.scored(counts, expected, moved, size, step=_NARROWER, level=laws.LEVEL)
+            p_values.append(p)
+            seen.append(sees)
+        note = (
+            f"chi-squared of 20 bins and score of the spread, {size:,.0f} data sets, smallest of {len(seen)} p-values"
+        )
+        joint = float(np.minimum(1.0, len(p_values) * np.min(p_values)))
+        words = power.words({"posterior's standard deviation": max(seen)})
+        about = ("calibration", f"the true r is uniform in the posterior, {method}")
+        rows.append(law(*about, joint, f"{note} times their number", sees=words))
+    return rows
+
+
+_NARROWER = 0.01
 _TRAPPED = ("step 6.4 without alpha keeps moving", "alpha keeps draws from being trapped")
 
 

@@ -9,6 +9,7 @@ from scipy.special import stdtrit
 from dpmultinomial._models.coded_table import CodedTable
 
 from . import catalogue
+from .naive_bayes import SPENT
 
 _KEYS = ["dataset", "variant", "method", "floor", "epsilon"]
 MEASURES = ("cross_entropy", "accuracy", "log_likelihood")
@@ -60,6 +61,7 @@ def _summary(table: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
             row[f"{measure}_mean"] = values.mean()
             row[f"{measure}_sd"] = values.std()
             row[f"{measure}_se"] = _standard_error(group, measure)
+        row |= {name: group[name].iloc[0] for name in SPENT if name in group and group[name].notna().all()}
         if "counted" in group:
             row["counted"] = group["counted"].iloc[0]
         rows.append(row)

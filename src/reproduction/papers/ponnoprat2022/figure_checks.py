@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import log_ndtr, ndtr
 
 from ...verdicts.rows import claim, not_run
 from . import laws
@@ -24,6 +25,8 @@ def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
     yield _theorem_2(tables["theorem_2"])
     yield from _lemma_3(tables["figure_3_bottom"], tables["figure_8"])
     yield _proposition_3()
+    for artefact in ("figure_9", "figure_10"):
+        yield _gaussian(artefact, tables[artefact])
 
 
 def _figure_1(table: pd.DataFrame) -> Row:
@@ -116,6 +119,26 @@ def _lemma_3(exact: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[Row]:
         return
     note = "largest ratio of r by equation 14 to that of the exact profile at the same epsilon_hat"
     yield claim(*about, wide["Algorithm 1"] / wide["exact profile"], "<=", 1, note)
+
+
+def _gaussian(artefact: str, table: pd.DataFrame) -> Row:
+    """Return the row on the noise of the Gaussian releases of Appendix C: exactly (epsilon_hat, delta)-DP in the
+    corrected variant, and the author's formula in the published one.
+    """
+    about = (artefact, "the Gaussian noise is that of the drawn epsilon_hat")
+    rows = table[table["method"] == "gaussian"]
+    if rows.empty:
+        return not_run(*about, "this run has no data set")
+    exact, printed = (rows[rows["variant"] == variant] for variant in ("corrected", "published"))
+    shift = np.sqrt(2 * exact["histograms"]) / exact["noise_sd"]  # in standard deviations, all histograms together
+    far = exact["epsilon"] / shift
+    delta = ndtr(shift / 2 - far) - np.exp(exact["epsilon"] + log_ndtr(-shift / 2 - far))
+    one = printed["epsilon"] / (2 * np.sqrt(2 * (printed["histograms"] - 1) * np.log(0.5 / printed["delta"])))
+    sd = np.sqrt(4 * np.log(2.5 * printed["histograms"] / printed["delta"])) / one
+    gaps = [_apart(delta, exact["delta"]), _apart(sd, printed["noise_sd"])]
+    note = "largest relative distance of delta, from the normal distribution function at the drawn epsilon_hat and the "
+    note += "noise's sd, and of the published sd from the author's formula"
+    return claim(*about, gaps, "=", 0, note, rounding=_CLOSE)
 
 
 def _proposition_3() -> Row:

@@ -23,7 +23,11 @@ from .experiment import Split
 
 PUBLISHED_FLOOR = 1e-6
 PUBLISHED_CAP = 1e-20
-COLUMNS = ("dataset", "variant", "method", "floor", "epsilon", "split", "repeat", "cross_entropy", "accuracy", "note")
+SPENT = ("noise_sd", "histograms", "delta")  # noise of a cell, releases per model and delta, in `approximate` only
+COLUMNS = (
+    *("dataset", "variant", "method", "floor", "epsilon", "split", "repeat", "cross_entropy", "accuracy"),
+    *(*SPENT, "note"),
+)
 
 
 def runs(
@@ -182,7 +186,8 @@ def approximate(
                 reach = np.asarray(targets)
             floor = PUBLISHED_FLOOR if variant == "published" else "sigma"
             job = (method, floor if method != "dirichlet" else "none", np.repeat(reach, repeats), law.repeated(repeats))
-            rows.append(_scored(counts, test, variant, *job, repeats=repeats, rng=rng))
+            spent = dict(zip(SPENT, (law.repeated(repeats).sd(), releases, delta), strict=True))
+            rows.append(_scored(counts, test, variant, *job, repeats=repeats, rng=rng).assign(**spent))
         r = np.asarray(gohari_r, dtype=float)
         law = Noise("dirichlet", r, 1 + 4 * r)
         sizes = (*counts.sizes.tolist(), counts.classes)
@@ -204,4 +209,4 @@ def missing(name: str, reason: str) -> pd.DataFrame:
 
 
 def _finish(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    return frame.assign(dataset=name, note="")[list(COLUMNS)]
+    return frame.assign(dataset=name, note="").reindex(columns=list(COLUMNS))

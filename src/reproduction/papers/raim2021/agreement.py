@@ -16,6 +16,7 @@ from .statistics_laws import LEVEL, WORDS, Target
 
 Row = dict[str, Any]
 
+ALIKE = 0.15  # posterior standard deviations
 FALSE_TURN = "erratum 2: total variation between the two laws of s_c, above 0.001; drawing in turn drops psi(s_c)"
 FALSE_LAW = "erratum 3: uncensored records are truncated; the mean and sd of the table give the size of it"
 FALSE_GIBBS = "erratum 3: as written the chain does not leave its model as it is; see gibbs_traces"
@@ -110,16 +111,44 @@ def gibbs(table: pd.DataFrame) -> list[Row]:
     return [law("geweke", names[0], p_value, FALSE_GIBBS, "as_written", sees=_moments_seen(groups[0])), free]
 
 
+def corrected_samplers(moments: pd.DataFrame, posteriors: pd.DataFrame) -> list[Row]:
+    """Yield rows on our samplers: Geweke's test of the exact one, and the means of the corrected one, which is an
+    approximation, in comparison with those of the exact one.
+    """
+    name, exact = "the exact Gibbs sampler has its posterior", moments[moments["method"] == "exact"]
+    rows = [not_run("geweke", name, "this run has no exact among the methods")]
+    if len(exact):
+        sees = f"{_moments_seen(exact[exact['moment'] == 'sigma2'], len(exact), 'sigma2')}; {_moments_seen(exact)}"
+        rows = [law("geweke", name, *_moments(exact), sees=sees)]
+    summary = posteriors[posteriors["kind"] == "summary"].set_index(["method", "parameter", "statistic"])["y"]
+    for parameter in ("mu", "sigma2"):
+        about = ("gibbs_posteriors", f"the corrected sampler has the exact sampler's mean of {parameter}")
+        if not {"corrected", "exact"} <= set(posteriors["method"]):
+            rows.append(not_run(*about, "this run has no corrected or no exact among the methods"))
+            continue
+        mean, other = (summary[method, parameter, "mean"] for method in ("corrected", "exact"))
+        spread = summary["exact", parameter, "sd"]
+        error = np.sqrt(sum(1 / summary[method, parameter, "ess"] for method in ("corrected", "exact")))
+        note = (
+            f"distance in posterior standard deviations ({mean:.4f} and {other:.4f}, sd {spread:.4f}); the corrected "
+        )
+        note += f"sampler is an approximation, and {ALIKE:g} is what it may cost"
+        rows.append(claim(*about, abs(mean - other) / spread, "<", ALIKE, note, mc_se=error))
+    return rows
+
+
 def _moments(of: pd.DataFrame) -> tuple[float, str]:
     """Return the p-value of the z of all drawn moments together."""
     p_value = 2 * len(of) * stats.t.sf(of["z"].abs().max(skipna=False), BATCHES - 1)
     return float(np.minimum(1.0, p_value)), "Geweke's test, five moments together"
 
 
-def _moments_seen(of: pd.DataFrame) -> str:
-    """Return the moment with the largest detection limit, and the limit as a relative change."""
-    needed = stats.t.isf(LEVEL / (2 * len(of)), BATCHES - 1) + stats.norm.ppf(power.SEEN)
-    return power.words({"a moment": float((needed * of["se"] / of["expected"].abs()).max())})
+def _moments_seen(of: pd.DataFrame, tests: int | None = None, name: str = "a moment") -> str:
+    """Return the largest detection limit of the given moments, as a relative change, if there are `tests` moments in
+    the test.
+    """
+    needed = stats.t.isf(LEVEL / (2 * (tests or len(of))), BATCHES - 1) + stats.norm.ppf(power.SEEN)
+    return power.words({name: float((needed * of["se"] / of["expected"].abs()).max())})
 
 
 def ignoring(table: pd.DataFrame) -> list[Row]:
@@ -368,4 +397,5 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     }
     rows = [row for name, judge in of_one.items() for row in judge(tables[name])]
     rows += [*draws(tables), *mechanism(tables), *figure_checks.rows(tables)]
+    rows += corrected_samplers(tables["geweke"], tables["gibbs_posteriors"])
     return pd.DataFrame(rows)

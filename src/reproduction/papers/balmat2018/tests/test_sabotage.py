@@ -29,7 +29,7 @@ JUDGED_FROM = (
         "figure_2_laws",
         "figure_3",
     ),
-    "figure_3_growth",
+    *("figure_3_growth", "calibration", "calibration_coverage"),
 )
 SIZES = in_process.settings(__file__)
 PANELS = "abcd"

@@ -22,7 +22,16 @@ SLUG = "raim2021"
 SIZES = in_process.settings(__file__)
 WANTED = (
     *("formulas", "descent", "step_functions", "accept_reject", "weight_functions", "xi_mean", "xi_sse"),
-    *("sampler_accuracy", "statistics_laws", "counts_in_turn", "privacy_loss", "geweke", "coverage", "sensitivity"),
+    *(
+        "sampler_accuracy",
+        "statistics_laws",
+        "counts_in_turn",
+        "privacy_loss",
+        "geweke",
+        "gibbs_posteriors",
+        "coverage",
+        "sensitivity",
+    ),
     *("other_noises", "exact_laws", "weighted_density"),
 )
 FLIPPED: dict[str, set[tuple[str, str]]] = {}
