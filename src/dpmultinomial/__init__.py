@@ -27,6 +27,7 @@ __getattr__, __dir__, __all__ = attach(
         "read": "_inference.reading",
         "posterior": "_inference.posterior",
         "posteriors": "_inference.posterior",
+        "confidence": "_inference.confidence",
         "plan": "_inference.planning",
         # privacy accounting
         "PureDP": "_accounting.composition",

@@ -3,6 +3,7 @@ from ._accounting.composition import ApproxDP as ApproxDP
 from ._accounting.composition import PureDP as PureDP
 from ._accounting.composition import RenyiDP as RenyiDP
 from ._accounting.composition import compose as compose
+from ._inference.confidence import confidence as confidence
 from ._inference.planning import plan as plan
 from ._inference.posterior import posterior as posterior
 from ._inference.posterior import posteriors as posteriors

@@ -1,0 +1,1 @@
+"""Confidence intervals and tests of noisy counts, which need no prior."""

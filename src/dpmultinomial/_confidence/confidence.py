@@ -1,0 +1,379 @@
+"""Confidence statements about a release: intervals, tests and questions, without a prior."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .. import _checks
+from .._accuracy import LEVEL
+from .._results.expressions import comparison
+from .contrasts import Ratio, SignedSum
+from .goodness_of_fit import DRAWS, four_cells, goodness_of_fit
+from .intervals import ByName, CountConfidence, RateConfidence, Row, notes
+from .noise_sums import added
+from .noisy_release import NoisyCounts
+from .two_samples import GAMMA, TwoRates
+
+COLUMNS = ("quantity", "type", "lower", "upper", "level", "coverage", "method", "status", "error")
+QUESTIONS = ("sum", "difference", "ratio")
+MANY_RATES = 1000  # number of categories up to which the summary contains rates
+
+
+class PValue(float):
+    """P-value: a float with its hypothesis, its method and the status of its level.
+
+    Attributes
+    ----------
+    hypothesis : the tested hypothesis.
+    method : name of the test.
+    status : ``"exact"``, ``"conservative"`` or ``"approximate"``.
+    """
+
+    hypothesis: str
+    method: str
+    status: str
+
+    def __new__(cls, value: float, hypothesis: str = "", method: str = "", status: str = "exact") -> "PValue":
+        found = super().__new__(cls, min(max(value, 0.0), 1.0))
+        found.hypothesis, found.method, found.status = hypothesis, method, status
+        return found
+
+    def __repr__(self) -> str:
+        return f"p-value {float(self):.4g} of {self.hypothesis} ({self.method}, {self.status})"
+
+    def __reduce__(self) -> tuple[type, tuple[float, str, str, str]]:
+        return PValue, (float(self), self.hypothesis, self.method, self.status)
+
+
+class Confidence:
+    """Confidence intervals and tests of the true counts and the underlying rates of a release.
+
+    Intervals computed in this way cover the true value in at least the stated share of releases, whatever the true
+    value is. They are made by `dpmultinomial.confidence`.
+
+    Parameters
+    ----------
+    noisy : the counts of the release.
+    """
+
+    def __init__(self, noisy: NoisyCounts) -> None:
+        self._noisy = noisy
+        _ = noisy.sets  # rejects values that the noise cannot release
+
+    @property
+    def counts(self) -> ByName:
+        """Statements about the true counts, by name."""
+        found = self._noisy
+
+        def ends(level: float) -> tuple[Any, Any]:
+            at = found.sets.ends(level)
+            return at.lower, at.upper
+
+        return ByName(found.names, lambda place: CountConfidence(found, place), ends)
+
+    @property
+    def rates(self) -> ByName:
+        """Statements about the probabilities from which the counts are assumed to be sampled, by name."""
+        found = self._noisy
+
+        def ends(level: float) -> tuple[Any, Any]:
+            rows = [RateConfidence(found, place).interval(level) for place in range(len(found.names))]
+            return tuple(np.array(rows).T)
+
+        return ByName(found.names, lambda place: RateConfidence(found, place), ends)
+
+    def summary(self, level: float = LEVEL, *, simultaneous: bool = False) -> pd.DataFrame:
+        """Return a table with one row per count and, given a public total, one row per rate.
+
+        Parameters
+        ----------
+        level : confidence level, in (0, 1).
+        simultaneous : whether all counts are covered together at the level: each interval then has the level
+            level^(1/k), because the noise is independent. The rates together have level 1 - (1 - level)/k each.
+
+        Returns
+        -------
+        DataFrame
+            Columns quantity, type, lower, upper, level (of the row), coverage (at least), method, status, error.
+        """
+        level = _checks.inside("level", level)
+        noisy, k = self._noisy, len(self._noisy.names)
+        one = level ** (1 / k) if simultaneous else level
+        ends = noisy.sets.ends(one)
+        columns = (noisy.names, "count", ends.lower, ends.upper, one, ends.coverage, noisy.sets.method, "exact", 0.0)
+        frames = [pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))]
+        if noisy.total is not None and k <= MANY_RATES:
+            each = 1 - (1 - level) / k if simultaneous else level
+            rows = []
+            for place, name in enumerate(noisy.names):
+                lower, upper, coverage, method, status, error, _ = RateConfidence(noisy, place).row(each)
+                rows.append((name, "rate", lower, upper, each, coverage, method, status, error))
+            frames.append(pd.DataFrame(rows, columns=list(COLUMNS)))
+        return pd.concat(frames, ignore_index=True)
+
+    def notes(self, level: float = LEVEL) -> dict[str, str]:
+        """Return remarks on the intervals of counts, e.g. ``"no count fits at this level; the nearest is 0"``.
+
+        Parameters
+        ----------
+        level : confidence level, in (0, 1).
+
+        Returns
+        -------
+        dict
+            Name of a count -> remark, for counts with a remark.
+        """
+        found = notes(self._noisy.sets.ends(_checks.inside("level", level)), self._noisy)
+        return {name: note for name, note in zip(self._noisy.names, found, strict=True) if note}
+
+    def ask(self, questions: Mapping[str, Any], *, level: float = LEVEL) -> pd.DataFrame:
+        """Return confidence intervals of sums, differences and ratios of counts.
+
+        Parameters
+        ----------
+        questions : a single question ``{"sum": [names]}``, ``{"difference": [a, b]}`` or ``{"ratio": [a, b]}``, where a
+            and b are names or lists of names; or a mapping from labels to such questions. With ``"sizes": [n1, n2]``,
+            public numbers of records, a difference is that of the underlying rates.
+        level : confidence level, in (0, 1).
+
+        Returns
+        -------
+        DataFrame
+            Columns as in `summary`, type ``question``.
+
+        Raises
+        ------
+        KeyError
+            If a word is not a known name; the message names the question.
+        ValueError, TypeError
+            If a question breaks its rule; the message names the question.
+        """
+        level = _checks.inside("level", level)
+        if not isinstance(questions, Mapping):
+            raise TypeError(f"questions must be a mapping such as {{'difference': ['a', 'b']}}, got {questions!r}")
+        single = any(isinstance(value, list | tuple) for value in questions.values())
+        rows = []
+        for label, question in {"": questions}.items() if single else questions.items():
+            try:
+                name, row = self._answer(question, level)
+            except (KeyError, ValueError, TypeError) as wrong:
+                raise type(wrong)(f"{label}: {wrong.args[0]}" if label else wrong.args[0]) from None
+            rows.append((str(label) or name, "question", *row[:2], level, *row[2:6]))
+        return pd.DataFrame(rows, columns=list(COLUMNS))
+
+    def _answer(self, question: Any, level: float) -> tuple[str, Row]:
+        if not isinstance(question, Mapping):
+            raise TypeError(f"a question must be a mapping such as {{'sum': ['a', 'b']}}, got {question!r}")
+        kinds = [word for word in question if word != "sizes"]
+        if len(kinds) != 1 or kinds[0] not in QUESTIONS:
+            chosen = " and ".join(map(str, kinds)) or "nothing"
+            if "rank" in kinds:
+                chosen += ": a rank is chosen after looking at the data, so that a confidence interval would not cover"
+            raise ValueError(f"a question must be one of {', '.join(QUESTIONS)}, got {chosen}")
+        kind = str(kinds[0])
+        if kind == "sum":
+            sides = [self._places(question[kind])]
+        else:
+            if not isinstance(question[kind], list | tuple) or len(question[kind]) != 2:
+                raise ValueError(f"{kind} needs two sides, each a name or a list of names, got {question[kind]!r}")
+            sides = [self._places(side) for side in question[kind]]
+        flat = [place for side in sides for place in side]
+        if len(set(flat)) != len(flat):
+            raise ValueError(f"{kind}: every count must be named once, got {question[kind]!r}")
+        text = {"sum": " + ", "difference": " - ", "ratio": " / "}[kind].join(
+            " + ".join(self._noisy.names[place] for place in side) for side in sides
+        )
+        if "sizes" in question:
+            if kind != "difference":
+                raise ValueError(f"sizes: only a difference of rates has sizes, got {kind}")
+            return text, self._difference_of_rates(sides, question["sizes"], level)
+        if kind == "ratio":
+            return text, self._ratio(sides[0], sides[1], level)
+        signs = dict.fromkeys(sides[0], 1) | (dict.fromkeys(sides[1], -1) if kind == "difference" else {})
+        return text, self._signed(signs, level)
+
+    def _places(self, side: Any) -> list[int]:
+        names = [side] if isinstance(side, str) else side
+        if not isinstance(names, Sequence) or not names:
+            raise TypeError(f"a side must be a name or a list of names, got {side!r}")
+        return [self._noisy.words.place(str(name)) for name in names]
+
+    def _sum(self, signs: Mapping[int, int]) -> SignedSum | None:
+        """Return a signed sum of counts with added noise; None if a count has a table or random rounding."""
+        noises = [self._noisy.noise_at(place) for place in signs]
+        if any(noise is None for noise in noises):
+            return None
+        low = high = 0.0
+        for place, sign in signs.items():
+            ends = self._noisy.limits(place)
+            low, high = low + sign * ends[sign < 0], high + sign * ends[sign > 0]
+        return SignedSum(low, high, added([(noise, 1) for noise in noises]))
+
+    def _signed(self, signs: Mapping[int, int], level: float) -> Row:
+        found = self._sum(signs)
+        if found is None:
+            lower, upper = self._by_parts(signs, level)
+            return lower, upper, level, "sum of simultaneous intervals", "conservative", 0.0, ""
+        lower, upper = found.interval(level)
+        least, most = self._possible(signs)
+        empty = lower > upper or lower > most or upper < least
+        lower, upper = float(np.clip(lower, least, most)), float(np.clip(upper, least, most))
+        if empty:
+            upper = lower = max(min(lower, most), least) if lower <= most else most
+        exact = found.noise.exact and found.low == found.high
+        return lower, upper, found.coverage(level), "tails", "exact" if exact else "conservative", 0.0, ""
+
+    def _possible(self, signs: Mapping[int, int]) -> tuple[float, float]:
+        least = most = 0.0
+        for place, sign in signs.items():
+            ends = self._noisy.lower[place], self._noisy.upper[place]
+            least, most = least + sign * ends[sign < 0], most + sign * ends[sign > 0]
+        if self._noisy.total is not None:
+            least, most = max(least, -float(self._noisy.total)), min(most, float(self._noisy.total))
+        return least, most
+
+    def _by_parts(self, signs: Mapping[int, int], level: float) -> tuple[float, float]:
+        """Return the sum of the ends of simultaneous intervals, which holds for independent noise of any kind."""
+        ends = self._noisy.sets.ends(level ** (1 / len(signs)))
+        lower = upper = 0.0
+        for place, sign in signs.items():
+            both = float(ends.lower[place]), float(ends.upper[place])
+            lower, upper = lower + sign * both[sign < 0], upper + sign * both[sign > 0]
+        return lower, upper
+
+    def _ratio(self, top: list[int], bottom: list[int], level: float) -> Row:
+        over, under = self._sum(dict.fromkeys(top, 1)), self._sum(dict.fromkeys(bottom, 1))
+        if over is None or under is None:
+            root = level**0.5
+            (a, b), (c, d) = (self._by_parts(dict.fromkeys(side, 1), root) for side in (top, bottom))
+            ends = a / d if d > 0 and np.isfinite(d) else 0.0, b / c if c > 0 else np.inf
+            return *ends, level, "ratio of simultaneous intervals", "conservative", 0.0, ""
+        found = Ratio(over, under).interval(level)
+        if found is None:
+            share = max(over.low, 0.0) / max(under.low, 1.0)
+            return share, share, level, "Fieller", "exact", 0.0, "no ratio fits at this level"
+        exact = over.noise.exact and under.noise.exact and over.low == over.high and under.low == under.high
+        note = "unbounded" if np.isinf(found[1]) else "with gaps" if found[2] else ""
+        return found[0], found[1], level, "Fieller", "exact" if exact else "conservative", 0.0, note
+
+    def _two_rates(self, sides: Sequence[Sequence[int]], sizes: Any) -> TwoRates:
+        if not isinstance(sizes, list | tuple) or len(sizes) != 2:
+            raise ValueError(f"sizes must be two public numbers of records, got {sizes!r}")
+        n = [_checks.integer("sizes", size, least=1) for size in sizes]
+        if not self._noisy.integers:
+            raise ValueError(
+                "sizes: exact tests of two rates need integer noise that is neither rounded, clipped nor withheld"
+            )
+        noises = [added([(self._noisy.noise_at(place), 1) for place in side]) for side in sides]
+        if not all(noise.exact for noise in noises):
+            raise ValueError("sizes: the noise is too wide for exact sums")
+        y = [float(self._noisy.values[list(side)].sum()) for side in sides]
+        return TwoRates((y[0], y[1]), (n[0], n[1]), (noises[0], noises[1]))
+
+    def _difference_of_rates(self, sides: list[list[int]], sizes: Any, level: float) -> Row:
+        if level >= 1 - GAMMA:
+            raise ValueError(f"level must be below {1 - GAMMA:g} for a difference of rates, got {level}")
+        lower, upper = self._two_rates(sides, sizes).interval(level)
+        return lower, upper, level, "Berger and Boos", "conservative", GAMMA, ""
+
+    def test(
+        self,
+        hypothesis: str | Mapping[str, float],
+        *,
+        sizes: Sequence[int] | None = None,
+        rest: Sequence[str] | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> PValue:
+        """Return the p-value of a hypothesis about true counts or underlying rates.
+
+        Parameters
+        ----------
+        hypothesis : ``"a = b"``, ``"a + b = c"`` or ``"a = 20"``, equal true counts; with `sizes` or `rest` equal
+            underlying rates; or a mapping of all names to rates, tested given the public total.
+        sizes : public numbers of records of the samples of a and of b.
+        rest : names of the counts of all other records of the two samples, if the sizes are not public; the test is a
+            parametric bootstrap, because no exact test of four noisy cells has useful power.
+        rng : numpy Generator, for hypotheses about all rates and with `rest`: 9,999 draws of the release.
+
+        Returns
+        -------
+        PValue
+            A float with ``.method`` and ``.status``.
+
+        Raises
+        ------
+        KeyError
+            If a word is not a known name.
+        ValueError, TypeError
+            If the hypothesis is not of these forms, or the noise does not allow the test.
+        """
+        if isinstance(hypothesis, Mapping):
+            return self._test_rates(hypothesis, rng)
+        found = comparison(hypothesis, self._noisy.words)
+        if found.operator != "==" or any(abs(c) != 1 for c in found.coefficients.values()) or not found.coefficients:
+            raise ValueError(
+                f"{hypothesis!r}: a hypothesis is an equation of sums of different counts, such as 'a = b'"
+            )
+        signs = {place: int(sign) for place, sign in found.coefficients.items()}
+        if sizes is None and rest is None:
+            return self._test_counts(hypothesis, signs, found.bound)
+        sides = [[place for place, sign in signs.items() if sign == which] for which in (1, -1)]
+        if not all(sides) or found.bound != 0:
+            raise ValueError(f"{hypothesis!r}: with sizes or rest, a hypothesis has a sample on each side: 'a = b'")
+        if rest is not None:
+            return self._bootstrap(hypothesis, sides, rest, rng)
+        value = self._two_rates(sides, sizes).pvalue()
+        return PValue(value, f"{hypothesis} (rates)", "Berger and Boos", "conservative")
+
+    def _test_counts(self, text: str, signs: Mapping[int, int], bound: float) -> PValue:
+        summed = self._sum(signs)
+        if summed is None:
+            raise ValueError(f"{text!r}: counts with a table or random rounding have no exact test of several counts")
+        exact = summed.noise.exact and summed.low == summed.high
+        return PValue(summed.pvalue(bound, "two"), text, "tails", "exact" if exact else "conservative")
+
+    def _test_rates(self, rates: Mapping[str, float], rng: np.random.Generator | None) -> PValue:
+        noisy = self._noisy
+        if noisy.total is None:
+            raise ValueError("test: rates are tested given the public number of records; pass Release(.., total=)")
+        if not noisy.plain:
+            raise ValueError("test: every count must be released with noise that is neither rounded nor withheld")
+        if set(rates) != set(noisy.names):
+            raise ValueError(f"test: the rates must be those of {', '.join(noisy.names)}, got {', '.join(rates)}")
+        p = _checks.fraction("rates", [rates[name] for name in noisy.names])
+        if abs(p.sum() - 1) > 1e-9:
+            raise ValueError(f"rates must add up to 1, got {p.sum():.9g}")
+        value = goodness_of_fit(
+            noisy.values, n=noisy.total, rates=p / p.sum(), law=noisy.law,
+            variances=np.atleast_1d(np.asarray(noisy.law.variance(), dtype=float)), rng=_checks.generator(rng),
+        )  # fmt: skip
+        return PValue(value, "the given rates", f"Monte Carlo, {DRAWS:,} draws", "exact")
+
+    def _bootstrap(
+        self, text: str, sides: list[list[int]], rest: Sequence[str], rng: np.random.Generator | None
+    ) -> PValue:
+        noisy = self._noisy
+        if not noisy.plain:
+            raise ValueError("test: every count must be released with noise that is neither rounded nor withheld")
+        if isinstance(rest, str) or len(rest) != 2 or any(len(side) != 1 for side in sides):
+            raise ValueError(f"rest must be two names, one per sample of a single count, got {rest!r}")
+        others = [noisy.words.place(name) for name in rest]
+        places = np.array([sides[0][0], others[0], sides[1][0], others[1]])
+        if len(set(places.tolist())) < 4:
+            raise ValueError(f"rest must name two other counts, got {', '.join(rest)}")
+        law = noisy.law if noisy.law.row_count is None else noisy.law.take(places)
+        value = four_cells(
+            noisy.values[places], law=law, rng=_checks.generator(rng),
+            variances=np.atleast_1d(np.asarray(law.variance(), dtype=float)),
+        )  # fmt: skip
+        return PValue(value, f"{text} (rates)", f"parametric bootstrap, {DRAWS:,} draws", "approximate")
+
+    def __repr__(self) -> str:
+        table = self.summary().drop(columns=["level", "error"]).to_string(index=False, max_rows=24)
+        remarks = [f"{name}: {note}" for name, note in list(self.notes().items())[:10]]
+        return "\n".join(["95 % confidence intervals, without a prior", *remarks, table])
+
+    def _repr_html_(self) -> str:
+        return str(self.summary().to_html(index=False, max_rows=60))

@@ -1,0 +1,268 @@
+"""Confidence intervals of single counts and rates, and of all counts and rates of a release by name."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .. import _checks
+from .._accuracy import LEVEL
+from .count_sets import SIDES, Ends
+from .noisy_release import NoisyCounts
+from .rates import rate_interval, rate_tails
+from .unknown_total import GAMMA, LARGEST
+
+GRID_LEVEL = 1 - GAMMA
+Row = tuple[float, float, float, str, str, float, str]  # lower, upper, coverage, method, status, error, note
+
+
+class CountConfidence:
+    """Confidence statements about one true count.
+
+    Parameters
+    ----------
+    noisy : the counts of the release.
+    place : position of the count.
+    """
+
+    def __init__(self, noisy: NoisyCounts, place: int) -> None:
+        self.name, self._noisy, self._place = noisy.names[place], noisy, place
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float]:
+        """Return the confidence interval: the smallest and the largest accepted count.
+
+        Parameters
+        ----------
+        level : confidence level, in (0, 1).
+
+        Returns
+        -------
+        (lower, upper)
+            Integers; upper is inf if every large count is accepted.
+        """
+        ends = self._ends(level)
+        return _number(ends.lower[0]), _number(ends.upper[0])
+
+    def accepted(self, level: float = LEVEL) -> NDArray[np.int64]:
+        """Return all accepted counts, in increasing order; the set is empty if no possible count is accepted.
+
+        Parameters
+        ----------
+        level : confidence level, in (0, 1).
+
+        Raises
+        ------
+        ValueError
+            If the set has no upper limit.
+        """
+        return self._noisy.sets.accepted(self._place, _checks.inside("level", level))
+
+    def pvalue(self, count: int, side: str = "two") -> float:
+        """Return the p-value of a hypothetical true count.
+
+        Parameters
+        ----------
+        count : integer >= 0.
+        side : ``"two"``; ``"right"``, if large released values speak against the hypothesis; ``"left"``, if small ones
+            do.
+
+        Returns
+        -------
+        float
+            A count is accepted at a level if its two-sided p-value is above 1 - level.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the count is not an integer >= 0, or is not in the table of the noise.
+        """
+        return self._noisy.sets.pvalue(
+            self._place, _checks.integer("count", count), _checks.one_of("side", side, SIDES)
+        )
+
+    def note(self, level: float = LEVEL) -> str:
+        """Return remarks on the interval, e.g. that no count fits; an empty string if there are none."""
+        return notes(self._ends(level), self._noisy)[0]
+
+    def _ends(self, level: float) -> Ends:
+        found = self._noisy.sets.ends(_checks.inside("level", level))
+        return Ends(*(column[[self._place]] for column in found))
+
+    def __repr__(self) -> str:
+        lower, upper = self.interval()
+        note = self.note()
+        return f"{self.name}: 95 % confidence interval {lower:g} to {upper:g}" + (f" ({note})" if note else "")
+
+
+class RateConfidence:
+    """Confidence statements about one underlying rate.
+
+    Parameters
+    ----------
+    noisy : the counts of the release.
+    place : position of the category.
+    """
+
+    def __init__(self, noisy: NoisyCounts, place: int) -> None:
+        self.name, self._noisy, self._place = noisy.names[place], noisy, place
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float]:
+        """Return the confidence interval of the rate, rounded outwards.
+
+        Parameters
+        ----------
+        level : confidence level, in (0, 1); without a public total below 0.998.
+
+        Raises
+        ------
+        ValueError
+            If the noise or the level does not allow an interval; the message gives the reason.
+        """
+        return self.row(level)[:2]
+
+    def pvalue(self, rate: float, side: str = "two", *, rng: np.random.Generator | None = None) -> float:
+        """Return the p-value of a hypothetical rate, given a public total.
+
+        Parameters
+        ----------
+        rate : in [0, 1].
+        side : ``"two"``; ``"right"``, if large released values speak against the hypothesis; ``"left"``, if small ones
+            do.
+        rng : numpy Generator for a randomised one-sided test, which is uniformly most powerful if the noise is discrete
+            Laplace (Awan and Slavkovic 2018); None: no randomisation.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no public total, the rate is not in [0, 1], or a two-sided test would be randomised.
+        """
+        _checks.one_of("side", side, SIDES)
+        p = float(_checks.fraction("rate", rate))
+        if self._noisy.total is None:
+            return self._unknown_pvalue(p, side)
+        tails, _, _ = self._noisy.rate_tails(self._place)
+        right, left = rate_tails(tails, p)
+        if rng is not None:
+            if side == "two" or not self._noisy.integers:
+                raise ValueError("rng: only one-sided tests with integer noise are randomised; pass side='right'")
+            atom = max(right + left - 1, 0.0)  # P(Y = y)
+            u = float(_checks.generator(rng).random())
+            right, left = right - u * atom, left - (1 - u) * atom
+        return min({"two": 2 * min(left, right), "left": left, "right": right}[side], 1.0)
+
+    def _unknown_pvalue(self, p: float, side: str) -> float:
+        pair = self._noisy.pair(self._place)
+        p = min(max(p, 1e-12), 1 - 1e-12)
+        found = np.array([pair.tails(p, int(n)) for n in pair.sizes()]).max(axis=0) + GAMMA / 2
+        right, left = float(found[0]), float(found[1])
+        return min({"two": 2 * min(left, right), "left": left + GAMMA / 2, "right": right + GAMMA / 2}[side], 1.0)
+
+    def row(self, level: float) -> Row:
+        """Return lower, upper, coverage, method, status, error and note of the interval at a level."""
+        level = _checks.inside("level", level)
+        if self._noisy.total is not None:
+            tails, method, exact = self._noisy.rate_tails(self._place)
+            found = rate_interval(tails, level)
+            if found is None:
+                near = 1.0 if rate_tails(tails, 1.0)[0] <= (1 - level) / 2 else 0.0
+                return near, near, level, method, "exact", 0.0, f"no rate fits at this level; the nearest is {near:g}"
+            return *found, level, method, "exact" if exact else "conservative", 0.0, ""
+        return self._unknown(level)
+
+    def _unknown(self, level: float) -> Row:
+        if level >= GRID_LEVEL:
+            raise ValueError(
+                f"level must be below {GRID_LEVEL:g} without a public total, because the number of records is itself "
+                f"known only with confidence {GRID_LEVEL:g}; got {level}"
+            )
+        pair = self._noisy.pair(self._place)
+        if pair.y1 + pair.y0 > LARGEST:
+            lower, upper, error = pair.normal_interval(level)
+            return lower, upper, level, "normal distribution", "approximate", error, ""
+        found = pair.interval(level)
+        if found is None:
+            share = float(np.clip(pair.y1 / max(pair.y1 + pair.y0, 1.0), 0.0, 1.0))
+            note = f"no rate fits at this level; the released share is {share:.3g}"
+            return share, share, level, "Berger and Boos", "conservative", GAMMA, note
+        note = "with gaps" if found[2] else ""
+        return found[0], found[1], level, "Berger and Boos", "conservative", GAMMA, note
+
+    def __repr__(self) -> str:
+        lower, upper = self.interval()
+        return f"{self.name}: 95 % confidence interval {lower:.4g} to {upper:.4g}"
+
+
+class ByName:
+    """Confidence statements about all quantities of one type, by name.
+
+    Parameters
+    ----------
+    names : names of the quantities.
+    one : function of a position -> statements about that quantity.
+    table : function of a level -> (lower, upper) of all quantities.
+    """
+
+    def __init__(
+        self, names: tuple[str, ...], one: Callable[[int], Any], table: Callable[[float], tuple[Any, Any]]
+    ) -> None:
+        self.names, self._one, self._table = names, one, table
+        self._places = {name: i for i, name in enumerate(names)}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._places:
+            shown = ", ".join(self.names[:20]) + (f", .. ({len(self)} in all)" if len(self) > 20 else "")
+            raise KeyError(f"unknown name {name!r}; choose from {shown}")
+        return self._one(self._places[name])
+
+    def interval(self, level: float = LEVEL) -> pd.DataFrame:
+        """Return the confidence intervals of all quantities: columns lower and upper, one row per name."""
+        lower, upper = self._table(_checks.inside("level", level))
+        return pd.DataFrame({"lower": lower, "upper": upper}, index=list(self.names))
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return "\n".join([repr(self[name]) for name in self.names[:10]] + ["..."] * (len(self) > 10))
+
+
+def notes(ends: Ends, noisy: NoisyCounts) -> list[str]:
+    """Return remarks on intervals of counts, one string per count, empty if there is nothing to remark.
+
+    Parameters
+    ----------
+    ends : intervals of the counts.
+    noisy : the counts of the release.
+
+    Returns
+    -------
+    list of str
+    """
+    out = [""] * len(ends.lower)
+    special = ends.empty | ends.gaps | np.isinf(ends.upper)
+    for i in np.flatnonzero(special):
+        if ends.empty[i]:
+            out[i] = f"no count fits at this level; the nearest is {ends.lower[i]:.0f}"
+        else:
+            out[i] = "with gaps" if ends.gaps[i] else "unbounded"
+    if noisy.unused:
+        alone = f"uses this value alone; the {noisy.unused} is not used"
+        alone += ", except as an upper limit" if noisy.unused == "total" else ""
+        return [f"{note}; {alone}" if note else alone for note in out]
+    return out
+
+
+def _number(value: float) -> float:
+    return int(value) if np.isfinite(value) else float(value)

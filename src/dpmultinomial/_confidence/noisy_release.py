@@ -1,0 +1,184 @@
+"""Noisy counts of a release with what is public about them: the input of all confidence statements."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._mechanisms.coarsened import Coarsened
+from .._mechanisms.noise_law import Array
+from .._mechanisms.perturbation import Perturbation
+from .._mechanisms.random_rounding import RandomRounding
+from .._mechanisms.rows import LawByRow
+from .._results.expressions import Names
+from .count_sets import CountSets
+from .noise_sums import NoiseSum, added, single
+from .rates import TailsGivenCount, enveloped
+from .release_sets import sets_of
+from .unknown_total import Pair
+
+PIVOT = 16  # number of categories up to which all counts are used; above, the gain in width is below 4 %
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyCounts:
+    """Released counts, their noise, and public facts.
+
+    Parameters
+    ----------
+    names : names of the counts.
+    values : released values (n,), NaN where a value was withheld or not measured.
+    law : noise distribution of the counts (`release_sets.law_of_counts`).
+    lower, upper : public limits of the counts (n,), integers or inf.
+    total : public number of records, or None.
+    unused : ``"total"`` or ``"tree"``, what the interval of a count does not use; empty if there is nothing else.
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    law: Any
+    lower: Array
+    upper: Array
+    total: int | None
+    unused: str = ""
+
+    @cached_property
+    def words(self) -> Names:
+        """Names of the counts, for the text of a test."""
+        return Names(self.names)
+
+    @cached_property
+    def sets(self) -> CountSets:
+        """Confidence sets of all counts."""
+        return sets_of(self.law, self.values, self.lower, self.upper)
+
+    def law_at(self, place: int) -> Any:
+        """Return the noise distribution of a count, with one parameter."""
+        law = self.law.laws[self.law.which[place]] if isinstance(self.law, LawByRow) else self.law
+        if isinstance(law, Coarsened):
+            return Coarsened(single(law.noise, place), law.step, law.ties, law.at, law.least)
+        return law if isinstance(law, Perturbation | RandomRounding) else single(law, place)
+
+    def noise_at(self, place: int) -> Any:
+        """Return the distribution of the added noise of a count, before rounding, clipping and withholding.
+
+        Parameters
+        ----------
+        place : position of the count.
+
+        Returns
+        -------
+        AddedNoise, or None if the count was released by a table or by random rounding
+        """
+        law = self.law_at(place)
+        if isinstance(law, Perturbation | RandomRounding):
+            return None
+        return law.noise if isinstance(law, Coarsened) else law
+
+    def limits(self, place: int) -> tuple[float, float]:
+        """Return the smallest and the largest noisy value that a release implies, -inf and inf if not measured."""
+        value, law = np.array([self.values[place]]), self.law_at(place)
+        if np.isnan(value[0]) and getattr(law, "least", None) is None:
+            return -np.inf, np.inf
+        low, high = law.behind(value) if isinstance(law, Coarsened) else (value, value)
+        return float(low[0]), float(high[0])
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether every count was measured, with added noise that is neither rounded, clipped nor withheld."""
+        laws = self.law.laws if isinstance(self.law, LawByRow) else [self.law]
+        changed = any(isinstance(law, Coarsened | Perturbation | RandomRounding) for law in laws)
+        return not changed and not bool(np.isnan(self.values).any())
+
+    @cached_property
+    def integers(self) -> bool:
+        """Whether `plain`, with noise on the integers."""
+        return self.plain and bool(self.law.discrete)
+
+    def rate_tails(self, place: int) -> tuple[TailsGivenCount, str, bool]:
+        """Return the tails of the most precise statistic of a rate, given the number of records in the category.
+
+        Parameters
+        ----------
+        place : position of the category.
+
+        Returns
+        -------
+        tails : monotone tails.
+        method : description of the statistic.
+        exact : whether the tails are exact, not upper bounds.
+        """
+        assert self.total is not None
+        if self.plain and 2 <= len(self.names) <= PIVOT:
+            return self._pivot(place)
+        sets = self.sets
+        last = self._last_of_table(place)
+        if last is not None and last < self.total:
+            raise ValueError(f"rates: the table of the noise ends at {last}, below the total {self.total}")
+
+        def side(which: int) -> Callable[[Array], Array]:
+            return lambda x: sets.tails(place, x)[which]
+
+        tails = TailsGivenCount(self.total, side(0), side(1))
+        if not isinstance(self.law_at(place), Perturbation):
+            return tails, "exact binomial", True
+        return enveloped(tails), "exact binomial", _monotone(tails)
+
+    def _last_of_table(self, place: int) -> int | None:
+        law = self.law_at(place)
+        return int(law.true[-1]) if isinstance(law, Perturbation) and law.beyond == "none" else None
+
+    def _pivot(self, place: int) -> tuple[TailsGivenCount, str, bool]:
+        k, n = len(self.names), int(self.total or 0)
+        noise = self._pivot_noise(place)
+        y = k * self.values[place] - self.values.sum() + n
+        tails = TailsGivenCount(n, lambda x: noise.right(y - k * x), lambda x: noise.left(y - k * x))
+        return tails, "exact binomial, all counts", noise.exact
+
+    def _pivot_noise(self, place: int) -> NoiseSum:
+        k = len(self.names)
+        cases = self._pivots
+        key = self.noise_at(place)
+        if key not in cases:
+            cases[key] = added([(self.noise_at(i), k - 1 if i == place else 1) for i in range(k)])
+        return cases[key]
+
+    @cached_property
+    def _pivots(self) -> dict[Any, NoiseSum]:
+        return {}
+
+    def pair(self, place: int) -> Pair:
+        """Return a count and the sum of all other counts, for a rate without a public number of records.
+
+        Parameters
+        ----------
+        place : position of the category.
+
+        Returns
+        -------
+        Pair
+
+        Raises
+        ------
+        ValueError
+            If a count was not measured, there is only one, or the noise is not plain integer noise.
+        """
+        if len(self.names) < 2:
+            raise ValueError("rates: the number of records is not public, and no other count was released; pass total=")
+        if not self.integers:
+            raise ValueError(
+                "rates: without a public total, every count must be released with integer noise that is neither "
+                "rounded, clipped nor withheld; pass Release(.., total=)"
+            )
+        others = [i for i in range(len(self.names)) if i != place]
+        noises = [added([(self.noise_at(i), 1) for i in places]) for places in ([place], others, [place, *others])]
+        if not all(noise.exact for noise in noises):
+            raise ValueError("rates: the noise is too wide for exact sums; pass Release(.., total=)")
+        return Pair(float(self.values[place]), float(self.values[others].sum()), *noises)
+
+
+def _monotone(tails: TailsGivenCount) -> bool:
+    x = np.arange(tails.n + 1, dtype=np.float64)
+    return bool((np.diff(tails.right(x)) >= -1e-12).all() and (np.diff(tails.left(x)) <= 1e-12).all())

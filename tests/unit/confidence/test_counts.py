@@ -1,0 +1,233 @@
+"""Confidence sets of counts: coverage by sums over every outcome, for every noise distribution and modifier."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpmultinomial as dpm
+
+TRUTHS = np.arange(61)
+DL, DG, L, G = dpm.DiscreteLaplace, dpm.DiscreteGaussian, dpm.Laplace, dpm.Gaussian
+LAWS = {
+    "DL 1": DL(scale=1.0),
+    "DL 5": DL(scale=5.0),
+    "DG .5": DG(sigma=0.5),
+    "DG 2": DG(sigma=2.0),
+    "DG 5": DG(sigma=5.0),
+    "DG 5 clipped": DG(sigma=5.0).clipped(0),
+    "DL 2 clipped": DL(scale=2.0).clipped(0),
+    "DG 2 rounded 5": DG(sigma=2.0).rounded(5),
+    "DL 2 rounded 10": DL(scale=2.0).rounded(10, ties="away"),
+    "DL 5 threshold": DL(scale=5.0).threshold(10),
+    "DG 2 rounded threshold": DG(sigma=2.0).rounded(5).threshold(10),
+    "L 5 rounded": L(scale=5.0).rounded(1),
+    "G 5 rounded clipped": G(sigma=5.0).rounded(1, ties="up").clipped(0),
+    "exact rounded": dpm.Exact().rounded(3),
+}
+
+
+def table(rows, **given):
+    true, released, p = map(list, zip(*rows, strict=True))
+    return dpm.Perturbation({"true": true, "released": released, "probability": p}, **given)
+
+
+def cell_keys(last, beyond="none"):
+    """Mean 0 around every count, no released value below 0 nor 1 or 2: not monotone near 0."""
+    rows = []
+    for d in range(last + 1):
+        moves = [v for v in range(-4, 5) if d + v >= 0 and d + v not in (1, 2)] if d else [0]
+        weights = np.exp(-np.abs(moves) / 2.0)
+        rows += [(d, d + v, w) for v, w in zip(moves, weights / weights.sum(), strict=True)]
+    return table(rows, beyond=beyond)
+
+
+def uneven(last):
+    """Noise of +-1 or +-6 by the count's remainder: sets have gaps."""
+    return table([(d, d + v, p) for d in range(last + 1) for s in [1 if d % 3 else 6]
+                  for v, p in ((-s, 0.25), (0, 0.5), (s, 0.25))])  # fmt: skip
+
+
+def outcomes(law):
+    """Every value that a count up to 60 leads to with probability above 1e-9."""
+    if isinstance(law, dpm.Perturbation):
+        return np.arange(law.values.min(), law.values.max() + 1).astype(float)
+    if isinstance(law, dpm.RandomRounding):
+        return np.arange(0, 100, law.base, dtype=float)
+    step = getattr(law, "step", None) or 1.0
+    far = int(np.max(law.halfwidth(21))) + 1
+    y = np.arange(-np.ceil(far / step), np.ceil((60 + far) / step) + 1) * step
+    if getattr(law, "at", None) is not None:
+        y = np.unique(np.r_[law.at, y[y > law.at]])
+    if getattr(law, "least", None) is not None:
+        y = np.r_[np.nan, y[y >= law.least]]
+    return y
+
+
+def covered(law, level, truths=TRUTHS):
+    """Probability that the interval covers, per truth, and the mass of the outcomes that were summed."""
+    y = outcomes(law)
+    ends = dpm.confidence(dpm.Release(y, mechanism=law)).counts.interval(level)
+    p = np.exp(law.log_likelihood(y[:, None], truths.astype(float)))
+    inside = (ends["lower"].to_numpy()[:, None] <= truths) & (truths <= ends["upper"].to_numpy()[:, None])
+    return (p * inside).sum(axis=0), p.sum(axis=0)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("name", LAWS)
+def test_added_noise_covers_every_count(name, level):
+    law = LAWS[name]
+    found, mass = covered(law, level)
+    assert mass.min() > 1 - 1e-7
+    assert found.min() >= level - 1e-9
+    stated = dpm.confidence(dpm.Release(outcomes(law), mechanism=law)).summary(level)["coverage"]
+    assert found.min() >= stated.max() - 1e-7
+    assert stated.min() >= level
+
+
+@pytest.mark.parametrize("level", [0.6, 0.9, 0.95])
+@pytest.mark.parametrize("law", [cell_keys(80), cell_keys(30, "shift"), uneven(90), dpm.RandomRounding(3),
+                                 dpm.RandomRounding(5), dpm.RandomRounding(47)], ids=str)  # fmt: skip
+def test_tables_cover_every_count(law, level):
+    y = np.arange(-8, 110).astype(float)
+    y = y[law.possible(y)]
+    found = dpm.confidence(dpm.Release(y, mechanism=law))
+    ends, p = found.counts.interval(level), np.exp(law.log_likelihood(y[:, None], TRUTHS.astype(float)))
+    inside = (ends["lower"].to_numpy()[:, None] <= TRUTHS) & (ends["upper"].to_numpy()[:, None] >= TRUTHS)
+    assert (p * inside).sum(axis=0).min() >= max(level, found.summary(level)["coverage"].max()) - 1e-12
+    accepted = [set(found.counts[str(i + 1)].accepted(level)) for i in range(len(y))]
+    sets = np.array([[d in s for d in TRUTHS] for s in accepted])
+    assert (p * sets).sum(axis=0).min() >= level - 1e-12
+    for i in (0, len(y) // 4, len(y) // 2):  # acceptance and p-value agree
+        one = found.counts[str(i + 1)]
+        assert [d for d in range(60) if one.pvalue(d) > 1 - level] == [d for d in sorted(accepted[i]) if d < 60]
+
+
+def test_intervals_by_hand():
+    """Discrete Gaussian of sigma 5: P(N >= 10) = .0283 and P(N >= 11) = .0177, so that h = 10 at 95 %."""
+    law = DG(sigma=5.0)
+    x = np.arange(-80, 81)
+    p = np.exp(-(x**2) / 50.0)
+    p /= p.sum()
+    assert p[x >= 10].sum() > 0.025 > p[x >= 11].sum()
+    found = dpm.confidence(dpm.Release({"a": 17, "b": -2, "c": -15}, mechanism=law))
+    assert [found.counts[n].interval() for n in "abc"] == [(7, 27), (0, 8), (0, 0)]
+    assert found.notes() == {"c": "no count fits at this level; the nearest is 0"}
+    assert found.summary()["coverage"].iloc[0] == pytest.approx(p[np.abs(x) <= 10].sum(), rel=1e-12)
+    one = found.counts["a"]
+    assert one.pvalue(5, "right") == pytest.approx(p[x >= 12].sum(), rel=1e-10)
+    assert one.pvalue(5, "left") == pytest.approx(p[x <= 12].sum(), rel=1e-10)
+    assert one.pvalue(5) == pytest.approx(2 * p[x >= 12].sum(), rel=1e-10)
+    assert list(one.accepted()) == list(range(7, 28)) == [d for d in range(60) if one.pvalue(d) > 0.05]
+    assert found.counts["c"].accepted().size == 0
+
+
+def test_continuous_noise_has_the_distance_of_its_quantile():
+    """Laplace of scale 2: P(N >= h) = exp(-h/2)/2 = .025 at h = 2 log 20 = 5.99; from 12.3 - 5.99 to 12.3 + 5.99."""
+    found = dpm.confidence(dpm.Release([12.3, 0.4], mechanism=[L(scale=2.0), G(sigma=0.1)]))
+    assert found.counts["1"].interval() == (7, 18)
+    assert found.counts["2"].interval() == (0, 0)  # .4 -+ .196 has no integer; 0 is nearest
+    assert "no count fits" in found.counts["2"].note()
+
+
+def test_withheld_and_missing_values():
+    """Withheld below 10 means a noisy value of at most 9: all counts up to 9 + h, P(N >= h) > .025 by the series."""
+    law = DL(scale=5.0).threshold(10)
+    h = max(t for t in range(60) if np.exp(-t / 5) / (1 + np.exp(-1 / 5)) > 0.025)
+    found = dpm.confidence(dpm.Release([np.nan, 30], mechanism=law))
+    assert found.counts["1"].interval() == (0, 9 + h)
+    missing = dpm.confidence(dpm.Release([np.nan, 30], mechanism=DL(scale=5.0)))
+    assert missing.counts["1"].interval() == (0, np.inf)
+    assert missing.notes() == {"1": "unbounded"}
+    with pytest.raises(ValueError, match="every count from 0 is accepted; give public bounds"):
+        missing.counts["1"].accepted()
+    bounded = dpm.confidence(dpm.Release([np.nan, 30], mechanism=DL(scale=5.0), bounds=(2, [40, 31])))
+    assert bounded.counts.interval()["upper"].tolist() == [40, 31]
+    assert bounded.counts["1"].accepted().tolist() == list(range(2, 41))
+
+
+def test_noise_by_row_and_together():
+    sigmas = np.array([2.0, 5.0, 2.0])
+    found = dpm.confidence(dpm.Release([10, 20, 30], mechanism=DG(sigma=sigmas)))
+    for i, sigma in enumerate(sigmas):
+        alone = dpm.confidence(dpm.Release([[10, 20, 30][i]], mechanism=DG(sigma=float(sigma))))
+        assert found.counts[str(i + 1)].interval() == alone.counts["1"].interval()
+    both = found.summary(0.95, simultaneous=True)
+    assert both["level"].iloc[0] == pytest.approx(0.95 ** (1 / 3))
+    assert both["coverage"].prod() >= 0.95
+    mixed = dpm.confidence(dpm.Release([10, 20, 30], mechanism=[DG(sigma=2.0), dpm.RandomRounding(5), uneven(60)]))
+    assert mixed.counts["2"].interval() == (16, 24)
+    assert mixed.counts["3"].note() == "with gaps"
+    assert mixed.counts["1"].pvalue(10) == 1.0
+    grid = dpm.confidence(dpm.Release(np.full((2, 3), 20.0), mechanism=DG(sigma=np.array([1.0, 9.0]))))
+    widths = grid.counts.interval()
+    assert (widths["upper"] - widths["lower"]).tolist() == [
+        4,
+        4,
+        4,
+        36,
+        36,
+        36,
+    ]  # P(N >= 18) = .026, P(N >= 19) = .020 at sigma 9
+
+
+def test_remarks_on_what_is_not_used():
+    tree = dpm.Release(
+        {"all": 30, "a": 10, "b": 18}, mechanism=DG(sigma=2.0), parents={"all": None, "a": "all", "b": "all"}
+    )
+    assert dpm.confidence(tree).notes()["a"] == "uses this value alone; the tree is not used"
+    total = dpm.Release({"a": 10, "b": 18}, mechanism=DG(sigma=2.0), total=19)
+    found = dpm.confidence(total)
+    assert found.counts["b"].interval() == (14, 19)
+    assert "the total is not used, except as an upper limit" in found.counts["a"].note()
+
+
+def test_shifting_table_is_the_same_far_above():
+    law = cell_keys(30, "shift")
+    found = dpm.confidence(dpm.Release([500.0, 501.0, 10**9], mechanism=law))
+    (a, b), (c, d), (e, f) = (found.counts[n].interval() for n in "123")
+    assert (c - 1, d - 1) == (a, b)
+    assert (e - 10**9, f - 10**9) == (a - 500, b - 500)
+    long = dpm.confidence(dpm.Release([500.0], mechanism=cell_keys(520)))
+    assert long.counts["1"].interval() == (a, b)
+    assert found.counts["1"].pvalue(498) == pytest.approx(long.counts["1"].pvalue(498), rel=1e-12)
+    assert found.counts["1"].pvalue(498, "left") == pytest.approx(long.counts["1"].pvalue(498, "left"), rel=1e-12)
+    assert [found.counts["3"].pvalue(3, side) for side in ("two", "left", "right")] == [0.0, 1.0, 0.0]
+
+
+def test_normal_tails_at_a_wide_sigma():
+    """At sigma 50,000 the discrete Gaussian is normal: h within 1 of 1.96 sigma."""
+    lower, upper = dpm.confidence(dpm.Release([10**7], mechanism=DG(sigma=5e4))).counts["1"].interval(0.95)
+    z = stats.norm.isf(0.025)
+    assert lower == pytest.approx(10**7 - z * 5e4, abs=1.5)
+    assert upper == pytest.approx(10**7 + z * 5e4, abs=1.5)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: dpm.confidence([1, 2]), TypeError, "release must be a Release, got list"),
+        (lambda: dpm.confidence(dpm.Release([1, 2], mechanism=dpm.AdditiveCounts(epsilon=1.0))), TypeError,
+         "AdditiveCounts does not have; use posterior"),
+        (lambda: dpm.confidence(dpm.Release([0.2, 0.8], mechanism=dpm.Dirichlet(r=10.0, alpha=1.0))), TypeError,
+         "Dirichlet does not have"),
+        (lambda: dpm.confidence(dpm.Release([1], mechanism="noise")), TypeError, "mechanism of this library, got"),
+        (lambda: dpm.confidence(dpm.Release([1.5], mechanism=DG(sigma=1.0))), ValueError, "values must be integers"),
+        (lambda: dpm.confidence(dpm.Release([7], mechanism=dpm.RandomRounding(5))), ValueError, "of 5, got 7"),
+        (lambda: dpm.confidence(dpm.Release([999], mechanism=uneven(9))), ValueError, "of the table, got 999"),
+        (lambda: dpm.confidence(dpm.Release([1], mechanism=DL(scale=1.0).threshold(5))), ValueError, "withheld"),
+        (lambda: one().interval(1.0), ValueError, "level must lie strictly between 0 and 1, got 1.0"),
+        (lambda: one().pvalue(2.5), TypeError, "count must be an integer, got 2.5"),
+        (lambda: one().pvalue(-1), ValueError, "count must be >= 0, got -1"),
+        (lambda: one().pvalue(1, "up"), ValueError, "side must be one of 'two', 'left', 'right', got 'up'"),
+        (lambda: dpm.confidence(dpm.Release([3], mechanism=uneven(9))).counts["1"].pvalue(40), ValueError,
+         r"true count of the table, 0\.\.9, got 40"),
+        (lambda: dpm.confidence(dpm.Release([3], mechanism=DL(scale=1.0))).counts["b"], KeyError, "unknown name 'b'"),
+    ],
+)  # fmt: skip
+def test_bad_input(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def one():
+    return dpm.confidence(dpm.Release([3], mechanism=DL(scale=1.0))).counts["1"]
