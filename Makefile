@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 SNAKEMAKE = $(BIN)/python -m reproduction.run --cores $(CORES) --quiet reason --rerun-incomplete --show-failed-logs $(ARGS)
 SOURCES := pyproject.toml setup.py $(shell find src -name "*.pyx" -o -name "*.pxd" -o -name "*.h")
 unexport PYTHONDONTWRITEBYTECODE
+OUTSIDE := $(PATH)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-.PHONY: help reproduce smoke test test-all report costs rules archive verify release docs attacks cluster-test bench mutants lint env
+.PHONY: help reproduce smoke test test-all report costs rules archive verify verified release docs attacks cluster-test bench mutants lint env
 .DELETE_ON_ERROR:
 
 help:
@@ -53,8 +54,15 @@ rules: $(VENV)/.installed
 archive: reproduce
 	$(BIN)/python -m reproduction.archive
 
-verify: $(VENV)/.installed
-	$(BIN)/python -m reproduction.archive verify
+# Nothing of this folder runs before its checksums were compared; then a copy of the listed files is built and run.
+verify: export PATH := $(OUTSIDE)
+verify:
+	@set -e; new=$$(mktemp -d); trap 'rm -rf "$$new"' EXIT; \
+	$(PYTHON) -I -B -X pycache_prefix="$$new/compiled" src/reproduction/archive/checksums.py . "$$new/archive"; \
+	$(MAKE) --no-print-directory -C "$$new/archive" verified FOLDER="$(CURDIR)" COMPILED="$$new/compiled"
+
+verified: $(VENV)/.installed
+	$(BIN)/python -I -B -X pycache_prefix="$(COMPILED)" -m reproduction.archive verify "$(FOLDER)"
 
 release: $(VENV)/.installed $(VENV)/.release
 	$(if $(ARGS),$(SNAKEMAKE),@echo 'Name a release: make release ARGS="release_county --configfile county.yaml"'; exit 2)

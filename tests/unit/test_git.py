@@ -34,9 +34,10 @@ submodule.mine.update=!{} submodule.recurse=true tar.mine.command={} trailer.min
 hook.mine.command={} hook.mine.event=post-index-change core.hooksPath=HOOKS init.templateDir=HOOKS
 protocol.allow=always protocol.ext.allow=always protocol.file.allow=always help.autocorrect=immediate
 """
-_HOOKS = """applypatch-msg pre-applypatch post-applypatch pre-commit prepare-commit-msg commit-msg post-commit pre-rebase
-post-checkout post-merge pre-push pre-receive update proc-receive post-receive post-update reference-transaction
-push-to-checkout pre-auto-gc post-rewrite fsmonitor-watchman sendemail-validate post-index-change"""
+_HOOKS = """applypatch-msg pre-applypatch post-applypatch pre-commit prepare-commit-msg commit-msg post-commit
+pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive post-receive post-update
+reference-transaction push-to-checkout pre-auto-gc post-rewrite fsmonitor-watchman sendemail-validate
+post-index-change"""
 PROGRAMS, HOOKS = _PROGRAMS.split(), _HOOKS.split()
 LEVELS = ("system", "global", "local", "worktree", "include")
 

@@ -55,10 +55,17 @@ def gaussian(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.int64]]:
     """Return categories and counts of a file with the columns category, count and at least two rows.
 
+    The order of the rows is confidential: a file that is sorted by count states the ranking of its counts. The
+    categories are therefore sorted by name; `_tree_counts.release` sorts the nodes of a tree.
+
     Parameters
     ----------
     table : file of counts.
-    tree : whether it also has a column parent, which is not read here.
+    tree : whether it also has a column parent, which is not read here; the nodes stay in the order of the file.
+
+    Returns
+    -------
+    names, counts : list of str, int64 (rows,).
 
     Raises
     ------
@@ -74,7 +81,11 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
     names = table.texts("category")
     most = _noise.LARGEST // len(table)
     table.refuse_all([*_wrong_names(table, names), *table.wrong_cells("count", "whole", least=0, most=most)])
-    return names, table.whole("count", least=0, most=most)
+    counts = table.whole("count", least=0, most=most)
+    if tree:
+        return names, counts
+    by_name = sorted(range(len(names)), key=names.__getitem__)
+    return [names[k] for k in by_name], counts[by_name]
 
 
 def _wrong_names(table: CsvTable, names: list[str]) -> Iterator[Cell]:

@@ -1,4 +1,7 @@
-"""Release of a file of records with some columns swapped: all its other bytes are unchanged.
+"""Release of a file of records with some columns swapped: all bytes of its other fields are unchanged.
+
+The order of the records is confidential: a file that is sorted by a swapped column would undo the swap. The records are
+sorted by their bytes before the swap, so that noise does not depend on their order, and again before they are written.
 
 The permutation algorithm of Bailie, Gong and Meng (2023) (`_mechanisms.swapping.swapping`) draws from a stream under a
 discarded key. Its cost is stated for the smallest possible change within its invariants: an exchange of the swapped
@@ -23,7 +26,7 @@ from .spending import EXCHANGE, Cost, Drawn, Plan, csv_bytes
 
 INVARIANTS = (
     "in every stratum (records that agree on the match columns): the joint table of the swapped columns and the joint "
-    "table of all other columns; the order of the records, and every byte outside the swapped fields"
+    "table of all other columns, as they are written in the file"
 )
 _EXACT_UP_TO, _LEVELS = 2_000, 50
 
@@ -64,6 +67,7 @@ def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
         raise Refused(f"{table.name}: at least one column must not be swapped")
     for column in match:
         _filled(table, column)
+    table = table.sorted()
     codes = {column: coded_column(table, column) for column in table.columns}
     coded = Coded(*(joint(codes, columns, len(table)) for columns in (match, moving, held)))
     facts = _facts(coded, settings)
@@ -75,7 +79,7 @@ def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
         sources = swap_draws.sources(coded.strata, rate=settings["rate"], rng=_noise.private_stream())
         data = table.exchanged(moving, sources)
         _verify(table, data, moving, sources)
-        return Drawn(data=data, report=_report(codes, moving, held, sources))
+        return Drawn(data=_parsed(table, data).sorted().raw, report=_report(codes, moving, held, sources))
 
     return Plan(cost=cost, facts=facts, draw=drawn)
 
@@ -143,12 +147,16 @@ def _distinct(strata: NDArray[np.int64], values: NDArray[np.int64], count: int) 
 
 def _verify(table: CsvTable, data: bytes, moving: Sequence[str], sources: NDArray[np.int64]) -> None:
     """Read the result back and undo the exchange: it returns the file bit for bit only if nothing else was changed."""
-    source = table.source
-    encoding = None if source.mark else source.stored
-    again = parse(data, name=table.name, confidential=True, delimiter=table.delimiter, encoding=encoding)
+    again = _parsed(table, data)
     same = again.columns == table.columns and again.starts.shape == table.starts.shape
-    if not same or again.exchanged(moving, np.argsort(sources)) != source.encode(source.data):
+    if not same or again.exchanged(moving, np.argsort(sources)) != table.raw:
         raise RuntimeError(f"{table.name}: the swapped file does not read back as it was drawn; nothing was published")
+
+
+def _parsed(table: CsvTable, data: bytes) -> CsvTable:
+    """Return a file that is written as `table` is."""
+    encoding = None if table.source.mark else table.source.stored
+    return parse(data, name=table.name, confidential=True, delimiter=table.delimiter, encoding=encoding)
 
 
 def _report(

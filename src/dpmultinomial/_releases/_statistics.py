@@ -86,7 +86,7 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
         If there are fewer than 4 or more than 1e8 records (their number is public), a value is not a finite number, or
         a sensitivity is below the derived one.
     """
-    records = table.numbers(settings["column"])
+    records = np.sort(table.numbers(settings["column"]))  # the last bits of sums depend on the order
     if not LEAST_RECORDS <= len(records) <= MOST_RECORDS:
         raise Refused(f"{table.name}: must have {LEAST_RECORDS} to {MOST_RECORDS} records, got {len(records)}")
     if max(abs(settings["lower"]), abs(settings["upper"])) > 2**FINE * (settings["upper"] - settings["lower"]):

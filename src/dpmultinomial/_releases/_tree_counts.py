@@ -160,6 +160,7 @@ def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], coun
     shape = hierarchy.of(table, names)
     if (node := shape.unlike(counts.tolist())) is not None:
         raise table.refuse("count", node, "must be the sum of the counts of its children", str(counts[node]))
+    names, above, counts, shape = _in_order(names, table.texts("parent"), counts, shape)
     mechanism, public = str(settings["mechanism"]), settings["relation"] == REPLACE
     levels = _levels(settings, shape, table.name)
     shares = dict(zip(levels[public:], _shares(settings, shape, levels), strict=True))
@@ -191,10 +192,21 @@ def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], coun
         for level, scale in scales.items():
             rows = np.flatnonzero(depth == levels.index(level))
             released[rows] = draw(counts[rows], scale=scale)
-        written = zip(names, table.texts("parent"), released.tolist(), strict=True)
+        written = zip(names, above, released.tolist(), strict=True)
         return Drawn(data=csv_bytes(COLUMNS, written))
 
     return Plan(cost=Cost(relation=REPLACE if public else ADD_OR_REMOVE, **cost), facts=facts, draw=drawn)
+
+
+def _in_order(
+    names: list[str], above: list[str], counts: NDArray[np.int64], shape: Hierarchy
+) -> tuple[list[str], list[str], NDArray[np.int64], Hierarchy]:
+    """Return the nodes by depth, name of the parent and name: the order of the file may depend on the counts."""
+    order = sorted(range(len(names)), key=lambda node: (shape.depth[node], above[node], names[node]))
+    place = {node: k for k, node in enumerate(order)} | {-1: -1}
+    parent = [place[shape.parent[node]] for node in order]
+    sorted_shape = Hierarchy(parent, [shape.depth[node] for node in order])
+    return [names[k] for k in order], [above[k] for k in order], counts[order], sorted_shape
 
 
 def changed(sensitivity: int, *, public: bool) -> int:

@@ -1,24 +1,45 @@
 """Write or verify an archive: ``python -m reproduction.archive [file]``, ``python -m reproduction.archive verify
 [folder]``.
+
+Verification starts Python again in isolated mode, without compiled modules that lie in the folder: `make verify` also
+runs `checksums` on the folder before any of its code.
 """
 
+import os
 import sys
+import tempfile
 from pathlib import Path
-
-from ..paper import PaperError
-from . import contents, verifying, writing
 
 
 def main(arguments: list[str]) -> None:
     """Write the archive of the run in the current folder, or verify an unpacked archive."""
+    if arguments[:1] == ["verify"]:
+        _isolate(arguments)
+    from ..paper import PaperError
+    from . import checksums, contents
+
     try:
         if arguments[:1] == ["verify"]:
+            from . import verifying
+
             print(verifying.verified(Path(*arguments[1:2] or ["."])))
         else:
+            from . import writing
+
             target = Path(*arguments[:1] or [writing.default_name()])
             print(f"{target}: {writing.write(target, Path.cwd())}")
-    except (contents.ArchiveError, verifying.Differs, PaperError) as error:
+    except (contents.ArchiveError, checksums.Differs, PaperError) as error:
         sys.exit(str(error))
+
+
+def _isolate(arguments: list[str]) -> None:
+    """Start Python again without the current folder, the environment's variables, and compiled modules in folders."""
+    if sys.flags.isolated and sys.flags.dont_write_bytecode and sys.pycache_prefix:
+        return
+    with tempfile.TemporaryDirectory() as prefix:
+        options = ["-I", "-B", "-X", f"pycache_prefix={prefix}", "-m", "reproduction.archive"]
+        status = os.spawnv(os.P_WAIT, sys.executable, [sys.executable, *options, *arguments])
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import json
 import mimetypes
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -30,6 +31,7 @@ _PROFILES = {
 _SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 _LANGUAGE = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
 _MAIN = "Snakefile"
+_FORM = "%Y-%m-%dT%H:%M:%SZ"
 _TYPES = {
     ".tsv": "text/tab-separated-values",
     ".yaml": "application/yaml",
@@ -39,14 +41,30 @@ _TYPES = {
 Entity = dict[str, Any]
 
 
-def text(found: Mapping[str, Path], run: Path) -> bytes:
+@dataclass(frozen=True)
+class Times:
+    """Times that do not follow from the files of an archive.
+
+    Parameters
+    ----------
+    published : date of the commit.
+    run : start and end of the run; empty if they are unknown.
+    """
+
+    published: str
+    run: tuple[str, ...]
+
+
+def text(found: Mapping[str, Path], run: Path, times: Times | None = None) -> bytes:
     """Return the content of the RO-Crate metadata file.
 
     Parameters
     ----------
     found : name in the archive -> file, as `contents.files`.
     run : folder of the run.
+    times : times to state; None takes them from git and from the run.
     """
+    times = times or Times(published(), _run_times(run))
     digests = {name: sha256(path) for name, path in found.items()}
     records = {name: _record(found[name]) for name in found if name.endswith(SUFFIX)}
     files = sorted(
@@ -54,10 +72,10 @@ def text(found: Mapping[str, Path], run: Path) -> bytes:
     )
     actions = [_action(name, record, digests) for name, record in records.items()]
     graph = [
-        *_frame([*found], [_id("#run"), *(_id(action["@id"]) for action in actions)]),
+        *_frame([*found], [_id("#run"), *(_id(action["@id"]) for action in actions)], times),
         {**_file(_MAIN, found[_MAIN], digests[_MAIN]), **_workflow()},
         *(_file(name, path, digests[name]) for name, path in found.items() if name != _MAIN),
-        _whole(files, found, run),
+        _whole(files, found, times),
         *actions,
     ]
     instruments = {action["instrument"]["@id"] for action in actions}
@@ -66,6 +84,24 @@ def text(found: Mapping[str, Path], run: Path) -> bytes:
             entity["@type"] = ["File", "SoftwareSourceCode"]
     context = [f"{_SPECIFICATION}/context", {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}]
     return (json.dumps({"@context": context, "@graph": graph}, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def stated_times(raw: bytes) -> Times:
+    """Return the times that a crate states; ValueError, KeyError or TypeError if it is not a crate."""
+    entities = {entity["@id"]: entity for entity in json.loads(raw)["@graph"]}
+    run = tuple(str(entities["#run"][key]) for key in ("startTime", "endTime") if key in entities["#run"])
+    for value, form in ((entities["./"]["datePublished"], "%Y-%m-%d"), *((text, _FORM) for text in run)):
+        datetime.strptime(value, form)
+    return Times(entities["./"]["datePublished"], run)
+
+
+def _run_times(run: Path) -> tuple[str, ...]:
+    """Return start and end of the Snakemake process; empty for a run from another Snakefile, which records no times."""
+    try:
+        started, took = costs.clock(run / costs.BENCHMARKS)
+    except FileNotFoundError:
+        return ()
+    return _time(started), _time(started + took)
 
 
 def published() -> str:
@@ -82,12 +118,12 @@ def _project() -> dict[str, str]:
     return {"title": citation["title"], "author": citation["authors"][0]["name"]} | described
 
 
-def _frame(names: list[str], mentions: list[Entity]) -> list[Entity]:
+def _frame(names: list[str], mentions: list[Entity], times: Times) -> list[Entity]:
     """Return the general entities of the metadata file: the dataset, its profiles, licence, author and language."""
     project = _project()
     whole = {
         **{"@id": "./", "@type": "Dataset", "name": f"{project['title']}, version {project['version']}"},
-        **{"description": project["description"], "datePublished": published(), "license": _id(project["license"])},
+        **{"description": project["description"], "datePublished": times.published, "license": _id(project["license"])},
         **{"author": _id("#contributors"), "conformsTo": [_id(profile) for profile in _PROFILES]},
         **{"mainEntity": _id(_MAIN), "mentions": mentions, "hasPart": [_id(name) for name in names]},
     }
@@ -124,17 +160,13 @@ def _workflow() -> Entity:
     }
 
 
-def _whole(made: list[str], found: Mapping[str, Path], run: Path) -> Entity:
+def _whole(made: list[str], found: Mapping[str, Path], times: Times) -> Entity:
     """Return the RO-Crate action of the whole run; its times are those of the Snakemake process."""
     read = [name for name in ("config.yaml", contents.CONFIG) if name in found]
     action: Entity = {"@id": "#run", "@type": "CreateAction", "name": "One run of the whole workflow"}
     action["instrument"] = _id(_MAIN)
     action |= {"agent": _id("#contributors"), "actionStatus": _id("http://schema.org/CompletedActionStatus")}
-    try:
-        started, took = costs.clock(run / costs.BENCHMARKS)
-        action |= {"startTime": _time(started), "endTime": _time(started + took)}
-    except FileNotFoundError:
-        pass  # a run started from another Snakefile records no times
+    action |= dict(zip(("startTime", "endTime"), times.run, strict=False))
     return action | {"object": [_id(name) for name in read], "result": [_id(name) for name in made]}
 
 
@@ -186,4 +218,4 @@ def _id(name: str) -> Entity:
 
 
 def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.fromtimestamp(seconds, UTC).strftime(_FORM)

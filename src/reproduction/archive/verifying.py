@@ -1,9 +1,13 @@
-"""Verify an unpacked archive: check all checksums, and recompute the agreement from the tables."""
+"""Verify an unpacked archive: check all checksums, and recompute the agreement from the tables.
+
+The RO-Crate and the table of claims are also recomputed, except the times that only the run itself can know. Tables
+that feed no agreement are compared with their digests only, and their number is stated.
+"""
 
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -12,16 +16,12 @@ from .. import provenance, results, tables, trust
 from ..jobs import calls
 from ..provenance import FILES, SUFFIX
 from ..verdicts import agreement
-from .writing import SUMS
+from . import checksums, claims, crate
+from .checksums import Differs as Differs
+from .checksums import stop
 
 _SRC = Path(__file__).resolve().parents[2]
-_BUILT = {".venv", ".snakemake", "build", "__pycache__", ".git"}  # folders that are created when an archive is used
-_ENDS = (".so", ".pyd", ".pyc")
 _ALL = "results/agreement.tsv"
-
-
-class Differs(ValueError):
-    """Raised if an archive does not match its checksums or tables; the message lists every differing file."""
 
 
 def verified(folder: Path) -> str:
@@ -38,42 +38,50 @@ def verified(folder: Path) -> str:
         agreement does not follow from the tables.
     """
     folder = folder.resolve()
-    sums = _sums(folder)
-    _stop([*_other(folder, sums), *_added(folder, sums)])
-    _stop([*_provenance(folder), *_sources(folder, sums)])
-    _stop([*_own_code(sums)])
+    sums, skipped = checksums.check(folder)
+    stop([*_records(folder)])
+    stop([*_provenance(folder), *_sources(folder, sums)])
+    stop([*_own_code(sums)])
     slugs = sorted(path.parent.name for path in (folder / "results").glob("*/agreement.csv"))
-    _stop([why for slug in slugs for why in _agreement(folder, slug)])
-    _stop([*_together(folder, slugs)])
-    return f"{len(sums)} files match {SUMS}; the agreement of {', '.join(slugs)} follows from the tables"
+    stop([why for slug in slugs for why in _agreement(folder, slug)])
+    stop([*_together(folder, slugs)])
+    stop([*_described(folder, sums)])
+    rest = len(_tables(sums)) - len(_feeding(folder, slugs))
+    return (
+        f"{checksums.sentence(sums, skipped)}; the agreement of {', '.join(slugs)} follows from the tables; the crate "
+        f"and the claims follow from the files; {rest} tables that feed no agreement were compared with their digests "
+        "only"
+    )
 
 
-def _sums(folder: Path) -> dict[str, str]:
-    try:
-        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-    except OSError:
-        raise Differs(f"{folder / SUMS} is missing: pass the folder of an unpacked archive") from None
-    found = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-    bad = [name for name in found if not name or name.startswith("/") or ".." in Path(name).parts]
-    _stop([f"{SUMS} names {name!r}, which is outside the archive" for name in bad])
+def _records(folder: Path) -> Iterator[str]:
+    """Yield provenance files that are not JSON objects with the digests of files, inputs and sources."""
+    for beside in _provenance_files(folder):
+        try:
+            record = json.loads(beside.read_bytes())
+            digests = [record[FILES], record.get(provenance.INPUTS, {}), record.get(provenance.SOURCES, {})]
+            good = bool(record[FILES]) and all(isinstance(d, str) for part in digests for d in part.values())
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            good = False
+        if not good:
+            yield f"{beside.relative_to(folder)} is not a provenance record"
+
+
+def _provenance_files(folder: Path) -> list[Path]:
+    return sorted(path for place in trust.FOLDERS for path in (folder / place).rglob(f"*{SUFFIX}"))
+
+
+def _tables(sums: Mapping[str, str]) -> list[str]:
+    return [name for name in sums if name.startswith("results/") and name.endswith((".csv", ".tsv"))]
+
+
+def _feeding(folder: Path, slugs: list[str]) -> set[str]:
+    """Return the tables from which an agreement was recomputed, and the agreement tables."""
+    found = {_ALL}
+    for slug in slugs:
+        record = json.loads((folder / "results" / slug / f"agreement{SUFFIX}").read_bytes())
+        found |= {f"results/{slug}/{Path(name).name}" for name in (*record[provenance.INPUTS], *record[FILES])}
     return found
-
-
-def _other(folder: Path, sums: dict[str, str]) -> Iterator[str]:
-    for name, digest in sums.items():
-        path = folder / name
-        if not path.is_file():
-            yield f"{name} is missing"
-        elif provenance.sha256(path) != digest:
-            yield f"{name} differs from the archived file"
-
-
-def _added(folder: Path, sums: dict[str, str]) -> Iterator[str]:
-    for path in sorted(folder.rglob("*")):
-        place = path.relative_to(folder)
-        built = _BUILT & {*place.parts} or path.suffix in _ENDS or any(p.endswith(".egg-info") for p in place.parts)
-        if path.is_file() and not built and place.as_posix() not in {*sums, SUMS}:
-            yield f"{place} was added"
 
 
 def _provenance(folder: Path) -> Iterator[str]:
@@ -82,7 +90,7 @@ def _provenance(folder: Path) -> Iterator[str]:
 
 def _sources(folder: Path, sums: dict[str, str]) -> Iterator[str]:
     """Check that the results were computed from the archived sources."""
-    for beside in sorted([*folder.glob(f"results/**/*{SUFFIX}"), *folder.glob(f"figures/**/*{SUFFIX}")]):
+    for beside in _provenance_files(folder):
         stated = json.loads(beside.read_bytes()).get(provenance.SOURCES, {})
         other = [name for name, digest in stated.items() if sums.get(f"src/{name}") != digest]
         if other:
@@ -92,10 +100,30 @@ def _sources(folder: Path, sums: dict[str, str]) -> Iterator[str]:
 def _own_code(sums: dict[str, str]) -> Iterator[str]:
     """Check that the running code is the code of the archive, which must compute the agreement."""
     for name, digest in sums.items():
-        if name.startswith("src/reproduction/") and name.endswith(".py"):
+        if name.startswith("src/") or name in ("CITATION.cff", "pyproject.toml"):
             path = _SRC.parent / name
             if not path.is_file() or provenance.sha256(path) != digest:
                 yield f"{name} is not the archive's version: run make verify in the folder of the archive"
+
+
+def _described(folder: Path, sums: Mapping[str, str]) -> Iterator[str]:
+    """Yield the descriptions of the archive that do not follow from its files and from the times that they state."""
+    found = {name: folder / name for name in sorted(sums) if name not in (crate.NAME, claims.NAME)}
+    stated = (folder / crate.NAME).read_bytes() if crate.NAME in sums else b""
+    try:
+        expected = crate.text(found, folder, crate.stated_times(stated))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        expected = b""
+    if not stated or stated != expected:
+        yield f"{crate.NAME} does not follow from the files of the archive"
+    stated_claims = (folder / claims.NAME).read_bytes() if claims.NAME in sums else b""
+    if _without_seconds(stated_claims) != _without_seconds(claims.text().encode()):
+        yield f"{claims.NAME} does not follow from the papers of the archive"
+
+
+def _without_seconds(table: bytes) -> list[bytes]:
+    """Return the rows of the table of claims without the last column, the CPU seconds of the run."""
+    return [line.rpartition(b"\t")[0] for line in table.splitlines()]
 
 
 def _agreement(folder: Path, slug: str) -> Iterator[str]:
@@ -129,8 +157,3 @@ def _written(table: pd.DataFrame, end: str) -> str:
         path = Path(temporary, f"table{end}")
         tables.write(table, path)
         return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _stop(found: list[str]) -> None:
-    if found:
-        raise Differs("\n".join(found))

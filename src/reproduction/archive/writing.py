@@ -10,8 +10,8 @@ from pathlib import Path
 from dpmultinomial import __version__
 
 from . import claims, contents, crate
+from .checksums import SUMS
 
-SUMS = "SHA256SUMS"
 _EXECUTABLE = 0o111
 
 

@@ -3,6 +3,8 @@
 import hashlib
 import io
 import json
+import os
+import py_compile
 import shutil
 import subprocess
 import tarfile
@@ -172,8 +174,10 @@ def test_a_result_that_is_not_its_provenance_s_or_is_missing_is_refused(tmp_path
 def test_an_unpacked_archive_is_verified_and_may_have_been_built_in(unpacked):
     (unpacked / ".venv/lib").mkdir(parents=True)
     (unpacked / ".venv/lib/x.py").touch()
-    (unpacked / "src/reproduction/_kernel.so").touch()
-    assert "files match SHA256SUMS" in verifying.verified(unpacked)
+    (unpacked / "build").mkdir()
+    said = verifying.verified(unpacked)
+    assert "files match SHA256SUMS" in said
+    assert "skipped, because they are made when an archive is used: .venv, build" in said
 
 
 @pytest.mark.parametrize(
@@ -192,6 +196,149 @@ def test_what_was_changed_lost_or_added_is_named(unpacked, change, why):
     change(unpacked)
     with pytest.raises(verifying.Differs, match=why):
         verifying.verified(unpacked)
+
+
+def link(path, target):
+    path.unlink(missing_ok=True)
+    path.symlink_to(target)
+
+
+def moved(folder, name):
+    """A folder of the archive replaced by a link to an equal folder elsewhere."""
+    (folder / name).rename(folder.parent / "elsewhere")
+    (folder / name).symlink_to(folder.parent / "elsewhere")
+
+
+PLANTED = {
+    "pyc": lambda f: (f / "src/reproduction/tables.pyc").touch(),
+    "pycache": lambda f: ((f / "src/reproduction/__pycache__").mkdir(), (f / "src/reproduction/__pycache__/x").touch()),
+    "empty pycache": lambda f: (f / "src/__pycache__").mkdir(),
+    "so": lambda f: (f / "src/reproduction/_kernel.so").touch(),
+    "pyd": lambda f: (f / "src/_kernel.pyd").touch(),
+    "egg-info": lambda f: ((f / "src/x.egg-info").mkdir(), (f / "src/x.egg-info/x.py").touch()),
+    "build below": lambda f: ((f / "results/build").mkdir(), (f / "results/build/evil.csv").touch()),
+    "git below": lambda f: (f / "src/.git").mkdir(),
+    "link to a folder": lambda f: (f / "more").symlink_to(f / "src"),
+    "dangling link": lambda f: (f / "more").symlink_to("nowhere"),
+    "build as a link": lambda f: (f / "build").symlink_to(f.parent),
+    "git as a file": lambda f: (f / ".git").write_text("gitdir: elsewhere"),
+    "pipe": lambda f: os.mkfifo(f / "results/pipe"),
+    "listed, a pipe": lambda f: ((f / "Snakefile").unlink(), os.mkfifo(f / "Snakefile")),
+    "listed, a folder": lambda f: ((f / "Snakefile").unlink(), (f / "Snakefile").mkdir()),
+    "listed, a link": lambda f: (shutil.copy(f / "Snakefile", f.parent / "s"), link(f / "Snakefile", f.parent / "s")),
+    "listed, a dangling link": lambda f: link(f / "Snakefile", "nowhere"),
+    "listed, below a link": lambda f: moved(f, "results"),
+    "sums, a link": lambda f: (shutil.copy(f / writing.SUMS, f.parent / "s"), link(f / writing.SUMS, f.parent / "s")),
+    "sums, not UTF-8": lambda f: (f / writing.SUMS).write_bytes(b"\xff" * 64),
+    "sums, empty": lambda f: (f / writing.SUMS).write_bytes(b""),
+    "sums, twice": lambda f: (f / writing.SUMS).write_text((f / writing.SUMS).read_text() * 2),
+    "sums, a control": lambda f: (f / writing.SUMS).write_text("0" * 64 + "  a\x1bb\n"),
+    "sums, built": lambda f: (f / writing.SUMS).write_text("0" * 64 + "  build/x\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("plant", PLANTED.values(), ids=PLANTED)
+def test_nothing_that_has_no_checksum_is_passed_over(unpacked, plant):
+    assert "files match" in verifying.verified(unpacked)
+    plant(unpacked)
+    with pytest.raises(verifying.Differs, match=r"added|replaced|link|SHA256SUMS"):
+        verifying.verified(unpacked)
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "null", "{}", '{"files_sha256": []}', '{"files_sha256": {"a": 1}}', "[" * 9**5]
+)
+def test_a_provenance_that_is_not_one_is_named(unpacked, text):
+    (unpacked / "results/summary.provenance.json").write_text(text)
+    sealed(unpacked)
+    with pytest.raises(verifying.Differs, match=r"results/summary\.provenance\.json is not a provenance record"):
+        verifying.verified(unpacked)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        (crate.NAME, lambda raw: b"{}"),
+        (crate.NAME, lambda raw: b'{"@graph": []}'),
+        (crate.NAME, lambda raw: b""),
+        (crate.NAME, lambda raw: b"\xff"),
+        (crate.NAME, lambda raw: raw.replace(b"MIT License", b"no licence")),
+        (crate.NAME, lambda raw: raw.replace(b'"datePublished": "', b'"datePublished": "x')),
+        (claims.NAME, lambda raw: b""),
+        (claims.NAME, lambda raw: raw.replace(b"results/", b"result/", 1)),
+    ],
+)
+def test_a_description_changed_together_with_its_checksum_is_noticed(unpacked, name, change):
+    before = (unpacked / name).read_bytes()
+    assert change(before) != before
+    (unpacked / name).write_bytes(change(before))
+    sealed(unpacked)
+    with pytest.raises(verifying.Differs, match=f"{name} does not follow"):
+        verifying.verified(unpacked)
+
+
+@pytest.fixture
+def runnable(run, tmp_path, monkeypatch):
+    """An archive with the Makefile, and `planted(path)`: a program that leaves a mark when it runs."""
+    names = [
+        "Snakefile",
+        "CITATION.cff",
+        "Makefile",
+        "src/reproduction/archive/checksums.py",
+        "src/reproduction/trust.py",
+    ]
+    monkeypatch.setattr(contents, "tracked", lambda: names)
+    writing.write(tmp_path / "a.tar", run)
+    subprocess.run(["tar", "-xf", "a.tar"], cwd=tmp_path, check=True)
+
+    def planted(name, code=None):
+        path = tmp_path / TOP / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(code or f"#!/bin/sh\necho {name} >> {tmp_path}/marks\n")
+        path.chmod(0o755)
+
+    return tmp_path / TOP, planted
+
+
+def made_verify(folder):
+    words = ["make", "verify", "PYTHON=python3"]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not here")
+def test_make_verify_runs_nothing_that_has_no_checksum(runnable):
+    folder, planted = runnable
+    mark = f"open({str(folder.parent / 'marks')!r}, 'a').write('python')\n"
+    for name in ("hashlib.py", "src/hashlib.py", "src/reproduction/archive/hashlib.py", "sitecustomize.py"):
+        planted(name, mark)
+    module = folder / "src/reproduction/archive/hashlib.py"
+    py_compile.compile(str(module), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+    for name in ("src/reproduction/archive/checksums.cpython-311-x86_64-linux-gnu.so", "setup.py"):
+        planted(name)
+    done = made_verify(folder)
+    assert done.returncode
+    for name in (
+        "hashlib.py",
+        "src/hashlib.py",
+        "sitecustomize.py",
+        "setup.py",
+        "src/reproduction/archive/__pycache__",
+    ):
+        assert f"{name} was added" in done.stderr
+    assert "checksums.cpython-311-x86_64-linux-gnu.so was added" in done.stderr
+    assert not (folder.parent / "marks").exists()
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not here")
+def test_make_verify_uses_no_program_of_the_folders_that_it_skips(runnable):
+    """It goes on to build a copy, which fails here: the archive of this test has no lock file."""
+    folder, planted = runnable
+    for name in ("python", "python3", "mktemp", "rm", "sh", "make", "pip"):
+        planted(f".venv/bin/{name}")
+    done = made_verify(folder)
+    assert "skipped, because they are made when an archive is used: .venv" in done.stdout
+    assert "run.lock" in done.stderr
+    assert not (folder.parent / "marks").exists()
 
 
 def test_a_result_changed_together_with_its_checksum_is_not_what_its_provenance_states(unpacked):

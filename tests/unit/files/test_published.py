@@ -180,7 +180,7 @@ def test_what_is_no_record_is_refused(made, tmp_path, text):
 
 FILES = {
     "discrete_laplace": [
-        (lambda t: t.replace("south", "north"), "line 3, column 'category'"),
+        (lambda t: t.replace("south", "north"), "line 4, column 'category'"),
         (lambda t: t.replace("south", " "), "must be a category of its own"),
         (lambda t: t.replace("\n", ",1\n").replace("count,1", "count,more"), "must have the columns category, count"),
         (lambda t: t.replace("category", "name"), "must have the columns"),
