@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dpmultinomial._releases import _budget_records, _protocol, restoring, room
+from dpmultinomial._releases import _budget_records, _noise, _protocol, restoring, room
 from tests.workflow.running import ROOT, environment
 
 pytestmark = pytest.mark.thorough
@@ -55,8 +55,12 @@ def journal(root):
     return root / "confidential/.spent"
 
 
+def memories():
+    return list((Path(os.environ["XDG_STATE_HOME"]) / "dpmultinomial/spent").glob("*.json"))
+
+
 def memory(root):
-    (found,) = (Path(os.environ["XDG_STATE_HOME"]) / "dpmultinomial/spent").glob("*.json")
+    (found,) = memories()
     return found
 
 
@@ -139,6 +143,8 @@ LOSSES = {
     "git clean": cleaned,
     "key lost": lambda r: (r / "confidential/.release_key").unlink(),
     "memory torn": lambda r: memory(r).write_text("{"),
+    "memory torn after its place": lambda r: cut(memory(r), memory(r).read_bytes().index(b'", "text"') + 1),
+    "memory, a folder": lambda r: (path := memory(r), path.unlink(), path.mkdir()),
 }
 
 
@@ -146,12 +152,10 @@ LOSSES = {
 def test_a_loss_is_refused_and_restored_and_the_ceiling_holds(spent, loss):
     LOSSES[loss](spent)
     before = {p: p.read_bytes() for p in (spent / "releases").rglob("release.csv")}
-    with pytest.raises(ValueError, match=RESTORE) if loss != "memory torn" else pytest.raises(ValueError, match="read"):
+    with pytest.raises(ValueError, match=RESTORE):
         release(spent, "c")
     with pytest.raises(ValueError, match=r"restore|cannot be read"):
         release(spent, "a", generation=2)
-    if loss == "memory torn":
-        memory(spent).unlink()
     assert restoring.restored(spent)[-1] == "2 releases are spent, all books agree"
     assert restoring.state(spent)[-1] == "ledger and journal agree"
     with pytest.raises(ValueError, match=r"budgets/survey: epsilon would rise from 2 to 3 \(replace a record\)"):
@@ -380,6 +384,61 @@ def test_the_command_says_what_was_spent_and_refuses_what_it_does_not_know(spent
     assert "still exists" in run("restore", str(spent / "confidential")).stderr
     edited(ledger(spent), b'"epsilon": 1.0', b'"epsilon": 0.5')
     assert "differ" in run().stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize("torn", ["{", '{"place": "/elsewhere/confidential", "te', "null", "[]", ""])
+def test_a_torn_file_of_the_account_stops_its_own_project_only(spent, tmp_path, torn):
+    other = tmp_path / "other"
+    (other / "confidential").mkdir(parents=True, mode=0o700)
+    (other / "confidential/c.csv").write_text(COUNTS.replace("120", "9"))
+    release(other, "a")
+    (mine,) = [p for p in memories() if str(other) not in p.read_text()]
+    mine.write_text(torn)
+    release(other, "b")
+    assert restoring.restored(other)[-1] == "2 releases are spent, all books agree"
+    assert mine.read_text() == torn
+    with pytest.raises(ValueError, match=r"cannot be read; it is the account's copy of the journal in confidential/"):
+        release(spent, "c")
+    first, last = restoring.restored(spent)
+    assert first == f"{mine}: cannot be read; it is now {mine.name}.unreadable.0"
+    assert last == "2 releases are spent, all books agree"
+    assert mine.with_name(f"{mine.name}.unreadable.0").read_text() == torn
+    with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
+        release(spent, "c")
+
+
+def test_a_torn_file_is_kept_where_journal_and_ledger_differ(spent):
+    """The copy might have known the release that ledger and journal lack."""
+    memory(spent).write_text("{")
+    without_last(ledger(spent), 2)
+    with pytest.raises(ValueError, match=r"cannot be read, and journal and ledger differ"):
+        restoring.restored(spent)
+    assert memory(spent).read_text() == "{"
+
+
+def test_nothing_is_restored_where_nothing_was_spent(tmp_path):
+    with pytest.raises(ValueError, match="run the command in the folder of config"):
+        restoring.restored(tmp_path)
+    assert not (tmp_path / "confidential").exists()
+    assert not (tmp_path / "releases").exists()
+
+
+@pytest.mark.parametrize("place", ["releases/c", "releases/c/1", "releases/c/.staged-1"])
+@pytest.mark.parametrize("kind", ["file", "link", "dangling link"])
+def test_what_lies_in_the_place_of_a_release_is_refused_before_anything_is_drawn(tmp_path, monkeypatch, place, kind):
+    root = tmp_path / "project"
+    (root / "confidential").mkdir(parents=True, mode=0o700)
+    (root / "confidential/c.csv").write_text(COUNTS)
+    (root / place).parent.mkdir(parents=True)
+    if kind == "file":
+        (root / place).write_text("x")
+    else:
+        (root / place).symlink_to(tmp_path if kind == "link" else "nowhere")
+    monkeypatch.setattr(_noise, "discrete_laplace", lambda *_, **__: pytest.fail("noise was drawn"))
+    if (place, kind) != ("releases/c", "link"):  # a link to a folder may lead to another disk
+        with pytest.raises(ValueError, match=r"must be a folder.*: remove or rename"):
+            release(root, "c")
+    assert not _budget_records.Ledger(ledger(root)).entries()
 
 
 def test_two_releases_of_one_name_count_twice(spent):

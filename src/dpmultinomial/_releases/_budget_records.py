@@ -67,6 +67,24 @@ class Remembered:
 
 
 @dataclass(frozen=True)
+class Unreadable:
+    """File of the account's memory that cannot be read.
+
+    Parameters
+    ----------
+    path : the file; its name is the identity of its journal.
+    place : folder in which the journal was, as far as it can be read; else empty.
+    """
+
+    path: Path
+    place: str
+
+    def is_about(self, identity: str, place: Path) -> bool:
+        """Return whether the file was a copy of the journal in a folder."""
+        return self.path.stem == identity or self.place == str(place)
+
+
+@dataclass(frozen=True)
 class Memory:
     """Memory of journals of an account, stored in `folder`."""
 
@@ -84,24 +102,35 @@ class Memory:
         return os.access(self.folder, os.W_OK | os.X_OK)
 
     def all(self) -> Iterator[Remembered]:
-        """Yield every journal in the memory.
+        """Yield every journal in the memory that can be read; `unreadable` lists the others."""
+        yield from (found for found in self._files() if isinstance(found, Remembered))
 
-        Raises
-        ------
-        ValueError
-            If a file cannot be read (with its name).
-        """
+    def unreadable(self) -> list[Unreadable]:
+        """Return the files that cannot be read. Each of them concerns only the project whose journal it was."""
+        return [found for found in self._files() if isinstance(found, Unreadable)]
+
+    def _files(self) -> Iterator[Remembered | Unreadable]:
         for path in sorted(self.folder.glob("*.json")) if self.folder.is_dir() else ():
+            raw = b""
             try:
-                found = json.loads(path.read_bytes())
+                raw = path.read_bytes()
+                found = json.loads(raw)
                 yield Remembered(
                     identity=path.stem,
                     place=str(found["place"]),
                     text=found["text"].encode(),
                     files=tuple(map(str, found["files"])),
                 )
-            except (OSError, ValueError, KeyError, TypeError, AttributeError):
-                raise Refused(f"{path}: cannot be read; it is the account's copy of a journal of spending") from None
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                yield Unreadable(path, _place_of(raw))
+
+    def move_aside(self, torn: Unreadable) -> Path:
+        """Rename a file that cannot be read, so that it is no longer part of the memory; return the new path."""
+        number = 0
+        while os.path.lexists(kept := torn.path.with_name(f"{torn.path.name}.unreadable.{number}")):
+            number += 1
+        torn.path.rename(kept)
+        return kept
 
     def find(self, identity: str) -> Remembered | None:
         """Return the copy of one journal, or None."""
@@ -131,6 +160,17 @@ class Memory:
     def forget(self, identity: str) -> None:
         """Remove a journal that another has taken over."""
         (self.folder / f"{identity}.json").unlink(missing_ok=True)
+
+
+_PLACE = re.compile(rb'^\{"place": ("(?:[^"\\\\\x00-\x1f]|\\\\.)*")')
+
+
+def _place_of(raw: bytes) -> str:
+    """Return the place at the beginning of an incomplete file of the memory; empty if it cannot be read."""
+    found = _PLACE.match(raw)
+    with suppress(ValueError):
+        return str(json.loads(found[1])) if found else ""
+    return ""
 
 
 def of_account() -> Memory:
@@ -575,6 +615,7 @@ class Books:
     def _memory_agrees(self) -> None:
         text = self.journal.text
         identity = self.journal.identity(text)
+        readable_memory(self.memory, identity, self.place)
         for known in self.memory.all():
             if known.identity == identity and not text.startswith(known.text):
                 behind = known.text.startswith(text)
@@ -589,6 +630,16 @@ class Books:
                     f"the account remembers another journal of {self.place}: this one is a new one. Restore the old "
                     f"one from a copy, or {RESTORE} adds what is remembered"
                 )
+
+
+def readable_memory(memory: Memory, identity: str, place: Path) -> None:
+    """Reject an unreadable copy of this journal in the account's memory; ValueError with its name and the remedy."""
+    for torn in memory.unreadable():
+        if torn.is_about(identity, place):
+            raise Refused(
+                f"{torn.path}: cannot be read; it is the account's copy of the journal in {_places.FOLDER}/. "
+                f"Restore it from a backup, or run {RESTORE}, which moves it aside if journal and ledger agree"
+            )
 
 
 def releases(root: Path) -> list[tuple[str, int]]:
@@ -640,6 +691,7 @@ def _spent_before(root: Path, place: Path, spent: set[tuple[str, int]], memory: 
     """Return the evidence that a journal should exist."""
     if spent:
         return f"{FOLDER}/ledger.tsv has {len(spent)} releases"
+    readable_memory(memory, "", place)
     if any(known.place == str(place) for known in memory.all()):
         return f"the account remembers one in {place}"
     return f"there are releases in {FOLDER}/" if releases(root) else ""

@@ -68,10 +68,14 @@ def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
     Raises
     ------
     ValueError
-        If the folder contains files of unknown origin, or the generation is not the next one.
+        If the folder contains files of unknown origin, a link or a file is in its place, or the generation is not the
+        next one.
     """
     found = _budget_records.latest(lines)
-    if entry := found.get((asked.release, asked.generation)):
+    entry = found.get((asked.release, asked.generation))
+    if entry is None or entry.state != PUBLISHED:
+        _own_folders(asked)
+    if entry is not None:
         return entry
     if asked.folder.exists() and any(asked.folder.iterdir()):
         raise Refused(f"{asked}: its folder contains files that do not belong to a release; remove them")
@@ -79,6 +83,17 @@ def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
     if asked.generation != latest + 1:
         raise Refused(f"{asked}: generations must be consecutive; the next one is {latest + 1}")
     return None
+
+
+def _own_folders(asked: Asked) -> None:
+    """Reject a file or a link in the place of a folder of the release, before anything is read or drawn."""
+    parent = asked.folder.parent
+    if os.path.lexists(parent) and not parent.is_dir():
+        raise Refused(f"{asked}: {FOLDER}/{asked.release} must be a folder: remove or rename what is there")
+    for path in (asked.folder, asked.staged):
+        if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
+            place = f"{FOLDER}/{asked.release}/{path.name}"
+            raise Refused(f"{asked}: {place} must be a folder, not a link or a file: remove or rename it")
 
 
 def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:

@@ -58,19 +58,27 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
     Raises
     ------
     ValueError
-        If a folder in `take_over` still exists or is unknown, or a release's record does not state its cost.
+        If a folder in `take_over` still exists or is unknown, or a release's record does not state its cost; if
+        nothing was ever spent here; if the account's copy of the journal cannot be read, and journal and ledger differ.
     TimeoutError
         If a release is being made.
     """
     root = Path(root)
+    place, memory = _places.folder(root), _budget_records.of_account()
+    if not take_over and not _is_begun(root, place, memory):
+        raise Refused(
+            f"{root.resolve()}: there is no journal, no ledger and no release here, and the account remembers none: "
+            "run the command in the folder of config.yaml"
+        )
     with _protocol.locked(root, wait=wait):
-        place, memory = _places.folder(root), _budget_records.of_account()
         new = not _confidential.has_key(place)
         journal = Journal(place / NAME, _confidential.key(place))
         ledger = Ledger(root / FOLDER / "ledger.tsv")
+        moved = _unreadable_aside(journal, ledger, memory)
         old = _remembered(journal, memory, take_over)
         found = _union(_vouched(journal, old), _unvouched(root, journal, ledger, old))
         lines, messages = _journal_written(journal, [_blank(line) for line in found] if new else found)
+        messages[:0] = moved
         messages += _ledger_written(place, ledger, [line.entry for line in lines])
         if memory.there:
             identity, text = journal.identity(), journal.text
@@ -81,6 +89,38 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
                     memory.forget(known.identity)
         releases = len(_budget_records.latest(lines))
         return [*messages, f"{releases} releases are spent, all books agree"]
+
+
+def _is_begun(root: Path, place: Path, memory: Memory) -> bool:
+    """Return whether there is any trace of spending in a folder."""
+    if _confidential.has_key(place) or (place / NAME).exists() or (root / FOLDER / "ledger.tsv").exists():
+        return True
+    remembered = any(known.place == str(place) for known in (*memory.all(), *memory.unreadable()))
+    return remembered or bool(_budget_records.releases(root))
+
+
+def _unreadable_aside(journal: Journal, ledger: Ledger, memory: Memory) -> list[str]:
+    """Move aside the account's copies of the journal that cannot be read, and return what was done.
+
+    Raises
+    ------
+    ValueError
+        If journal and ledger differ, so that the copy might have known more than they do.
+    """
+    torn = [found for found in memory.unreadable() if found.is_about(journal.identity(), journal.path.parent)]
+    if not torn:
+        return []
+    try:
+        agree = bool(journal.identity()) and [line.entry for line in journal.lines()] == ledger.lines()
+    except Refused:
+        agree = False
+    if not agree:
+        raise Refused(
+            f"{torn[0].path}: cannot be read, and journal and ledger differ, so that it might contain spending that "
+            f"they lack. Restore it, {_places.FOLDER}/{NAME} or {FOLDER}/ledger.tsv from a backup; without a backup, "
+            "move it away yourself"
+        )
+    return [f"{found.path}: cannot be read; it is now {memory.move_aside(found).name}" for found in torn]
 
 
 def _journal(root: Path) -> Journal | None:
