@@ -1,11 +1,11 @@
 # cython: language_level=3
-"""Where the fields of a CSV file lie (RFC 4180), and the same bytes with some fields exchanged between records.
+"""Positions of the fields in a CSV file (RFC 4180), and exchange of fields between records in the file's bytes.
 
-The distribution is RFC 4180 with these points settled: a record ends at LF or CRLF; a carriage return elsewhere outside
-quotes, a quote inside an unquoted field and a NUL byte are faults; a quoted field may hold delimiters, doubled quotes
-and line breaks of any kind; a line without any byte is not a record; the last record needs no line end; the first
-record sets the width of all. Bytes >= 128 are left to the caller's encoding, so any encoding that contains ASCII will
-do (UTF-8, Latin-1).
+The format is RFC 4180, with these additional rules: a record ends at LF or CRLF; a carriage return elsewhere outside
+quotes, a quote inside an unquoted field and a NUL byte are errors; a quoted field may contain delimiters, doubled
+quotes and any line breaks; an empty line is not a record; the last record needs no line break; the first record
+determines the number of columns of all records. Bytes >= 128 are not interpreted, so every encoding that contains
+ASCII is supported (UTF-8, Latin-1).
 """
 from collections import namedtuple
 
@@ -27,7 +27,7 @@ cdef uint8_t QUOTE = 34, LF = 10, CR = 13
 
 cdef inline int c_field(const uint8_t *data, int64_t *place, int64_t size, uint8_t delimiter,
                         int64_t *line) noexcept nogil:
-    """Move `place` from a field's first byte past its last; counts the line feeds inside quotes."""
+    """Move `place` from the first byte of a field to the byte after its end; count the line feeds inside quotes."""
     cdef int64_t i = place[0]
     cdef uint8_t byte
     if i < size and data[i] == QUOTE:  # quoted: up to a quote that is not doubled
@@ -51,7 +51,7 @@ cdef inline int c_field(const uint8_t *data, int64_t *place, int64_t size, uint8
         if i < size and data[i] != delimiter and data[i] != LF and data[i] != CR:
             return AFTER_QUOTE
         return NONE
-    while i < size:  # not quoted: up to a delimiter or a line end
+    while i < size:  # not quoted: up to a delimiter or a line break
         byte = data[i]
         if byte == delimiter or byte == LF or byte == CR:
             break
@@ -67,7 +67,7 @@ cdef inline int c_field(const uint8_t *data, int64_t *place, int64_t size, uint8
 cdef int split_fill(const uint8_t[::1] data, uint8_t delimiter, int64_t first, int64_t most_columns,
                     int64_t most_length, int64_t[::1] starts, int64_t[::1] ends, int64_t[::1] lines,
                     int64_t *about) noexcept nogil:
-    """about: fields, records, width, line, column, found; the arrays hold every delimiter and line end."""
+    """Find all delimiters and line breaks; `about` receives: fields, records, width, line, column, found."""
     cdef const uint8_t *bytes_ = &data[0]
     cdef int64_t size = data.shape[0], i = first, line = 1, fields = 0, records = 0, width = 0, column, start
     cdef int fault
@@ -102,13 +102,13 @@ cdef int split_fill(const uint8_t[::1] data, uint8_t delimiter, int64_t first, i
                 i += 1
                 continue
             break
-        # the first record sets the width of all
+        # the first record determines the width of all records
         if records == 0:
             width = column
         if column != width:
             about[5] = column
             return WIDTH
-        # line end: LF or CR LF
+        # line break: LF or CR LF
         if i < size and bytes_[i] == CR:
             i += 1
             if i >= size or bytes_[i] != LF:
@@ -127,26 +127,26 @@ def split(data, *, delimiter=b",", first=0, most_columns=10_000, most_length=32_
     Parameters
     ----------
     data : bytes-like, the file in an encoding that contains ASCII.
-    delimiter : one ASCII byte, no quote, no line end.
+    delimiter : one ASCII byte, neither a quote nor a line break.
     first : byte at which the first record starts (after a byte order mark), 0 <= first <= len(data).
     most_columns, most_length : limits on the width and on the bytes of one field, >= 1.
 
     Returns
     -------
     Fields
-        With `starts` and `ends`, int64 (records, width), the bytes ``data[start:end]`` of every field, its quotes
-        included, the header's record first; `lines`, int64 (records,), the line (from 1) on which a record starts;
-        `fault`, one of ``FAULTS``: at a fault the arrays hold the records before it, and `line`, `column` (from 1) and
-        `found` (columns or bytes) say where it is.
+        `starts` and `ends`, int64 (records, width): field k of record i consists of the bytes ``data[start:end]``,
+        including its quotes; the header is the first record. `lines`, int64 (records,): the line (from 1) on which each
+        record starts. `fault`: one of ``FAULTS``. If there is a fault, the arrays contain the records before it, and
+        `line`, `column` (from 1) and `found` (number of columns or of bytes) describe its position.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument breaks its rule; faults of the file are returned, so that the caller words them.
+        If an argument is invalid. A fault of the file is returned instead, so that the caller can word the message.
 
     Notes
     -----
-    O(bytes), about 5 ns a byte and 16 bytes of memory a field. Source: RFC 4180, section 2.
+    O(bytes): about 5 ns per byte and 16 bytes of memory per field. Source: RFC 4180, section 2.
     """
     raw = _bytes("data", data)
     if not isinstance(delimiter, bytes) or len(delimiter) != 1 or delimiter in b'"\r\n\0' or delimiter[0] > 127:
@@ -179,7 +179,7 @@ cdef void exchange_fill(const uint8_t[::1] data, const int64_t[:, ::1] starts, c
             continue
         for c in range(columns.shape[0]):
             k = columns[c]
-            # bytes up to the field as they are, then the field of the source
+            # the bytes before the field are copied unchanged, then the field of the source record
             gap = starts[row, k] - done
             if gap > 0:
                 memcpy(&out[place], &data[done], gap)
@@ -194,29 +194,29 @@ cdef void exchange_fill(const uint8_t[::1] data, const int64_t[:, ::1] starts, c
 
 
 def exchange(data, starts, ends, *, columns, sources):
-    """The same bytes, but the fields `columns` of every record are those of the record `sources` names.
+    """Return a copy of `data` in which the fields `columns` of every record come from the record given by `sources`.
 
     Parameters
     ----------
     data : bytes-like.
     starts, ends : int64 (records, width) from `split`, with or without the header's row; in increasing order.
-    columns : int64 (m,), increasing, columns whose fields move together.
+    columns : int64 (m,), increasing; the columns whose fields are moved together.
     sources : int64 (records,), a permutation of 0..records-1.
 
     Returns
     -------
-    bytes, as many as `data`: whatever lies between the moved fields stays (quotes move with their field).
+    bytes, as many as `data`: the bytes between the moved fields are unchanged, and quotes move with their field.
 
     Raises
     ------
     TypeError, ValueError
-        If an array has the wrong shape, spans leave the data or overlap, columns do not rise, or `sources` is not a
-        permutation.
+        If an array has the wrong shape, field positions are outside the data or overlap, columns are not increasing, or
+        `sources` is not a permutation.
 
     Notes
     -----
-    O(bytes). The distribution is that of a copy: field (i, k) of the result is field (sources[i], k) of `data` for k in
-    `columns`.
+    O(bytes). Field (i, k) of the result is field (sources[i], k) of `data` for k in `columns`; all other fields are
+    unchanged.
     """
     raw = _bytes("data", data)
     starts, ends = _spans("starts", starts), _spans("ends", ends)

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""From a Generator to NumPy's C interface. Hold ``rng.bit_generator.lock`` while the pointer is used."""
+"""NumPy's C interface to the bit generator of a Generator. Hold ``rng.bit_generator.lock`` while using the pointer."""
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport fmax
 from numpy.random cimport bitgen_t
@@ -14,5 +14,5 @@ cdef inline double c_uniform(bitgen_t *bits) noexcept nogil:
 
 
 cdef inline double c_open(bitgen_t *bits) noexcept nogil:
-    """A uniform that is never 0."""
+    """Return a uniform number that is never 0."""
     return fmax(c_uniform(bits), 5.5511151231257827e-17)

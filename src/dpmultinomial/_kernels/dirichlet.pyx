@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Dirichlet draws whose parameter is a prior plus counts, one row of counts a draw."""
+"""Dirichlet draws whose parameter is a prior plus counts, with one row of counts per draw."""
 import numpy as np
 
 from libc.math cimport log, sqrt
@@ -11,11 +11,11 @@ from .bitgen cimport c_bitgen, c_uniform
 
 from .. import _checks
 
-_REMEMBERED = 512  # counts up to here have their gamma constants computed once
+_REMEMBERED = 512  # the gamma constants of counts up to this limit are computed only once
 
 
 cdef inline double c_gamma(bitgen_t *bits, double b, double c) noexcept nogil:
-    """Standard gamma draw of shape b + 1/3 > 1, c = 1/sqrt(9 b): Marsaglia and Tsang (2000), as NumPy draws it."""
+    """Draw a standard gamma variable of shape b + 1/3 > 1, c = 1/sqrt(9 b): Marsaglia and Tsang (2000), as in NumPy."""
     cdef double x, v, u
     while True:
         x = random_standard_normal(bits)
@@ -24,7 +24,7 @@ cdef inline double c_gamma(bitgen_t *bits, double b, double c) noexcept nogil:
             continue
         v = v * v * v
         u = c_uniform(bits)
-        # the squeeze decides nearly always, without logarithms
+        # the squeeze test decides almost always, without logarithms
         if u < 1.0 - 0.0331 * (x * x) * (x * x):
             return b * v
         if log(u) < 0.5 * x * x + b * (1.0 - v + log(v)):
@@ -33,7 +33,7 @@ cdef inline double c_gamma(bitgen_t *bits, double b, double c) noexcept nogil:
 
 cdef int dirichlet_fill(const double[::1] alpha, const int64_t[:, ::1] counts, double[:, ::1] scales,
                         double[:, ::1] out, bitgen_t *bits) noexcept nogil:
-    """scales[i, s] keeps 1/sqrt(9 b) of shape alpha[i] + s once it is known: few shapes, many draws."""
+    """Draw all rows; scales[i, s] caches 1/sqrt(9 b) of shape alpha[i] + s, because few shapes occur in many draws."""
     cdef int64_t i, j, s, k = counts.shape[1], good = 1
     cdef double shape, b, total
     for j in range(out.shape[0]):
@@ -58,17 +58,17 @@ cdef int dirichlet_fill(const double[::1] alpha, const int64_t[:, ::1] counts, d
 
 
 def draw(alpha, counts, *, rng):
-    """p ~ Dirichlet(alpha + counts[j]), independently for every row j.
+    """Draw p ~ Dirichlet(alpha + counts[j]) independently for every row j.
 
     Parameters
     ----------
-    alpha : float64 (k,), positive; from 0.01 on for rows without counts.
+    alpha : float64 (k,), positive; at least 0.01 for rows without counts.
     counts : int64 (size, k), non-negative.
-    rng : numpy Generator; k standard gammas a row, in order.
+    rng : numpy Generator; k standard gamma draws per row, in order.
 
     Returns
     -------
-    float64 (size, k), rows adding up to 1.
+    float64 (size, k), each row with sum 1.
 
     Raises
     ------

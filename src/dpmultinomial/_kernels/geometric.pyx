@@ -1,13 +1,14 @@
 # cython: language_level=3
-"""Two-sided geometric noise cut at +-support: P(d) = a^|d| / Z on -support..support, a = exp(-epsilon).
+"""Two-sided geometric noise truncated at +-support: P(d) = a^|d| / Z on -support..support, a = exp(-epsilon).
 
-Wang (2020), section 2.1, the distribution of his equations (1) to (5). One uniform per draw, inverted through the
-cumulative probabilities; values whose probability is below 2^-53 come no more often than a double can say.
+This is the noise distribution of equations (1) to (5) of Wang (2020), section 2.1. Each draw uses one uniform number
+and inverts the cumulative probabilities; a value whose probability is below 2^-53 is drawn only as often as the
+resolution of a double allows.
 
-The weights a^|d|, |d| <= reach, are also summed over windows and intervals in closed form. `smooth` turns a likelihood
-of noisy counts into one of true counts. `boxes` does so for the indicator of an interval of noisy counts,
-sum_{n = lower..upper} a^|n - N|, by geometric series on either side of N. Both add positive terms only, so every result
-keeps full relative accuracy, and both cost O(1) a value whatever the half-width.
+The weights a^|d|, |d| <= reach, are also summed over windows and intervals in closed form. `smooth` converts a
+likelihood of noisy counts into a likelihood of true counts. `boxes` does the same for the indicator of an interval of
+noisy counts, sum_{n = lower..upper} a^|n - N|, by geometric series on both sides of N. Both functions add only positive
+terms, so every result has full relative accuracy, and both cost O(1) per value for any half-width.
 """
 import numpy as np
 
@@ -20,11 +21,11 @@ from .geometric cimport c_noise_from
 from .. import _arrays, _checks
 
 _LARGEST_SUPPORT = 1 << 27
-LARGEST = 1 << 40  # ends of an interval beyond +-LARGEST stand for no end
+LARGEST = 1 << 40  # interval ends beyond +-LARGEST denote an unbounded side
 
 
 def probabilities(epsilon, support):
-    """Probabilities of the noise.
+    """Return the probabilities of all noise values.
 
     Parameters
     ----------
@@ -33,12 +34,12 @@ def probabilities(epsilon, support):
 
     Returns
     -------
-    float64 (2 support + 1,), P(d) for d = -support..support, symmetric, adding up to 1.
+    float64 (2 support + 1,), P(d) for d = -support..support, symmetric, with sum 1.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     support = _checks.integer("support", support, most=_LARGEST_SUPPORT)
     weights = np.exp(-_checks.positive("epsilon", epsilon) * np.abs(np.arange(-support, support + 1)))
@@ -46,7 +47,7 @@ def probabilities(epsilon, support):
 
 
 def cumulative(epsilon, support):
-    """Cumulative probabilities of the noise.
+    """Return the cumulative probabilities of the noise.
 
     Parameters
     ----------
@@ -69,15 +70,15 @@ cdef void noise_fill(const double[::1] table, int64_t support, double epsilon, c
 
 
 def draw(size, *, epsilon, support, rng, least=None):
-    """Independent draws of the noise.
+    """Draw independent values of the noise.
 
     Parameters
     ----------
     size : number of draws >= 0.
     epsilon : > 0, per unit of change.
-    support : integer >= 0; the noise stays within +-support.
+    support : integer >= 0; the noise is between -support and support.
     rng : numpy Generator; one uniform per draw.
-    least : int64 (size,) or None. Each draw is conditioned on being at least that large.
+    least : int64 (size,) or None. Each draw is conditional on being at least this large.
 
     Returns
     -------
@@ -86,7 +87,7 @@ def draw(size, *, epsilon, support, rng, least=None):
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, e.g. an entry of `least` exceeds `support`, so that no value is left.
+        If an argument is invalid, e.g. an entry of `least` exceeds `support`, so that no value is possible.
     """
     size, support = _checks.integer("size", size), _checks.integer("support", support)
     _checks.generator(rng)
@@ -107,9 +108,9 @@ def draw(size, *, epsilon, support, rng, least=None):
 
 cdef void c_trailing(const double *like, Py_ssize_t step, int64_t m, const double *power, int64_t reach, double *start,
                      double *rest, double *out, Py_ssize_t out_step) noexcept nogil:
-    """out[j] += sum_{d = 0..reach} a^d like[j + reach - d] for j = 0..m - 2 reach - 1; steps of +-1.
+    """Compute out[j] += sum_{d = 0..reach} a^d like[j + reach - d] for j = 0..m - 2 reach - 1, in steps of +-1.
 
-    In blocks of reach + 1 entries a window is the end of one block (`rest`) and the start of the next (`start`).
+    In blocks of reach + 1 entries, a window is the end of one block (`rest`) and the start of the next (`start`).
     """
     cdef int64_t i, j, first, last, end, block = reach + 1, wanted = m - 2 * reach
     cdef double a = power[1], running
@@ -125,7 +126,7 @@ cdef void c_trailing(const double *like, Py_ssize_t step, int64_t m, const doubl
         for j in range(last, first - 1, -1):
             running = like[j * step] * power[last - j] + running
             rest[j] = running
-    # the window j .. j + reach begins in one block and ends in the next, unless j is the first of its block
+    # the window j .. j + reach begins in one block and ends in the next, unless j is the first entry of its block
     for i in range((wanted + reach) // block):
         first = i * block
         end = min(first + block, wanted)
@@ -146,22 +147,22 @@ cdef void smooth_fill(const double[:, ::1] like, const double[::1] power, int64_
 
 
 def smooth(likelihood, *, epsilon, reach):
-    """sum_{|d| <= reach} exp(-epsilon |d|) L(N + d) for every row of L.
+    """Return sum_{|d| <= reach} exp(-epsilon |d|) L(N + d) for every row of L.
 
     Parameters
     ----------
-    likelihood : float64 (n, W + 2 reach), finite, non-negative: L at N - reach for the first N, and so on.
+    likelihood : float64 (n, W + 2 reach), finite, non-negative: the first entry is L at N - reach for the first N.
     epsilon : > 0.
     reach : integer >= 0, half-width of the noise.
 
     Returns
     -------
-    float64 (n, W). Relative error a few 1e-16; O(1) a value, whatever the half-width.
+    float64 (n, W). The relative error is a few 1e-16; the cost is O(1) per value, for any half-width.
 
     Raises
     ------
     ValueError, TypeError
-        If a shape or a value breaks its rule.
+        If a shape or a value is invalid.
     """
     like = _arrays.floats("likelihood", likelihood, ndim=2)
     rate, edge = _checks.positive("epsilon", epsilon), _checks.integer("reach", reach, most=10**8)
@@ -184,8 +185,8 @@ def smooth(likelihood, *, epsilon, reach):
 
 cdef inline double c_box(int64_t first, int64_t last, int64_t reach, const double *power,
                          const double *series) noexcept nogil:
-    """sum of a^|d| over d = first..last within +-reach; series[m] = 1 + a + .. + a^(m - 1)."""
-    # the part within +-reach, then a geometric series on either side of d = 0
+    """Return the sum of a^|d| over d = first..last within +-reach; series[m] = 1 + a + .. + a^(m - 1)."""
+    # restrict the range to +-reach, then sum a geometric series on each side of d = 0
     if first < -reach:
         first = -reach
     if last > reach:
@@ -207,26 +208,26 @@ cdef void boxes_fill(const int64_t[::1] lower, const int64_t[::1] upper, const i
     for i in range(out.shape[0]):
         u = kind[i]
         for x in range(width[u]):
-            n = low[u] + x  # N of this column: the interval's ends become distances from it
+            n = low[u] + x  # N of this column; the ends of the interval are converted to distances from N
             out[i, x] = rise[u, x] * c_box(lower[i] - n, upper[i] - n, reach, &power[0], &series[0])
         for x in range(width[u], out.shape[1]):
             out[i, x] = 0.0
 
 
 def boxes(lower, upper, kind, *, low, width, rise, epsilon, reach, length):
-    """rise(x) sum_{n = lower..upper, |n - N| <= reach} exp(-epsilon |n - N|) at N = low + x, one row an interval.
+    """Return rise(x) sum_{n = lower..upper, |n - N| <= reach} exp(-epsilon |n - N|) at N = low + x, per interval.
 
     Parameters
     ----------
-    lower, upper : int64 (n,), ends of the intervals within +-LARGEST = 2^40, which stand for no end; empty where
-        lower > upper.
-    kind : int64 (n,), which row of `rise`, `low` and `width` an interval uses.
+    lower, upper : int64 (n,), ends of the intervals within +-LARGEST = 2^40; an end at +-LARGEST denotes an unbounded
+        side. The interval is empty if lower > upper.
+    kind : int64 (n,), the row of `rise`, `low` and `width` that each interval uses.
     low : int64 (U,), N of the first column, within +-LARGEST.
-    width : int64 (U,), columns used, 0..length.
+    width : int64 (U,), number of columns used, 0..length.
     rise : float64 (U, at least the largest width), finite factors.
     epsilon : > 0.
     reach : integer >= 0, at most 10^8, half-width of the noise.
-    length : columns of the result; those from `width` on are 0.
+    length : number of columns of the result; columns from `width` on are 0.
 
     Returns
     -------
@@ -235,7 +236,7 @@ def boxes(lower, upper, kind, *, low, width, rise, epsilon, reach, length):
     Raises
     ------
     ValueError, TypeError
-        If a shape, an index or a value breaks its rule.
+        If a shape, an index or a value is invalid.
     """
     rate, edge = _checks.positive("epsilon", epsilon), _checks.integer("reach", reach, most=10**8)
     size = _checks.integer("length", length)

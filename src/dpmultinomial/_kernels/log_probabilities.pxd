@@ -1,26 +1,26 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""Sums and differences in logs, normal intervals, incomplete gamma integrals scaled by the integrand at their end.
+"""Log-scale sums and differences, normal intervals, and incomplete gamma integrals scaled by the integrand at the end.
 
-log(2 pi) is 1.8378770664093454836.
+The constant log(2 pi) is 1.8378770664093454836.
 """
 from libc.math cimport INFINITY, M_LN2, M_PI, exp, expm1, fabs, lgamma, log, log1p, sqrt
 from scipy.special.cython_special cimport log_ndtr
 
 
 cdef inline double c_logaddexp(double a, double b) noexcept nogil:
-    """log(exp(a) + exp(b))."""
+    """Return log(exp(a) + exp(b))."""
     if a < b:
         a, b = b, a
     return a + log1p(exp(b - a)) if b > -INFINITY else a
 
 
 cdef inline double c_log1mexp(double x) noexcept nogil:
-    """log(1 - exp(x)) for x <= 0."""
+    """Return log(1 - exp(x)) for x <= 0."""
     return log(-expm1(x)) if x > -M_LN2 else log1p(-exp(x))
 
 
 cdef inline double c_log_stirling(double a) noexcept nogil:
-    """log(Gamma(a) a^-a e^a)."""
+    """Return log(Gamma(a) a^-a e^a)."""
     cdef double q
     if a < 12.0:
         return lgamma(a) - a * log(a) + a
@@ -30,7 +30,7 @@ cdef inline double c_log_stirling(double a) noexcept nogil:
 
 
 cdef inline double c_log_complete(double a, double x) noexcept nogil:
-    """log(Gamma(a) x^-a e^x), x > 0."""
+    """Return log(Gamma(a) x^-a e^x), x > 0."""
     cdef double d = (x - a) / a
     if -0.5 < d < 1.0:
         return c_log_stirling(a) + a * (d - log1p(d))
@@ -38,15 +38,15 @@ cdef inline double c_log_complete(double a, double x) noexcept nogil:
 
 
 cdef inline double c_log_lower(double a, double x) noexcept nogil:
-    """log of the integral of v^(a - 1) e^(-x (v - 1)) over 0 < v < 1; a > 0, any x.
+    """Return the log of the integral of v^(a - 1) e^(-x (v - 1)) over 0 < v < 1; a > 0, any x.
 
-    x > 0: x^-a e^x gamma(a, x), by the series sum_n x^n/(a (a + 1) .. (a + n)).
-    x < 0: the mean of 1/(a + N) with N ~ Poisson(-x) (Kummer's transformation). All terms are positive.
+    For x > 0, it is log(x^-a e^x gamma(a, x)), by the series sum_n x^n/(a (a + 1) .. (a + n)).
+    For x < 0, it is log E[1/(a + N)] with N ~ Poisson(-x) (Kummer's transformation). All terms are positive.
     """
     cdef double term, total, n
     if x >= 0.0:
         if x > a + 3000.0 + 40.0 * sqrt(a):
-            return c_log_complete(a, x)  # the upper part is below 1e-17 of it
+            return c_log_complete(a, x)  # the upper part is below 1e-17 of the complete integral
         term = total = 1.0 / a
         n = a
         while True:
@@ -55,13 +55,13 @@ cdef inline double c_log_lower(double a, double x) noexcept nogil:
             total += term
             if term < 1e-17 * total and n > x:
                 return log(total)
-            if total > 1e250:  # only far above a, where the complete integral is as good
+            if total > 1e250:  # this happens only far above a, where the complete integral is equally accurate
                 return c_log_complete(a, x) + c_log1mexp(c_log_upper(a, x) - c_log_complete(a, x))
     return c_log_poisson(a, -x)
 
 
 cdef inline double c_log_poisson(double a, double y) noexcept nogil:
-    """log E[1/(a + N)], N ~ Poisson(y): summed outwards from the mode, for large y by a continued fraction."""
+    """Return log E[1/(a + N)], N ~ Poisson(y): summed outwards from the mode, for large y by a continued fraction."""
     cdef double mode, n, term, mass, total, b, c, d, change
     cdef int i
     if y > 60.0:  # 1/(a + y - y/(a + 1 + y - 2 y/(a + 2 + y - ..))), by Lentz's algorithm
@@ -94,7 +94,7 @@ cdef inline double c_log_poisson(double a, double y) noexcept nogil:
 
 
 cdef inline double c_log_upper(double a, double x) noexcept nogil:
-    """log of the integral of v^(a - 1) e^(-x (v - 1)) over v > 1: x^-a e^x Gamma(a, x); a > 0, x > 0."""
+    """Return the log of the integral of v^(a - 1) e^(-x (v - 1)) over v > 1: log(x^-a e^x Gamma(a, x)); a, x > 0."""
     cdef double whole, b, c, d, h, an, change
     cdef int i
     if x < a + 1.0 or x < 1.0:
@@ -117,14 +117,14 @@ cdef inline double c_log_upper(double a, double x) noexcept nogil:
     return log(h)
 
 
-# Four at once for one x: the loops above wait for their divisions, which these do side by side; the same bits.
+# Four values of a for the same x: the four chains of divisions run in parallel, and the results are bit-identical.
 
 cdef enum:
     FOUR = 4
 
 
 cdef inline void c_log_lower_four(const double *a, double x, double *out) noexcept nogil:
-    """`c_log_lower` of four a."""
+    """Compute `c_log_lower` for four values of a."""
     cdef double n[FOUR]
     cdef double term[FOUR]
     cdef double total[FOUR]
@@ -134,7 +134,7 @@ cdef inline void c_log_lower_four(const double *a, double x, double *out) noexce
         n[k], term[k] = a[k], 1.0 / a[k]
         total[k] = term[k]
     while open and more:
-        for i in range(8):  # a term below 1e-17 of the sum changes nothing
+        for i in range(8):  # a term below 1e-17 of the sum does not change the result
             for k in range(FOUR):
                 n[k] += 1.0
                 term[k] *= x / n[k]
@@ -148,7 +148,7 @@ cdef inline void c_log_lower_four(const double *a, double x, double *out) noexce
 
 
 cdef inline void c_log_upper_four(const double *a, double x, double *out) noexcept nogil:
-    """`c_log_upper` of four a."""
+    """Compute `c_log_upper` for four values of a."""
     cdef double b[FOUR]
     cdef double c[FOUR]
     cdef double d[FOUR]
@@ -188,7 +188,7 @@ cdef inline void c_log_upper_four(const double *a, double x, double *out) noexce
 
 
 cdef inline double c_gaussian(double low, double d) noexcept nogil:
-    """log P(low < Z < low + d), Z ~ N(0, 1)."""
+    """Return log P(low < Z < low + d), Z ~ N(0, 1)."""
     cdef double middle = low + 0.5 * d
     if d * (1.0 + fabs(middle)) < 1e-3:
         return -0.5 * middle * middle - 0.5 * log(2.0 * M_PI) + log(d) + (middle * middle - 1.0) * d * d / 24.0

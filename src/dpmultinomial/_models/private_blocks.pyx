@@ -1,7 +1,7 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""Private releases of many histograms at once, for many privacy levels and repeats, and scores of models made of them.
+"""Private releases of many histograms for many privacy levels and repetitions, and scores of models built from them.
 
-`release` draws the log probabilities of all blocks; `scores` gives the cross-entropy and the accuracy of many naive
+`release` draws the log probabilities of all blocks; `scores` computes the cross-entropy and the accuracy of many naive
 Bayes models, whose tables are such blocks, on one test set.
 """
 import numpy as np
@@ -20,7 +20,7 @@ LAWS = ("dirichlet", "gaussian", "laplace")
 
 
 cdef inline double c_release(bitgen_t *bits, int law, double count, double scale, double alpha) noexcept nogil:
-    """One cell before it is normalised: a gamma draw of shape scale*count + alpha, or the count plus noise."""
+    """Draw one cell before normalisation: a gamma draw of shape scale*count + alpha, or the count plus noise."""
     if law == 0:
         return random_standard_gamma(bits, scale * count + alpha)
     if law == 1:
@@ -29,10 +29,10 @@ cdef inline double c_release(bitgen_t *bits, int law, double count, double scale
 
 
 cdef inline void c_log_shares(double *x, Py_ssize_t size, double floor, bint normalise) noexcept nogil:
-    """x becomes log(max(x, floor)), less the logarithm of the block's total where `normalise`."""
+    """Set x to log(max(x, floor)), minus the log of the block's total if `normalise`."""
     cdef Py_ssize_t i
     cdef double total = 0.0, shift = 0.0
-    # lift cells to the floor and add them up
+    # raise cells to the floor and add them up
     for i in range(size):
         if x[i] < floor:
             x[i] = floor
@@ -48,7 +48,7 @@ cdef void private_blocks_fill(const double[::1] counts, const int64_t[::1] start
                               double[:, ::1] out, bitgen_t *bits) noexcept nogil:
     cdef Py_ssize_t m, i, b
     for m in range(out.shape[0]):
-        # one draw per cell, then each block becomes log probabilities
+        # one draw per cell, then convert each block to log probabilities
         for i in range(counts.shape[0]):
             out[m, i] = c_release(bits, law, counts[i], scale[m], alpha[m])
         for b in range(starts.shape[0] - 1):
@@ -56,19 +56,19 @@ cdef void private_blocks_fill(const double[::1] counts, const int64_t[::1] start
 
 
 def release(counts, starts, *, law, scale, alpha=None, floors=None, normalise=True, rng):
-    """Log probabilities of every block of `counts`, released once per entry of `scale`.
+    """Draw the log probabilities of every block of `counts`, released once per entry of `scale`.
 
     Parameters
     ----------
-    counts : float64 (cells,), all histograms one after the other, finite and >= 0; at least one cell.
-    starts : int64 (blocks + 1,), increasing from 0 to cells; every block is a separate histogram, not empty.
+    counts : float64 (cells,), the concatenated histograms, finite and >= 0; at least one cell.
+    starts : int64 (blocks + 1,), increasing from 0 to cells; every block is a separate, non-empty histogram.
     law : ``"dirichlet"`` (gamma shape scale*count + alpha), ``"gaussian"`` (standard deviation scale) or ``"laplace"``
         (Laplace scale).
     scale, alpha : float64 (releases,), > 0; `alpha` for the Dirichlet only.
-    floors : float64 (releases,), >= 0: released cells below are lifted to it before normalising. None: 0 for the
-        Dirichlet; additive noise needs one, because a log of a negative count is not defined.
-    normalise : False returns log(max(cell, floor)) as it is.
-    rng : numpy Generator; one standard gamma, normal or Laplace draw a cell, release by release.
+    floors : float64 (releases,), >= 0: smaller released cells are raised to the floor before normalisation. None: 0 for
+        the Dirichlet; additive noise needs a floor, because the log of a negative count is not defined.
+    normalise : if False, log(max(cell, floor)) is returned without normalisation.
+    rng : numpy Generator; one standard gamma, normal or Laplace draw per cell, release by release.
 
     Returns
     -------
@@ -81,8 +81,8 @@ def release(counts, starts, *, law, scale, alpha=None, floors=None, normalise=Tr
 
     Notes
     -----
-    A Dirichlet cell whose gamma draw underflows (shape below about 0.01) has log probability -inf. Distribution:
-    Ponnoprat (2022), Algorithm 1 and section 5. Cost: releases * cells draws, no memory but the result.
+    A Dirichlet cell whose gamma draw underflows (shape below about 0.01) has log probability -inf. Source: Ponnoprat
+    (2022), Algorithm 1 and section 5. The cost is releases * cells draws, without memory other than the result.
     """
     kind = LAWS.index(_checks.one_of("law", law, LAWS))
     _checks.generator(rng)
@@ -111,7 +111,7 @@ def release(counts, starts, *, law, scale, alpha=None, floors=None, normalise=Tr
 
 
 def _floors(floors, releases, additive):
-    """One floor a release: > 0 with additive noise, else >= 0."""
+    """Return one floor per release: > 0 with additive noise, otherwise >= 0."""
     if floors is None:
         if additive:
             raise ValueError("floors must be given with additive noise, got None")
@@ -126,7 +126,7 @@ def _floors(floors, releases, additive):
 
 
 def _starts(starts, cells):
-    """Block borders as int64, strictly increasing from 0 to `cells`."""
+    """Return the block borders as int64, strictly increasing from 0 to `cells`."""
     borders = np.asarray(starts)
     if borders.dtype.kind not in "iu" or borders.ndim != 1:
         raise TypeError(f"starts must be whole numbers in one dimension, got {borders.dtype} of shape {borders.shape}")
@@ -153,7 +153,7 @@ cdef inline void c_logits(const double *table, const int32_t *cells, Py_ssize_t 
 
 cdef inline void c_logits_of_two(const double *table, const int32_t *cells, Py_ssize_t columns,
                                  double *logits) noexcept nogil:
-    """`c_logits` for two classes: the sums stay in registers, in the same order."""
+    """Compute `c_logits` for two classes: the sums are kept in registers, in the same order."""
     cdef Py_ssize_t k
     cdef double first = logits[0], second = logits[1]
     for k in range(columns):
@@ -165,7 +165,7 @@ cdef inline void c_logits_of_two(const double *table, const int32_t *cells, Py_s
 
 
 cdef inline double c_log_share(const double *logits, Py_ssize_t classes, Py_ssize_t label, double cap) noexcept nogil:
-    """log(p + cap) for the probability p that the logits give `label`; equal shares where all of them are -inf."""
+    """Return log(p + cap) for the probability p of `label` given the logits; equal shares if all logits are -inf."""
     cdef Py_ssize_t j
     cdef double top = logits[0], total = 0.0
     for j in range(1, classes):
@@ -207,31 +207,31 @@ cdef void scores_fill(const double[:, ::1] priors, const double[:, :, ::1] table
 
 
 def scores(priors, tables, cells, labels, *, cap=0.0):
-    """Mean cross-entropy -log(p + cap) and accuracy of every model.
+    """Return the mean cross-entropy -log(p + cap) and the accuracy of every model.
 
     Parameters
     ----------
     priors : float64 (models, classes), log weights of the classes.
     tables : float64 (models, cells, classes), log weight of every (column, category) cell for every class.
-    cells : int32 (n, columns), the cells of every test record; -1 adds nothing.
+    cells : int32 (n, columns), the cells of every test record; -1 contributes nothing.
     labels : int32 (n,), true classes.
-    cap : >= 0 and small, added to the probability; 1e-20 is the published protocol's, 0 the plain cross-entropy.
+    cap : >= 0 and small, added to the probability; 1e-20 as in the published protocol, 0 for the usual cross-entropy.
 
     Returns
     -------
-    float64 (models, 2): cross-entropy in nats, and the share of records whose label has the largest weight (a tie
-        counts).
+    float64 (models, 2): cross-entropy in nats, and the share of records whose label has the largest weight (including
+        ties).
 
     Raises
     ------
     ValueError, TypeError
-        If shapes or dtypes differ, the test set is empty, a weight is NaN or +inf, or a cell or label is out of range.
+        If shapes or dtypes are wrong, the test set is empty, a weight is NaN or +inf, or a cell or label is invalid.
 
     Notes
     -----
-    O(models n columns classes) additions, O(classes) working memory. Weights need not be normalised; -inf is the weight
-    of what cannot be, and a record that no class allows counts as equally shared. Distribution: Ponnoprat (2022),
-    section 5.1.
+    O(models n columns classes) additions, O(classes) working memory. Weights need not be normalised. A weight of -inf
+    denotes an impossible category; a record that is impossible in every class gets equal probabilities. Source:
+    Ponnoprat (2022), section 5.1.
     """
     priors, tables = _weights("priors", priors, 2), _weights("tables", tables, 3)
     cells, labels = _indices("cells", cells, 2), _indices("labels", labels, 1)
@@ -265,18 +265,18 @@ def scores(priors, tables, cells, labels, *, cap=0.0):
 
 
 def _weights(name, values, dimensions):
-    """Float64 weights in C order, of the right dimension, none of them NaN or +inf."""
+    """Return the weights as float64 in C order, with the right dimension and without NaN or +inf."""
     array = np.asarray(values)
     if array.dtype.kind not in "iuf" or array.ndim != dimensions:
         raise TypeError(f"{name} must be numbers in {dimensions} dimensions, got {array.dtype} of shape {array.shape}")
     array = np.ascontiguousarray(array, dtype=np.float64)
-    if array.size and not array.max() < np.inf:  # a NaN is its own maximum
+    if array.size and not array.max() < np.inf:  # the maximum of an array with a NaN is NaN
         raise ValueError(f"{name} must not hold NaN or +inf, got {array.max()}")
     return array
 
 
 def _indices(name, values, dimensions):
-    """Integers of the right dimension."""
+    """Return an array of integers with the right dimension."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu" or array.ndim != dimensions:
         got = f"{array.dtype} of shape {array.shape}"

@@ -1,22 +1,22 @@
 # cython: language_level=3
-"""The four additive releases of Wang (2020), section 3.1, and modes of multinomial distributions, which one of them is.
+"""The four additive releases of Wang (2020), section 3.1, and modes of multinomial distributions, used by one release.
 
-Every release starts from the same noise: n = N + d, n_s = N_s + d_s (`_kernels.geometric`). Then
-``1-independent``  x_s and M are posterior draws given n_s and n (equations 4, 5), cut at 0; Multinomial(M, x / sum x);
+All releases use the same noisy counts n = N + d, n_s = N_s + d_s (`_kernels.geometric`). The releases are
+``1-independent``  x_s and M are posterior draws given n_s and n (equations 4, 5), >= 0; Multinomial(M, x / sum x);
 ``1-summed``       the same x_s; M is drawn given n and sum n_s (equation 6) with the exact distribution of the noise;
 ``2``              Multinomial(max(n, 0), max(n_s, 0) / sum);
 ``3``              a mode of that multinomial distribution (`modes`).
-Where all weights are 0 the components share equally.
+If all weights are 0, all components have equal probabilities.
 
-Every mode of Multinomial(m, x / sum x), x integers, is an allocation by largest quotients x_i/1, x_i/2, .. (Finucan's
-rule, the divisor rule of d'Hondt), and the start floor((m + S/2) p) of the paper's Theorem 1 is such an allocation of
-another total, so adding or taking single units ends at a mode. Equal quotients make the mode ambiguous; the rule says
-who wins:
+Every mode of Multinomial(m, x / sum x), for integers x, is an allocation by largest quotients x_i/1, x_i/2, ..
+(Finucan's rule, the divisor rule of d'Hondt). The starting point floor((m + S/2) p) of the paper's Theorem 1 is such an
+allocation for another total, so adding or removing single units leads to a mode. If quotients are equal, the mode is
+ambiguous, and a tie rule chooses:
 
 - ``first``, ``last``: the lowest or the highest index, in exact integers;
 - ``random``: a uniformly random choice among the equal claims, in exact integers;
-- ``ieee``: Theorem 1 as written in doubles, lowest index among equal q: rounding decides. It serves to reproduce the
-  paper and nothing else.
+- ``ieee``: Theorem 1 as printed, in doubles, with the lowest index among equal q; rounding decides ties. It is only
+  meant for reproducing the paper.
 """
 import numpy as np
 
@@ -33,11 +33,11 @@ from ..._kernels import geometric
 
 ALGORITHMS = ("1-independent", "1-summed", "2", "3")
 RULES = ("first", "last", "random", "ieee")
-LARGEST_WEIGHT = 10**9  # of `modes`: products of two weights stay below 2^63
-LARGEST_COUNT = 5 * 10**8  # of `draw`, counts and noise together: products of two of them stay below 2^63
+LARGEST_WEIGHT = 10**9  # limit of `modes`: products of two weights are below 2^63
+LARGEST_COUNT = 5 * 10**8  # limit of `draw` for counts plus noise: products of two of them are below 2^63
 _UNDERFLOW = 1e-300
 
-cdef enum TieRule:  # places in RULES
+cdef enum TieRule:  # indices in RULES
     FIRST = 0
     LAST = 1
     RANDOM = 2
@@ -46,17 +46,17 @@ cdef enum TieRule:  # places in RULES
 
 cdef inline void c_greedy(const int64_t *x, int64_t *k, Py_ssize_t size, int64_t total, int64_t weight,
                           bint last) noexcept nogil:
-    """Exact divisor rule: k = floor((total + size/2) x / weight), then single units until they add up to total.
+    """Apply the exact divisor rule: k = floor((total + size/2) x / weight), then single units until the sum is total.
 
-    Equal quotients: the lowest index keeps or gains the unit, the highest if `last`.
+    If quotients are equal, the lowest index keeps or gains the unit, or the highest index if `last`.
     """
     cdef Py_ssize_t i, best
     cdef int64_t given = 0, mine, theirs
-    # start: floor((m + S/2) x_i/sum x), in exact integers
+    # starting point: floor((m + S/2) x_i/sum x), in exact integers
     for i in range(size):
         k[i] = ((2 * total + size) * x[i]) // (2 * weight)
         given += k[i]
-    # one more unit to the largest next quotient x_i/(k_i + 1)
+    # add one unit to the component with the largest next quotient x_i/(k_i + 1)
     while given < total:
         best = 0
         for i in range(1, size):
@@ -66,7 +66,7 @@ cdef inline void c_greedy(const int64_t *x, int64_t *k, Py_ssize_t size, int64_t
                 best = i
         k[best] += 1
         given += 1
-    # one unit less where the last quotient x_i/k_i is smallest
+    # remove one unit from the component with the smallest last quotient x_i/k_i
     while given > total:
         best = -1
         for i in range(size):
@@ -83,7 +83,7 @@ cdef inline void c_greedy(const int64_t *x, int64_t *k, Py_ssize_t size, int64_t
 
 
 cdef inline void c_shuffle_ties(bitgen_t *bits, const int64_t *x, int64_t *k, Py_ssize_t size) noexcept nogil:
-    """Give the units of the last level to a uniformly random choice among those with a claim of that size."""
+    """Give the units of the last level to a uniformly random subset of the components with a claim at that level."""
     cdef Py_ssize_t i, worst = -1
     cdef int64_t winners = 0, claims = 0
     for i in range(size):
@@ -91,7 +91,7 @@ cdef inline void c_shuffle_ties(bitgen_t *bits, const int64_t *x, int64_t *k, Py
             worst = i
     if worst < 0:
         return
-    # claims: components whose last or next quotient equals the smallest one that got a unit; winners: those with it
+    # claims: components whose last or next quotient equals the smallest served one; winners: those that got the unit
     cdef int64_t top = x[worst], bottom = k[worst]
     for i in range(size):
         if k[i] > 0 and x[i] * bottom == top * k[i]:
@@ -101,7 +101,7 @@ cdef inline void c_shuffle_ties(bitgen_t *bits, const int64_t *x, int64_t *k, Py
             claims += 1
     if winners == claims:
         return
-    # each claim in turn wins with probability (units left)/(claims left): a uniform subset
+    # each claim in turn wins with probability (units left)/(claims left), which gives a uniform subset
     for i in range(size):
         if k[i] > 0 and x[i] * bottom == top * k[i]:
             k[i] -= 1
@@ -115,18 +115,18 @@ cdef inline void c_shuffle_ties(bitgen_t *bits, const int64_t *x, int64_t *k, Py
 
 cdef inline void c_theorem(const int64_t *x, int64_t *k, double *f, double *q, Py_ssize_t size, int64_t total,
                            int64_t weight) noexcept nogil:
-    """Theorem 1 of the paper in doubles, the lowest index among equal q; components without a unit cannot lose one."""
+    """Apply Theorem 1 of the paper in doubles, the lowest index first among equal q; a component at 0 loses no unit."""
     cdef Py_ssize_t i, best
     cdef int64_t given = 0
     cdef double p
-    # k_i = floor((m + S/2) p_i) and its fraction f_i
+    # k_i = floor((m + S/2) p_i) and its fractional part f_i
     for i in range(size):
         p = <double> x[i] / <double> weight
         f[i] = (total + 0.5 * size) * p
         k[i] = <int64_t> floor(f[i])
         f[i] -= k[i]
         given += k[i]
-    if given < total:  # units to the smallest q_i = (1 - f_i)/(k_i + 1)
+    if given < total:  # add units to the smallest q_i = (1 - f_i)/(k_i + 1)
         for i in range(size):
             q[i] = (1.0 - f[i]) / (k[i] + 1)
         while given < total:
@@ -138,7 +138,7 @@ cdef inline void c_theorem(const int64_t *x, int64_t *k, double *f, double *q, P
             f[best] -= 1.0
             q[best] = (1.0 - f[best]) / (k[best] + 1)
             given += 1
-    elif given > total:  # units from the smallest q_i = f_i/k_i
+    elif given > total:  # remove units from the smallest q_i = f_i/k_i
         for i in range(size):
             q[i] = f[i] / k[i] if k[i] > 0 else 1e300
         while given > total:
@@ -154,7 +154,7 @@ cdef inline void c_theorem(const int64_t *x, int64_t *k, double *f, double *q, P
 
 cdef inline void c_mode(bitgen_t *bits, const int64_t *x, int64_t *k, double *f, double *q, Py_ssize_t size,
                         int64_t total, int rule) noexcept nogil:
-    """k = mode of Multinomial(total, x / sum x); x must be positive somewhere."""
+    """Set k to a mode of Multinomial(total, x / sum x); at least one x must be positive."""
     cdef Py_ssize_t i
     cdef int64_t weight = 0
     for i in range(size):
@@ -175,23 +175,24 @@ cdef void mode_fill(const int64_t[:, ::1] weights, const int64_t[::1] totals, in
 
 
 def modes(totals, weights, *, ties, rng):
-    """A mode for every row.
+    """Return a mode of the multinomial distribution of every row.
 
     Parameters
     ----------
-    totals : int64 (n,), trial sizes in [0, 10^9 - S].
-    weights : int64 (n, S), non-negative, each row adding up to 1..10^9.
+    totals : int64 (n,), numbers of trials in [0, 10^9 - S].
+    weights : int64 (n, S), non-negative, each row with a sum in 1..10^9.
     ties : one of ``RULES``.
-    rng : numpy Generator; only ``random`` draws, one uniform per claim of the last level, if that level is contested.
+    rng : numpy Generator; only ``random`` draws: one uniform per claim of the last level, if claims exceed units.
 
     Returns
     -------
-    int64 (n, S), rows adding up to `totals`. Cost O(S) a row plus O(S) per unit the start is away (at most S/2 + 1).
+    int64 (n, S), with row sums `totals`. The cost per row is O(S), plus O(S) per unit between starting point and mode
+        (at most S/2 + 1 units).
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule; floats are rejected, not truncated.
+        If an argument is invalid; floats are rejected, not truncated.
     """
     _checks.one_of("ties", ties, RULES)
     _checks.generator(rng)
@@ -215,28 +216,28 @@ def modes(totals, weights, *, ties, rng):
 
 
 def summed_noise(epsilon, support, size):
-    """Log distribution of the sum of independent noises.
+    """Return the log probabilities of the sum of independent noise values.
 
     Parameters
     ----------
     epsilon : > 0.
-    support : integer >= 0, of each noise.
-    size : how many, in [0, 10^6].
+    support : integer >= 0, of each noise value.
+    size : number of noise values, in [0, 10^6].
 
     Returns
     -------
-    log_probabilities : float64 (2 reach + 1,), index i for the value i - reach; -inf where nothing is left.
-    reach : integer, the half-width of that distribution's support.
+    log_probabilities : float64 (2 reach + 1,), index i for the value i - reach; -inf where the probability underflows.
+    reach : integer, the half-width of the support of these log probabilities.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
 
     Notes
     -----
-    Direct convolution of positive terms, so the tails keep full relative accuracy; what is below 1e-300 is neglected.
-    O(R^2) for R = min(support, 700/epsilon) values, a few times over.
+    Positive terms are convolved directly, so the tails have full relative accuracy; probabilities below 1e-300 are
+    neglected. The cost is a small multiple of R^2 for R = min(support, 700/epsilon) values.
     """
     size = _checks.integer("size", size, most=10**6)
     power, result = geometric.probabilities(epsilon, support), np.ones(1)
@@ -270,7 +271,7 @@ cdef inline int64_t c_summed_total(double u, int64_t noisy, int64_t summed, doub
         weights[m - first] = value
         if value > best:
             best = value
-    # by inversion of the cumulative weights
+    # draw by inversion of the cumulative weights
     for m in range(last - first + 1):
         running += exp(weights[m] - best)
         weights[m] = running
@@ -282,7 +283,7 @@ cdef inline int64_t c_summed_total(double u, int64_t noisy, int64_t summed, doub
 
 cdef inline void c_multinomial(bitgen_t *bits, binomial_t *binomial, int64_t total, const int64_t *x, double *p,
                                int64_t *out, Py_ssize_t size) noexcept nogil:
-    """out ~ Multinomial(total, x / sum x)."""
+    """Draw out ~ Multinomial(total, x / sum x)."""
     cdef Py_ssize_t i
     cdef int64_t weight = 0
     for i in range(size):
@@ -294,7 +295,7 @@ cdef inline void c_multinomial(bitgen_t *bits, binomial_t *binomial, int64_t tot
 
 
 cdef inline void c_share_if_empty(int64_t *x, Py_ssize_t size) noexcept nogil:
-    """Equal weights where all are 0."""
+    """Set equal weights if all weights are 0."""
     cdef Py_ssize_t i
     for i in range(size):
         if x[i] > 0:
@@ -306,7 +307,7 @@ cdef inline void c_share_if_empty(int64_t *x, Py_ssize_t size) noexcept nogil:
 cdef void release_fill(const int64_t[::1] counts, double epsilon, int64_t support, const double[::1] table,
                        const double[::1] logs, const int64_t[::1] wanted, int rule, int64_t[:, :, ::1] out,
                        int64_t[:, ::1] x, double[:, ::1] work, double[::1] weights, bitgen_t *bits) noexcept nogil:
-    """x: noisy components, then posterior draws; work: probabilities and the two scratch rows of the mode."""
+    """Draw one release; x: noisy components, then posterior draws; work: probabilities and two scratch rows."""
     cdef Py_ssize_t j, s, a, size = counts.shape[0]
     cdef int64_t total = 0, noisy, summed, kept, m
     cdef bint drawing = False
@@ -317,14 +318,14 @@ cdef void release_fill(const int64_t[::1] counts, double epsilon, int64_t suppor
     for a in range(wanted.shape[0]):
         drawing |= wanted[a] < 2
     for j in range(out.shape[1]):
-        # noisy counts n = N + d and n_s = N_s + d_s, the same for all algorithms
+        # noisy counts n = N + d and n_s = N_s + d_s, shared by all algorithms
         noisy = total + c_noise(c_uniform(bits), &table[0], support)
         kept = noisy if noisy > 0 else 0
         summed = 0
         for s in range(size):
             x[0, s] = counts[s] + c_noise(c_uniform(bits), &table[0], support)
             summed += x[0, s]
-        if drawing:  # equation 4: N_s = n_s + noise, given that it is >= 0
+        if drawing:  # equation 4: N_s = n_s + noise, conditional on N_s >= 0
             for s in range(size):
                 x[1, s] = x[0, s] + c_noise_from(c_uniform(bits), &table[0], support, epsilon, -x[0, s])
             c_share_if_empty(&x[1, 0], size)
@@ -347,18 +348,18 @@ cdef void release_fill(const int64_t[::1] counts, double epsilon, int64_t suppor
 
 
 def draw(counts, *, epsilon, support, algorithms, ties, size, rng):
-    """Independent releases; the algorithms share their noise, as in the paper.
+    """Draw independent releases; the algorithms share their noise, as in the paper.
 
     Parameters
     ----------
-    counts : int64 (S,), S >= 1, the true component counts; they and the largest noise add up to at most 5 10^8.
+    counts : int64 (S,), S >= 1, the true counts of the components; their sum plus the largest noise is at most 5 10^8.
     epsilon : > 0, privacy parameter of each noisy count.
-    support : integer >= 0, the noise stays within +-support.
-    algorithms : some of ``ALGORITHMS``, in the order wanted.
+    support : integer >= 0; the noise is between -support and support.
+    algorithms : a selection of ``ALGORITHMS``, in the order of the result.
     ties : rule of `modes` for algorithm 3.
     size : number of releases >= 0.
-    rng : numpy Generator. A release uses 1 + S uniforms for the noise, S more if an algorithm 1 is wanted, then
-        algorithm by algorithm one for its total (algorithms 1) and those of NumPy's multinomial or of the tie rule.
+    rng : numpy Generator. A release uses 1 + S uniforms for the noise and S more if an algorithm 1 is selected. Each
+        algorithm uses one for its total (algorithms 1) and those of NumPy's multinomial draw or of the tie rule.
 
     Returns
     -------
@@ -367,7 +368,7 @@ def draw(counts, *, epsilon, support, algorithms, ties, size, rng):
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     size, support = _checks.integer("size", size), _checks.integer("support", support, most=LARGEST_COUNT)
     true = _arrays.integers("counts", counts, least=0, most=LARGEST_COUNT)

@@ -1,15 +1,16 @@
 # cython: language_level=3
-"""The exact distribution of a swapped r x c table over its whole class, by shuffles of subsets.
+"""Exact distribution of a swapped r x c table over its whole class, by shuffles of subsets.
 
-A swap is the signed mixture sum_N a_N Q_N of free shuffles of a uniformly random N-subset
-(`exact_swapping`). With G the records of each cell that stay out of the subset, N = n - sum of G, A and
-B the margins of X - G,
+A swap is the signed mixture sum_N a_N Q_N of unconstrained shuffles of a uniformly random N-subset
+(`exact_swapping`). With G the records of each cell that are outside the subset, N = n - sum of G, and A and B the
+margins of X - G,
 
 P(S | X) = sum_G a_N (n - N)!/n! prod_ij X!/(G! (X - G)! (S - G)!) prod_i A_i! prod_j B_j!.
 
-The sum over G runs column by column, with the row sums of G as state: a column with originals x and staying g adds
-prod_i C(x_i, g_i) times the multinomial coefficient of s - g, and a_N/(C(n, N) multinomial(A)) closes the last one.
-Originals are listed column by column, depth first, so that common beginnings are summed once.
+The sum over G is computed column by column, with the row sums of G as the state: a column with original counts x and
+counts g outside the subset contributes prod_i C(x_i, g_i) times the multinomial coefficient of s - g, and
+a_N/(C(n, N) multinomial(A)) is the factor of the last column. The originals are listed column by column, depth first,
+so that sums over common first columns are computed only once.
 """
 import numpy as np
 
@@ -18,7 +19,7 @@ from libc.stdint cimport int64_t
 
 from ... import _checks
 
-MOST_RECORDS = 250  # binomial coefficients and their products stay below 1e308
+MOST_RECORDS = 250  # binomial coefficients and their products are below 1e308
 cdef enum:
     MOST_ROWS = 16
 
@@ -31,22 +32,22 @@ cdef struct Sums:
     int64_t found
     int64_t most
     const int64_t *seen  # (columns, rows), the swapped table
-    const int64_t *totals  # of the columns
+    const int64_t *totals  # column totals
     const int64_t *stride
     const double *choose
     const double *closing
     int64_t *original  # (columns, rows)
     double *states  # (columns, box)
-    int64_t *offsets  # of the transitions of a column, and their weights: a slice per column
+    int64_t *offsets  # offsets of the transitions of a column, one slice per column; `weights` has their weights
     double *weights
     int64_t most_transitions
-    int64_t *tables  # NULL: count only
+    int64_t *tables  # NULL: count the tables without listing them
     double *log_p
     double *loss
 
 
 cdef int64_t c_transitions(Sums *sums, int64_t column) noexcept nogil:
-    """All staying counts of a column: where each moves the state, and its weight. Returns how many."""
+    """List all possible g of a column, with the offset of the state and the weight; return the number of them."""
     cdef const int64_t *seen = sums.seen + column * sums.rows
     cdef const int64_t *original = sums.original + column * sums.rows
     cdef int64_t *offsets = sums.offsets + column * sums.most_transitions
@@ -56,7 +57,7 @@ cdef int64_t c_transitions(Sums *sums, int64_t column) noexcept nogil:
     for i in range(sums.rows):
         stay[i] = 0
     while True:
-        # prod_i C(x_i, g_i) times the multinomial coefficient of s - g, as a product of binomial ones
+        # prod_i C(x_i, g_i) times the multinomial coefficient of s - g, as a product of binomial coefficients
         weights[count] = 1.0
         offsets[count] = rest = 0
         for i in range(sums.rows):
@@ -89,7 +90,7 @@ cdef inline bint c_next_state(const int64_t *limit, int64_t *state, int64_t *pla
 
 
 cdef void c_apply(Sums *sums, int64_t column, const int64_t *limit) noexcept nogil:
-    """States after `column` from those before, which lie within `limit`."""
+    """Compute the states after `column` from the states before it, which are within `limit`."""
     cdef double *before = sums.states + column * sums.box
     cdef double *after = before + sums.box
     cdef int64_t *offsets = sums.offsets + column * sums.most_transitions
@@ -101,7 +102,7 @@ cdef void c_apply(Sums *sums, int64_t column, const int64_t *limit) noexcept nog
     for i in range(sums.rows):
         state[i] = 0
     while True:
-        # the row sums of G after the column: those before plus g
+        # the new row sums of G are the row sums before the column plus g
         if before[place] != 0.0:
             for t in range(count):
                 after[place + offsets[t]] += weights[t] * before[place]
@@ -110,7 +111,7 @@ cdef void c_apply(Sums *sums, int64_t column, const int64_t *limit) noexcept nog
 
 
 cdef void c_close(Sums *sums, const int64_t *limit) noexcept nogil:
-    """The last column: P(S | X), and the sum of absolute terms over it."""
+    """Sum over the last column: P(S | X), and the sum of the absolute terms divided by it."""
     cdef int64_t column = sums.columns - 1, place = 0, i, t, count
     cdef double *before = sums.states + column * sums.box
     cdef int64_t *offsets = sums.offsets + column * sums.most_transitions
@@ -121,7 +122,7 @@ cdef void c_close(Sums *sums, const int64_t *limit) noexcept nogil:
     for i in range(sums.rows):
         state[i] = 0
     while True:
-        # times a_N/(C(n, N) multinomial(A)) at the row sums of G, which say N and A
+        # multiply by a_N/(C(n, N) multinomial(A)), where the row sums of G determine N and A
         if before[place] != 0.0:
             for t in range(count):
                 part = before[place] * weights[t] * sums.closing[place + offsets[t]]
@@ -143,7 +144,7 @@ cdef void c_leaf(Sums *sums, const int64_t *limit) noexcept nogil:
 
 
 cdef void c_column(Sums *sums, int64_t column, const int64_t *room, const int64_t *limit) noexcept nogil:
-    """Every original of `column` and the later ones that fits in `room`, what the rows still hold."""
+    """List all originals of `column` and of the later columns that fit into `room`, the remaining row totals."""
     cdef int64_t *original = sums.original + column * sums.rows
     cdef const int64_t *seen = sums.seen + column * sums.rows
     cdef int64_t left[MOST_ROWS]
@@ -155,18 +156,18 @@ cdef void c_column(Sums *sums, int64_t column, const int64_t *room, const int64_
         c_leaf(sums, limit)
         return
     carried = sums.totals[column]
-    for i in range(sums.rows - 1, -1, -1):  # the first original: as much as fits into the last rows
+    for i in range(sums.rows - 1, -1, -1):  # the first original: the last rows get as much as possible
         original[i] = min(carried, room[i])
         carried -= original[i]
     while sums.found <= sums.most:
         for i in range(sums.rows):
             left[i] = room[i] - original[i]
             bound[i] = limit[i] + min(original[i], seen[i])
-        # sum over G of this column, then all originals of the later ones
+        # sum over G of this column, then list all originals of the later columns
         if sums.tables != NULL:
             c_apply(sums, column, limit)
         c_column(sums, column + 1, left, bound)
-        # the next one in increasing order: one more in the last row that can take it from the rows after
+        # the next original in increasing order: one more in the last row that can take it from the rows after
         carried, i = 0, sums.rows - 1
         while i >= 0 and (carried == 0 or original[i] == room[i]):
             carried += original[i]
@@ -181,7 +182,7 @@ cdef void c_column(Sums *sums, int64_t column, const int64_t *room, const int64_
 
 
 def _closing(table, coefficients):
-    """a_N/(C(n, N) multinomial(A)) for every row sum of G, in the order of the states."""
+    """Return a_N/(C(n, N) multinomial(A)) for every row sum of G, in the order of the states."""
     from scipy.special import gammaln
 
     rows, n = table.sum(axis=1), int(table.sum())
@@ -192,14 +193,14 @@ def _closing(table, coefficients):
 
 
 def _cost(table):
-    """Transitions of every column, states of a table, and steps per original: states times the widest transitions."""
+    """Return the transitions per column, the states of a table, and the steps per original (states x transitions)."""
     transitions = np.prod(table + 1.0, axis=0)
     box = int(np.prod(table.sum(axis=1) + 1, dtype=object))
     return transitions, box, box * 2.0 * transitions.max()
 
 
 def _number(table, int64_t most):
-    """Number of tables with the margins of `table`; counting stops beyond `most`."""
+    """Return the number of tables with the margins of `table`; counting stops above `most`."""
     cdef int64_t rows = table.shape[0], columns = table.shape[1]
     cdef const int64_t[::1] totals = table.sum(axis=0), room = table.sum(axis=1)
     cdef const int64_t[::1] nothing = np.zeros(rows, dtype=np.int64)
@@ -214,13 +215,13 @@ def _number(table, int64_t most):
 
 
 def refusal(table, *, most_tables, most_work):
-    """Reason why the class of a table is too large to list; empty if the class fits.
+    """Return why the class of a table is too large to list, or an empty string if it can be listed.
 
     Parameters
     ----------
     table : int64 (rows, columns)
         A checked table of 2 to 250 records.
-    most_tables, most_work : as of `originals`.
+    most_tables, most_work : the same as in `originals`.
 
     Returns
     -------
@@ -239,32 +240,32 @@ def refusal(table, *, most_tables, most_work):
 
 
 def originals(swapped, coefficients, *, most_tables, most_work):
-    """Every table with the margins of `swapped` and log P(swapped | it).
+    """List every table with the margins of `swapped`, and log P(swapped | table).
 
     Parameters
     ----------
     swapped : int64 (rows, columns)
-        At least 2 x 2, at most 16 rows, 2 to 250 records; rows should be the shorter side.
+        At least 2 x 2, at most 16 rows, 2 to 250 records; it is faster if rows are the shorter side.
     coefficients : float64 (n + 1,)
-        a_0..a_n of the swap, each to full relative accuracy.
+        a_0..a_n of the swap, each with full relative accuracy.
     most_tables : int
-        Rejected beyond this many originals.
+        Largest number of originals; more are rejected.
     most_work : float
-        Rejected where originals x states x transitions of two columns exceed this; 1e9 take about a second.
+        Largest product of originals, states and transitions of two columns; 1e9 take about a second, more is rejected.
 
     Returns
     -------
     tables : int64 (m, rows, columns)
-        By columns, first column increasing.
+        The tables, in increasing order of their columns, the first column first.
     log_p : float64 (m,)
-        Their log probabilities of giving `swapped`.
+        The log probability of `swapped` given each table.
     loss : float64 (m,)
-        Sum of absolute terms over the sum: rounding costs about 1e-15 times this.
+        The sum of the absolute terms divided by the sum: the rounding error is about 1e-15 times this.
 
     Raises
     ------
     ValueError, TypeError
-        If shapes or numbers are out of range, or the class is too large; the message says how large.
+        If shapes or numbers are out of range, or the class is too large; the message states its size.
     """
     table = _checks.table("swapped", swapped)
     cdef int64_t rows = table.shape[0], columns = table.shape[1], n = _checks.integer(

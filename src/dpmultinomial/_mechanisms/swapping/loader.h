@@ -3,14 +3,14 @@
    log Bin(x; n, p) = stirling(n) - stirling(x) - stirling(n - x) - deviance(x, n p) - deviance(n - x, n q)
                       + log(n/(2 pi x (n - x)))/2,
 
-   every term small near the mean, so that the relative error of the probability is about 1e-16 times its log, at any
-   n. */
+   where every term is small near the mean. The relative error of the probability is therefore about 1e-16 times its
+   log, for any n. */
 #ifndef DPM_LOADER_H
 #define DPM_LOADER_H
 
 #include <math.h>
 
-/* log x! less Stirling's formula x log x - x + log(2 pi x)/2, for x = 0 .. 15. */
+/* log x! minus Stirling's formula x log x - x + log(2 pi x)/2, for x = 0 .. 15. */
 static const double dpm_stirling_table[16] = {
     0.0, 0.08106146679532725822, 0.041340695955409294094, 0.027677925684998339149,
     0.020790672103765093112, 0.016644691189821192163, 0.013876128823070747999, 0.011896709945891770095,
@@ -18,7 +18,7 @@ static const double dpm_stirling_table[16] = {
     0.0069428401072095298657, 0.0064089941880042070684, 0.0059513701127588477356, 0.005554733551962801371
 };
 
-/* The same for any integer x >= 0, by the asymptotic series from 16 on. */
+/* The same difference for any integer x >= 0; from 16 on by the asymptotic series. */
 static inline double dpm_stirling(double x) {
     double s;
     if (x < 16.0)
@@ -27,7 +27,7 @@ static inline double dpm_stirling(double x) {
     return (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - (1.0 / 1680 - 1.0 / 1188 / s) / s) / s) / s) / x;
 }
 
-/* x log(x/mean) + mean - x >= 0, by its series where x is near the mean. */
+/* x log(x/mean) + mean - x >= 0, by its power series if x is near the mean. */
 static inline double dpm_deviance(double x, double mean) {
     double gap = x - mean, v, term, total, before;
     int j = 3;
@@ -46,7 +46,7 @@ static inline double dpm_deviance(double x, double mean) {
     }
 }
 
-/* log C(n, x) p^x q^(n - x) for integers 0 <= x <= n, p + q = 1; -inf elsewhere. */
+/* log C(n, x) p^x q^(n - x) for integers 0 <= x <= n, p + q = 1; -inf for other x. */
 static inline double dpm_log_binomial(double x, double n, double p, double q) {
     if (x < 0.0 || x > n)
         return -INFINITY;
@@ -63,7 +63,7 @@ static inline double dpm_log_binomial(double x, double n, double p, double q) {
 }
 
 /* log C(marked, x) C(n - marked, drawn - x)/C(n, drawn) = log Bin(x; marked, p) Bin(drawn - x; n - marked, p)
-   /Bin(drawn; n, p) with p = drawn/n; -inf where it is 0. */
+   /Bin(drawn; n, p) with p = drawn/n; -inf if the probability is 0. */
 static inline double dpm_log_hypergeometric(double x, double n, double marked, double drawn) {
     double p, q;
     if (x < 0.0 || x > marked || drawn < x || drawn - x > n - marked)

@@ -1,9 +1,10 @@
 # cython: language_level=3
-"""The exact distribution of a swapped 2 x 2 table at any size, as a sum of positive terms.
+"""Exact distribution of a swapped 2 x 2 table at any size, as a sum of positive terms.
 
-Let R be the records in one category of the swapped variable, r of n, m = n - r; y of them lie in a category of c
-records of the held variable. A permutation acts on the table only through i, how many records of R give their value
-to a record outside: by symmetry the givers are a uniform i-subset of R, the takers one of the rest, so that
+Let R be the set of records in one category of the swapped variable: r of n records, m = n - r; y of them are in a
+category of c records of the held variable. A permutation acts on the table only through i, the number of records of R
+that give their value to a record outside R. By symmetry, the givers are a uniform i-subset of R and the takers a
+uniform i-subset of the other records, so that
 
 P(s | y) = sum_i w_i sum_u Hyp(u; r, y, i) Hyp(u + s - y; m, c - y, i).
 
@@ -11,18 +12,18 @@ With k1 and k2 records selected inside and outside R (independent binomials, con
 
 w_i = 1/Z sum_{k1, k2} Bin(k1; r, p) Bin(k2; m, p) C(k1, i) C(k2, i)/C(k1 + k2, k1) g(k1, i) g(k2, i)/g(k1 + k2, 0),
 
-Z = 1 - n p q^(n - 1). g(k, i) = sum_f (-1)^f/f! prod_{l < f} (k - i - l)/(k - l) is the share of arrangements that
-leave no record of a side with its own value when i of its k records receive one from the other side:
-inclusion-exclusion over fixed points. No term is negative but those of g, which lies in [0.33, 1] wherever it is not
-0 (k = 1, i = 0): nothing cancels.
+Z = 1 - n p q^(n - 1). g(k, i) = sum_f (-1)^f/f! prod_{l < f} (k - i - l)/(k - l) is the share of arrangements in
+which no record of one side has its own value, if i of the k records of this side receive a value from the other side:
+inclusion and exclusion over fixed points. Only g has negative terms, and it is in [0.33, 1] wherever it is not 0
+(k = 1, i = 0), so there is no cancellation.
 
-All four sums run over bell-shaped sequences. A bell of standard deviation sd is summed with stride D = sd/1.6: the
-characteristic function at 2 pi/D is what is lost, about 2 exp(-2 pi^2 1.6^2) = 2e-22. Nothing is taken on trust: even
-and odd nodes give the error e of stride 2 D, and a sum of independent Bernoulli variables of that e loses at most 2
-(e/2)^(4 cos^2(pi/(2 D))) at stride D, since 1 - 4 v sin^2 2 t <= (1 - 4 v sin^2 t)^(4 cos^2 t). Where that exceeds
-1e-14, or a range ends before its terms are negligible and e exceeds 1e-13, the stride is halved and the sum made again.
-Up to tens of thousands of records the terms of both are tabled as products of three factors, one of each index and one
-of their sum.
+All four sums run over bell-shaped sequences. A bell of standard deviation sd is summed with stride D = sd/1.6. The
+relative error is the characteristic function at 2 pi/D, about 2 exp(-2 pi^2 1.6^2) = 2e-22. The error is checked: even
+and odd nodes give the error e of stride 2 D, and for this e a sum of independent Bernoulli variables has an error of
+at most 2 (e/2)^(4 cos^2(pi/(2 D))) at stride D, since 1 - 4 v sin^2 2 t <= (1 - 4 v sin^2 t)^(4 cos^2 t). If this
+bound exceeds 1e-14, or if a range ends before its terms are negligible and e exceeds 1e-13, the stride is halved and
+the sum is recomputed. Up to tens of thousands of records, the terms of both sums are tabulated as products of three
+factors, one of each index and one of their sum.
 """
 import numpy as np
 
@@ -35,22 +36,22 @@ cdef extern from "loader.h" nogil:
     double c_log_binomial "dpm_log_binomial"(double x, double n, double p, double q) noexcept
     double c_log_hypergeometric "dpm_log_hypergeometric"(double x, double n, double marked, double drawn) noexcept
 
-LARGEST_TOTAL = 1 << 40  # products of four counts stay finite, counts exact
-_MOST_RATIOS = 1 << 20  # neighbours of w_i that are remembered
-cdef double NEGLIGIBLE = 1e-19  # a term over its sum
+LARGEST_TOTAL = 1 << 40  # products of four counts are finite, counts are exact
+_MOST_RATIOS = 1 << 20  # ratios of neighbouring w_i that are cached
+cdef double NEGLIGIBLE = 1e-19  # size of a negligible term, relative to the sum
 
 cdef enum:
     SETTLED = 20
-    SHORT = 48  # ranges up to this are summed whole
-    LOW_END = 8  # terms at the lower end that are never passed over
-    SLOTS = 64  # terms of w_i that are remembered, by k1 modulo this
-    TABLED = 2048  # of k2: 25 standard deviations of a sum over it to either side
-    ANEW = 256  # of k2
-    HALF = TABLED // 2  # place of the mode in a side's table
-    TERMS = 24  # of the series of g(k, i)
-    RECURSED = 40  # bells of u and of k2 up to this sd are summed term by term, each from its neighbour
-    SPARE = 16  # more than nine and a half standard deviations, for the skewness of small counts
-    NEAR = 8  # and for ends of a range
+    SHORT = 48  # ranges up to this length are summed completely
+    LOW_END = 8  # terms at the lower end that are always included
+    SLOTS = 64  # cached terms of w_i, indexed by k1 modulo this number
+    TABLED = 2048  # length of a table: 25 standard deviations (`RECURSED`) on either side of the mode
+    ANEW = 256  # g is recomputed from its definition after this number of k2
+    HALF = TABLED // 2  # index of the mode in the table of a side
+    TERMS = 24  # terms of the series of g(k, i)
+    RECURSED = 40  # bells of u and of k2 up to this sd are summed term by term, by the ratio of neighbouring terms
+    SPARE = 16  # added to 9.5 standard deviations, for the skewness of small counts
+    NEAR = 8  # added to 9.5 standard deviations, to decide whether a range ends early
 
 cdef struct Swap:
     double n
@@ -63,35 +64,35 @@ cdef struct Swap:
     double s
     double k1
     double i
-    double *log_w  # NaN: not yet known
-    double[SETTLED] inverse_share  # 1/g(k, 0); 0 for k = 1, which is not a possible number
+    double *log_w  # NaN: not yet computed
+    double[SETTLED] inverse_share  # 1/g(k, 0); 0 for k = 1, which is impossible
     int64_t warm_selected
     int64_t warm_crossing
-    int64_t[SLOTS] known  # k1 of the remembered terms of w_i; -1: none
+    int64_t[SLOTS] known  # k1 of the cached terms of w_i; -1: none
     double[SLOTS] known_term
-    double *share  # TABLED numbers: g(k2, i) from k2 = base on, the first `filled` of them
+    double *share  # TABLED numbers: g(k2, i) from k2 = base on, of which `filled` are computed
     double *ratio  # TABLED numbers
     int64_t tabled  # i of the table; -1: none
     int64_t base
     int64_t filled
     double *products  # 7 TABLED numbers
-    double *rho  # r numbers, NaN: not yet known; NULL: too many, or not wanted
+    double *rho  # r numbers, NaN: not yet computed; NULL: too many, or not needed
 
 
 ctypedef double (*Term)(Swap *, int64_t) noexcept nogil
 
 cdef struct Side:
-    double *values  # a or b, later times g; TABLED numbers
+    double *values  # a or b, later multiplied by g; TABLED numbers
     int64_t mode
     int64_t first
     int64_t last
     int64_t stride
 
 
-# Sums of bell-shaped sequences with a stride (derived above).
+# Sums of bell-shaped sequences with a stride (derived in the module docstring).
 
 cdef inline double c_strided(Swap *swap, Term term, int64_t low, int64_t high, int64_t mode, double sd) noexcept nogil:
-    """log of the sum of exp(term) over low..high, by every D-th term from a mode in it; see the module."""
+    """Return the log of the sum of exp(term) over low..high, from every D-th term, starting at a mode in the range."""
     cdef int64_t stride = <int64_t> (sd / 1.6), x, step
     cdef double top, value, even, odd, error, lost, allowed
     cdef int ends, turn
@@ -105,7 +106,7 @@ cdef inline double c_strided(Swap *swap, Term term, int64_t low, int64_t high, i
     if top == -INFINITY:
         return -INFINITY
     while True:
-        # nodes mode + j D, to either side until terms are negligible or the range ends; separate sums of even and odd j
+        # nodes mode + j D, on both sides until terms are negligible or the range ends; separate sums of even and odd j
         even, odd, ends = exp(term(swap, mode) - top), 0.0, 2
         for turn in range(2):
             step = stride if turn == 0 else -stride
@@ -124,7 +125,7 @@ cdef inline double c_strided(Swap *swap, Term term, int64_t low, int64_t high, i
                 x += step
         if stride == 1:
             return top + log(even + odd)
-        # error e of stride 2 D; at stride D at most 2 (e/2)^(4 cos^2(pi/(2 D))) is lost
+        # error e of stride 2 D; the error at stride D is at most 2 (e/2)^(4 cos^2(pi/(2 D)))
         error = fabs(even - odd) / (even + odd)
         lost = cos(3.141592653589793 / (2 * stride))
         allowed = 2.0 * pow(0.5e-14, 1.0 / (4.0 * lost * lost))
@@ -150,7 +151,7 @@ cdef inline double c_all_terms(Swap *swap, Term term, int64_t low, int64_t high,
 
 
 cdef inline double c_bell(Swap *swap, Term term, int64_t low, int64_t high, int64_t *mode) noexcept nogil:
-    """log of the sum of exp(term) over low..high; `mode` is a hint and becomes the mode."""
+    """Return the log of the sum of exp(term) over low..high; `mode` is an initial guess and is set to the mode."""
     cdef int64_t left = low + LOW_END, right = high, x, y, step = 1
     cdef double curve, peak, up, down
     if high < low:
@@ -159,7 +160,7 @@ cdef inline double c_bell(Swap *swap, Term term, int64_t low, int64_t high, int6
         return c_all_terms(swap, term, low, high, mode)
     x = mode[0]
     x = left if x < left else high - 1 if x >= high else x
-    if term(swap, x + 1) > term(swap, x):  # increasing at x: gallop up to a place where it falls
+    if term(swap, x + 1) > term(swap, x):  # the terms increase at x: gallop to a point where they decrease
         left = x + 1
         while x + step < high:
             y = x + step
@@ -178,7 +179,7 @@ cdef inline double c_bell(Swap *swap, Term term, int64_t low, int64_t high, int6
                 break
             right = y
             step *= 2
-    # bisection for the mode: the first place where the terms stop increasing
+    # bisection for the mode: the first point where the terms stop increasing
     while left < right:
         y = left + (right - left) // 2
         if term(swap, y + 1) > term(swap, y):
@@ -186,7 +187,7 @@ cdef inline double c_bell(Swap *swap, Term term, int64_t low, int64_t high, int6
         else:
             right = y
     mode[0] = left
-    if left == high or left == low + LOW_END:  # an end is not a bell: every term
+    if left == high or left == low + LOW_END:  # a mode at an end is not a bell: sum every term
         return c_strided(swap, term, low, high, left, 0.0)
     # stride from the second difference of the logs at the mode, 1/sd^2
     peak, up, down = term(swap, left), term(swap, left + 1), term(swap, left - 1)
@@ -194,22 +195,22 @@ cdef inline double c_bell(Swap *swap, Term term, int64_t low, int64_t high, int6
     return c_strided(swap, term, low, high, left, 1.0 / sqrt(curve) if curve > 0.0 else 0.0)
 
 
-# w_i as one double sum over k1 and k2, where its terms fit into tables.
+# w_i as one double sum over k1 and k2, if its terms fit into tables.
 #
-# A term is a product a(k1) b(k2) c(k1 + k2), a and b with g(k, i) and c with 1/g(k, 0); all are tabled from their mode
-# outwards, by the ratios odds (r - k)(k + 1)/(k + 1 - i), the same with m, and 1/(k + 1), each over its value at the
-# mode: so none exceeds its value there, and a term is negligible where a or b is. Both sums have a stride, as a bell's
-# sum has.
+# A term is a product a(k1) b(k2) c(k1 + k2), where a and b include g(k, i) and c includes 1/g(k, 0). All three are
+# tabulated from their mode outwards, by the ratios odds (r - k)(k + 1)/(k + 1 - i), the same with m, and 1/(k + 1),
+# each divided by its value at the mode. No value therefore exceeds the value at the mode, and a term is negligible if a
+# or b is negligible. Both sums have a stride, like the sum over a bell.
 
 cdef inline double c_balance(double size, double i, double odds, double other) noexcept nogil:
-    """The real k in [i, size] at which the terms stop increasing, given the other side's."""
+    """Return the real k in [i, size] at which the terms stop increasing, given the k of the other side."""
     cdef double b = odds * (size + 1.0) + i - other
     cdef double root = (b + sqrt(b * b + 4.0 * (1.0 + odds) * i * other)) / (2.0 * (1.0 + odds))
     return i if not root > i else size if root > size else root
 
 
 cdef inline bint c_side(Side *side, double size, double i, double odds, double scale) noexcept nogil:
-    """Values around the mode until they are negligible; False where they do not fit."""
+    """Tabulate the values around the mode until they are negligible; return False if they do not fit into the table."""
     cdef int64_t k = side.mode, low = <int64_t> i, high = <int64_t> size
     cdef double value = 1.0
     cdef double *values = side.values + HALF - side.mode
@@ -234,8 +235,8 @@ cdef inline bint c_side(Side *side, double size, double i, double odds, double s
 
 
 cdef inline void c_shares(Side *side, double i, double *term, double *total) noexcept nogil:
-    """Values at the side's nodes, mode + stride times integers, times g(k, i): from the least node on, without gaps.
-    `first` and `last` become the outermost nodes.
+    """Compute g(k, i) times the values at the nodes of a side (mode plus multiples of the stride), without gaps, from
+    the smallest node on. `first` and `last` are set to the outermost nodes.
     """
     cdef int64_t below = (side.mode - side.first) // side.stride, count, j, f
     cdef double k
@@ -243,7 +244,7 @@ cdef inline void c_shares(Side *side, double i, double *term, double *total) noe
     side.first = side.mode - below * side.stride
     count = below + (side.last - side.mode) // side.stride + 1
     side.last = side.first + (count - 1) * side.stride
-    # g(k, i) = sum_f (-1)^f/f! prod_{l < f} (k - i - l)/(k - l), all nodes at once
+    # g(k, i) = sum_f (-1)^f/f! prod_{l < f} (k - i - l)/(k - l), for all nodes at once
     for j in range(count):
         term[j] = total[j] = 1.0
     for f in range(TERMS):
@@ -256,7 +257,7 @@ cdef inline void c_shares(Side *side, double i, double *term, double *total) noe
 
 
 cdef inline void c_joint_factors(Swap *swap, int64_t mode, int64_t first, int64_t last, double *values) noexcept nogil:
-    """c(k) over its value at the mode, without 1/g there, for k = first..last; `values` begins at first."""
+    """Compute c(k) for k = first..last, where the factor other than 1/g is 1 at the mode; `values` begins at first."""
     cdef int64_t k
     cdef double value = 1.0, scale = mode + 1.0
     values[mode - first] = 1.0
@@ -272,13 +273,13 @@ cdef inline void c_joint_factors(Swap *swap, int64_t mode, int64_t first, int64_
 
 
 cdef inline bint c_enough(int64_t stride, double error) noexcept nogil:
-    """Return whether a sum whose even and odd nodes differ by `error` of it is right to 1e-14."""
+    """Return whether a sum has a relative error below 1e-14, if its even and odd nodes differ by a relative `error`."""
     cdef double lost = cos(3.141592653589793 / (2 * stride))
     return stride == 1 or error <= 2.0 * pow(0.5e-14, 1.0 / (4.0 * lost * lost))
 
 
 cdef inline int64_t c_stride(Side *side, double sd, int64_t low, int64_t high) noexcept nogil:
-    """1 for a short range and for one that ends before its values are negligible."""
+    """Return the stride of a side: 1 for a short range and for a range that ends before its values are negligible."""
     cdef double *values = side.values + HALF - side.mode
     if side.last - side.first <= SHORT or (side.first == low and values[low] > 1e-19):
         return 1
@@ -289,14 +290,14 @@ cdef inline int64_t c_stride(Side *side, double sd, int64_t low, int64_t high) n
 
 cdef inline double c_double_sum(Side *one, Side *two, const double *mine, const double *theirs, const double *both,
                                 double *errors) noexcept nogil:
-    """sum a b c over the nodes; `errors` are the shares by which even and odd nodes differ: of k1, of k2 at worst."""
+    """Return sum a b c over the nodes; `errors`: relative difference of even and odd nodes of k1, and largest of k2."""
     cdef int64_t j, l, step = two.stride
     cdef int64_t count = (one.last - one.first) // one.stride + 1, inner = (two.last - two.first) // step + 1
     cdef double even, odd, total = 0.0, difference = 0.0, largest = 0.0
     cdef const double *c
     errors[1] = 0.0
     for j in range(count):
-        # inner sum over k2 (or the second index) at its even and odd nodes
+        # inner sum over k2 (or the second index) at even and at odd nodes
         even = odd = 0.0
         c = both + j * one.stride
         for l in range(0, inner - 1, 2):
@@ -304,7 +305,7 @@ cdef inline double c_double_sum(Side *one, Side *two, const double *mine, const 
             odd += theirs[l + 1] * c[(l + 1) * step]
         if inner % 2:
             even += theirs[inner - 1] * c[(inner - 1) * step]
-        # outer sum, and by how much even and odd nodes of either index differ
+        # outer sum, and the differences between even and odd nodes of both indices
         total += mine[j] * (even + odd)
         difference += mine[j] * (even + odd) * (1 - 2 * (j % 2))
         largest = max(largest, mine[j] * (even + odd))
@@ -315,13 +316,13 @@ cdef inline double c_double_sum(Side *one, Side *two, const double *mine, const 
 
 
 cdef inline double c_log_products(Swap *swap, int64_t crossing) noexcept nogil:
-    """log of the double sum of w_i, NaN where its terms do not fit into tables."""
+    """Return the log of the double sum of w_i, or NaN if its terms do not fit into tables."""
     cdef double i = crossing, odds = swap.p / (1.0 - swap.p), k1 = fmax(swap.r * swap.p, i), before = -1.0
     cdef double k2, a, b, c, peak, total, scale
     cdef double errors[2]
     cdef Side one, two
     cdef int turn
-    # mode of the terms, by turns in k2 and k1
+    # mode of the terms, alternately in k2 and k1
     for turn in range(100):
         k2 = c_balance(swap.m, i, odds, k1)
         k1 = c_balance(swap.r, i, odds, k2)
@@ -349,12 +350,12 @@ cdef inline double c_log_products(Swap *swap, int64_t crossing) noexcept nogil:
             two.stride = two.stride // 2
         elif not c_enough(one.stride, errors[0]):
             one.stride = one.stride // 2
-        else:  # all but nothing where the mode is a single record, which is rejected
+        else:  # the weight is negligible if the mode is a single record, which is rejected
             return peak + log(total * one.stride * two.stride) if total > 1e-3 else NAN
 
 
 cdef inline double c_nodes(Swap *swap, Side *first, Side *second, double i, double *errors) noexcept nogil:
-    """The double sum at the strides of both sides."""
+    """Return the double sum at the strides of both sides."""
     cdef Side one = first[0], two = second[0]
     cdef double *mine = swap.products + 4 * TABLED
     cdef double *theirs = swap.products + 5 * TABLED
@@ -365,10 +366,10 @@ cdef inline double c_nodes(Swap *swap, Side *first, Side *second, double i, doub
     return c_double_sum(&one, &two, mine, theirs, both + one.first + two.first - first.first - second.first, errors)
 
 
-# w_i where they do not: terms, and sums of sums.
+# w_i if the terms do not fit into tables: single terms, and nested sums.
 
 cdef inline double c_log_share(double k, double i) noexcept nogil:
-    """log g(k, i)."""
+    """Return log g(k, i)."""
     cdef double total = 1.0, term = 1.0, left = k - i
     cdef int f
     if left <= 0.0:
@@ -388,15 +389,15 @@ cdef inline double c_inverse_share(Swap *swap, double k) noexcept nogil:
 
 
 cdef inline double c_selected_outside(Swap *swap, int64_t k2) noexcept nogil:
-    """log of the terms of w_i in k2, given k1 and i, without Bin(k1; r, p) g(k1, i)."""
+    """Return the log of the terms of w_i in k2, given k1 and i, without the factor Bin(k1; r, p) g(k1, i)."""
     cdef double k = swap.k1 + k2
     return (c_log_binomial(k2, swap.m, swap.p, 1.0 - swap.p) + c_log_hypergeometric(swap.i, k, k2, swap.k1)
             + c_log_share(k2, swap.i) + log(c_inverse_share(swap, k)))
 
 
 cdef inline void c_table(Swap *swap, int64_t last) noexcept nogil:
-    """Fill the table up to k2 = `last`: g(k, i) = (k - 1)/k g(k - 1, i) + (k - i - 1)/(k (k - 1)) g(k - 2, i), again
-    from its definition now and then.
+    """Fill the table up to k2 = `last`: g(k, i) = (k - 1)/k g(k - 1, i) + (k - i - 1)/(k (k - 1)) g(k - 2, i), which is
+    recomputed from the definition at regular intervals.
     """
     cdef double i = swap.i, odds = swap.p / (1.0 - swap.p), k
     cdef int64_t at
@@ -411,9 +412,9 @@ cdef inline void c_table(Swap *swap, int64_t last) noexcept nogil:
 
 
 cdef inline double c_outside_summed(Swap *swap, int64_t mode) noexcept nogil:
-    """log of the sum of exp c_selected_outside, each term from its neighbour: down from the mode to where terms are
-    negligible, and up. What does not depend on k1, g(k2, i) and the ratio of neighbours times k1 + k2 + 1, is tabled
-    for each i."""
+    """Return the log of the sum of exp c_selected_outside, by ratios of neighbouring terms: from the mode down until
+    terms are negligible, then up. The factors that do not depend on k1 (g(k2, i), and the ratio of neighbouring terms
+    times k1 + k2 + 1) are tabulated for each i."""
     cdef double relative = 1.0, total, k1 = swap.k1
     cdef double peak = (c_log_binomial(mode, swap.m, swap.p, 1.0 - swap.p)
                         + c_log_hypergeometric(swap.i, k1 + mode, mode, k1))
@@ -421,15 +422,15 @@ cdef inline double c_outside_summed(Swap *swap, int64_t mode) noexcept nogil:
     if swap.tabled != low or not swap.base <= mode < swap.base + TABLED - ANEW:
         swap.tabled, swap.filled, swap.base = low, 0, max(low, mode - TABLED // 2)
     c_table(swap, mode)
-    # down from the mode, each term from its neighbour
+    # from the mode down, by ratios of neighbouring terms
     total = swap.share[mode - swap.base] * c_inverse_share(swap, k1 + mode)
     while k2 > low and k2 > swap.base and relative > 1e-19:
         k2 -= 1
         relative *= (k1 + k2 + 1.0) / swap.ratio[k2 - swap.base]
         total += relative * swap.share[k2 - swap.base] * c_inverse_share(swap, k1 + k2)
-    if k2 > low and relative > 1e-19:  # more than the table holds
+    if k2 > low and relative > 1e-19:  # the sum needs more terms than the table holds
         return c_strided(swap, c_selected_outside, low, last, mode, 0.0)
-    # and up
+    # from the mode up
     relative, k2 = 1.0, mode
     while k2 < last and k2 < swap.base + TABLED - 1:
         relative *= swap.ratio[k2 - swap.base] / (k1 + k2 + 1.0)
@@ -445,8 +446,8 @@ cdef inline double c_outside_summed(Swap *swap, int64_t mode) noexcept nogil:
 
 
 cdef inline double c_inside_summed(Swap *swap, int64_t k1) noexcept nogil:
-    """Terms of w_i in k1, the sum over k2 made. Its mode but for g: the ratio is 1 where odds (m + 1 - x) x = (x -
-    i)(k1 + x), x = k2 + 1."""
+    """Return the log of the terms of w_i in k1, summed over k2. Without g, the mode x = k2 + 1 is where the ratio is 1:
+    odds (m + 1 - x) x = (x - i)(k1 + x)."""
     cdef double log_inside = c_log_share(k1, swap.i), odds = swap.p / (1.0 - swap.p), m = swap.m, i = swap.i
     cdef double b = odds * (m + 1.0) + i - k1, root, curve
     cdef int64_t mode
@@ -466,7 +467,7 @@ cdef inline double c_inside_summed(Swap *swap, int64_t k1) noexcept nogil:
 
 
 cdef inline double c_selected_inside(Swap *swap, int64_t k1) noexcept nogil:
-    """c_inside_summed, remembered: the search for the mode and the sum meet at the same places."""
+    """Cached c_inside_summed: the search for the mode and the sum evaluate the same points."""
     cdef int64_t slot = k1 % SLOTS
     if swap.known[slot] != k1:
         swap.known[slot] = k1
@@ -475,9 +476,9 @@ cdef inline double c_selected_inside(Swap *swap, int64_t k1) noexcept nogil:
 
 
 cdef inline double c_log_crossing(Swap *swap, int64_t i) noexcept nogil:
-    """log w_i, caching."""
+    """Return log w_i, cached."""
     cdef int slot
-    # by tables where the terms fit, else by a sum of sums
+    # by tables if the terms fit, otherwise by nested sums
     if isnan(swap.log_w[i]):
         swap.i = i
         swap.log_w[i] = c_log_products(swap, i) - swap.log_norm
@@ -488,18 +489,19 @@ cdef inline double c_log_crossing(Swap *swap, int64_t i) noexcept nogil:
     return swap.log_w[i]
 
 
-# P(s | y) as one double sum over u and j = i - u, where its terms fit into tables.
+# P(s | y) as one double sum over u and j = i - u, if its terms fit into tables.
 #
-# Of the records that cross from R, u lie in the category and j outside; v = u + s - y and z = j - s + y of those that
-# cross the other way. With omega_i = w_i/(C(r, i) C(m, i)) a term is a(u) b(j) omega(u + j),
+# Of the records of R that cross, u are in the category and j outside; of the records that cross in the other direction,
+# v = u + s - y are in the category and z = j - s + y outside. With omega_i = w_i/(C(r, i) C(m, i)), a term is
+# a(u) b(j) omega(u + j),
 #
 # a(u) = C(y, u) C(c - y, v), b(j) = C(r - y, j) C(m - c + y, z),
 #
-# tabled from the mode outwards by ratios of neighbours, as is done for w_i. omega may be convex in
-# logs, so ends are looked for by the standard deviations at the mode, and what lies there must be negligible.
+# tabulated from the mode outwards by ratios of neighbouring values, as for w_i. The log of omega may be convex, so the
+# ends are determined from the standard deviations at the mode, and the terms at the ends must be negligible.
 
 cdef inline double c_rho(Swap *swap, int64_t i) noexcept nogil:
-    """omega_(i + 1)/omega_i, caching."""
+    """Return omega_(i + 1)/omega_i, cached."""
     if isnan(swap.rho[i]):
         swap.rho[i] = (exp(c_log_crossing(swap, i + 1) - c_log_crossing(swap, i))
                        * ((i + 1.0) / (swap.r - i)) * ((i + 1.0) / (swap.m - i)))
@@ -507,13 +509,13 @@ cdef inline double c_rho(Swap *swap, int64_t i) noexcept nogil:
 
 
 cdef inline double c_inside_ratio(Swap *swap, double u) noexcept nogil:
-    """a(u + 1)/a(u)."""
+    """Return a(u + 1)/a(u)."""
     cdef double v = u + swap.s - swap.y
     return (swap.y - u) * (swap.c - swap.y - v) / ((u + 1.0) * (v + 1.0))
 
 
 cdef inline double c_outside_ratio(Swap *swap, double j) noexcept nogil:
-    """b(j + 1)/b(j)."""
+    """Return b(j + 1)/b(j)."""
     cdef double z = j - swap.s + swap.y
     return (swap.r - swap.y - j) * (swap.m - swap.c + swap.y - z) / ((j + 1.0) * (z + 1.0))
 
@@ -522,7 +524,7 @@ ctypedef double (*Ratio)(Swap *, double) noexcept nogil
 
 
 cdef inline void c_values(Swap *swap, Side *side, Ratio ratio, double tilt) noexcept nogil:
-    """Values of a or b from first to last, over that at the mode, times powers of the tilt."""
+    """Compute a or b from first to last, divided by the value at the mode, times powers of the tilt."""
     cdef int64_t k
     cdef double value = 1.0
     cdef double *values = side.values + HALF - side.mode
@@ -537,7 +539,7 @@ cdef inline void c_values(Swap *swap, Side *side, Ratio ratio, double tilt) noex
 
 
 cdef inline bint c_range(Side *side, double sd, int64_t low, int64_t high, double strided) noexcept nogil:
-    """Range and stride of a side; False where it does not fit. Where it ends early, every term is taken."""
+    """Set the range and stride of a side (stride 1 if the range ends early); return False if the range is too long."""
     cdef double reach = 9.5 * sd + SPARE
     if not reach < HALF:
         return False
@@ -550,7 +552,7 @@ cdef inline bint c_range(Side *side, double sd, int64_t low, int64_t high, doubl
 
 
 cdef inline void c_nodes_of(Side *side, double *out) noexcept nogil:
-    """The values at the nodes, without gaps; `first` and `last` become the outermost ones."""
+    """Copy the values at the nodes, without gaps; `first` and `last` are set to the outermost nodes."""
     cdef int64_t below = (side.mode - side.first) // side.stride, above = (side.last - side.mode) // side.stride, j
     cdef double *values = side.values + HALF - side.mode
     side.first, side.last = side.mode - below * side.stride, side.mode + above * side.stride
@@ -560,7 +562,7 @@ cdef inline void c_nodes_of(Side *side, double *out) noexcept nogil:
 
 cdef inline double c_ends(Side *one, Side *two, const double *mine, const double *theirs, const double *both,
                           int64_t lows, int64_t highs) noexcept nogil:
-    """Sum of the outermost terms, but where a range ends of itself; bits 0 and 1 of lows and highs say where."""
+    """Return the sum of the outermost terms, except at ends of the support, given by bits 0 and 1 of lows and highs."""
     cdef int64_t count = (one.last - one.first) // one.stride, inner = (two.last - two.first) // two.stride, j
     cdef double total = 0.0
     for j in range(count + 1):
@@ -577,7 +579,7 @@ cdef inline double c_ends(Side *one, Side *two, const double *mine, const double
 
 
 cdef inline int64_t c_best(Swap *swap, int64_t i, Side *one, Side *two) noexcept nogil:
-    """The u with the largest a(u) b(i - u); `first` and `last` are the ends of u and j."""
+    """Return the u with the largest a(u) b(i - u); `first` and `last` are the limits of u and j."""
     cdef int64_t left = max(one.first, i - two.last), right = min(one.last, i - two.first), u
     while left < right:
         u = left + (right - left) // 2
@@ -589,13 +591,13 @@ cdef inline int64_t c_best(Swap *swap, int64_t i, Side *one, Side *two) noexcept
 
 
 cdef inline bint c_rising(Swap *swap, int64_t i, Side *one, Side *two) noexcept nogil:
-    """Return whether the largest term with i + 1 exceeds that with i."""
+    """Return whether the largest term for i + 1 exceeds the largest term for i."""
     cdef int64_t u = c_best(swap, i, one, two)
     return max(c_inside_ratio(swap, u), c_outside_ratio(swap, i - u)) * c_rho(swap, i) > 1.0
 
 
 cdef inline int64_t c_mode(Swap *swap, Side *one, Side *two) noexcept nogil:
-    """The i of the largest term, from the last one outwards."""
+    """Return the i of the largest term, searching from the previous i outwards."""
     cdef int64_t left = one.first + two.first, right = one.last + two.last, step = 1, i
     i = min(max(swap.warm_crossing, left), right - 1)
     if c_rising(swap, i, one, two):
@@ -620,7 +622,7 @@ cdef inline int64_t c_mode(Swap *swap, Side *one, Side *two) noexcept nogil:
 
 
 cdef inline void c_factors(Swap *swap, int64_t mode, int64_t first, int64_t last, double *both) noexcept nogil:
-    """omega over its value at the mode, times powers of the tilt; `both` begins at first."""
+    """Compute omega divided by its value at the mode, times powers of the tilt; `both` begins at first."""
     cdef double value = 1.0, tilt = swap.rho[mode]
     cdef int64_t k
     both[mode - first] = 1.0
@@ -634,8 +636,8 @@ cdef inline void c_factors(Swap *swap, int64_t mode, int64_t first, int64_t last
 
 
 cdef inline double c_summed(Swap *swap, Side *one, Side *two, int64_t lows, int64_t highs) noexcept nogil:
-    """The double sum over its value at the mode, by strides that are halved until they are fine; NaN where what lies
-    at the ends of the ranges is not negligible."""
+    """Return the double sum divided by its term at the mode, halving the strides until they are fine enough; NaN if the
+    terms at the ends of the ranges are not negligible."""
     cdef double *mine = swap.products + 4 * TABLED
     cdef double *theirs = swap.products + 5 * TABLED
     cdef const double *both
@@ -661,14 +663,14 @@ cdef inline double c_summed(Swap *swap, Side *one, Side *two, int64_t lows, int6
 
 
 cdef inline double c_overlap_products(Swap *swap) noexcept nogil:
-    """log P(s | y), NaN where the terms do not fit into tables."""
+    """Return log P(s | y), or NaN if the terms do not fit into tables."""
     cdef int64_t y = <int64_t> swap.y, s = <int64_t> swap.s, r = <int64_t> swap.r, c = <int64_t> swap.c
     cdef int64_t m = <int64_t> swap.m, low_u, high_u, low_j, high_j, i, k
     cdef double inner, outer, bend, det, v, z, total
     cdef Side one, two
     if swap.rho == NULL:
         return NAN
-    # ranges of u and j, where no binomial coefficient is 0
+    # ranges of u and j in which no binomial coefficient is 0
     low_u, high_u = max(y - s, <int64_t> 0), min(y, c - s)
     low_j, high_j = max(s - y, <int64_t> 0), min(r - y, m - c + s)
     one.first, one.last, two.first, two.last = low_u, high_u, low_j, high_j
@@ -682,7 +684,7 @@ cdef inline double c_overlap_products(Swap *swap) noexcept nogil:
     two.mode = i - one.mode
     swap.warm_crossing = i
     v, z = one.mode + s - y, two.mode - s + y
-    # minus second differences of log a, log b and log omega there; sd of u and j from the 2 x 2 matrix
+    # minus second differences of log a, log b and log omega at the mode; sd of u and j from the 2 x 2 matrix
     inner = 1.0 / (y - one.mode + 1.0) + 1.0 / (c - y - v + 1.0) + 1.0 / (one.mode + 1.0) + 1.0 / (v + 1.0)
     outer = 1.0 / (r - y - two.mode + 1.0) + 1.0 / (m - c + y - z + 1.0) + 1.0 / (two.mode + 1.0) + 1.0 / (z + 1.0)
     bend = log(c_rho(swap, i - 1) / c_rho(swap, i))
@@ -694,7 +696,7 @@ cdef inline double c_overlap_products(Swap *swap) noexcept nogil:
         return NAN
     if not c_range(&two, sqrt((inner + bend) / det), low_j, high_j, 1.0 / sqrt(outer + bend)):
         return NAN
-    # tables of a, b and omega, tilted by omega's ratio at the mode
+    # tables of a, b and omega, tilted by the ratio of omega at the mode
     for k in range(one.first + two.first, one.last + two.last):
         c_rho(swap, k)
     c_values(swap, &one, c_inside_ratio, swap.rho[i])
@@ -706,23 +708,23 @@ cdef inline double c_overlap_products(Swap *swap) noexcept nogil:
             + c_log_hypergeometric(v, swap.m, swap.c - swap.y, i))
 
 
-# P(s | y) where they do not, and what is called.
+# P(s | y) if the terms do not fit into tables, and the public functions.
 
 cdef double c_overlap(Swap *swap, int64_t u) noexcept nogil:
-    """log Hyp(u; r, y, i) Hyp(u + s - y; m, c - y, i)."""
+    """Return log Hyp(u; r, y, i) Hyp(u + s - y; m, c - y, i)."""
     return (c_log_hypergeometric(u, swap.r, swap.y, swap.i)
             + c_log_hypergeometric(u + swap.s - swap.y, swap.m, swap.c - swap.y, swap.i))
 
 
 cdef inline double c_overlap_ratio(Swap *swap, double u) noexcept nogil:
-    """exp c_overlap(u + 1) over exp c_overlap(u), falling in u."""
+    """Return exp c_overlap(u + 1) divided by exp c_overlap(u), which decreases in u."""
     cdef double v = u + swap.s - swap.y, y = swap.y, i = swap.i, rest = swap.c - y
     return ((y - u) * (i - u) * (rest - v) * (i - v)
             / ((u + 1.0) * (swap.r - y - i + u + 1.0) * (v + 1.0) * (swap.m - rest - i + v + 1.0)))
 
 
 cdef double c_overlaps(Swap *swap) noexcept nogil:
-    """log of the sum over u, given y, s and i."""
+    """Return the log of the sum over u, given y, s and i."""
     cdef double y = swap.y, s = swap.s, i = swap.i, rest = swap.c - y, total = 1.0, relative = 1.0, curve
     cdef double first = i - (swap.r - y), second = i - (swap.m - rest)
     cdef int64_t low, high, mode, left, right, u
@@ -742,13 +744,13 @@ cdef double c_overlaps(Swap *swap) noexcept nogil:
             left = u + 1
         else:
             right = u
-    # a wide bell by strides
+    # sum a wide bell with strides
     mode = left
     if low < mode < high:
         curve = log(c_overlap_ratio(swap, mode - 1) / c_overlap_ratio(swap, mode))
         if curve > 0.0 and curve < 1.0 / (RECURSED * RECURSED):
             return c_strided(swap, c_overlap, low, high, mode, 1.0 / sqrt(curve))
-    # a narrow one term by term, from the mode to either side
+    # sum a narrow bell term by term, from the mode to both sides
     for u in range(mode, high):
         relative *= c_overlap_ratio(swap, u)
         total += relative
@@ -764,7 +766,7 @@ cdef double c_overlaps(Swap *swap) noexcept nogil:
 
 
 cdef double c_crossing(Swap *swap, int64_t i) noexcept nogil:
-    """Terms of P(s | y) in i. The weight first: its sums use the same place for i."""
+    """Return the log of the terms of P(s | y) in i. The weight is computed first, because its sums also set swap.i."""
     cdef double weight = c_log_crossing(swap, i)
     if weight == -INFINITY:
         return weight
@@ -773,7 +775,7 @@ cdef double c_crossing(Swap *swap, int64_t i) noexcept nogil:
 
 
 cdef double c_log_probability(Swap *swap, int64_t y, int64_t s) noexcept nogil:
-    """log P(s | y)."""
+    """Return log P(s | y)."""
     cdef int64_t r = <int64_t> swap.r, c = <int64_t> swap.c, m = <int64_t> swap.m
     cdef int64_t low = y - s if y > s else s - y, high = r - y + (y if y < c - s else c - s)
     cdef int64_t other = m - c + y + (c - y if c - y < s else s)
@@ -789,12 +791,12 @@ cdef double c_log_probability(Swap *swap, int64_t y, int64_t s) noexcept nogil:
 
 cdef void law_fill(Swap *swap, int64_t at, const double[::1] log_prior, double[::1] rest, double window,
                    double[::1] out) noexcept nogil:
-    """P(at | y) from y = at outwards, until it and `rest`, the best prior left, are `window` below the best."""
+    """Compute log P(at | y) from y = at outwards, until it plus `rest` is `window` below the largest log posterior."""
     cdef int64_t y, turn, last = out.shape[0] - 1, warm
     cdef double best = -INFINITY, ahead = -INFINITY
     warm = swap.warm_crossing
     for turn in range(2):
-        # rest[y]: the largest log prior from y on, in the direction of the walk
+        # rest[y]: the largest log prior from y on, in the direction of the loop
         ahead = -INFINITY
         if turn == 0:
             for y in range(last, at - 1, -1):
@@ -838,7 +840,7 @@ cdef Swap c_swap(double n, double r, double c, double p, double[::1] log_w, doub
 
 
 def _weights_of(log_w, small):
-    """The caller's memory of log w, or a new one."""
+    """Return the caller's cache of log w, or a new cache."""
     if log_w is None:
         return np.full(small + 1, np.nan)
     if not (isinstance(log_w, np.ndarray) and log_w.dtype == np.float64 and log_w.shape == (small + 1,)
@@ -848,22 +850,22 @@ def _weights_of(log_w, small):
 
 
 def log_weights(n, small, *, rate):
-    """log w_i, the distribution of the number of records that cross between two groups of records in one swap.
+    """Return log w_i, the distribution of the number of records that cross between two groups of records in one swap.
 
     Parameters
     ----------
     n : int
-        Records, 2 to 2^40.
+        Number of records, 2 to 2^40.
     small : int
-        r, records in one group, 0 to n.
+        r, the number of records in one group, 0 to n.
     rate : float
         Swap rate, in (0, 1).
 
     Returns
     -------
     float64 (min(small, n - small) + 1,)
-        log P(i cross each way), i = 0, 1, ..; relative accuracy of the probabilities 1e-13, or a few units of the
-        log's last digit.
+        log P(i records cross in each direction), i = 0, 1, ..; the relative error of the probabilities is 1e-13, or a
+        few units in the last digit of the log.
 
     Raises
     ------
@@ -872,7 +874,7 @@ def log_weights(n, small, *, rate):
 
     Notes
     -----
-    About 0.01 ms an entry up to a few thousand records, 0.3 ms whatever n.
+    About 0.01 ms per entry up to a few thousand records, and 0.3 ms per entry for any n.
     """
     cdef double total = _checks.integer("n", n, least=2, most=LARGEST_TOTAL), p = _checks.inside("rate", rate)
     r = _checks.integer("small", small, most=n)
@@ -889,12 +891,12 @@ def log_weights(n, small, *, rate):
 
 
 def log_law(n, small, other, at, *, rate, log_prior=None, window=np.inf, log_w=None):
-    """log P(at | y) for every original y of a 2 x 2 class: what a swapped count says about the count before.
+    """Return log P(at | y) for every original y of a 2 x 2 class: the likelihood of the original count.
 
     Parameters
     ----------
     n : int
-        Records, 2 to 2^40.
+        Number of records, 2 to 2^40.
     small, other : int
         Sizes of one category of either variable, 0 <= small <= other <= n - small; y counts the records in both,
         0..small.
@@ -903,17 +905,18 @@ def log_law(n, small, other, at, *, rate, log_prior=None, window=np.inf, log_w=N
     rate : float
         Swap rate, in (0, 1).
     log_prior : float64 (small + 1,), optional
-        Added to decide where to stop, not to the result; no NaN. None is flat.
+        Used only to decide where to stop, not added to the result; without NaN. None is a flat prior.
     window : float
-        Going away from `at`, entries are neglected (-inf) once they and the largest prior still to come are this far
-        below the best in log; the likelihood falls beyond its peak. Infinite: all are computed.
+        Moving away from `at`, entries are neglected (-inf) once the log likelihood plus the largest log prior ahead is
+        this far below the largest log posterior; the likelihood decreases beyond its peak. If infinite, all entries are
+        computed.
     log_w : float64 (small + 1,), optional
-        Memory of log w_i shared between calls of one (n, small, rate), NaN where not yet known; written to.
+        Cache of log w_i shared between calls with the same (n, small, rate), NaN if not yet computed; it is updated.
 
     Returns
     -------
     float64 (small + 1,)
-        Relative error of a probability below 1e-12, or a few units in the last digit of its log where that is more.
+        The relative error of a probability is below 1e-12, or a few units in the last digit of its log if larger.
 
     Raises
     ------
@@ -922,9 +925,9 @@ def log_law(n, small, other, at, *, rate, log_prior=None, window=np.inf, log_w=N
 
     Notes
     -----
-    About 5 microseconds an entry and as much a new w_i up to tens of thousands of records, 40 and 300 whatever n: 0.3
-    ms for 100 records, 0.05 s for 10,000 with 5,001 tables. Bailie, Gong and Meng (2023) for the swap; the sum is
-    derived in the module.
+    About 5 microseconds per entry and 5 per new w_i up to tens of thousands of records; 40 and 300 microseconds for any
+    n: 0.3 ms for 100 records, 0.05 s for 10,000 with 5,001 tables. Source of the swap: Bailie, Gong and Meng (2023);
+    the sum is derived in the module docstring.
     """
     cdef double total = _checks.integer("n", n, least=2, most=LARGEST_TOTAL), p = _checks.inside("rate", rate)
     r = _checks.integer("small", small, most=n // 2)

@@ -1,10 +1,10 @@
 # cython: language_level=3
-"""Permutation swapping at record level: select each record with probability `rate`, derange the selected uniformly.
+"""Permutation swapping of records: select each record with probability `rate`, then derange the selected uniformly.
 
-The algorithm of Bailie, Gong and Meng (2023) as the slides of Pan, Li and Li (2023) print it: within a stratum of at
-least two records the selection is repeated while exactly one record is selected; none selected leaves the stratum as
-it is. It is a derangement of records: equal values may be exchanged. All draws are uniforms from the Generator's own
-stream.
+This is the algorithm of Bailie, Gong and Meng (2023) as printed in the slides of Pan, Li and Li (2023). Within a
+stratum of at least two records, the selection is repeated while exactly one record is selected; if none is selected,
+the stratum is unchanged. The derangement is of records, so a record may receive an equal value. All draws are uniforms
+from the stream of the Generator.
 """
 import numpy as np
 
@@ -25,7 +25,7 @@ cdef void sources_fill(const int64_t[::1] order, const int64_t[::1] starts, doub
         size = starts[stratum + 1] - start
         if size < 2:
             continue
-        # select, derange, and pass values on within the stratum
+        # select, derange, and pass the values on within the stratum
         k = c_select(bits, size, rate, &chosen[0])
         c_derange(bits, k, &image[0])
         for i in range(k):
@@ -33,7 +33,7 @@ cdef void sources_fill(const int64_t[::1] order, const int64_t[::1] starts, doub
 
 
 def sources(strata, *, rate, rng):
-    """Which record each record takes its swapped values from, after one run of the permutation algorithm.
+    """Draw one swap: for each record, the index of the record from which it takes its swapped values.
 
     Parameters
     ----------
@@ -42,17 +42,17 @@ def sources(strata, *, rate, rng):
     rate : float
         Swap rate, in (0, 1).
     rng : Generator
-        Strata in increasing order, the selection's uniforms first, then the derangement's.
+        Strata are drawn in increasing order, first the uniforms of the selection, then those of the derangement.
 
     Returns
     -------
     int64 (n,)
-        A permutation of 0..n-1 that keeps every stratum.
+        A permutation of 0..n-1 that maps every stratum to itself.
 
     Raises
     ------
     ValueError, TypeError
-        If `strata` is not one-dimensional, holds anything but integers in [0, n), or the rate is not in (0, 1).
+        If `strata` is not one-dimensional or has an entry that is not an integer in [0, n), or the rate is not in
 
     Notes
     -----
@@ -79,21 +79,21 @@ def sources(strata, *, rate, rng):
 
 
 def derangements(k, size, *, rng):
-    """Independent uniform derangements.
+    """Draw independent uniform derangements.
 
     Parameters
     ----------
     k : int
-        Length, not 1.
+        Length of a derangement, not 1.
     size : int
         Number of derangements.
     rng : Generator
-        About (e - 1) k uniforms each.
+        About (e - 1) k uniforms per derangement.
 
     Returns
     -------
     int64 (size, k)
-        Each row a permutation of 0..k-1 without fixed point.
+        Each row is a permutation of 0..k-1 without fixed points.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def derangements(k, size, *, rng):
 
 
 def tables(table, size, *, rate, rng):
-    """Independent swaps of the records of one table (a single stratum; the row variable is swapped).
+    """Draw independent swaps of the records of one table (a single stratum; the row variable is swapped).
 
     Parameters
     ----------
@@ -127,12 +127,12 @@ def tables(table, size, *, rate, rng):
     rate : float
         Swap rate, in (0, 1).
     rng : Generator
-        Each swap draws as `sources` does.
+        Each swap uses the same draws as `sources`.
 
     Returns
     -------
     int64 (size, rows, columns)
-        All with the margins of `table`.
+        All swapped tables have the margins of `table`.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def tables(table, size, *, rate, rng):
 
     Notes
     -----
-    About 2 n + 5 (rate n) ns a swap.
+    About 2 n + 5 (rate n) ns per swap.
     """
     start = _checks.table("table", table)
     cdef double p = _checks.inside("rate", rate)
@@ -162,10 +162,10 @@ def tables(table, size, *, rate, rng):
 
 cdef void each_fill(int64_t[:, ::1] counts, int64_t columns, double rate, int64_t[:, ::1] work,
                     bitgen_t *bits) noexcept nogil:
-    """One swap of every row of `counts`; `work` has four rows of one entry more than the largest total."""
+    """Swap every row of `counts` once; `work` has four rows of one entry more than the largest total."""
     cdef int64_t j, cell, n, cells = counts.shape[1], t
     for j in range(counts.shape[0]):
-        # one record per unit of the table: its row and its column
+        # the row and the column of each record, one record per unit of the table
         n = 0
         for cell in range(cells):
             for t in range(counts[j, cell]):
@@ -176,7 +176,7 @@ cdef void each_fill(int64_t[:, ::1] counts, int64_t columns, double rate, int64_
 
 
 def each(tables, *, rate, rng):
-    """One swap of the records of each of several tables.
+    """Draw one swap of the records of each of several tables.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def each(tables, *, rate, rng):
     rate : float
         Swap rate, in (0, 1).
     rng : Generator
-        The tables in their order, each drawing as one of `tables` does.
+        The tables are swapped in order, each with the same draws as a swap of `tables`.
 
     Returns
     -------
@@ -198,7 +198,7 @@ def each(tables, *, rate, rng):
 
     Notes
     -----
-    As `tables`, without what a call costs.
+    The cost is that of `tables`, without the overhead per call.
     """
     before = _checks.shaped_counts("tables", tables, None, None, None)
     cdef double p = _checks.inside("rate", rate)
