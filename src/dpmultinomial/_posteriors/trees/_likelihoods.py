@@ -1,4 +1,4 @@
-"""Likelihood of a count given one released value: a parabola, a tent, a point, or a list of log likelihoods."""
+"""Likelihood of a count given one released value: a parabola, a tent, a single point, or a list of log likelihoods."""
 
 from dataclasses import dataclass
 
@@ -16,12 +16,12 @@ from ..._mechanisms.rows import LawByRow
 
 Array = NDArray[np.float64]
 PARABOLA, TENT, POINT, LISTED = range(4)
-REACH = 700.0  # a list ends where the noise has less probability than exp(-700), at first
+REACH = 700.0  # initially, a list ends where the noise has a probability below exp(-700)
 
 
 @dataclass(frozen=True)
 class Shapes:
-    """Log likelihoods of released values as functions of the count n, one per row.
+    """Log likelihoods of released values as functions of the count n, one per value.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def shapes(released: ArrayLike, noise: NoiseLaw) -> Shapes:
 
     Parameters
     ----------
-    released : (r,), one per row; NaN if a value was withheld.
-    noise : noise distribution, for all rows or with parameters by row.
+    released : (r,), one value per row; NaN if the value was withheld.
+    noise : noise distribution, the same for all rows or with parameters by row.
 
     Returns
     -------
@@ -78,14 +78,14 @@ def shapes(released: ArrayLike, noise: NoiseLaw) -> Shapes:
 
 @dataclass(frozen=True)
 class Listed:
-    """Log weights of the counts first, first + 1, ..
+    """Log weights of consecutive counts first, first + 1, .., and their decrease beyond both ends.
 
     Parameters
     ----------
     first : first count; may be negative.
     logs : float64; empty if no count is possible.
-    below, above : fall of the log weight per count, at least, beyond either end; infinite if no count beyond is
-        possible, -inf if unknown.
+    below, above : lower bound on the decrease of the log weight per count beyond the lower and the upper end; infinite
+        if no count beyond the end is possible, -inf if the decrease is unknown.
     """
 
     first: int
@@ -95,11 +95,11 @@ class Listed:
 
     @property
     def last(self) -> int:
-        """Last count listed."""
+        """Return the last listed count."""
         return self.first + len(self.logs) - 1
 
     def at(self, counts: NDArray[np.int64]) -> Array:
-        """Return log weights of counts, -inf outside."""
+        """Return the log weights of counts, -inf outside the list."""
         inside = (counts >= self.first) & (counts <= self.last)
         return np.asarray(np.where(inside, self.logs[np.where(inside, counts - self.first, 0)], -np.inf))
 
@@ -112,8 +112,9 @@ def listed(released: float, noise: NoiseLaw, row: int, reach: float = REACH) -> 
     released : the value, NaN if it was withheld.
     noise : distribution of the rows to which it belongs.
     row : row of the value, if parameters differ by row.
-    reach : the list ends where the noise has less probability than exp(-reach). Sets of neighbouring values of added
-        noise have log-concave likelihoods, which beyond their ends fall at least as fast as at them.
+    reach : the list ends where the noise has a probability below exp(-reach). With additive noise, a set of adjacent
+        released values has a log-concave likelihood, which decreases beyond the ends of the list at least as fast as at
+        the ends.
 
     Returns
     -------
@@ -136,7 +137,7 @@ def _law(noise: NoiseLaw, row: int) -> NoiseLaw:
 
 
 def fall(inner: float, outer: float) -> float:
-    """Return the fall of a log weight from one count to the next one outwards; -inf if it is unknown."""
+    """Return the decrease of a log weight from one count to the next count outwards; -inf if it is unknown."""
     if outer == -np.inf:
         return float(np.inf)
     return float(inner - outer) if inner > -np.inf else float(-np.inf)
@@ -149,7 +150,7 @@ def _logs(law: NoiseLaw, value: Array, first: int, last: int) -> Array:
 
 
 def same(released: float, noise: NoiseLaw, row: int) -> tuple[tuple[object, ...], int]:
-    """Return a key, equal for lists that are equal up to a shift, and that shift.
+    """Return a key that is equal for lists that are equal up to a shift, and the shift.
 
     Parameters
     ----------
@@ -169,7 +170,7 @@ def same(released: float, noise: NoiseLaw, row: int) -> tuple[tuple[object, ...]
         and law.ties != "away"
         and released != law.at
     ):
-        period = 2 * law.step  # ties may go to the even multiple
+        period = 2 * law.step  # halves may be rounded to the even multiple
         turns = np.ceil((released - (0.0 if law.at is None else law.at)) / period) - 1
         return (law, released - turns * period), int(turns * period)
     return (law, None if np.isnan(released) else released), 0

@@ -1,4 +1,4 @@
-"""Contribution of a prior to the nodes' weights."""
+"""Contribution of a prior to the weights of the nodes."""
 
 from typing import Any
 
@@ -17,13 +17,13 @@ Whole = NDArray[np.int64]
 
 
 def split(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
-    """Multiply the weights of splits into the sites; return the part of the log prior beyond them.
+    """Multiply the weights of splits into the sites; return the part of the log prior that the sites do not contain.
 
     Parameters
     ----------
-    sites : structured (m,), `sites.SITE`; own and others are set, upper bounds of 0 passed on.
+    sites : structured (m,), `sites.SITE`; the fields own and others are set, and upper bounds of 0 are passed on.
     tree : the nodes.
-    by_level : float64 (levels,), concentration of the splits into each level, by depth.
+    by_level : float64 (levels,), concentration of the splits into each level, indexed by depth.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def split(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
 
 
 def takers(tree: Tree) -> NDArray[np.bool_]:
-    """Return which nodes take part in a split: not the root, and no node whose count must be 0 by its bounds."""
+    """Return which nodes take part in a split: all except the root and nodes whose count must be 0 by its bounds."""
     upper = np.where(tree.upper == 0, 0, 1)
     for depth in range(1, int(tree.depth.max()) + 1):
         rows = np.flatnonzero(tree.depth == depth)
@@ -48,12 +48,12 @@ def takers(tree: Tree) -> NDArray[np.bool_]:
 
 
 def assume(sites: NDArray[Any], lists: Lists, tree: Tree, prior: CountPrior | Histogram, nodes: Whole) -> float:
-    """Multiply a prior of single counts into the sites of some leaves; return the part of the log prior beyond the
-    sites' weights.
+    """Multiply a prior of single counts into the sites of some leaves; return the part of the log prior that the sites
+    do not contain.
 
     Parameters
     ----------
-    sites, lists : arguments of `sites.measure`, which comes first.
+    sites, lists : arguments of `sites.measure`, which must be called first.
     tree : the nodes.
     prior : prior of each count.
     nodes : int64, positions of the leaves.

@@ -1,6 +1,6 @@
-"""Messages of a tree, with windows and tilts chosen until the bound on the neglected mass is small.
+"""Sum-product messages of a tree, with windows and tilts chosen so that the bound on the neglected mass is small.
 
-A joint draw of all counts of a tree uses its messages, groups within large families included.
+Joint draws of all counts of a tree use its messages, including those of groups within large families.
 """
 
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from .tree import Tree
 
 Array = NDArray[np.float64]
 GOAL = 1e-12  # goal for the bound
-ENOUGH = 1e-9  # an answer with a larger bound is approximate
-DROP = 1e-20  # fraction of a message that may be truncated at either end, at first
-CHEAP = 1e-60  # truncating no more than this costs less than better tilts
+ENOUGH = 1e-9  # a result with a larger bound is approximate
+DROP = 1e-20  # initial fraction of a message that may be truncated at either end
+CHEAP = 1e-60  # truncating no more than this fraction costs less than improving the tilts
 LEAST_DROP = 1e-250
-STEPS = 4  # improvements of the tilts, from the actual sums of messages
-CUTS = 4  # number of attempts with smaller and smaller fractions
+STEPS = 4  # number of improvements of the tilts, from the actual sums of messages
+CUTS = 4  # number of attempts with decreasing fractions
 BLIND = 1e-150  # fraction truncated if the bound is too large for float64, so that the required fraction is unknown
 
 
@@ -31,7 +31,7 @@ class Unbounded(ValueError):
 
 
 class Unsolved(ValueError):
-    """Raised if no messages could be passed; the message names the node and the reason."""
+    """Raised if no messages could be computed; the message names the node and the reason."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Solved:
     ----------
     messages : messages of the kernel.
     log_evidence : log of the sum of all weights.
-    bound : bound of the total variation between any marginal and its computed form.
-    drop : fraction of a message that was truncated at either end, at most.
-    tilts, slacks : parameters of every node's children (`_sites.balance`).
+    bound : bound of the total variation distance between any marginal distribution and its computed form.
+    drop : largest fraction of a message that was truncated at either end.
+    tilts, slacks : parameters of the children of every node (`_sites.balance`).
     """
 
     messages: SumProduct
@@ -70,18 +70,19 @@ def solve(
     start: Array | None = None,
     blind: bool = True,
 ) -> Solved:
-    """Return messages whose bound is at most `goal`, or else the smallest bound that was found.
+    """Return messages whose bound is at most `goal`, or otherwise those with the smallest bound that was found.
 
     Parameters
     ----------
     tree : the nodes.
     sites : structured (m,), weights of the nodes.
-    tables : float64, log weights they point to.
-    goal : largest acceptable bound; infinity accepts the first result.
-    drop : fraction of a message that may be truncated at either end, at first.
-    start : initial tilts, from a tree whose weights are nearly the same.
-    blind : whether to truncate less also if the bound is infinite: wide noise in large families makes it overflow,
-        because the parent's weight alone, without its children's, grows on both sides of the region where they agree.
+    tables : float64, log weights to which the sites point.
+    goal : largest acceptable bound; with infinity, the first result is accepted.
+    drop : initial fraction of a message that may be truncated at either end.
+    start : initial tilts, from a tree with nearly the same weights.
+    blind : whether to truncate less also if the bound is infinite: wide noise in large families makes the bound
+        overflow, because the weight of the parent, without that of its children, increases on both sides of the region
+        where they agree.
 
     Returns
     -------
@@ -90,7 +91,7 @@ def solve(
     Raises
     ------
     ValueError
-        If bounds and exact counts contradict each other.
+        If bounds and exact counts are inconsistent.
     Unsolved
         If a count is unbounded, or no counts have positive weight.
     """
@@ -130,7 +131,7 @@ def solve(
 def _once(
     tree: Tree, sites: NDArray[Any], tables: Array, tilts: Array, slacks: Array, drop: float
 ) -> Solved | tuple[int, str]:
-    """Return messages under these tilts; or the node that fails, and how."""
+    """Return the messages with these tilts, or the node that fails and the reason."""
     messages = SumProduct(tree.above, tree.first, tree.count, sites, tables, tilts, slacks, drop)
     log_evidence, bound, failed = messages.up()
     if failed[0] >= 0:
@@ -141,7 +142,7 @@ def _once(
 def _first(
     tree: Tree, sites: NDArray[Any], tables: Array, tilts: Array, slacks: Array, drop: float
 ) -> tuple[Solved | None, tuple[int, str]]:
-    """Return messages under the first tilts, with wider and wider windows if they do not overlap."""
+    """Return the messages with the first tilts; the windows are widened as long as they do not overlap."""
     while True:
         found = _once(tree, sites, tables, tilts, slacks, drop)
         if isinstance(found, Solved):
@@ -152,18 +153,18 @@ def _first(
 
 
 def _means(tree: Tree, messages: SumProduct) -> Array:
-    """Return expected counts of the inner nodes, in the kernels' order."""
+    """Return the expected counts of the inner nodes, in the kernels' order."""
     found = messages.down(tree.count > 0, 0.25)[0]
     return np.ascontiguousarray(found[:, 0])
 
 
 def consistent(tree: Tree, sites: NDArray[Any]) -> None:
-    """Reject exact counts and bounds that no counts satisfy, and counts that are unbounded.
+    """Reject exact counts and bounds that no counts satisfy, and nodes whose counts are unbounded.
 
     Raises
     ------
     ValueError
-        With the name of a node, and the value that its count would need.
+        The message states the name of a node and the value that its count would need.
     """
     low, high = possible_ends(sites)
     for start, end in _layers(tree):
@@ -193,7 +194,7 @@ def consistent(tree: Tree, sites: NDArray[Any]) -> None:
 
 
 def _layers(tree: Tree) -> list[tuple[int, int]]:
-    """Yield the layers from the leaves to the root."""
+    """Return the layers, from the leaves to the root."""
     return list(pairwise(tree.layers))[::-1]
 
 
@@ -216,7 +217,7 @@ def _name(tree: Tree, row: int) -> str:
 
 
 def _words(tree: Tree, row: int, state: str) -> str:
-    """Return a description of what is wrong with a node, for an error."""
+    """Return a description of what is wrong with a node, for an error message."""
     rules = {
         "unbounded": "its weight does not fall off",
         "wide": "so many counts of it or of its children are possible that adding them up would take minutes: measure "

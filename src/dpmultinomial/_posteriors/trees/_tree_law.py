@@ -1,12 +1,12 @@
-"""Results from the posterior of a tree: summaries, distributions of single counts, draws, evidence, conflict.
+"""Posterior of a tree: summaries, distributions of single counts, draws, evidence, conflict.
 
-The joint distribution of two counts of a tree follows from the messages of the families between them.
+The joint distribution of two counts of a tree follows from the messages of the families on the path between them.
 
-`TreeTogether` describes how the counts of a tree depend on each other: distributions of one or two of them anywhere,
-and of sums over siblings.
+`TreeTogether` describes the dependence between the counts of a tree: distributions of one or two counts anywhere, and
+of sums over siblings.
 
-Prior and measurements are compared level by level: every measurement with the information from all others about its
-count.
+Prior and measurements are compared level by level: every measurement is compared with the information that all other
+measurements give about its count.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,11 +37,11 @@ LARGEST = 40_000_000  # largest number of entries of a joint distribution
 
 
 class NodePair(NamedTuple):
-    """Joint distribution of two nodes: probabilities of (low + i, other_low + j).
+    """Joint distribution of two counts: probabilities of (low + i, other_low + j).
 
     Parameters
     ----------
-    low, other_low : smallest value of each.
+    low, other_low : smallest value of each count.
     p : float64 (values of the first, values of the second).
     """
 
@@ -56,15 +56,15 @@ class _Window(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """Conditional distribution P(low + i | a count above is above + j): columns on the whole window of that count."""
+    """Conditional distribution P(low + i | count above = above + j), columns for its whole window."""
 
     low: int
     above: int
     p: Array
 
     def on(self, low: int, size: int) -> Array:
-        """Return the columns of low .. low + size - 1: messages and distributions are stored on the possible part of a
-        window.
+        """Return the columns of low .. low + size - 1, because messages and distributions are stored only on the
+        possible part of a window.
         """
         return self.p[:, low - self.above : low - self.above + size]
 
@@ -102,7 +102,7 @@ def pair(
         chain = _chain(tree, messages, [*(first or second), shared], reach)
         if chain is None:
             return NodePair(low, low, _sized(np.diag(p)))
-        joint = _sized(chain.on(low, len(p)) * p[None, :])  # given the count above, times its distribution
+        joint = _sized(chain.on(low, len(p)) * p[None, :])  # conditional times the distribution of the count above
         return NodePair(chain.low, low, joint) if first else NodePair(low, chain.low, joint.T)
     reach(shared)
     children, others, _ = messages.family(shared)
@@ -122,7 +122,7 @@ def pair(
 def siblings(
     tree: Tree, messages: SumProduct, first: list[int], second: list[int], reach: Callable[[int], None]
 ) -> NodePair | None:
-    """Compute the joint distribution of two non-empty sums over different children of one node; None for other nodes.
+    """Return the joint distribution of two non-empty sums over disjoint sets of children of a node; otherwise None.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def siblings(
 
 
 def _joint(x: "_Window", y: "_Window", outer: Array) -> NodePair:
-    """Return the weights x(n) y(m) outer(n + m), scaled."""
+    """Return the weights x(n) y(m) outer(n + m), normalised."""
     _sized_as(len(x.p), len(y.p))
     joint = x.p[:, None] * y.p[None, :] * outer[np.arange(len(x.p))[:, None] + np.arange(len(y.p))[None, :]]
     return NodePair(x.low, y.low, joint / joint.sum())
@@ -178,8 +178,8 @@ def _up(tree: Tree, row: int) -> list[int]:
 
 
 def _chain(tree: Tree, messages: SumProduct, path: list[int], reach: Callable[[int], None]) -> _Given | None:
-    """Return P(count of path[0] | count of path[-1]), rows of the first, columns of the last; None if they are the
-    same.
+    """Return P(count of path[0] | count of path[-1]), rows for the first and columns for the last; None if both are the
+    same node.
     """
     found: _Given | None = None
     for child, parent in pairwise(path):
@@ -200,13 +200,13 @@ def _chain(tree: Tree, messages: SumProduct, path: list[int], reach: Callable[[i
 
 
 def _window_of(tree: Tree, messages: SumProduct, row: int) -> _Window:
-    """Return the window of an inner node's count."""
+    """Return the window of the count of an inner node."""
     low, size, _ = messages.nodes()[row]
     return _Window(int(low), np.zeros(int(size)))
 
 
 def _summed(parts: list[_Window]) -> _Window:
-    """Return the convolution of windows."""
+    """Return the convolution of several windows."""
     out = _Window(0, np.ones(1))
     for part in parts:
         p = np.convolve(out.p, part.p)
@@ -238,15 +238,16 @@ Rows = list[int]
 
 
 class TreeTogether:
-    """Exact distributions, as far as messages give them; others raise `Unlisted`.
+    """Exact joint distributions of counts of a tree, if the messages give them; any other request raises `Unlisted`.
 
     Parameters
     ----------
-    law : function position -> first count, probabilities.
-    pair : function of two positions -> their joint distribution.
-    siblings : function of two lists of positions -> joint distribution of the two sums; None if they are not siblings.
-    draw : function (positions, size, rng) -> joint draws.
-    certain : whether results may be reported as exact; else everything raises `Unlisted`, and only draws are available.
+    law : function from a position to (first count, probabilities).
+    pair : function from two positions to their joint distribution.
+    siblings : function from two lists of positions to the joint distribution of the two sums; None if not siblings.
+    draw : function of (positions, size, rng) that returns joint draws.
+    certain : whether results may be reported as exact; if not, all requests raise `Unlisted`, and only draws are
+        available.
     """
 
     unit = 1.0
@@ -264,23 +265,23 @@ class TreeTogether:
         self._certain = certain
 
     def sum_of(self, places: Places) -> Window:
-        """Return the distribution of the sum of the counts at different places."""
+        """Return the distribution of the sum of the counts at several different positions."""
         members = list(places)
         if len(members) == 1 and self._certain:
             return self._law(members[0])
         return Window(*total(self._joint(members[:1], members[1:])))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Return the joint distribution of two sums over different places."""
+        """Return the joint distribution of two sums of counts at different positions."""
         low, other, p = self._joint(list(first), list(second))
         return Pair(Window(low, p.sum(axis=1)), Window(other, p.sum(axis=0)), None, p)
 
     def difference_of(self, first: Places, second: Places) -> Window:
-        """Return the distribution of the difference of two sums over different places."""
+        """Return the distribution of the difference of two sums of counts at different positions."""
         return Window(*difference(self._joint(list(first), list(second))))
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors, (size, places)."""
+        """Draw independent vectors of counts, (size, places)."""
         return self._draw(list(places), size, rng)
 
     def _joint(self, first: Rows, second: Rows) -> NodePair:
@@ -295,16 +296,16 @@ class TreeTogether:
 
 
 def implied_totals(tree: Tree, prior: Leaves) -> pd.DataFrame:
-    """Return mean and standard deviation of every total implied by independent priors of the leaves, before any
+    """Return mean and standard deviation of every total implied by independent priors of the leaves, without any
     measurement.
 
-    With many leaves the standard deviation is a small fraction of the mean: the prior is then a strong assumption about
-    totals.
+    If there are many leaves, the standard deviation is a small fraction of the mean, so the prior is a strong
+    assumption about totals.
 
     Parameters
     ----------
     tree : the nodes.
-    prior : prior of the leaves; with fitted ones replaced by their fit.
+    prior : prior of the leaves; fitted priors must be replaced by their fit.
 
     Returns
     -------
@@ -341,7 +342,7 @@ COLUMNS = (
     "status",
     "error",
 )
-ROUNDED = 1e-6  # relative to a standard deviation: a larger difference is not due to rounding
+ROUNDED = 1e-6  # in standard deviations: a larger difference is not due to rounding
 
 
 class TreeLaw:
@@ -349,15 +350,15 @@ class TreeLaw:
 
     Attributes
     ----------
-    tree : the nodes.
-    prior : assumed prior, with all fitted values.
+    tree : the nodes of the tree.
+    prior : prior that was assumed, including all fitted values.
     log_evidence : log probability (density) of the measurements.
-    bound : bound of the total variation between the distribution of any single count and its computed form, due to
-        truncation.
-    accuracy : ``exact`` if that is at most 1e-9, else ``approximate``.
-    mean, sd, lower, upper : float64 (n,); NaN below the deepest level requested.
-    level : level of the intervals.
-    facts : what was assumed and found, as values for JSON.
+    bound : bound of the total variation distance between the distribution of any single count and its computed form,
+        due to truncation.
+    accuracy : ``exact`` if `bound` is at most 1e-9, otherwise ``approximate``.
+    mean, sd, lower, upper : float64 (n,); NaN for nodes below the deepest requested level.
+    level : probability of the intervals.
+    facts : assumptions and findings, as values for JSON.
     """
 
     def __init__(
@@ -384,11 +385,11 @@ class TreeLaw:
 
     @cached_property
     def least_squares(self) -> LeastSquares:
-        """Generalised least squares of the same measurements, without prior and without bounds."""
+        """Generalised least squares of the same measurements, without prior and bounds."""
         return self.measurements.least_squares()
 
     def table(self, level: str | None = None) -> pd.DataFrame:
-        """Return one row per node, of one level or of all requested levels.
+        """Return a table with one row per node, for one level or for all requested levels.
 
         Parameters
         ----------
@@ -428,7 +429,7 @@ class TreeLaw:
         return mean, sd, lower, upper
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a summary with one row per node, as for every posterior of the library (`Posterior.summary`).
+        """Return a summary with one row per node, like every posterior of the library (`Posterior.summary`).
 
         Parameters
         ----------
@@ -453,12 +454,12 @@ class TreeLaw:
         return Discrete(values, p, name=self.tree.names[place], type="count", accuracy=self.accuracy)
 
     def difference(self, first: str | int, second: str | int) -> Discrete:
-        """Return the exact distribution of one count minus another, for any two nodes of the tree.
+        """Return the exact distribution of one count minus another count, for any two nodes of the tree.
 
         Raises
         ------
         Unlisted
-            If their joint distribution is too large; use draws.
+            If the joint distribution is too large; use draws instead.
         """
         one, two = self._place(first), self._place(second)
         low, p = difference(self._pair(one, two))
@@ -466,7 +467,7 @@ class TreeLaw:
         return Discrete(np.arange(low, low + len(p)), p, name=name, type="question", accuracy=self.accuracy)
 
     def sum(self, first: str | int, second: str | int) -> Discrete:
-        """Return the distribution of the sum of two counts (`difference`)."""
+        """Return the distribution of the sum of two counts; see `difference`."""
         one, two = self._place(first), self._place(second)
         low, p = total(self._pair(one, two))
         name = f"{self.tree.names[one]} + {self.tree.names[two]}"
@@ -475,13 +476,13 @@ class TreeLaw:
     def sample(
         self, size: int, *, rng: np.random.Generator, nodes: Sequence[str | int] | None = None
     ) -> NDArray[np.int64]:
-        """Draw independent joint values of counts, from the root down.
+        """Draw independent joint values of the counts, from the root to the leaves.
 
         Parameters
         ----------
         size : number of draws.
         rng : numpy Generator.
-        nodes : names or positions; all nodes by default.
+        nodes : names or positions of the nodes; by default all nodes.
 
         Returns
         -------
@@ -503,7 +504,7 @@ class TreeLaw:
         return np.stack([values[int(row)] for row in tree.place[wanted]], axis=1)
 
     def posterior(self) -> Posterior:
-        """Return the result as a `Posterior`, with counts named after the nodes."""
+        """Return the result as a `Posterior` whose counts have the names of the nodes."""
 
         def together(size: int, rng: np.random.Generator) -> NDArray[np.int64]:
             return self.sample(size, rng=rng)
@@ -526,8 +527,8 @@ class TreeLaw:
         )
 
     def _quantities(self, level: float) -> Columns:
-        """Return the numbers of all nodes; for nodes below the deepest level requested, distribution
-        by distribution.
+        """Return the summaries of all nodes; for nodes below the deepest requested level, they are computed from each
+        distribution.
         """
         mean, sd, lower, upper = (self.mean, self.sd, self.lower, self.upper)
         if level != self.level:
@@ -542,7 +543,7 @@ class TreeLaw:
 
     def implied_totals(self) -> pd.DataFrame | None:
         """Return mean and standard deviation of the totals implied by independent priors of the leaves
-        (`implied_totals`); None for splits.
+        (`implied_totals`); None if the prior is of splits.
         """
         return implied_totals(self.tree, self.prior) if isinstance(self.prior, Leaves) else None
 
@@ -559,16 +560,16 @@ class TreeLaw:
         return self._messages.family(parent)[2][row - int(self.tree.first[parent])]
 
     def window(self, row: int) -> tuple[int, Array]:
-        """Smallest count and probabilities of a node, by its position in the kernels' order."""
+        """Return smallest count and probabilities of a node, given its position in the kernels' order."""
         return self._law_at(row)
 
     def children(self, row: int) -> list[tuple[int, Array]]:
-        """Smallest count and probabilities of every child of a node, by its position in the kernels' order."""
+        """Return smallest count and probabilities of every child of a node, given the node's kernel position."""
         self._reach(row)
         return self._messages.family(row)[2]
 
     def pair(self, one: int, two: int) -> NodePair:
-        """Joint distribution of two counts, by their positions in the tree."""
+        """Return the joint distribution of two counts, given their positions in the tree."""
         return self._pair(one, two)
 
     def _reach(self, row: int) -> None:
@@ -587,7 +588,7 @@ class TreeLaw:
 
 
 def _families_above(tree: Tree, deepest: int) -> NDArray[np.bool_]:
-    """Return the inner nodes, in the kernels' order, whose children are not deeper than requested."""
+    """Return the inner nodes, in the kernels' order, whose children are at or above the deepest requested level."""
     wanted = np.zeros(len(tree.order), dtype=bool)
     wanted[tree.place] = (tree.depth < deepest) & ~tree.leaf
     wanted[0] = wanted[0] or len(tree) == 1
@@ -598,7 +599,7 @@ def _families_above(tree: Tree, deepest: int) -> NDArray[np.bool_]:
 
 
 def _families_of(tree: Tree, rows: Whole) -> Whole:
-    """Return all ancestors of some nodes, from the root down, in the kernels' order."""
+    """Return all ancestors of some nodes, from the root to the leaves, in the kernels' order."""
     needed = np.zeros(len(tree.order), dtype=bool)
     needed[tree.above[rows[rows > 0]]] = True
     for start, end in list(zip(tree.layers[1:-1], tree.layers[2:], strict=True))[::-1]:
@@ -608,8 +609,8 @@ def _families_of(tree: Tree, rows: Whole) -> Whole:
 
 
 def _additivity(tree: Tree, mean: Array, sd: Array, deepest: int) -> float:
-    """Return the largest difference between a mean and the sum of the children's means, in standard deviations
-    (at least 1).
+    """Return the largest difference between a mean and the sum of the means of the children, in standard deviations (of
+    at least 1).
     """
     below = np.flatnonzero((tree.depth <= deepest) & (tree.parent >= 0))
     if not len(below):

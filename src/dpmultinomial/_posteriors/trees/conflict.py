@@ -1,9 +1,10 @@
 """Check each released value of a tree against its predictive distribution given all other released values.
 
-The p-value of a value is twice the smaller tail of its predictive distribution: that of the noise, averaged over the
-posterior of its count without this value. It is exact, but needs the tree to be solved again, so only values that are
-suspicious by a quick approximation are tested in this way; the smallest p-value is multiplied by the number of values
-that could have been tested (Bonferroni), so that testing few of them raises no false alarm.
+The p-value of a value is twice the smaller tail probability of its predictive distribution, which is the noise
+distribution averaged over the posterior of the count without this value. It is exact, but requires solving the tree
+again. Therefore it is computed only for values that are suspicious by a fast approximation, and the smallest p-value is
+multiplied by the number of values that could have been tested (Bonferroni), so that testing only a few values does not
+increase the rate of false alarms.
 """
 
 from typing import Any
@@ -22,16 +23,16 @@ from .tree_posterior import infer
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_MOST, _NODES = 8, 40_000  # values whose exact p-value is computed, at most; nodes of all trees solved for them
+_MOST, _NODES = 8, 40_000  # largest number of exact p-values; largest number of nodes of all trees solved for them
 _SUSPICIOUS = {
     True: 5.0,
     False: 0.5,
-}  # quick p-value times the number of values, from which on; of small trees, of large
-_RESOLVED = 1e-6  # share of the noise's variance below which the rest of the tree says nothing
+}  # threshold of the approximate p-value times the number of values, for small trees and for large trees
+_RESOLVED = 1e-6  # share of the noise variance below which the other values give no information
 
 
 def facts(law: TreeLaw) -> dict[str, Any]:
-    """Return whether a released value contradicts the others, as `published.conflict.facts`.
+    """Return whether a released value contradicts the others, in the format of `published.conflict.facts`.
 
     Parameters
     ----------
@@ -40,9 +41,9 @@ def facts(law: TreeLaw) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``tested``: number of values; ``smallest``: smallest p-value, and ``name`` of its node; ``found``: whether the
-        smallest p-value times `tested` is below 0.05; then also ``names`` and ``counts`` of the values concerned. If no
-        value is suspicious, `smallest` is the quick approximation.
+        ``tested``: number of values; ``smallest``: smallest p-value, and ``name`` of the node; ``found``: whether the
+        smallest p-value times `tested` is below 0.05, and in this case ``names`` and ``counts`` of the values
+        concerned. If no value is suspicious, `smallest` is the fast approximation.
     """
     p, rows = quick(law)
     tested = np.flatnonzero(~np.isnan(p))
@@ -65,17 +66,17 @@ def facts(law: TreeLaw) -> dict[str, Any]:
 
 
 def p_value(law: TreeLaw, row: int) -> float:
-    """Return twice the smaller tail of one released value's predictive distribution given all other values.
+    """Return twice the smaller tail probability of one released value under its predictive distribution.
 
     Parameters
     ----------
-    law : posterior of a tree; its prior, as fitted, is kept.
-    row : position of the value among the measurements.
+    law : posterior of a tree; its prior is used with the fitted values.
+    row : index of the value among the measurements.
 
     Returns
     -------
     float
-        At most 1; 1 if the other values say nothing about this count.
+        At most 1, and exactly 1 if the other values give no information about this count.
     """
     m, node = law.measurements, int(law.measurements.nodes[row])
     others = np.delete(np.arange(len(m.released)), row)
@@ -90,10 +91,11 @@ def p_value(law: TreeLaw, row: int) -> float:
 
 
 def quick(law: TreeLaw) -> tuple[Array, Whole]:
-    """Return approximate p-values of the released values that can be tested, and their positions.
+    """Return approximate p-values of the released values that can be tested, and the indices of these values.
 
-    Two approximations, of which the smaller p-value counts: the residual divided by sqrt(noise variance - posterior
-    variance), standard normal if all distributions are normal; and the tail of the noise at the posterior mean.
+    The p-value is the smaller of two approximations: the residual divided by sqrt(noise variance - posterior variance),
+    which is standard normal if all distributions are normal; and the tail probability of the noise at the posterior
+    mean.
     """
     m = law.measurements
     mean, sd = law.mean[m.nodes], law.sd[m.nodes]
@@ -110,7 +112,7 @@ def quick(law: TreeLaw) -> tuple[Array, Whole]:
 
 
 def _testable(m: Measurements) -> NDArray[np.bool_]:
-    """Return which values have a noise distribution with tails; exact counts are never in doubt."""
+    """Return which values have a noise distribution with tails; exact counts are not tested."""
     if not isinstance(m.noise, LawByRow):
         return np.full(len(m.released), conflict.has_tails(m.noise) and not isinstance(m.noise, Exact))
     good = np.array([conflict.has_tails(law) and not isinstance(law, Exact) for law in m.noise.laws], dtype=bool)
@@ -118,7 +120,7 @@ def _testable(m: Measurements) -> NDArray[np.bool_]:
 
 
 def _parts(m: Measurements, rows: Whole) -> list[tuple[Any, Whole]]:
-    """Return the noise distributions of some values, each with the positions of its values."""
+    """Return the noise distributions of some values, each with the indices of the values."""
     noise = m.noise.take(rows)
     if isinstance(noise, LawByRow):
         return [(law, places) for law, places in noise.parts() if len(places)]

@@ -1,4 +1,4 @@
-"""Fast approximation for crossed cells: least squares over the sums of each node, then one tree per cell."""
+"""Fast approximation for crossed cells: least squares over the sums of each node, then a separate tree per cell."""
 
 from dataclasses import dataclass
 
@@ -17,19 +17,19 @@ from .tree_posterior import infer
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-Laws = list[TreeLaw]  # one per target
-SOLVED = 1e-8  # relative to a coefficient: a sum is determined if least squares has a residual below this
+Laws = list[TreeLaw]  # one posterior per target
+SOLVED = 1e-8  # relative to a coefficient: a sum is determined if the residual of least squares is below this
 
 
 @dataclass(frozen=True)
 class Combined:
-    """Best linear unbiased estimates in single nodes.
+    """Best linear unbiased estimates of one cell or sum, each from the measured values of a single node.
 
     Parameters
     ----------
-    nodes : int64 (r,), node of each estimate.
-    values, variance : float64 (r,); variance 0 if exact.
-    alone : int64 (r,), position of the number if the estimate is a single number, -1 if several are combined.
+    nodes : int64 (r,), the node of each estimate.
+    values, variance : float64 (r,); the variance is 0 if the estimate is exact.
+    alone : int64 (r,), index of the measured value if the estimate uses only one, -1 if it combines several.
     """
 
     nodes: Whole
@@ -39,11 +39,11 @@ class Combined:
 
 
 def combined(crossed: Crossed) -> list[Combined]:
-    """Combine the numbers of every target, in every node whose numbers determine it.
+    """Combine the measured values of every target, in every node whose values determine it.
 
     Parameters
     ----------
-    crossed : the measured numbers; withheld ones are not used.
+    crossed : the measured values; withheld values are not used.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def combined(crossed: Crossed) -> list[Combined]:
 
 
 def _alike(crossed: Crossed, rows: Whole, variance: Array) -> list[Whole]:
-    """Yield rows of the nodes with the same queries and the same noise, (nodes, numbers) each."""
+    """Return groups of nodes with the same queries and the same noise, as rows of measured values (nodes, values)."""
     order = rows[np.argsort(crossed.nodes[rows], kind="stable")]
     each = np.split(order, np.flatnonzero(np.diff(crossed.nodes[order])) + 1) if len(order) else []
     groups: dict[tuple[bytes, bytes], list[Whole]] = {}
@@ -86,7 +86,7 @@ def _alike(crossed: Crossed, rows: Whole, variance: Array) -> list[Whole]:
 
 
 def _weights(sums: Array, variance: Array, cover: Array) -> Array | None:
-    """Return weights of least variance whose combination of the sums is the target; None if there are none."""
+    """Return the weights of minimum variance whose combination of the sums is the target; None if there are none."""
     q, cells = sums.shape
     scale = float(variance.max()) or 1.0
     system = np.zeros((q + cells, q + cells))
@@ -101,8 +101,8 @@ def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
 
     Parameters
     ----------
-    crossed : the measured numbers.
-    prior : prior of every cell's tree, and of every sum's; None: splits with fitted concentrations.
+    crossed : the measured values.
+    prior : prior of the tree of every cell and every sum; None: splits with fitted concentrations.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
     Raises
     ------
     ValueError
-        If a count is unbounded, as in `tree_posterior.infer`; the message names the cell or sum.
+        If a count is unbounded, as in `tree_posterior.infer`; the message names the cell or the sum.
     """
     found = []
     for target, one in enumerate(combined(crossed)):
@@ -124,7 +124,7 @@ def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
 
 
 def _noise(crossed: Crossed, one: Combined) -> NoiseLaw:
-    """Return the own distributions of single numbers, else normal ones."""
+    """Return the noise distributions of estimates from single values, or otherwise normal distributions."""
     spreads, which = np.unique(one.variance, return_inverse=True)
     laws: list[NoiseLaw] = [Gaussian(sigma=float(np.sqrt(v))) if v > 0 else Exact() for v in spreads]
     noise = crossed.noise

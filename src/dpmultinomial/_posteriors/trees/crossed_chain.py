@@ -1,18 +1,16 @@
-"""Joint posterior of crossed cells, by Markov chains whose moves are trees drawn exactly.
+"""Joint posterior of crossed cells, by Markov chains with moves that draw whole trees exactly.
 
 Crossed cells are a histogram in every node of a tree, with noisy sums over some of its cells.
 
-A chain over crossed cells moves in directions, enough of them for the sums that are known exactly.
+A move of a chain changes the cells along a direction. A direction gives +1, 0 or -1 to every cell: a single cell, a
+pair of cells with a constant sum, or four cells with constant sums in both dimensions of a table. The directions are
+chosen so that they reach all counts with the exactly known sums.
 
-`Along` is the likelihood of the measured numbers along one direction of a chain, given all other counts.
+The count n of the first cell of a direction determines the counts of all other moving cells, in every node, and is
+additive over the tree. Given all other counts, its distribution is that of a tree (`_solver`), from which the move
+draws exactly. `Along` is the likelihood of the measured values along one direction, given all other counts.
 
-A move draws a complete tree of changes along one direction, exactly from its distribution given all the rest.
-
-A direction gives +1, 0 or -1 to every cell: one cell alone, a pair of cells whose sum stays, or four whose sums stay in
-both directions of a table. The count n of its first cell determines all others that move, in every node, and adds up
-over the tree; given the rest its distribution is that of a tree (`_solver`), from which it is drawn again.
-
-The chains start at counts that satisfy all exact sums and bounds, near given ones.
+The chains start at counts that satisfy all exact sums and bounds and are close to given counts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,27 +50,28 @@ class Crossed:
 
     Parameters
     ----------
-    tree : the nodes; their bounds are ignored, see `lower` and `upper`.
-    queries : name of a query -> names of the cells in its sum, each cell once. Cells are those of all queries.
-    released : (nodes, queries), NaN if a query was not asked of a node.
-    noise : distribution, with one row per released number, row by row, or one distribution for all.
-    lower, upper : (nodes, queries) or one number, known bounds of the true sums.
-    withheld : bool (nodes, queries), where an absent number means that the noisy one was below a threshold.
+    tree : the nodes; their bounds are ignored (see `lower` and `upper`).
+    queries : mapping from a query to the names of the cells in its sum, each cell once. The cells are those of all
+        queries.
+    released : (nodes, queries), NaN if a node has no value for a query.
+    noise : noise distribution with one row per released value, ordered by node, or one distribution for all values.
+    lower, upper : (nodes, queries) or one number, known bounds on the true sums.
+    withheld : bool (nodes, queries), whether a missing value means that the noisy value was below a threshold.
 
     Attributes
     ----------
     cells : names of the cells.
-    sums : bool (queries, cells), cells in each query's sum.
-    targets : names of the requested quantities: all cells, then the queries of several cells.
-    cover : bool (targets, cells), cells in each target's sum.
-    nodes, which : int64 (r,), node and query of every measured number.
-    values : float64 (r,), the measured numbers; NaN if withheld.
+    sums : bool (queries, cells), the cells in the sum of each query.
+    targets : names of the requested quantities: all cells, then the queries with several cells.
+    cover : bool (targets, cells), the cells in the sum of each target.
+    nodes, which : int64 (r,), node and query of every measured value.
+    values : float64 (r,), the measured values; NaN if withheld.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, a value is impossible under its distribution, or a distribution is a table of
-        probabilities, under which the moves of a chain can be blocked.
+        If an argument is invalid, a value is impossible under its distribution, or a distribution is a table of
+        probabilities, which can prevent a chain from reaching some counts.
     """
 
     def __init__(
@@ -113,15 +112,15 @@ class Crossed:
 
     @cached_property
     def hard(self) -> tuple[Whole, Whole, Array, Array]:
-        """Return nodes, queries, lower and upper ends of the sums that are exact or bounded from above or from below by
-        more than 0.
+        """Return nodes, queries, lower and upper bounds of the sums that are exact, bounded from above, or bounded from
+        below by more than 0.
         """
         rows = np.nonzero((self.lower > 0) | np.isfinite(self.upper))
         return rows[0], rows[1], self.lower[rows], self.upper[rows]
 
     @cached_property
     def exact(self) -> NDArray[np.int64]:
-        """Return the different queries of several cells that are exact somewhere, int64 (e, cells)."""
+        """Return the distinct queries of several cells that are exact in at least one node, int64 (e, cells)."""
         fixed = (self.lower == self.upper).any(axis=0) & (self.sums.sum(axis=1) > 1)
         return np.asarray(self.sums[fixed], dtype=np.int64)
 
@@ -130,7 +129,7 @@ class Crossed:
 
         Parameters
         ----------
-        number : position of the number in `values`.
+        number : index of the measured value in `values`.
         sums : int64, true values.
         """
         known, most = self._known.get(number), int(sums.max(initial=0)) + 2
@@ -145,7 +144,7 @@ class Crossed:
 
         Parameters
         ----------
-        target : position of the target in `targets`.
+        target : index of the target in `targets`.
         """
         tree, size = self.tree, len(self.tree)
         rows_of_target = np.flatnonzero((self.sums == self.cover[target]).all(axis=1))
@@ -155,7 +154,7 @@ class Crossed:
         return Tree(tree.parent, names=tree.names, levels=tree.levels, lower=lower, upper=upper)
 
     def _bounds(self, lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array]:
-        """Return the bounds of all sums, exact numbers among them."""
+        """Return the bounds of all sums, including those of exact values."""
         shape = len(self.tree), len(self.queries)
         known = np.where(self.tree.upper == NONE, np.inf, self.tree.upper.astype(np.float64))
         if known.min() < np.inf or self.tree.lower.max() > 0:
@@ -179,8 +178,8 @@ class Crossed:
 
 
 def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
-    """Return the names of the cells, in the order in which queries name them, singles first; and the queries of each
-    cell.
+    """Return the names of the cells in the order of their first occurrence in the queries, with single-cell queries
+    first; and the queries of each cell.
     """
     if not queries:
         raise ValueError("at least one query is required")
@@ -206,21 +205,21 @@ MOST_CELLS = 40  # largest number of cells for moves of four
 
 
 def directions(cells: int, exact: Whole) -> Whole:
-    """Return single cells, pairs whose sum is constant and, if exact sums need them, fours of a table.
+    """Return single cells, pairs with a constant sum and, if exact sums require them, groups of four cells of a table.
 
     Parameters
     ----------
     cells : number of cells.
-    exact : int64 (e, cells), sums that are exact somewhere.
+    exact : int64 (e, cells), sums that are exact in at least one node.
 
     Returns
     -------
-    int64 (d, cells), entries +1, 0 and -1, the first that is not 0 positive.
+    int64 (d, cells), entries +1, 0 and -1; the first non-zero entry is positive.
 
     Raises
     ------
     ValueError
-        If sums are exact whose changes these directions do not span: margins that cross in three directions.
+        If these directions do not span the changes that keep all exact sums: margins that cross in three dimensions.
     """
     one = np.eye(cells, dtype=np.int64)
     found = [*one, *(one[a] - one[b] for a, b in combinations(range(cells), 2))]
@@ -236,13 +235,13 @@ def directions(cells: int, exact: Whole) -> Whole:
 
 
 def _free(found: list[Whole], exact: Whole) -> int:
-    """Return the dimension of the changes that leave all exact sums constant."""
+    """Return the dimension of the space of changes that keep all exact sums constant."""
     kept = [d for d in found if not len(exact) or not (exact @ d).any()]
     return int(np.linalg.matrix_rank(np.array(kept))) if kept else 0
 
 
 def _fours(one: Whole, exact: Whole) -> list[Whole]:
-    """Return directions with two cells up and two down that keep all exact sums."""
+    """Return the directions that increase two cells, decrease two cells and keep all exact sums."""
     pairs = list(combinations(range(len(one)), 2))
     sums = {pair: tuple((exact[:, pair[0]] + exact[:, pair[1]]).tolist()) for pair in pairs}
     alike: dict[tuple[int, ...], list[tuple[int, int]]] = {}
@@ -257,19 +256,19 @@ def _fours(one: Whole, exact: Whole) -> list[Whole]:
 
 
 class Along:
-    """Likelihood of the measured numbers as functions of the count n of a direction's first cell.
+    """Likelihood of the measured values as functions of the count n of the first cell of a direction.
 
-    A sum over cells is rest + k n with k the sum of the direction over its cells.
+    A sum over cells is rest + k n, where k is the sum of the direction over the cells.
 
     Parameters
     ----------
-    crossed : the measured numbers.
+    crossed : the measured values.
     direction : int64 (cells,), +1, 0 or -1.
 
     Attributes
     ----------
     known : bounds and likelihoods with a closed form, compiled.
-    bent : node -> the numbers without a joint closed form.
+    bent : mapping from a node to the measured values without a joint closed form.
     """
 
     def __init__(self, crossed: Crossed, direction: Whole) -> None:
@@ -299,13 +298,13 @@ class Along:
         )
 
     def lists(self, state: Whole, sites: NDArray[Any], lists: Lists) -> None:
-        """Multiply likelihoods without a closed form into the sites: log-concave, listed until they are lower by
-        `REACH` than at the largest.
+        """Multiply likelihoods without a closed form into the sites: they are log-concave, and listed until they are
+        lower than the maximum by `REACH`.
 
         Parameters
         ----------
         state : int64 (m, cells), counts in the kernels' order.
-        sites : structured (m,), changed; its existing lists are complete.
+        sites : structured (m,), modified; existing lists must contain all possible counts.
         lists : log weights, extended.
         """
         for row, members in self.bent.items():
@@ -349,7 +348,7 @@ class Along:
         return total
 
     def _sums(self, state: Whole, rows: Whole, queries: Whole) -> Whole:
-        """Return the present sums."""
+        """Return the current sums."""
         return np.asarray((state[rows] * self.crossed.sums[queries]).sum(axis=1))
 
 
@@ -362,17 +361,17 @@ TABLED = 1_000_000  # counts below which log priors are tabulated
 
 
 class Moves:
-    """Moves of a chain for one posterior.
+    """Moves of a Markov chain for one posterior.
 
     Parameters
     ----------
-    crossed : the measured numbers.
+    crossed : the measured values.
     priors : priors, one per cell, with all fitted values.
     directions : int64 (d, cells), `directions.of`.
 
     Attributes
     ----------
-    bound : largest bound of the total variation between the distribution of a move and its computed form.
+    bound : largest bound of the total variation distance between the distribution of a move and its computed form.
     """
 
     def __init__(self, crossed: Crossed, priors: list[Splits | Leaves], directions: Whole) -> None:
@@ -389,7 +388,7 @@ class Moves:
                 _prior_sites.split(self.plain[i], self.trees[i], by_level)
         self.plain["upper"], self.plain["table"] = FAR, -1
         self.plain["below"] = self.plain["above"] = np.inf
-        self._together = self.plain[0].copy()  # cells that move together: their priors are listed
+        self._together = self.plain[0].copy()  # cells that move together: their priors are lists
         self._together["own"] = self._together["others"] = 1.0
         self._later = [not self._formulas(i) for i in range(len(priors))]
         self._classes = [self._classed(i) for i in range(len(priors))]
@@ -403,11 +402,11 @@ class Moves:
         self.bound = 0.0
 
     def move(self, state: Whole, which: int, rng: np.random.Generator) -> bool:
-        """Redraw the tree of one direction; return whether it could move at all.
+        """Redraw the tree of one direction; return whether any count could move.
 
         Parameters
         ----------
-        state : int64 (m, cells), counts in the kernels' order; changed.
+        state : int64 (m, cells), counts in the kernels' order; modified.
         which : index of the direction.
         rng : numpy Generator.
         """
@@ -423,7 +422,7 @@ class Moves:
         return True
 
     def weights(self, state: Whole, which: int) -> tuple[NDArray[Any], Array] | None:
-        """Return the weights of the count of a direction's first cell given all the rest; None if nothing can move.
+        """Return the weights of the count of a direction's first cell given all other counts; None if nothing can move.
 
         Parameters
         ----------
@@ -459,7 +458,7 @@ class Moves:
         return sites, lists.joined()
 
     def _formulas(self, cell: int) -> bool:
-        """Put a cell's prior of leaves into its sites as a formula, if it needs no list."""
+        """Store the prior of a cell's leaves in its sites as a formula, if it does not need a list."""
         sites, lists = self.plain[cell].copy(), Lists()
         self._assume(cell, sites, lists)
         if (sites["table"] >= 0).any():
@@ -486,7 +485,7 @@ class Moves:
         return _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH)
 
     def _list(self, sites: NDArray[Any], lists: Lists, state: Whole, direction: Whole) -> None:
-        """List the prior of all moving cells between the ends, for counts beyond the tables."""
+        """Store the prior of all moving cells as lists, over the possible counts, also for counts beyond the tables."""
         low, sizes = sites["lower"].copy(), sites["upper"] - sites["lower"] + 1
         row = np.repeat(np.arange(len(low)), sizes)
         n = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + low[row]
@@ -501,7 +500,7 @@ class Moves:
         lists.put_many(sites, low, sizes, logs)
 
     def _tables(self, most: int) -> Array:
-        """Return log weights of counts up to at least `most`, one row per distribution of any cell: they do not depend
+        """Return log weights of counts up to at least `most`, one row per distribution of any cell; they do not depend
         on the state.
         """
         if most >= self._known.shape[1]:
@@ -511,8 +510,8 @@ class Moves:
         return self._known
 
     def _classed(self, cell: int) -> tuple[list[Callable[[Whole], Array]], Whole]:
-        """Return the distinct parts of a cell's prior in single nodes; and the part of every node, in the kernels'
-        order, or -1.
+        """Return the distinct parts of a cell's prior in single nodes, and the index of the part of every node, in the
+        kernels' order, or -1.
         """
         prior, rows = self.priors[cell], np.full(len(self.tree.order), -1, dtype=np.int64)
         if isinstance(prior, Leaves):
@@ -529,12 +528,12 @@ def _rise(n: Whole, own: float, others: float) -> Array:
 
 
 def starts(crossed: Crossed, leaves: Whole) -> Whole:
-    """Return counts of all nodes in the kernels' order, including groups of large families, from those of the leaves.
+    """Return the counts of all nodes in the kernels' order, including groups of large families, given the leaves.
 
     Parameters
     ----------
     crossed : crossed cells with the tree.
-    leaves : int64 (n, cells), counts; values at inner nodes are ignored.
+    leaves : int64 (n, cells), counts; the values at inner nodes are ignored.
 
     Returns
     -------
@@ -549,22 +548,22 @@ def starts(crossed: Crossed, leaves: Whole) -> Whole:
 
 
 def possible(crossed: Crossed, near: Whole) -> Whole:
-    """Return counts of the leaves that satisfy all exact sums and bounds, nearest to given ones in the sum of
-    distances.
+    """Return the counts of the leaves that satisfy all exact sums and bounds and are nearest to given counts in the sum
+    of absolute differences.
 
     Parameters
     ----------
-    crossed : the measured numbers.
+    crossed : the measured values.
     near : int64 (n, cells), counts of all nodes.
 
     Returns
     -------
-    int64 (n, cells); 0 at inner nodes.
+    int64 (n, cells), with 0 at inner nodes.
 
     Raises
     ------
     ValueError
-        If exact sums and bounds contradict each other.
+        If exact sums and bounds are inconsistent.
     """
     leaves = np.flatnonzero(crossed.tree.leaf)
     out = np.zeros_like(near)
@@ -595,7 +594,7 @@ def possible(crossed: Crossed, near: Whole) -> Whole:
 
 
 def _sums(crossed: Crossed, leaves: Whole) -> csr_array:
-    """Return the sums that are exact or bounded, as sums over the leaves' cells."""
+    """Return the sums that are exact or bounded, as sums over the cells of the leaves."""
     tree = crossed.tree
     cells, place = len(crossed.cells), np.full(len(tree), -1, dtype=np.int64)
     place[leaves] = np.arange(len(leaves))
@@ -612,7 +611,7 @@ def _sums(crossed: Crossed, leaves: Whole) -> csr_array:
 
 
 def _leaves_below(parent: Whole, leaves: Whole) -> dict[int, list[int]]:
-    """Return the leaves below every node, including the node itself if it is a leaf."""
+    """Return the leaves below every node; for a leaf, the node itself."""
     out: dict[int, list[int]] = {}
     for leaf in leaves.tolist():
         node = leaf
@@ -624,20 +623,20 @@ def _leaves_below(parent: Whole, leaves: Whole) -> dict[int, list[int]]:
 
 CHAINS = 4
 WARM = 100  # number of discarded sweeps
-FIRST = 250  # sweeps of a chain before it is first judged; then twice as many, and so on
+FIRST = 250  # number of sweeps before the first check of convergence; the number is then doubled
 MOST = 8000  # largest number of sweeps of a chain
-PAIRS = 2  # moves in pairs and fours per sweep, for every cell
+PAIRS = 2  # moves of pairs and groups of four per sweep and cell
 
 
 @dataclass(frozen=True)
 class Chains:
-    """Draws of all targets in all nodes.
+    """Draws of all targets in all nodes, with their convergence status.
 
     Parameters
     ----------
     draws : int64 (chains, draws, nodes, targets).
     accuracy : ``converged`` or ``not converged``.
-    facts : numbers of sweeps, ESS and R-hat, as values for JSON.
+    facts : numbers of sweeps, effective sample size and R-hat, as values for JSON.
     """
 
     draws: Whole
@@ -653,15 +652,15 @@ def sample(
     rng: np.random.Generator,
     most: int = MOST,
 ) -> Chains:
-    """Run chains from different starting points, and lengthen them until they agree.
+    """Run chains from different starting points, and extend them until they have converged.
 
     Parameters
     ----------
-    crossed : the measured numbers.
-    priors : priors, one per cell, independent of each other, with all fitted values.
-    near : distributions of single cells (`crossed_cells.laws`), from which starting points are drawn.
+    crossed : the measured values.
+    priors : one prior per cell, independent of each other, with all fitted values.
+    near : posteriors of single cells (`crossed_cells.laws`), from which the starting points are drawn.
     rng : numpy Generator.
-    most : largest number of sweeps of a chain, after `WARM` more.
+    most : largest number of sweeps of a chain, in addition to `WARM` discarded sweeps.
 
     Returns
     -------
@@ -670,13 +669,13 @@ def sample(
     Raises
     ------
     ValueError
-        If exact sums and bounds contradict each other, leave no moves, or counts are too large for this method.
+        If exact sums and bounds are inconsistent or leave no moves, or if counts are too large for this method.
 
     Notes
     -----
-    A sweep moves along every single cell and `PAIRS` other directions per cell, chosen and ordered at random, so that
-    it is reversible. Convergence is judged on all counts of cells and of the queries in all nodes except those that
-    never change.
+    A sweep moves along every single cell and along `PAIRS` other directions per cell, chosen and ordered at random, so
+    that the sweep is reversible. Convergence is assessed on all counts of cells and of the queries in all nodes, except
+    those that never change.
     """
     _checks.integer("most", most, least=convergence.LEAST_DRAWS)
     moves = Moves(crossed, priors, directions(len(crossed.cells), crossed.exact))
@@ -701,12 +700,12 @@ def sample(
 
 
 def sweep(moves: Moves, state: Whole, rng: np.random.Generator) -> None:
-    """Perform one sweep of moves, in place.
+    """Perform one sweep of moves, modifying the state.
 
     Parameters
     ----------
     moves : moves of the posterior.
-    state : int64 (m, cells), counts in the kernels' order.
+    state : int64 (m, cells), counts in the kernels' order; modified.
     rng : numpy Generator.
     """
     cells, size = state.shape[1], len(moves.directions)
@@ -716,7 +715,7 @@ def sweep(moves: Moves, state: Whole, rng: np.random.Generator) -> None:
 
 
 def _start(crossed: Crossed, near: list[TreeLaw], rng: np.random.Generator) -> Whole:
-    """Draw independent single cells, adjusted to satisfy all exact sums."""
+    """Draw single cells independently, and adjust them to satisfy all exact sums."""
     found = np.stack([law.sample(1, rng=rng)[0] for law in near], axis=1)
     return starts(crossed, possible(crossed, found))
 
@@ -736,7 +735,7 @@ def _judged(draws: Whole) -> tuple[Accuracy, dict[str, object]]:
     columns_moving = [columns[:, :, i].astype(np.float64) for i in moving]
     rhat = [convergence.rhat(x) for x in columns_moving]
     if np.nanmax(rhat) > 2 * LARGEST_RHAT - 1:
-        ess = [np.nan]  # far from convergence: no need to compute it
+        ess = [np.nan]  # far from convergence: the effective sample size is not computed
         facts |= {"rhat": float(np.nanmax(rhat))}
         return of_chains(ess, rhat), facts
     ess = [min(convergence.bulk_ess(x), convergence.mean_ess(x)) for x in columns_moving]

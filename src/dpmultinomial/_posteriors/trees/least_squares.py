@@ -1,8 +1,9 @@
-"""Generalised least squares on a tree: the best linear unbiased estimates of all counts, in two passes.
+"""Generalised least squares on a tree: best linear unbiased estimates of all counts, in two passes.
 
-From the leaves up every node combines its own measurement with the sum of its children's estimates; from the root down
-every child takes its share of the difference between its parent's estimate and its children's sum (Hay et al. 2010).
-Estimates are not rounded and may be negative. Covariances of any two nodes follow from the same gains.
+From the leaves to the root, every node combines its own measurement with the sum of the estimates of its children. From
+the root to the leaves, every child receives its share of the difference between the estimate of its parent and the sum
+of the children (Hay et al. 2010). Estimates are not rounded and may be negative. The covariance of any two nodes is
+computed from the same shares.
 """
 
 from functools import cached_property
@@ -19,7 +20,7 @@ Whole = NDArray[np.int64]
 
 
 class _Pass(NamedTuple):
-    """Estimates from below, their variances, sums over children; number of children without any information."""
+    """Estimates from the leaves up, their variances, sums over children, and number of children without information."""
 
     estimate: Array
     variance: Array
@@ -40,13 +41,13 @@ class LeastSquares:
 
     Attributes
     ----------
-    estimate : float64 (n,); NaN if the measurements do not determine a count.
-    sd : float64 (n,); infinite for such counts.
+    estimate : float64 (n,); NaN if the measurements do not determine the count.
+    sd : float64 (n,); infinite for counts that are not determined.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, or exact counts of one node differ.
+        If an argument is invalid, or exact counts of one node differ.
     """
 
     def __init__(self, tree: Tree, nodes: ArrayLike, released: ArrayLike, variance: ArrayLike) -> None:
@@ -69,7 +70,7 @@ class LeastSquares:
         return np.sqrt(self._variance)
 
     def covariance(self, first: int, second: int) -> float:
-        """Return the covariance of the estimates of two nodes, by their positions; NaN if one is not determined."""
+        """Return the covariance of the estimates of two nodes, given their positions; NaN if one is not determined."""
         if np.isinf(self._variance[[first, second]]).any():
             return float("nan")
         one, two = self.tree.path(first), self.tree.path(second)
@@ -83,21 +84,21 @@ class LeastSquares:
         return value * float(np.prod(self._gain[rest]))
 
     def _siblings(self, top: int, a: int, b: int) -> float:
-        """Return the covariance of two children of one node."""
+        """Return the covariance of the estimates of two children of one node."""
         up, lost = self._up, np.isinf(self._up.variance[[a, b]])
-        if up.unknown[top]:  # the unknown child is its parent's estimate minus its siblings'
+        if up.unknown[top]:  # the unknown child is the estimate of its parent minus those of its siblings
             return -float(up.variance[[a, b]][~lost].sum()) if lost.any() else 0.0
         apart = up.variance[a] * up.variance[b] / up.spread[top] if up.spread[top] > 0 else 0.0
         return float(self._gain[a] * self._gain[b] * self._variance[top] - apart)
 
     def difference(self, first: int, second: int) -> tuple[float, float]:
-        """Return estimate and standard deviation of the count of one node minus that of another."""
+        """Return estimate and standard deviation of the count of one node minus the count of another node."""
         spread = self._variance[first] + self._variance[second] - 2 * self.covariance(first, second)
         return float(self.estimate[first] - self.estimate[second]), float(np.sqrt(max(spread, 0.0)))
 
 
 def _combined(tree: Tree, rows: Whole, values: Array, spreads: Array) -> tuple[Array, Array]:
-    """Return one value and variance per node; infinite if it was not measured."""
+    """Return one value and variance per node; the variance is infinite if the node was not measured."""
     size = len(tree)
     exact = spreads == 0
     estimate, variance = np.zeros(size), np.full(size, np.inf)
@@ -139,8 +140,8 @@ def _from_below(tree: Tree, own: Array, own_variance: Array) -> _Pass:
 
 
 def _from_above(tree: Tree, up: _Pass) -> tuple[Array, Array, Array]:
-    """Return estimates, variances, and each node's share of the difference between its parent's estimate and its
-    children's sum.
+    """Return estimates, variances, and the share of each node in the difference between the estimate of its parent and
+    the sum of the parent's children.
     """
     estimate, variance, gain = up.estimate.copy(), up.variance.copy(), np.zeros(len(tree))
     for depth in range(1, int(tree.depth.max()) + 1):

@@ -1,4 +1,4 @@
-"""Released values of nodes of a tree, and the distributions of their noise."""
+"""Released values of nodes of a tree, and the distributions of the noise."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,14 +25,14 @@ class Measurements:
     Parameters
     ----------
     tree : the nodes.
-    nodes : name or position of the node, one per value.
+    nodes : name or position of the node of each value.
     released : (r,), NaN if a value was withheld below a threshold.
-    noise : a distribution, one per value, or its description as a mapping (`law_settings.law_of`).
+    noise : a noise distribution, one per value, or its description as a mapping (`law_settings.law_of`).
 
     Raises
     ------
     ValueError, TypeError, KeyError
-        If an argument breaks its rule, or a value is impossible under its distribution.
+        If an argument is invalid, or a value is impossible under its distribution.
     """
 
     def __init__(
@@ -70,23 +70,23 @@ class Measurements:
         return bool((shapes(self.released, self.noise).kind == LISTED).any())
 
     def within(self, part: Tree, kept: Whole) -> "Measurements":
-        """Return the measurements of a part of the tree, given its nodes' positions in the full tree."""
+        """Return the measurements of a part of the tree, given the positions of its nodes in the full tree."""
         place = np.full(len(self.tree), -1, dtype=np.int64)
         place[kept] = np.arange(len(kept))
         rows = np.flatnonzero(place[self.nodes] >= 0)
         return Measurements(part, place[self.nodes[rows]], self.released[rows], self.noise.take(rows))
 
     def weigh(self, reach: float = REACH) -> tuple[NDArray[Any], Lists, float]:
-        """Return sites, lists and constant of the likelihoods, with the tree's bounds.
+        """Return sites, lists and constant of the likelihoods, including the bounds of the tree.
 
         Parameters
         ----------
-        reach : range of lists, see `sites.Lists`.
+        reach : range of the lists, see `sites.Lists`.
         """
         sites, lists = bounded(self.tree), Lists(reach)
         return sites, lists, measure(sites, lists, self.tree, self.nodes, self.released, self.noise)
 
     def least_squares(self) -> LeastSquares:
-        """Return least squares of the values that are neither withheld nor clipped."""
+        """Return the least-squares estimates from the values that are neither withheld nor clipped."""
         seen = np.flatnonzero(np.isfinite(self.released))
         return LeastSquares(self.tree, self.nodes[seen], self.released[seen], self.variance[seen])

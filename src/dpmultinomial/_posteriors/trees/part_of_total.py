@@ -1,10 +1,11 @@
 """Counts of a cell in all nodes of a tree, given the totals of all nodes.
 
-The cell has count c and the rest of the total has count r = t - c in every node. Both are >= 0, both add up along the
-tree, and both have a prior of splits (`priors.Splits`) with separate concentrations. Given all totals t, the counts of
-the cell have the weights of a tree with one more factor per node: the weight of r in its splits, as a function of c.
+In every node, the cell has count c and the rest of the total has count r = t - c. Both are >= 0, both are additive
+along the tree, and both have a prior of splits (`priors.Splits`) with separate concentrations. Given all totals t, the
+counts of the cell have the weights of a tree with one more factor per node: the weight of r in its splits, as a
+function of c.
 
-`Mixture` adds up the distributions of all nodes over several draws of the totals.
+`Mixture` sums the distributions of all nodes over several draws of the totals.
 """
 
 from collections.abc import Iterable
@@ -25,22 +26,22 @@ from .tree import Tree
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-GOAL = 1e-10  # of the bound on the mass that is neglected
+GOAL = 1e-10  # goal for the bound on the neglected mass
 WIDTHS = (
     12.0,
     60.0,
     1000.0,
-)  # standard deviations that a list of weights reaches to either side; the next if one fails
+)  # half-widths of a list of weights, in standard deviations; if one is too small, the next is used
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Distributions of integers on adjacent values, one per node.
+    """Distributions on consecutive integers, one per node.
 
     Parameters
     ----------
     low, size : int64 (n,), smallest value and number of values.
-    p : float64, probabilities of all nodes, one node after the other.
+    p : float64, concatenated probabilities of all nodes.
     """
 
     low: Whole
@@ -49,7 +50,7 @@ class Windows:
 
     @classmethod
     def of(cls, parts: Iterable[tuple[int, Array]]) -> "Windows":
-        """Return the distributions (smallest value, probabilities) as one object."""
+        """Build the object from a sequence of distributions (smallest value, probabilities)."""
         every = list(parts)
         low = np.array([first for first, _ in every], dtype=np.int64)
         size = np.array([len(p) for _, p in every], dtype=np.int64)
@@ -57,45 +58,45 @@ class Windows:
 
     @property
     def begin(self) -> Whole:
-        """Position of each node's first probability."""
+        """Index of the first probability of each node."""
         return np.asarray(np.cumsum(self.size) - self.size)
 
     @property
     def node(self) -> Whole:
-        """Node of each probability."""
+        """Node to which each probability belongs."""
         return np.repeat(np.arange(len(self.low)), self.size)
 
     @property
     def values(self) -> Whole:
-        """Value of each probability."""
+        """Value to which each probability belongs."""
         return np.asarray(np.arange(len(self.p)) + np.repeat(self.low - self.begin, self.size))
 
     def at(self, i: int) -> tuple[int, Array]:
-        """Return the smallest value and the probabilities of one node, scaled to 1."""
+        """Return the smallest value and the probabilities of one node, normalised to sum 1."""
         begin = int(self.begin[i])
         p = self.p[begin : begin + int(self.size[i])]
         return int(self.low[i]), p / p.sum()
 
     def on(self, low: Whole, size: Whole) -> "Windows":
-        """Return the same distributions on other values that contain these."""
+        """Return the same distributions on ranges of values that contain the current ranges."""
         p = np.zeros(int(size.sum()))
         begin = np.cumsum(size) - size
         p[self.values + np.repeat(begin - low, self.size)] = self.p
         return Windows(low, size, p)
 
     def scaled(self) -> "Windows":
-        """Return the same distributions with sums of 1."""
+        """Return the same distributions, normalised to sum 1."""
         return Windows(self.low, self.size, self.p / np.repeat(self._sums(self.p), self.size))
 
     def _sums(self, values: Array) -> Array:
         return np.asarray(np.add.reduceat(values, self.begin), dtype=np.float64)
 
     def numbers(self, level: float) -> tuple[Array, Array, Array, Array]:
-        """Means, standard deviations and ends of central intervals, float64 (n,) each.
+        """Return means, standard deviations and ends of central intervals, float64 (n,) each.
 
         Parameters
         ----------
-        level : of the intervals, in (0, 1).
+        level : probability of the intervals, in (0, 1).
         """
         one, node, values = self.scaled(), self.node, self.values
         mean = self.low + one._sums(one.p * (values - self.low[node]))
@@ -107,9 +108,9 @@ class Windows:
         return mean, sd, *(np.minimum(end, self.low + self.size - 1).astype(float) for end in ends)
 
     def at_most(self, upper: Array) -> tuple["Windows", Array]:
-        """Return the distributions given that no count exceeds `upper`, and the probabilities that this drops.
+        """Return the distributions conditional on counts of at most `upper`, and the probabilities of larger counts.
 
-        A count that certainly exceeds its upper end becomes the upper end.
+        A count that exceeds `upper` with probability 1 is set to `upper`.
         """
         one = self.scaled()
         beyond = self.values > upper[self.node]
@@ -122,14 +123,14 @@ class Windows:
 
 
 def distance(one: Windows, other: Windows) -> Array:
-    """Total variation distances between the distributions of every node, float64 (n,)."""
+    """Return the total variation distance between the two distributions of every node, float64 (n,)."""
     low, size = _together(one, other)
     a, b = one.scaled().on(low, size), other.scaled().on(low, size)
     return np.asarray(0.5 * a._sums(np.abs(a.p - b.p)), dtype=np.float64)
 
 
 def added(one: Windows, other: Windows) -> Windows:
-    """Return the sums of the weights of every node."""
+    """Return the sums of the weights of both arguments, for every node."""
     low, size = _together(one, other)
     a, b = one.on(low, size), other.on(low, size)
     return Windows(low, size, a.p + b.p)
@@ -141,14 +142,14 @@ def _together(one: Windows, other: Windows) -> tuple[Whole, Whole]:
 
 
 class Mixture:
-    """Equal mixture of distributions of all nodes, with those of its two halves."""
+    """Equal mixture of distributions of all nodes, with the mixtures of two halves of the components."""
 
     def __init__(self) -> None:
         self.halves: list[Windows] = []
         self.number = 0
 
     def add(self, windows: Windows) -> None:
-        """Add a component, in turn to the first and to the second half."""
+        """Add a component, alternately to the first and to the second half."""
         half = self.number % 2
         if len(self.halves) <= half:
             self.halves.append(windows)
@@ -158,17 +159,17 @@ class Mixture:
 
     @property
     def whole(self) -> Windows:
-        """The mixture."""
+        """Return the mixture of all components."""
         return added(*self.halves).scaled() if len(self.halves) == 2 else self.halves[0].scaled()
 
     @property
     def difference(self) -> Array:
-        """Total variation distance between the two halves per node; 1 if there is only one component."""
+        """Return the total variation distance between the two halves, per node; 1 if there is only one component."""
         return distance(*self.halves) if len(self.halves) == 2 else np.ones(len(self.halves[0].low))
 
 
 def windows(law: TreeLaw) -> Windows:
-    """Return the distributions of all nodes of a tree, in the order of its nodes."""
+    """Return the distributions of all nodes of a tree, in the order of the nodes."""
     tree = law.tree
     found: list[tuple[int, Array]] = [(0, np.zeros(0))] * len(tree)
     found[int(tree.order[0])] = law.window(0)
@@ -181,7 +182,7 @@ def windows(law: TreeLaw) -> Windows:
 
 
 def combined(law: TreeLaw, one: int, two: int, *, minus: bool = False) -> tuple[int, Array]:
-    """Return the smallest value and the probabilities of the sum of two counts of a tree, or of their difference.
+    """Return the smallest value and the probabilities of the sum, or of the difference, of two counts of a tree.
 
     Parameters
     ----------
@@ -197,15 +198,16 @@ def combined(law: TreeLaw, one: int, two: int, *, minus: bool = False) -> tuple[
 
 
 class PartOfTotal:
-    """Distribution of a cell's counts given the totals.
+    """Distribution of the counts of a cell given the totals.
 
     Parameters
     ----------
-    cell, rest : trees with the same nodes, with the bounds of the cell and of the rest.
-    concentrations : of the splits of the cell and of the rest, float64 (levels,) each, by depth, the root's unused.
-    released, slope : float64 (n,), estimate `released + slope * t` of the cell given the total t.
-    variance : float64 (n,), its variance; infinite if the cell is not measured, 0 if it is then known.
-    level : of the intervals, in (0, 1).
+    cell, rest : trees with the same nodes, with the bounds on the cell and on the rest.
+    concentrations : concentrations of the splits of the cell and of the rest, float64 (levels,) each, by depth; the
+        root's is unused.
+    released, slope : float64 (n,), with `released + slope * t` the estimate of the cell given the total t.
+    variance : float64 (n,), variance of the estimate; infinite if the cell is not measured, 0 if the estimate is exact.
+    level : probability of the intervals.
     """
 
     def __init__(
@@ -233,12 +235,12 @@ class PartOfTotal:
 
         Parameters
         ----------
-        totals : int64 (n,), >= 0, which add up along the tree.
+        totals : int64 (n,), >= 0, additive along the tree.
 
         Raises
         ------
         ValueError
-            If no counts of the cell are possible with these totals.
+            If no counts of the cell are possible given these totals.
         """
         for width in WIDTHS:
             try:
@@ -262,14 +264,14 @@ class PartOfTotal:
         return _solver.solve(self.tree, sites, tables, goal=GOAL)
 
     def _ends(self, t: Whole) -> tuple[Whole, Whole]:
-        """First and last possible count of the cell, by the bounds of the cell and of the rest in all nodes."""
+        """Return first and last possible count of the cell, by the bounds on the cell and on the rest in all nodes."""
         own, other, place = self._sites, self._others, self.tree.place
         low = np.maximum(own["lower"][place], t - np.minimum(other["upper"][place], FAR))
         return self._consistent(np.maximum(low, 0), np.minimum(own["upper"][place], t - other["lower"][place]))
 
     def _consistent(self, low: Whole, high: Whole) -> tuple[Whole, Whole]:
-        """Return the ends that are possible given those of children and parents: without them, counts that are known
-        through others would need windows of the width of the measurements.
+        """Return the ends that are possible given those of children and parents. Without this step, counts that are
+        known through other counts would need windows as wide as the noise of the measurements.
 
         Raises
         ------
@@ -293,8 +295,8 @@ class PartOfTotal:
         return low, high
 
     def _weights(self, t: Whole, width: float) -> tuple[NDArray[np.void], Array]:
-        """Weights of all nodes given the totals: the parabola of the estimate, the splits of the cell, and those of the
-        rest as a list over the counts of the cell that are possible.
+        """Return the weights of all nodes given the totals: the parabola of the estimate, the splits of the cell, and
+        the splits of the rest as a list over the possible counts of the cell.
         """
         place, sites = self.tree.place, self._sites.copy()
         low, high = self._ends(t)
@@ -316,7 +318,7 @@ class PartOfTotal:
         begin = np.cumsum(size) - size
         row = np.repeat(rows, size)
         rest = (t - first)[row] - (np.arange(len(row)) - np.repeat(begin, size))
-        base = np.rint(t - np.clip(near, first, last))[row]  # logarithms are relative to a likely count of the rest
+        base = np.rint(t - np.clip(near, first, last))[row]  # logs are relative to a likely count of the rest
         logs = gammaln(rest + own[row]) - gammaln(base + own[row]) - gammaln(rest + others[row])
         logs += gammaln(base + others[row])
         listed = place[rows]
@@ -328,7 +330,7 @@ class PartOfTotal:
 
 
 def _added_up(tree: Tree, rows: Whole, values: Whole) -> Whole:
-    """Sums of the values of some nodes by parent, int64 (n,)."""
+    """Return the sums of the values of some nodes by parent, int64 (n,)."""
     out = np.zeros(len(tree), dtype=np.int64)
     np.add.at(out, tree.parent[rows], values[rows])
     return out

@@ -1,4 +1,4 @@
-"""Priors of a tree's counts: splits of a flat total (the default), or independent leaves if requested."""
+"""Priors of the counts of a tree: splits of a flat total (the default), or independent leaves if requested."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,32 +13,33 @@ from .tree import Tree
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-FEWEST = 30  # fewest leaves of a group for a fitted prior
+FEWEST = 30  # smallest number of leaves of a group for which a prior is fitted
 
 
 @dataclass(frozen=True)
 class Splits:
-    """Prior that is flat on the root's count; every count is split among its children by a Dirichlet-multinomial
+    """Prior that is flat on the count of the root and splits every count among the children by a Dirichlet-multinomial
     distribution.
 
-    Given N, the k children's counts have probability N! Gamma(kA)/Gamma(N + kA) prod Gamma(n_i + A)/(n_i! Gamma(A)):
-    shares from a symmetric Dirichlet distribution of concentration A. Children whose upper bound is 0 take no part.
+    Given N, the counts of the k children have probability N! Gamma(kA)/Gamma(N + kA) prod Gamma(n_i + A)/(n_i!
+    Gamma(A)): their shares have a symmetric Dirichlet distribution of concentration A. Children with upper bound 0 are
+    excluded.
 
     Parameters
     ----------
-    concentrations : A of the splits into each level below the root, > 0: one number, one per level (the first below the
-        root first), or level -> A; None fits all of them on the exact evidence.
+    concentrations : A of the splits into each level below the root, > 0: one number, a sequence (starting with the
+        level below the root), or a mapping from a level to A. If None, all are fitted by maximising the exact evidence.
     """
 
     concentrations: float | Sequence[float] | Mapping[str, float] | None = None
 
     def by_level(self, tree: Tree) -> Array | None:
-        """Return A by depth, float64 (levels,), the root's unused (1); None if they are to be fitted.
+        """Return A by depth, float64 (levels,), the root's unused (1); None if the concentrations are to be fitted.
 
         Raises
         ------
         ValueError, TypeError
-            If there is not one number > 0 per level.
+            If a level has no number > 0, or the number of values is wrong.
         """
         given, below = self.concentrations, tree.levels[1:]
         if given is None:
@@ -55,14 +56,14 @@ class Splits:
 
 
 class Leaves:
-    """Independent priors of the leaves' counts: they imply a prior on every total above them, see `implied_totals`.
+    """Independent priors of the counts of the leaves; they imply a prior on every total, see `implied_totals`.
 
     Parameters
     ----------
-    prior : ``"flat"``, ``"1/(1+n)"``, ``"fitted"``, an argument of `published.priors.prior_of`; or group -> one of
-        these.
-    groups : one label per node (those of inner nodes are ignored), naming each leaf's group; None: all leaves are one
-        group.
+    prior : ``"flat"``, ``"1/(1+n)"``, ``"fitted"``, an argument of `published.priors.prior_of`; or a mapping from
+        groups to these.
+    groups : one label per node, which names the group of each leaf (labels of inner nodes are ignored); None: all
+        leaves are in one group.
     """
 
     def __init__(self, prior: Any = "1/(1+n)", groups: Sequence[str] | None = None) -> None:
@@ -77,12 +78,12 @@ class Leaves:
         self._by_group = by_group
 
     def rows(self, tree: Tree) -> tuple[list[str], Whole]:
-        """Return the names of the groups, and each node's group, int64 (n,), -1 at inner nodes.
+        """Return the names of the groups, and the group of each node, int64 (n,), -1 at inner nodes.
 
         Raises
         ------
         ValueError
-            If there is not one label per node, or a leaf's group has no prior.
+            If there is not exactly one label per node, or the group of a leaf has no prior.
         """
         if self.groups is None:
             return [""], np.where(tree.leaf, 0, -1)
@@ -103,7 +104,7 @@ class Leaves:
         return self.priors[group if self._by_group else ""]
 
     def replaced(self, priors: Mapping[str, Any]) -> "Leaves":
-        """Return the same groups with these priors, group -> prior."""
+        """Return a copy with the same groups and the given priors (a mapping from group to prior)."""
         other = Leaves("flat", self.groups)
         other.priors, other._by_group = dict(priors), self._by_group or self.groups is not None
         return other
@@ -115,13 +116,13 @@ class Leaves:
 
 
 class Histogram:
-    """Prior with a density constant on cells of counts, fitted to many leaves of one tree.
+    """Prior with a constant density on cells of counts, fitted to many leaves of one tree.
 
     Parameters
     ----------
-    edges : int64 (cells + 1,), increasing from 0: cell b holds edges[b] .. edges[b + 1] - 1.
-    masses : float64 (cells,), probability of each cell; scaled to 1.
-    fitted_on : number of leaves.
+    edges : int64 (cells + 1,), increasing from 0: cell b contains edges[b] .. edges[b + 1] - 1.
+    masses : float64 (cells,), probability of each cell; normalised to sum 1.
+    fitted_on : number of leaves used for the fit.
     """
 
     proper, first = True, 0.0
@@ -147,7 +148,7 @@ class Histogram:
 
 
 def moments(prior: CountPrior) -> tuple[float, float]:
-    """Return mean and variance of one count under a prior; infinite if it is improper."""
+    """Return mean and variance of one count under a prior; infinite if the prior is improper."""
     words = prior.settings()
     if not prior.proper:
         return np.inf, np.inf

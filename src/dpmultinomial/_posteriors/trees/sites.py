@@ -1,4 +1,4 @@
-"""Weights of all nodes of a tree, from measurements and bounds, in the form used by the kernels."""
+"""Weights of all nodes of a tree, from measurements and bounds, in the format used by the kernels."""
 
 from bisect import bisect_right
 from collections.abc import Hashable
@@ -24,11 +24,11 @@ SITE = np.dtype(
 
 
 class Lists:
-    """Log weights to which sites point, one list after the other; equal lists are stored once.
+    """Log weights to which sites point, as concatenated lists; equal lists are stored once.
 
     Parameters
     ----------
-    reach : range of lists of likelihoods, see `_likelihoods.listed`.
+    reach : range of the lists of likelihoods, see `_likelihoods.listed`.
     """
 
     def __init__(self, reach: float = REACH) -> None:
@@ -38,25 +38,25 @@ class Lists:
         self._known: dict[Hashable, int] = {}
 
     def copied(self) -> "Lists":
-        """Return a copy that can grow independently."""
+        """Return a copy that can be extended independently."""
         other = Lists(self.reach)
         other._parts, other._starts, other._known = list(self._parts), list(self._starts), dict(self._known)
         return other
 
     def put(self, sites: NDArray[Any], rows: Whole | int, part: Listed, shift: int = 0) -> int:
-        """Point sites to log weights, from `shift` counts further on; return the list's number."""
+        """Point sites to a list of log weights, shifted by `shift` counts; return the number of the list."""
         self._parts.append(part)
         self._starts.append(self._starts[-1] + len(part.logs))
         self._point(sites, rows, shift, len(self._parts) - 1)
         return len(self._parts) - 1
 
     def put_many(self, sites: NDArray[Any], firsts: Whole, sizes: Whole, logs: Array) -> None:
-        """Point every site to a separate complete list: `logs` contains all lists, one after the other.
+        """Point every site to a separate list of all possible counts; `logs` contains all lists, concatenated.
 
         Parameters
         ----------
-        sites : structured (m,), changed.
-        firsts, sizes : int64 (m,), first count and length of each.
+        sites : structured (m,), modified.
+        firsts, sizes : int64 (m,), first count and length of each list.
         logs : float64, log weights.
         """
         begins = np.cumsum(sizes) - sizes
@@ -70,7 +70,7 @@ class Lists:
         sites["highest"], sites["swing"] = highest, highest - lowest
 
     def put_released(self, sites: NDArray[Any], row: int, released: float, noise: NoiseLaw, i: int) -> None:
-        """Point a site to the log likelihood of one released value, row `i` of its distribution."""
+        """Point node record `row` to the log likelihood of one released value, with noise distribution of row `i`."""
         key, shift = same(released, noise, i)
         if key in self._known:
             self._point(sites, row, shift, self._known[key])
@@ -83,7 +83,7 @@ class Lists:
         return replace(self._parts[number], first=int(sites["begin"][row]))
 
     def joined(self) -> Array:
-        """Return all lists in one array, never empty."""
+        """Return all lists concatenated in one array, which is never empty."""
         return np.concatenate([*(part.logs for part in self._parts), np.zeros(1)])
 
     def _point(self, sites: NDArray[Any], rows: Whole | int, shift: int, number: int) -> None:
@@ -96,7 +96,7 @@ class Lists:
 
 
 def bounded(tree: Tree) -> NDArray[Any]:
-    """Return sites of nodes with known bounds only, in the kernels' order."""
+    """Return sites of nodes that have only the known bounds, in the kernels' order."""
     sites = np.zeros(len(tree.order), dtype=SITE)
     sites["own"] = sites["others"] = 1.0
     sites["upper"], sites["table"] = FAR, -1
@@ -121,7 +121,7 @@ def measure(sites: NDArray[Any], lists: Lists, tree: Tree, nodes: Whole, release
     Returns
     -------
     float
-        The part of the log likelihood beyond the sites' weights.
+        The part of the log likelihood that the sites' weights do not contain.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def measure(sites: NDArray[Any], lists: Lists, tree: Tree, nodes: Whole, release
 
 
 def _possible(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, released: Array) -> None:
-    """Reject a release that no count explains."""
+    """Reject a release that is impossible for every count."""
     site = sites[rows]
     low, high = possible_ends(site)
     bad = np.flatnonzero((site["table"] >= 0) & (low > high))
@@ -161,7 +161,7 @@ def _possible(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, releas
 
 
 def possible_ends(sites: NDArray[Any]) -> tuple[Whole, Whole]:
-    """Return the first and last possible count, by bounds and by lists that end."""
+    """Return the first and last possible count, given the bounds and the lists with a limited range."""
     has_table = sites["table"] >= 0
     first, last = sites["begin"], sites["begin"] + sites["length"] - 1
     low = np.where(has_table & (sites["below"] == np.inf), np.maximum(sites["lower"], first), sites["lower"])
@@ -178,7 +178,7 @@ def _exact(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, values: A
 
 
 def _parabolas(sites: NDArray[Any], rows: Whole, form: Shapes, which: Whole) -> float:
-    """Combine several parabolas at one node into one; return by how much they miss each other."""
+    """Combine the parabolas of each node into one; return the weighted sum of squares of their centres about it."""
     size = len(sites)
     at, y, steep = rows[which], form.centre[which], form.steepness[which]
     total = np.bincount(at, steep, size)
@@ -199,7 +199,7 @@ def _several(
     released: Array,
     noise: NoiseLaw,
 ) -> None:
-    """Combine different forms at one node into a list of their sums."""
+    """Combine likelihoods of different forms at one node into a list of their sums."""
     parts = [_listed(form, released, noise, i, lists.reach) for i in members]
     joined = parts[0]
     for part in parts[1:]:
@@ -229,14 +229,14 @@ def both(one: Listed, two: Listed) -> Listed:
 
 
 def _goes_on(one: Listed, two: Listed) -> bool:
-    """Return whether two separate lists may both have weight beyond their ends."""
+    """Return whether two disjoint lists may both have weight beyond their ends."""
     first, second = (one, two) if one.last < two.first else (two, one)
     return not (first.above == np.inf or second.below == np.inf)
 
 
 def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
-    """Return the minimum fall per count of the sum beyond `end`, where at least one of the two lists ends: the other
-    may rise there, once, to its largest value on the way.
+    """Return a lower bound on the decrease per count of the summed log weights beyond `end`, where at least one of the
+    two lists ends. The other log weight may still increase beyond `end`, so its largest increase is subtracted once.
     """
     total = 0.0
     ends = [(part, *((part.last, part.above) if way > 0 else (part.first, part.below))) for part in (one, two)]

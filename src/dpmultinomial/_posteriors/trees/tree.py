@@ -1,4 +1,4 @@
-"""Trees of totals: nodes with parents, in an order in which every family is contiguous below its parent."""
+"""Trees of totals: nodes with parents, in an order in which every family is contiguous and follows its parent."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -10,36 +10,36 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _checks
 
 Whole = NDArray[np.int64]
-WIDEST = 64  # most children per node internally; larger families are added up in groups
+WIDEST = 64  # largest number of children per node internally; larger families are summed in groups
 GROUP = 32
 NONE = np.iinfo(np.int64).max  # represents no upper bound
 
 
 class Tree:
-    """Nodes whose counts are the sums of their children's.
+    """Tree of nodes in which each count is the sum of the counts of the children.
 
     Parameters
     ----------
-    parent : int (n,), position of each node's parent; -1 for the root, the only one.
-    names : one string per node, all different; ``"0"``, ``"1"``, .. by default.
-    levels : names of the levels, the root's first; ``"level 0"``, .. by default. A node's level is its distance from
-        the root.
-    lower : integers >= 0, one or one per node: known bounds of the counts.
-    upper : integers, like `lower`; None, or infinity in an array, for no bound.
+    parent : int (n,), position of each node's parent; -1 for the root. There is exactly one root.
+    names : one string per node, all different; by default ``"0"``, ``"1"``, ..
+    levels : names of the levels, that of the root first; by default ``"level 0"``, .. The level of a node is its
+        distance from the root.
+    lower : integers >= 0, one for all nodes or one per node: known lower bounds of the counts.
+    upper : integers, in the same format; None, or infinity in an array, if there is no bound.
 
     Attributes
     ----------
     depth : int64 (n,), distance from the root.
-    order : int64 (m,), m >= n: nodes from the root down, families contiguous; -1 for groups within large families, and
-        above a root without children.
+    order : int64 (m,), m >= n: nodes from the root to the leaves, families contiguous; -1 for groups within large
+        families, and for a node added above a root without children.
     place : int64 (n,), position of each node in `order`.
-    above, first, count : int64 (m,), in this order: parent, first child, number of children.
-    layers : first position in this order of the nodes at each distance from the root, and the end.
+    above, first, count : int64 (m,), in the same order: parent, first child, number of children.
+    layers : index in this order of the first node at each distance from the root, followed by m.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, there is not one root, or nodes are their own ancestors.
+        If an argument is invalid, there is not exactly one root, or a node is its own ancestor.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class Tree:
 
     @classmethod
     def named(cls, parents: dict[str, str | None], **rest: Any) -> "Tree":
-        """Build a tree from the name of each node's parent, None for the root's.
+        """Build a tree from a mapping of each node's name to the name of its parent, or to None for the root.
 
         Parameters
         ----------
-        parents : name -> name of the parent.
+        parents : mapping from the name of a node to the name of its parent.
         **rest : `levels`, `lower`, `upper`.
 
         Returns
@@ -94,7 +94,7 @@ class Tree:
 
     @cached_property
     def leaf(self) -> NDArray[np.bool_]:
-        """Nodes without children, as a boolean array."""
+        """Boolean array of the nodes without children."""
         return np.asarray(np.bincount(self.parent[self.parent >= 0], minlength=len(self)) == 0)
 
     @cached_property
@@ -123,18 +123,18 @@ class Tree:
         return self._positions[name]
 
     def level(self, name: str) -> int:
-        """Return the depth of a level, by its name."""
+        """Return the depth of a level, given its name."""
         return self.levels.index(_checks.one_of("level", name, self.levels))
 
     def path(self, node: int) -> list[int]:
-        """Return positions from the root down to a node."""
+        """Return the positions of the nodes from the root to a node."""
         found = [node]
         while self.parent[found[-1]] >= 0:
             found.append(int(self.parent[found[-1]]))
         return found[::-1]
 
     def sums(self, leaves: ArrayLike) -> NDArray[Any]:
-        """Return values of all nodes from those of the leaves, (n,) or (n, ..); values at inner nodes are ignored.
+        """Return values of all nodes given those of the leaves, (n,) or (n, ..); values at inner nodes are ignored.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ def _names(names: Sequence[str] | None, size: int) -> tuple[str, ...]:
 
 
 def _by_depth(parent: Whole, names: tuple[str, ...]) -> tuple[Whole, list[Whole]]:
-    """Return distances from the root, and the nodes at each distance, families contiguous."""
+    """Return distances from the root, and the nodes at each distance with contiguous families."""
     kin, starts, counts = _children(parent)
     depth = np.full(len(parent), -1, dtype=np.int64)
     rows = [np.flatnonzero(parent < 0)]
@@ -189,14 +189,14 @@ def _by_depth(parent: Whole, names: tuple[str, ...]) -> tuple[Whole, list[Whole]
 
 
 def _children(parent: Whole) -> tuple[Whole, Whole, Whole]:
-    """Return all nodes but the root by parent; the first position of each node's children; their number."""
+    """Return all nodes except the root, ordered by parent; the index of each node's first child; number of children."""
     kin = np.argsort(parent, kind="stable")[1:]
     counts = np.bincount(parent[kin], minlength=len(parent))
     return kin, np.cumsum(counts) - counts, counts
 
 
 def _ranges(starts: Whole, counts: Whole) -> Whole:
-    """Return start, start + 1, .. for every start, one after the other."""
+    """Return the concatenation of start, start + 1, .. for every start."""
     total = int(counts.sum())
     shift = np.repeat(starts - np.cumsum(counts) + counts, counts)
     return np.asarray(np.arange(total) + shift)
@@ -232,7 +232,7 @@ def _families(parent: Whole, rows: list[Whole]) -> tuple[Whole, Whole, Whole, Wh
 
 
 def _bounds(lower: ArrayLike, upper: ArrayLike | None, names: tuple[str, ...]) -> tuple[Whole, Whole]:
-    """Return the bounds of every node; `NONE` for no upper one."""
+    """Return the bounds of every node; `NONE` if there is no upper bound."""
     low = np.broadcast_to(_checks.integral("lower", lower), (len(names),))
     high = np.full(len(names), np.inf)
     if upper is not None:

@@ -1,6 +1,7 @@
 """Posterior of all counts of a tree of totals, given noisy measurements of any of them.
 
-Priors are fitted on the exact evidence of a tree: concentrations of its splits, histograms of its leaves.
+Parameters of the prior (the concentrations of splits, or the histograms of leaves) are fitted by the exact evidence of
+a tree.
 """
 
 from collections.abc import Callable
@@ -25,10 +26,10 @@ from .tree import Tree
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 ROUGH = 1e-9  # fraction of a message that may be truncated while a prior is fitted
-ROUGH_GOAL = 1e-3  # goal for the bound during fitting: an error of the evidence
-RANGE = (1e-3, 1e4)  # range of a concentration
-WEAK = 2.0  # sd of the normal prior of the log of a concentration, for levels with few nodes
-ASIDE = 0.3  # difference of a log concentration, for second derivatives
+ROUGH_GOAL = 1e-3  # goal for the bound during fitting: error of the log evidence
+RANGE = (1e-3, 1e4)  # limits of a concentration
+WEAK = 2.0  # sd of the weak normal prior of the log of a concentration, for levels with few nodes
+ASIDE = 0.3  # difference of log concentrations for second derivatives
 LONGEST = 1.5  # longest step of a log concentration
 MOST_STEPS = 20
 WALL = 1e3  # penalty on log evidence if it cannot be computed
@@ -41,13 +42,13 @@ SINGLE = 6  # counts with separate cells
 
 @dataclass(frozen=True)
 class FittedSplits:
-    """Fitted concentrations by depth, and details of the fit.
+    """Fitted concentrations by depth, with details of the fit.
 
     Parameters
     ----------
     by_level : float64 (levels,), the root's unused (1).
     nodes : number of nodes used in the fit.
-    evaluations : evaluations of the evidence, including those of a smaller part of a large tree.
+    evaluations : number of evaluations of the evidence, including those for a smaller part of a large tree.
     """
 
     by_level: Array
@@ -56,25 +57,25 @@ class FittedSplits:
 
 
 def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any], Lists, float]]) -> FittedSplits:
-    """Return the concentrations under which the measurements are most probable, with a weak normal prior of their logs.
+    """Return the concentrations that maximise the evidence times a weak normal prior of their logs.
 
     Parameters
     ----------
     tree : the nodes.
-    weigh : function (tree, its nodes' positions in this one) -> sites, lists and constant of their measurements and
-        bounds.
+    weigh : function from (tree, positions of its nodes in `tree`) to sites, lists and constant of their measurements
+        and bounds.
 
     Returns
     -------
     FittedSplits
-        On large trees the fit uses the evidence of a part: families of every level, evenly spread, without the nodes
-        below the others. The omitted part of the prior integrates to 1, so this is the exact evidence given fewer
-        measurements.
+        For a large tree, the fit uses the evidence of a part: complete families of every level, evenly spaced, without
+        the nodes below the other families. The omitted part of the prior integrates to 1, so this is the exact evidence
+        given fewer measurements.
     """
     part, kept = thinned(tree, MOST_NODES)
     evidence, calls = _Evidence(part, *weigh(part, kept)[:2], len(tree.levels) - 1), 0
     start = bend = None
-    if len(part) < len(tree):  # a quarter of the part first, which gives a starting point
+    if len(part) < len(tree):  # fit a quarter of the part first, for a starting point
         few, kept = thinned(tree, MOST_NODES // 4)
         rough = _Evidence(few, *weigh(few, kept)[:2], evidence.levels)
         start, bend = _lowest(rough)
@@ -86,8 +87,8 @@ def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any]
 
 
 def _lowest(evidence: "_Evidence", x: Array | None = None, bend: Array | None = None) -> tuple[Array, Array]:
-    """Minimise the cost by quasi-Newton steps; return the minimum and the curvature there. The search begins at equal
-    shares, all concentrations 1, and with a curvature from differences of slopes, unless others are given.
+    """Minimise the cost by quasi-Newton steps; return the minimiser and the curvature. By default, the search starts at
+    concentrations 1, with a curvature from differences of gradients.
     """
     x = np.zeros(evidence.levels) if x is None else x
     value, slope = evidence.cost(x)
@@ -100,7 +101,7 @@ def _lowest(evidence: "_Evidence", x: Array | None = None, bend: Array | None = 
             steep = np.flatnonzero(slope**2 > ENOUGH_EVIDENCE)
             if fresh or not len(steep):
                 break
-            bend[steep] = _curvature(evidence, x, slope, steep)  # curvature at another point so far
+            bend[steep] = _curvature(evidence, x, slope, steep)  # the curvature was computed at another point
             bend[:, steep] = bend[steep].T
             fresh = True
             continue
@@ -118,7 +119,7 @@ def _lowest(evidence: "_Evidence", x: Array | None = None, bend: Array | None = 
 
 
 def _curvature(evidence: "_Evidence", x: Array, slope: Array, rows: Whole) -> Array:
-    """Return rows of the second derivatives, from differences of slopes."""
+    """Return rows of the matrix of second derivatives, from differences of gradients."""
     units = np.eye(len(x))[rows]
     return np.array([(evidence.cost(x + ASIDE * unit)[1] - slope) / ASIDE for unit in units])
 
@@ -132,7 +133,7 @@ def _step(x: Array, slope: Array, bend: Array) -> Array:
 
 
 class _Evidence:
-    """Log evidence of concentrations, with its derivatives."""
+    """Log evidence as a function of the concentrations, with its derivatives."""
 
     def __init__(self, tree: Tree, sites: NDArray[Any], lists: Lists, levels: int) -> None:
         self.tree, self.sites, self.tables, self.levels = tree, sites, lists.joined(), levels
@@ -142,10 +143,10 @@ class _Evidence:
         self.best: tuple[float, Array] | None = None
 
     def cost(self, logs: Array) -> tuple[float, Array]:
-        """Return the negative log evidence minus the log of the weak prior, and its derivatives by the logs of the
-        concentrations.
+        """Return the negative log evidence minus the log of the weak prior, and the derivatives with respect to the
+        logs of the concentrations.
 
-        If no message can be computed, the cost is a quadratic bowl around the best point so far.
+        If no messages can be computed, the cost is a quadratic penalty around the best point so far.
         """
         self.calls += 1
         weighted_sites = self.sites.copy()
@@ -168,8 +169,8 @@ class _Evidence:
 
 
 def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array) -> Array:
-    """Return the derivatives of the log evidence by the logs of the concentrations: expected digammas minus those of
-    the distribution.
+    """Return the derivatives of the log evidence with respect to the logs of the concentrations: expected digamma
+    values minus those of the distribution.
     """
     out = np.zeros(len(values))
     kin = np.bincount(tree.parent[takers], minlength=len(tree))
@@ -184,8 +185,8 @@ def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array
 
 
 def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
-    """Return a part of a large tree, and its nodes' positions: complete families of every level, evenly spread, up to
-    `most` nodes.
+    """Return a part of a large tree and the positions of its nodes: complete families of every level, evenly spaced, up
+    to `most` nodes.
     """
     if max(np.bincount(tree.depth)) <= most:
         return tree, np.arange(len(tree))
@@ -212,21 +213,21 @@ def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
 def histograms(
     tree: Tree, sites: NDArray[Any], lists: Lists, groups: Whole, names: list[str], fitted: list[int], last: float
 ) -> dict[int, Histogram]:
-    """Fit priors of groups of leaves by EM: expected numbers of leaves in every cell, with one leaf of 1/(1+n) added.
+    """Fit priors of groups of leaves by EM: expected numbers of leaves per cell, plus one leaf with prior 1/(1+n).
 
     Parameters
     ----------
     tree : the nodes.
     sites, lists : weights of the nodes, without the fitted priors.
     groups : int64 (n,), group of every leaf, -1 elsewhere.
-    names : names of the groups, for errors.
-    fitted : groups to fit.
-    last : largest count for which cells are made.
+    names : names of the groups, for error messages.
+    fitted : groups whose priors are fitted.
+    last : largest count for which there are cells.
 
     Returns
     -------
     dict
-        Group -> its prior.
+        Mapping from each group to its prior.
 
     Raises
     ------
@@ -263,7 +264,7 @@ def histograms(
 
 
 def grid(last: float) -> Whole:
-    """Return edges of cells that hold 0, 1, .. singly, then more and more counts, up to at least `last`."""
+    """Return the edges of cells of single counts 0, 1, .., then of increasing width, up to at least `last`."""
     edges = list(range(SINGLE + 1))
     while edges[-1] <= last:
         edges.append(int(np.ceil(edges[-1] * WIDER)))
@@ -285,9 +286,9 @@ def infer(
     Parameters
     ----------
     measurements : released values and their tree.
-    prior : `Splits` (the default, its concentrations fitted) or independent `Leaves`.
-    level : level of the intervals, in (0, 1).
-    deepest : name of the deepest level of requested counts; all levels by default.
+    prior : `Splits` (the default, with fitted concentrations) or independent `Leaves`.
+    level : probability of the intervals, in (0, 1).
+    deepest : name of the deepest level whose counts are requested; by default all levels.
 
     Returns
     -------
@@ -296,12 +297,12 @@ def infer(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, exact counts or bounds contradict each other, or a count is unbounded.
+        If an argument is invalid, exact counts or bounds are inconsistent, or a count is unbounded.
 
     Notes
     -----
-    Exact: sums over all counts by messages (`_sum_product`), with a bound of what their windows neglect, stated as
-    error. O(nodes x width^2) for windows of width about 20 standard deviations of the noise.
+    The result is exact: sums over all counts by messages (`_sum_product`), with a bound on the mass neglected by their
+    windows, which is stated as the error. O(nodes x width^2) for windows of about 20 standard deviations of the noise.
     """
     tree = measurements.tree
     _checks.inside("level", level)
@@ -309,7 +310,7 @@ def infer(
     chosen = Splits() if prior is None else prior
     if not isinstance(chosen, Splits | Leaves):
         raise TypeError(f"prior must be Splits or Leaves, got {prior!r}")
-    for reach in REACHES:  # further, if measurements contradict each other so strongly that lists end too early
+    for reach in REACHES:  # extend the lists if they end too early, because measurements contradict each other strongly
         try:
             found = _solved(measurements, chosen, reach)
         except ValueError:
@@ -325,7 +326,7 @@ def infer(
 def _solved(
     measurements: Measurements, prior: Splits | Leaves, reach: float
 ) -> tuple[Solved, float, Splits | Leaves, dict[str, object]]:
-    """Return messages; the part of the log evidence beyond them; the prior with all fitted values; facts."""
+    """Return messages, the part of the log evidence beyond them, the prior with all fitted values, and facts."""
     tree = measurements.tree
     sites, lists, constant = measurements.weigh(reach)
     facts: dict[str, object] = {"prior": prior.settings()}
@@ -358,7 +359,7 @@ def _assume(prior: Leaves, tree: Tree, sites: NDArray[Any], lists: Lists) -> flo
 
 
 def _with_fitted(measurements: Measurements, prior: Leaves, sites: NDArray[Any], lists: Lists) -> Leaves:
-    """Return the same with every fitted prior computed."""
+    """Return a copy of the prior in which every fitted prior has been computed."""
     tree = measurements.tree
     names, groups = prior.rows(tree)
     fitted = [i for i, name in enumerate(names) if prior.of(name) == "fitted"]
