@@ -1,4 +1,4 @@
-/* Products of complex numbers, a block of frequencies at a time: loops that compilers turn into vector instructions. */
+/* Products of complex numbers for one block of frequencies: loops that compilers can vectorise. */
 #ifndef DPM_FREQUENCY_BLOCKS_H
 #define DPM_FREQUENCY_BLOCKS_H
 
@@ -10,7 +10,7 @@
 #define ALONE __restrict__
 #endif
 
-/* out = a b, out += a b, out += weight a, out = weight a, out = a, out = value: out overlaps no input */
+/* out = a b, out += a b, out += weight a, out = weight a, out = a, out = value: out must not overlap an input */
 
 static inline void c_times(const double *ALONE a, const double *ALONE b, double *ALONE out) {
     for (int k = 0; k < BLOCK; k++) {

@@ -1,23 +1,24 @@
 # cython: language_level=3
-"""Posterior of (mu, sigma2) given a noisy censored release without keeping records: cost a step independent of n.
+"""Sampler of the posterior of (mu, sigma2) given a noisy censored release, with a cost per step independent of n.
 
-Records are on the scale of the limits, u = (x - middle)/half-width; inside means [-1, 1]. With l, h records below
-and above, c = n - l - h, m, q the mean and sum of squares (about it) of the c inside, P_l, P_h the normal tail
-probabilities,
+The sampler keeps no records. Values are on the scale of the limits, u = (x - middle)/half-width; inside means
+[-1, 1]. With l, h the numbers of records below and above, c = n - l - h, m, q the mean and the sum of squares (about m)
+of the c records inside, and P_l, P_h the normal tail probabilities,
 
     p(l, h, m, q | theta) =
         n!/(l! h! c!) P_l^l P_h^h (2 pi sigma2)^(-c/2) exp(-(q + c (m - mu)^2)/(2 sigma2)) h_c(m, q),
 
-exactly; h_c knows no theta (inside_density.pxd: saddlepoint of second order for c >= 64). For c < 64 the c records
-themselves are kept, as uniforms through the distribution's quantile function: exact, also for c = 0, 1, 2. The released
-z_j has weight exp(-|z_j - s_j|/scale_j); with a grid g_j > 0, z_j is s_j rounded to multiples of g_j plus discrete
-Laplace noise on the grid.
+exactly; h_c does not depend on theta (inside_density.pxd: saddlepoint of second order for c >= 64). For c < 64 the c
+records themselves are kept, as uniform numbers that the quantile function of the distribution transforms: this is
+exact, also for c = 0, 1, 2. The released z_j has weight exp(-|z_j - s_j|/scale_j); with a grid g_j > 0, z_j is s_j
+rounded to multiples of g_j plus discrete Laplace noise on the grid.
 
-The chain moves (mu, log sigma2, w_low, w_high, w_mean, w_sse). A statistic with mean E and variance V under theta is s
-= k E + (1 - k) z + sqrt(k V) w, k = 2 scale^2/(2 scale^2 + V): about its own conditional distribution, so that w is
-nearly standard normal and independent of theta wherever the noise stands. Counts are rounded. Steps: a random walk in
-all six (25 %, at 0.3, 1 or 2.5 times `walk`), theta again from a t_4 distribution (35 %) or from the prior (5 %) at the
-same w, w' = w/2 + sqrt(3/4) N(0, I) with theta again (20 %) or as it is (15 %), each with its Metropolis-Hastings
+The coordinates of the chain are (mu, log sigma2, w_low, w_high, w_mean, w_sse). A statistic with mean E and variance V
+under theta is s = k E + (1 - k) z + sqrt(k V) w, k = 2 scale^2/(2 scale^2 + V): this centres it at its own conditional
+distribution, so that w is nearly standard normal and independent of theta for every size of the noise. Counts are
+rounded. The steps are a random walk in all six coordinates (25 %, with 0.3, 1 or 2.5 times `walk`); a new theta from a
+t_4 distribution (35 %) or from the prior (5 %) at the same w; and w' = w/2 + sqrt(3/4) N(0, I) with a new theta from
+the t_4 distribution (20 %) or the same theta (15 %). Each step has its Metropolis-Hastings
 ratio.
 """
 import numpy as np
@@ -34,8 +35,8 @@ from .inside_density cimport NODES, Rule, Tilted, c_log_inside_density, c_reacha
 
 from ... import _checks
 
-# The log target of the sampler without records, and the statistics at its coordinates (distributions:
-# censored_statistics.pyx).
+# Log target of the sampler without records, and the statistics at its coordinates (distributions: see the module
+# docstring).
 cdef enum:
     FEW = 64
 
@@ -76,13 +77,13 @@ cdef inline double c_misfit(const Setting *data, const double *s, double c) noex
 
 
 cdef inline double c_log_prior(const Setting *data, double mu, double t) noexcept nogil:
-    """Of (mu, log sigma2), up to a constant."""
+    """Return the log prior density of (mu, log sigma2), up to a constant."""
     return -0.5 * (mu - data.mu0) * (mu - data.mu0) / data.var0 - data.shape0 * t - data.rate0 * exp(-t)
 
 
 cdef inline void c_few_records(State *state, double mu, double sd, int64_t c) noexcept nogil:
-    """Mean and sum of squares of c < 64 records, quantiles of the truncated normal distribution at the state's
-    uniforms.
+    """Set the mean and the sum of squares of c < 64 records, the quantiles of the truncated normal distribution at the
+    uniform numbers of the state.
     """
     cdef double low = (-1.0 - mu) / sd, high = (1.0 - mu) / sd, sign = 1.0, top, ratio, x, first = 0.0, second = 0.0
     cdef int64_t i
@@ -101,8 +102,8 @@ cdef inline void c_few_records(State *state, double mu, double sd, int64_t c) no
 
 cdef inline double c_log_inside(const Rule *rule, const Setting *data, State *state, const Tilted *at, double shift,
                                 double mu, double t, double c, Tilted *law, int64_t *unsolved) noexcept nogil:
-    """Sets mean and sse of c >= 64 records; log of their density at the state's coordinates, without the
-    multinomial."""
+    """Set mean and sse of c >= 64 records; return the log of their density at the state's coordinates, without the
+    multinomial factor."""
     cdef double variance = at.m2 - at.m1 * at.m1, log_slope = 0.0, second, v, found
     cdef double third = at.m3 - 3.0 * at.m1 * at.m2 + 2.0 * at.m1 * at.m1 * at.m1, expected = shift + at.m1, tilt
     cdef double fourth = at.m4 - 4.0 * at.m1 * at.m3 + 6.0 * at.m1 * at.m1 * at.m2 - 3.0 * at.m1 * at.m1 * at.m1 * at.m1
@@ -120,7 +121,7 @@ cdef inline double c_log_inside(const Rule *rule, const Setting *data, State *st
     state.e[0] += 2.0 * state.e[1] * (m - state.centre)
     state.centre = m
     found = c_log_inside_density(rule, m, v, c, state.e, law, &second)
-    if found != found:  # once more, from where no warm start can mislead
+    if found != found:  # try again from a starting point that does not depend on the previous tilt
         state.e[0], state.e[1] = 0.0, -0.5 / v
         found = c_log_inside_density(rule, m, v, c, state.e, law, &second)
         if found != found:
@@ -131,7 +132,7 @@ cdef inline double c_log_inside(const Rule *rule, const Setting *data, State *st
 
 cdef inline void c_evaluate(const Rule *rule, const Setting *data, State *state, Tilted *law,
                             int64_t *unsolved) noexcept nogil:
-    """Sets the statistics and the log target at the state's coordinates."""
+    """Set the statistics and the log target at the state's coordinates."""
     cdef double mu = state.y[0], t = state.y[1], variance = exp(t), sd = sqrt(variance), log_slope = 0.0
     cdef double n = <double> data.n
     cdef double log_low, log_high, low, high, l, h, c, shift = fmin(fmax(mu, -1.0), 1.0), total
@@ -145,7 +146,7 @@ cdef inline void c_evaluate(const Rule *rule, const Setting *data, State *state,
     l = floor(l + 0.5)
     if not 0.0 <= l <= n:
         return
-    high = fmin(1.0, exp(log_high - log_ndtr((1.0 + mu) / sd)))  # of a record that is not below
+    high = fmin(1.0, exp(log_high - log_ndtr((1.0 + mu) / sd)))  # probability above, for a record that is not below
     h = c_place(state.y[3], (n - l) * high, (n - l) * high * (1.0 - high) + 1.0 / 12.0, fmin(fmax(data.z[3], 0.0), n),
                 sqrt(data.scale[3] * data.scale[3] + 1.0 / 24.0), &log_slope)
     h = floor(h + 0.5)
@@ -158,7 +159,7 @@ cdef inline void c_evaluate(const Rule *rule, const Setting *data, State *state,
     if c < FEW:
         c_few_records(state, mu, sd, <int64_t> c)
         total += c * c_gaussian((-1.0 - mu) / sd, 2.0 / sd) if c > 0.0 else 0.0
-        total -= 1.8378770664093454836 + 0.5 * (state.y[4] * state.y[4] + state.y[5] * state.y[5])  # idle places
+        total -= 1.8378770664093454836 + 0.5 * (state.y[4] * state.y[4] + state.y[5] * state.y[5])  # unused coordinates
     else:
         c_tilt(rule, (mu - shift) / variance, -0.5 / variance, shift, law)
         total += c_log_inside(rule, data, state, law, shift, mu, t, c, law, unsolved)
@@ -166,7 +167,7 @@ cdef inline void c_evaluate(const Rule *rule, const Setting *data, State *state,
         state.log_target = total - c_misfit(data, state.s, c)
 
 
-# What the chain over statistics proposes: its scales, and theta from a t distribution (see censored_statistics.pyx).
+# Proposals of the chain over statistics: scales of the walk, and t distribution of theta (see the module docstring).
 cdef struct Proposal:
     double walk[6][6]
     double centre[2]
@@ -174,7 +175,7 @@ cdef struct Proposal:
 
 
 cdef inline double c_log_t(const Proposal *by, const double *y) noexcept nogil:
-    """Log density of the t_4 proposal of theta, up to a constant."""
+    """Return the log density of the t_4 proposal of theta, up to a constant."""
     cdef double a = (y[0] - by.centre[0]) / by.spread[0][0]
     cdef double b = (y[1] - by.centre[1] - by.spread[1][0] * a) / by.spread[1][1]
     return -3.0 * log1p(0.25 * (a * a + b * b))
@@ -187,8 +188,8 @@ cdef inline void c_theta_from_t(const Proposal *by, State *state, bitgen_t *bits
     state.y[1] = by.centre[1] + (by.spread[1][0] * a + by.spread[1][1] * b) * stretch
 
 
-FEWEST = 64  # uncensored records from which on the saddlepoint is used
-MOST = 10**12  # records: beyond, float64 has too few digits for the multinomial's logs
+FEWEST = 64  # smallest number of uncensored records for which the saddlepoint is used
+MOST = 10**12  # largest number of records: beyond it, float64 has too few digits for the logs of the multinomial
 COLUMNS = ("mu", "log_sigma2", "w_low", "w_high", "w_mean", "w_sse", "mean", "sse", "low", "high")
 
 cdef enum:
@@ -197,7 +198,7 @@ cdef enum:
 
 cdef int c_propose(const Setting *data, const Proposal *by, const State *now, State *fresh, double *ratio,
                    bitgen_t *bits) noexcept nogil:
-    """A move from `now`, written to `fresh`; the log Hastings ratio; returns its kind, 0 to 6."""
+    """Propose a move from `now` to `fresh`, with the log Hastings ratio in `ratio`; return its kind, 0 to 6."""
     cdef double u = c_uniform(bits), size, normals[6]
     cdef int kind, i, j
     kind = 0 if u < 0.05 else 1 if u < 0.2 else 2 if u < 0.25 else 3 if u < 0.6 else 4
@@ -227,7 +228,7 @@ cdef int c_propose(const Setting *data, const Proposal *by, const State *now, St
 
 cdef void c_refresh(const Rule *rule, const Setting *data, State *now, State *fresh, Tilted *law, int64_t *unsolved,
                     bitgen_t *bits) noexcept nogil:
-    """Uniforms of the few records again: one where they stand for nothing, else eight, to be accepted."""
+    """Redraw uniforms of the few records: one uniform if they are unused, otherwise propose eight new ones."""
     cdef int64_t first = <int64_t> (FEW * c_uniform(bits)), i
     if now.count >= FEW:
         now.u[first] = c_open(bits)
@@ -242,7 +243,7 @@ cdef void c_refresh(const Rule *rule, const Setting *data, State *now, State *fr
 
 cdef int64_t chain_fill(const Rule *rule, const Setting *data, const Proposal *by, State *now, int64_t thin,
                         double[:, ::1] out, int64_t[:, ::1] moves, bitgen_t *bits) noexcept nogil:
-    """Steps out.shape[0] * thin times; moves[kind] counts tried and accepted. Returns how often no tilt was found."""
+    """Run out.shape[0] * thin steps; moves[kind] counts tried and accepted. Return how often no tilt was found."""
     cdef int64_t t, k, unsolved = 0
     cdef int kind, i
     cdef double ratio
@@ -315,35 +316,36 @@ cdef State _state(start, uniforms) except *:
 
 def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, spread, draws, thin, rng, origin=0.0,
           sums=False):
-    """Dependent draws from the posterior, on the scale of the limits.
+    """Draw dependent draws from the posterior, on the scale of the limits.
 
     Parameters
     ----------
     release : (z_mean, z_sse, z_low, z_high).
     n : records, 1 to 10^12.
     scales : Laplace scales, one per statistic.
-    grids : step of the noise's grid, one per statistic; 0 for continuous noise.
+    grids : step of the grid of the noise, one per statistic; 0 for continuous noise.
     origin : the grid of z_mean has its zero at -origin.
     prior : (mu0, var0, shape0, rate0).
-    start : first coordinates (6,).
-    uniforms : first uniforms (64,), inside (0, 1).
+    start : initial coordinates (6,).
+    uniforms : initial uniforms (64,), strictly between 0 and 1.
     walk : lower triangle (6, 6) of the random walk.
     centre, spread : mean (2,) and lower triangle (2, 2) of theta's t_4 distribution.
-    draws, thin : rows kept, and steps a row, >= 1.
-    rng : numpy Generator. A step takes a uniform, its kind's normals (6; 2 and a gamma(2); 1 and a gamma(shape0); 6 and
-        a gamma(2); 4) and a uniform; then a uniform and one more, or for fewer than 64 records nine more.
-    sums : whether the noisy sums of u and u^2 stand first in `release`.
+    draws, thin : number of rows kept, and number of steps per row, >= 1.
+    rng : numpy Generator. A step uses a uniform, the draws of its kind (6 normals; 2 and a gamma(2); 1 and a
+        gamma(shape0); 6 and a gamma(2); 4) and a uniform; then a uniform and one more, or nine more for fewer than 64
+        records.
+    sums : whether the first two values of `release` are the noisy sums of u and u^2.
 
     Returns
     -------
-    float64 (draws, 10) with `COLUMNS`; the uniforms at the end (64,); moves int64 (7, 2), tried and accepted by kind
-        (walk at 0.3, 1, 2.5; t; prior; t and w; w); how often no tilt was found (those proposals are rejected: 0 means
-        that nothing was lost).
+    float64 (draws, 10) with columns `COLUMNS`; the final uniforms (64,); moves int64 (7, 2), tried and accepted by kind
+        (walk at 0.3, 1, 2.5; t; prior; t and w; w); number of proposals for which no tilt was found (they are rejected:
+        0 means that no proposal was lost).
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, or if the first coordinates are impossible.
+        If an argument is invalid, or if the initial coordinates are impossible.
     """
     cdef Setting data = _setting(release, n, scales, grids, prior, origin, sums)
     cdef State state = _state(start, uniforms)
@@ -375,16 +377,16 @@ def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, sp
 
 
 def log_target(release, n, scales, grids, prior, start, uniforms, *, origin=0.0, sums=False):
-    """Log target density (up to no constant but the noise's and the prior's) and (mean, sse, low, high) at
-    coordinates `start`.
+    """Return the log target density (constants of noise and prior omitted) and (mean, sse, low, high) at `start`.
+
 
     Parameters
     ----------
-    release, n, scales, grids, prior, start, uniforms, origin, sums : as in `chain`, which raises the same.
+    release, n, scales, grids, prior, start, uniforms, origin, sums : as in `chain`, which raises the same errors.
 
     Returns
     -------
-    log_density, statistics : float (-inf where impossible) and float64 (4,).
+    log_density, statistics : float (-inf if impossible) and float64 (4,).
     """
     cdef Setting data = _setting(release, n, scales, grids, prior, origin, sums)
     cdef State state = _state(start, uniforms)
@@ -395,22 +397,22 @@ def log_target(release, n, scales, grids, prior, start, uniforms, *, origin=0.0,
 
 
 def log_inside_density(mean, sse, counts):
-    """log h_c(m, q): density of mean and sum of squares of c records on [-1, 1], each with Lebesgue measure.
+    """Return log h_c(m, q): density of mean and sum of squares of c records on [-1, 1], under Lebesgue measure.
 
     Parameters
     ----------
     mean, sse : float64 (k,).
-    counts : integers (k,), >= 3; the distribution is meant for 64 and more.
+    counts : integers (k,), >= 3; the approximation is intended for 64 and more.
 
     Returns
     -------
-    float64 (k, 4): log h_c, the tilt (e1, e2) about the mean, the second-order term r. -inf and NaN outside
-        0 < q/c < 1 - m^2.
+    float64 (k, 4): log h_c, the tilt (e1, e2) about the mean, and the second-order term r. The values are -inf and NaN
+        outside 0 < q/c < 1 - m^2.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     cdef const double[::1] m = _checks.reals("mean", mean), q = _checks.reals("sse", sse)
     c_found = _checks.counts("counts", counts).astype(float)
@@ -444,7 +446,7 @@ def _four(name, values):
 
 
 def _triangle(name, values, size):
-    """A lower triangle with a positive diagonal."""
+    """Check that `values` is a lower triangle with a positive diagonal."""
     found = np.asarray(values)
     if found.dtype.kind not in "iuf" or found.shape != (size, size) or not np.isfinite(found).all():
         raise ValueError(f"{name} must be {size} x {size} finite numbers, got shape {found.shape} of {found.dtype}")

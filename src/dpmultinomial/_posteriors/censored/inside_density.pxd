@@ -1,20 +1,22 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""Density of (mean, sum of squares about it) of c records on [-1, 1] under Lebesgue measure, by saddlepoint.
+"""Density of (mean, sum of squares about it) of c records on [-1, 1] under Lebesgue measure, by a saddlepoint.
 
-Inside limits the normal distribution is an exponential family in (u, u^2): a sample's distribution given theta is
-exp(-(q + c (m - mu)^2)/(2 sigma2)) times a density h_c(m, q) that knows no theta. With K(e) = log int
+Inside the limits, the normal distribution is an exponential family in (u, u^2): the distribution of a sample given
+theta is exp(-(q + c (m - mu)^2)/(2 sigma2)) times a density h_c(m, q) that does not depend on theta. With K(e) = log
+int
 exp(e1 d + e2 d^2) du, d = u - m, and the tilt e at which E d = 0, E d^2 = v = q/c, the saddlepoint is (Daniels 1954;
 second order: Barndorff-Nielsen and Cox 1989, section 7.3)
 
     log h_c = c (K - e2 v) - log(det V)/2 - log(2 pi) + log(1 + r/c),     V = covariance of (d, d^2),
-    r = (E|y|^4 - 8)/8 - |E|y|^2 y|^2/8 - sum_ijk (E y_i y_j y_k)^2/12,    y = (d, d^2) made orthonormal.
+    r = (E|y|^4 - 8)/8 - |E|y|^2 y|^2/8 - sum_ijk (E y_i y_j y_k)^2/12,    y = (d, d^2) orthonormalised.
 
-The Jacobian c of (sums -> m, q) cancels the 1/c of the two-dimensional saddlepoint. Relative error O(c^-2).
+The Jacobian c of (sums -> m, q) cancels the factor 1/c of the two-dimensional saddlepoint. The relative error is
+O(c^-2).
 """
 from libc.math cimport INFINITY, M_PI, NAN, exp, fabs, fmax, fmin, log, log1p, sqrt
 
 cdef enum:
-    NODES = 40  # of Gauss-Legendre
+    NODES = 40  # number of Gauss-Legendre nodes
 
 cdef struct Rule:
     double x[NODES]
@@ -27,7 +29,7 @@ cdef struct Tilted:  # distribution proportional to exp(e1 d + e2 d^2), d = u - 
 
 
 cdef inline void c_tilt(const Rule *rule, double e1, double e2, double centre, Tilted *law) noexcept nogil:
-    """Quadrature where the exponent is within 40 of its largest value, every node measured from that place."""
+    """Compute moments by quadrature over the range where the exponent is within 40 of its maximum, relative to it."""
     cdef double low = -1.0 - centre, high = 1.0 - centre, top, gap, slope, first, last, half, middle, s, p, total = 0.0
     cdef int i
     if e2 < 0.0:
@@ -42,7 +44,7 @@ cdef inline void c_tilt(const Rule *rule, double e1, double e2, double centre, T
         slope = e1 + 2.0 * e2 * top
         gap = slope * slope - 160.0 * e2
         s = INFINITY
-        if gap > 0.0 and fabs(slope) > 20.0 + 2.0 * e2:  # the other end is empty
+        if gap > 0.0 and fabs(slope) > 20.0 + 2.0 * e2:  # the weight at the other end is negligible
             s = 80.0 / (fabs(slope) + sqrt(gap))
         first, last = fmax(low - top, -s), fmin(high - top, s)
     half, middle = 0.5 * (last - first), 0.5 * (last + first)
@@ -67,7 +69,7 @@ cdef inline void c_tilt(const Rule *rule, double e1, double e2, double centre, T
 
 
 cdef inline double c_second_order(const Tilted *law, double v11, double v12, double v22) noexcept nogil:
-    """The term r of the expansion."""
+    """Return the term r of the expansion."""
     cdef double slope = v12 / v11, scale1 = 1.0 / sqrt(v11), scale2 = 1.0 / sqrt(v22 - v12 * slope)
     cdef double y, x, p, square, fourth = 0.0, ax = 0.0, ay = 0.0, xxx = 0.0, xxy = 0.0, xyy = 0.0, yyy = 0.0
     cdef int i
@@ -88,11 +90,11 @@ cdef inline double c_second_order(const Tilted *law, double v11, double v12, dou
 
 
 cdef inline bint c_reachable(double m, double v) noexcept nogil:
-    """Return whether (m, v) is at all likely for 64 or more normal records inside; all pairs have 0 < v < 1 - m^2.
+    """Return whether (m, v) is not extremely improbable for 64 or more normal records inside; always 0 < v < 1 - m^2.
 
-    Beyond 0.8 (1 - m^2) the records stand at both ends: probability below exp(-1.17 c), the distance in relative
-    entropy from the nearest log-concave distribution. Beyond 20 (1 - |m|)^2, twenty times an exponential
-    distribution's, one of 64 lies 36 of its means away: e^-36.
+    If v > 0.8 (1 - m^2), the records are at both ends: the probability is below exp(-1.17 c), where 1.17 is the
+    relative entropy from the nearest log-concave distribution. If v > 20 (1 - |m|)^2, twenty times the value of an
+    exponential distribution, one of 64 records is 36 means away from the limit: probability e^-36.
     """
     cdef double gap = 1.0 - fabs(m)
     return v > 0.0 and v < 0.8 * (1.0 - m * m) and v < 20.0 * gap * gap and gap > 0.0
@@ -100,10 +102,10 @@ cdef inline bint c_reachable(double m, double v) noexcept nogil:
 
 cdef inline double c_log_inside_density(const Rule *rule, double m, double v, double c, double *e, Tilted *law,
                                         double *second) noexcept nogil:
-    """log h_c(m, c v); -inf where c_reachable says so, NaN where Newton's method finds no tilt.
+    """Return log h_c(m, c v); -inf if `c_reachable` is false, NaN if Newton's method finds no tilt.
 
-    e: the tilt, a first value in, the solution out. second: r. Newton on the convex K(e) - e2 v, halving steps that do
-    not descend; half the last decrement is what the objective would still lose.
+    e: the tilt, a starting value on entry and the solution on return. second: r. Newton's method on the convex K(e) -
+    e2 v, halving steps that do not descend; half the last decrement is an estimate of the remaining decrease.
     """
     cdef double g1, g2, v11, v12, v22, det, d1, d2, decrement = INFINITY, objective, fresh, step
     cdef int i, j

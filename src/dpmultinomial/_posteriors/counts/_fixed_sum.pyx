@@ -1,18 +1,19 @@
 # cython: language_level=3
-"""Independent counts conditioned on their sum: P(S = s) proportional to prod_i a_i(s_i) on s_1 + .. + s_k = M.
+"""Independent counts conditional on their sum: P(S = s) proportional to prod_i a_i(s_i) on s_1 + .. + s_k = M.
 
 The posterior of the true counts given a noisy release has this form (methods of Balmat et al., 2018, in the
-documentation), so its normaliser, its marginals and independent draws follow from convolutions of the a_i: O(k M^2)
-in place of the C(M+k-1, k-1) compositions of the paper. All terms are positive, so every sum keeps full relative
-accuracy. The a_i come in logs and tilted, a_i(s) exp(theta s): the common factor exp(theta M) cancels, and the tilt
-keeps plain float64 from underflow.
+documentation), so the normalising constant, the marginals and independent draws follow from convolutions of the a_i:
+O(k M^2) instead of the C(M+k-1, k-1) compositions of the paper. All terms are positive, so every sum has full relative
+accuracy. The a_i are given as logs and are tilted, a_i(s) exp(theta s): the common factor exp(theta M) cancels, and
+the tilt prevents underflow in float64.
 
-Gibbs samplers for (p, S) given noisy multinomial counts are built on them: Balmat et al. (2018), sections 5.1 and 6.
-One iteration draws S | p, noisy counts with probability proportional to M!/(s_1! .. s_k!) prod_i p_i^s_i L_i(s_i)
-(equation 1; L_i the noise density), then p | S ~ Dirichlet(alpha + S). Two ways to the same chain distribution:
+Gibbs samplers for (p, S) given noisy multinomial counts are built on these convolutions: Balmat et al. (2018),
+sections 5.1 and 6. One iteration draws S | p, noisy counts with probability proportional to M!/(s_1! .. s_k!)
+prod_i p_i^s_i L_i(s_i) (equation 1; L_i is the noise density), then p | S ~ Dirichlet(alpha + S). Two methods give the
+same distribution of the chain:
 
-``table_chain``        the paper's: one weight for every composition, coefficients looked up, one exp per row.
-``convolution_chain``  the counts are independent given their sum, so k - 1 convolutions replace the rows: O(k M^2).
+``table_chain``        the paper's method: one weight per composition, tabulated coefficients, one exp per row.
+``convolution_chain``  the counts are independent given their sum, so k - 1 convolutions replace the table: O(k M^2).
 """
 import numpy as np
 
@@ -25,7 +26,7 @@ from ..._kernels.bitgen cimport c_bitgen, c_uniform
 
 from ... import _checks
 
-cdef double SAFE_LOG = 230.0  # all powers together within 1e+-100: no sum that matters can over- or underflow
+cdef double SAFE_LOG = 230.0  # the product of all powers is within 1e+-100: no relevant sum over- or underflows
 
 cdef extern from "row_weights.h" nogil:
     void c_row_weights "gibbs_weights"(const double *first, const double *x, const double *log_p, int64_t k, int64_t n,
@@ -36,7 +37,7 @@ cdef extern from "row_weights.h" nogil:
 
 cdef inline void c_tilted(const double[:, ::1] logs, const double *slopes, double theta, double[:, ::1] factors,
                           double *mean, double *variance) noexcept nogil:
-    """factors[i, s] = exp(logs[i, s] + (slopes[i] + theta) s), rows scaled to maximum 1; moments of the free sum."""
+    """Set factors[i, s] = exp(logs[i, s] + (slopes[i] + theta) s), row maximum 1; moments of the unconditioned sum."""
     cdef Py_ssize_t i, s, k = logs.shape[0], n = logs.shape[1]
     cdef double largest, value, slope, m0, m1, m2
     mean[0] = 0.0
@@ -49,7 +50,7 @@ cdef inline void c_tilted(const double[:, ::1] logs, const double *slopes, doubl
             value = logs[i, s] + slope * s
             if value > largest:
                 largest = value
-        # moments of the tilted row: means and variances of independent counts add up
+        # moments of the tilted row: the means and the variances of independent counts are added
         m0 = m1 = m2 = 0.0
         for s in range(n):
             value = exp(logs[i, s] + slope * s - largest)
@@ -64,17 +65,17 @@ cdef inline void c_tilted(const double[:, ::1] logs, const double *slopes, doubl
 
 cdef inline double c_tilt(const double[:, ::1] logs, const double *slopes, double start,
                           double[:, ::1] factors) noexcept nogil:
-    """Fill factors with a tilt theta whose free sum has its mean within one standard deviation of the total.
+    """Fill factors with a tilt theta for which the unconditioned sum has its mean within one sd of the total.
 
-    Safeguarded Newton from `start`; the mean rises with theta. The tilt cancels in the conditional distribution, so a
-    coarse solution is as good as a fine one: it only has to keep the sums of products away from underflow.
+    Safeguarded Newton method from `start`; the mean increases with theta. The tilt cancels in the conditional
+    distribution, so an approximate solution suffices: it only has to keep the sums of products from underflowing.
     """
     cdef double total = <double> (logs.shape[1] - 1), theta = start, low = -1e300, high = 1e300, step = 1.0
     cdef double mean, variance, gap, proposal
     cdef int iteration
     for iteration in range(2000):
         c_tilted(logs, slopes, theta, factors, &mean, &variance)
-        # the mean of the free sum rises with theta: a bracket, and Newton's step theta + gap/variance
+        # the mean of the unconditioned sum increases with theta: a bracket, and the Newton step theta + gap/variance
         gap = total - mean
         if fabs(gap) <= 0.5 or gap * gap <= variance:
             break
@@ -83,7 +84,7 @@ cdef inline double c_tilt(const double[:, ::1] logs, const double *slopes, doubl
         else:
             high = theta
         proposal = theta + gap / variance if variance > 1e-12 else theta
-        # bisect where the step leaves the bracket; before there is one, go ahead by steps that double
+        # bisect if the step leaves the bracket; without a bracket, move forward by doubling steps
         if low > -1e299 and high < 1e299:
             if not (low < proposal < high) or iteration > 20:
                 proposal = low + 0.5 * (high - low)
@@ -97,7 +98,7 @@ cdef inline double c_tilt(const double[:, ::1] logs, const double *slopes, doubl
 
 
 cdef inline void c_convolve(const double *a, const double *b, double *out, Py_ssize_t n) noexcept nogil:
-    """out[t] = sum_s a[s] b[t - s] for t < n, four terms at a time (an order of summation that vectorises)."""
+    """Compute out[t] = sum_s a[s] b[t - s] for t < n, four terms at a time (a summation order that vectorises)."""
     cdef Py_ssize_t s = 0, t
     cdef double w0, w1, w2, w3
     for t in range(n):
@@ -119,9 +120,9 @@ cdef inline void c_convolve(const double *a, const double *b, double *out, Py_ss
 
 
 cdef inline void c_suffix(const double[:, ::1] factors, double[:, ::1] suffix) noexcept nogil:
-    """suffix[i, t]: weight of all counts i, .., k - 1 adding up to t (row 0 only at the full total)."""
+    """Compute suffix[i, t], the weight of the counts i, .., k - 1 with sum t (row 0 only at the full total)."""
     cdef Py_ssize_t k = factors.shape[0], n = factors.shape[1], i, s
-    # suffix_i = a_i * suffix_(i+1), from the last count to the second; of the first, only the total M
+    # suffix_i = a_i * suffix_(i+1), from the last count to the second; for the first count, only the total M
     for s in range(n):
         suffix[k - 1, s] = factors[k - 1, s]
     for i in range(k - 2, 0, -1):
@@ -132,7 +133,7 @@ cdef inline void c_suffix(const double[:, ::1] factors, double[:, ::1] suffix) n
 
 
 class Tables:
-    """Factors and suffix convolutions, as `prepare` makes them.
+    """Factors and suffix convolutions, as returned by `tables`.
 
     Parameters
     ----------
@@ -147,16 +148,16 @@ class Tables:
 
 
 def tables(log_factors):
-    """Tilt and convolve the factors once; everything else is read off the result.
+    """Tilt and convolve the factors; all later results are computed from these tables.
 
     Parameters
     ----------
-    log_factors : float64 (k, M + 1), log a_i(s) for s = 0..M up to a constant per row; -inf forbids a value. k >= 2.
+    log_factors : float64 (k, M + 1), log a_i(s) for s = 0..M up to a constant per row; -inf if s is impossible. k >= 2.
 
     Returns
     -------
     Tables
-        `factors` = a_i(s) exp(theta s) scaled to row maximum 1; `suffix[i, t]` = weight of counts i..k-1 adding up to t
+        `factors` = a_i(s) exp(theta s) scaled to row maximum 1; `suffix[i, t]` = weight of counts i..k-1 with sum t
         (for i = 0 only at t = M). Cost O(k M^2).
 
     Raises
@@ -180,7 +181,7 @@ def tables(log_factors):
 
 
 def tilted(log_factors):
-    """The factors alone, tilted and scaled as in `tables`; no convolution, so any total up to memory.
+    """Return only the factors, tilted and scaled as in `tables`; no convolution, for any total that fits in memory.
 
     Parameters
     ----------
@@ -194,7 +195,7 @@ def tilted(log_factors):
     Raises
     ------
     ValueError
-        As in `tables`, but for compositions without weight. Cost O(k M).
+        As in `tables`, except for compositions without weight. Cost O(k M).
     """
     logs = _checked(log_factors)
     factors = np.empty_like(logs)
@@ -219,12 +220,12 @@ def _checked(log_factors):
 
 
 def convolve(a, b):
-    """Convolution of two non-negative sequences of equal length n, truncated at n: out[t] = sum_s a[s] b[t - s]."""
+    """Return the convolution of two non-negative sequences of length n, truncated at n: sum_s a[s] b[t - s]."""
     return convolved(_checks.shaped("a", a, None), _checks.shaped("b", b, None))
 
 
 def convolved(const double[::1] left, const double[::1] right):
-    """`convolve` of contiguous float64 arrays without NaN, which the caller has checked."""
+    """Compute `convolve` for contiguous float64 arrays without NaN, which the caller has checked."""
     if left.shape[0] != right.shape[0] or left.shape[0] == 0:
         raise ValueError(f"a and b must have the same positive length, got {left.shape[0]} and {right.shape[0]}")
     cdef double[::1] out = np.empty(left.shape[0])
@@ -234,7 +235,7 @@ def convolved(const double[::1] left, const double[::1] right):
 
 
 cdef inline void c_guide(const double *cumulative, int64_t *guide, int64_t n) noexcept nogil:
-    """guide[g]: smallest s whose cumulative weight exceeds the fraction g/n of the total, where a search may start."""
+    """Set guide[g], where a search may start: the smallest s with cumulative weight above the fraction g/n."""
     cdef int64_t g, s = 0
     cdef double step = cumulative[n - 1] / n
     for g in range(n):
@@ -244,7 +245,7 @@ cdef inline void c_guide(const double *cumulative, int64_t *guide, int64_t n) no
 
 
 cdef inline int64_t c_invert(const double *cumulative, const int64_t *guide, int64_t n, double u) noexcept nogil:
-    """Smallest s with cumulative[s] > u cumulative[n - 1] (n - 1 if rounding leaves none), u in [0, 1)."""
+    """Return the smallest s with cumulative[s] > u cumulative[n - 1] (n - 1 if rounding leaves none), u in [0, 1)."""
     cdef double target = u * cumulative[n - 1]
     cdef int64_t s = guide[<int64_t> (u * n)]
     while s > 0 and cumulative[s - 1] > target:
@@ -255,7 +256,7 @@ cdef inline int64_t c_invert(const double *cumulative, const int64_t *guide, int
 
 
 cdef inline void c_group(const int64_t *left, int64_t *first, int64_t *order, int64_t n, int64_t size) noexcept nogil:
-    """Counting sort of the draws by their remainder; first[t] becomes the end of the draws with remainder t."""
+    """Sort the draws by their remainder (counting sort); first[t] becomes the end of the draws with remainder t."""
     cdef int64_t t, j
     for t in range(n + 1):
         first[t] = 0
@@ -272,13 +273,13 @@ cdef inline void c_group(const int64_t *left, int64_t *first, int64_t *order, in
 cdef void draw_fill(const double[:, ::1] factors, const double[:, ::1] suffix, int64_t[:, ::1] out,
                     double[::1] uniforms, double[::1] cumulative, int64_t[::1] guide, int64_t[::1] left,
                     int64_t[::1] first, int64_t[::1] order, bitgen_t *bits) noexcept nogil:
-    """Category by category: draws with the same remainder share one row of cumulative weights."""
+    """Draw category by category: draws with the same remainder share one row of cumulative weights."""
     cdef int64_t k = factors.shape[0], n = factors.shape[1], size = out.shape[0], i, j, r, s, t
     cdef double running
     for t in range(n):
         first[t] = 0
     first[n - 1] = size
-    for j in range(size):  # all draws start with the whole total
+    for j in range(size):  # all draws start with the total
         left[j] = n - 1
         order[j] = j
     for i in range(k - 1):
@@ -307,17 +308,17 @@ cdef void draw_fill(const double[:, ::1] factors, const double[:, ::1] suffix, i
 
 
 def draw(tables, size, *, rng):
-    """Independent draws of the counts.
+    """Draw independent draws of the counts.
 
     Parameters
     ----------
     tables : Tables, from `tables`.
     size : number of draws >= 0.
-    rng : numpy Generator; consumes (k - 1) * size uniforms, category by category.
+    rng : numpy Generator; uses (k - 1) * size uniforms, category by category.
 
     Returns
     -------
-    int64 (size, k), each row adding up to M. Cost O(k M^2 + k size log M), memory O(k size + k M).
+    int64 (size, k), each row with sum M. Cost O(k M^2 + k size log M), memory O(k size + k M).
     """
     size = _checks.integer("size", size)
     _checks.generator(rng)
@@ -345,7 +346,7 @@ def draw(tables, size, *, rng):
 
 cdef inline int c_dirichlet(bitgen_t *bits, const double *alpha, const int64_t *s, double *p,
                             Py_ssize_t k) noexcept nogil:
-    """p ~ Dirichlet(alpha + s) by normalised gamma draws; returns 0 where all of them underflow."""
+    """Draw p ~ Dirichlet(alpha + s) by normalised gamma draws; return 0 if all of them underflow."""
     cdef Py_ssize_t i
     cdef double total = 0.0
     for i in range(k):
@@ -359,15 +360,15 @@ cdef inline int c_dirichlet(bitgen_t *bits, const double *alpha, const int64_t *
 
 
 cdef inline double c_log(double p) noexcept nogil:
-    """log p, with p = 0 (a gamma draw that underflowed) kept finite so that 0 log 0 stays 0."""
+    """Return log p; for p = 0 (a gamma draw that underflowed) a finite value, so that 0 log 0 is 0."""
     return log(p) if p > 0.0 else -1e5
 
 
 cdef inline int64_t c_row(const double *weights, const double *sums, int64_t n, double u) noexcept nogil:
-    """Row in proportion to its weight, with its block of 64 looked up first; u is a uniform number."""
+    """Return a row drawn in proportion to its weight; its block of 64 is found first; u is a uniform number."""
     cdef int64_t r, block = 0, pick
     cdef double running = 0.0
-    u *= sums[(n - 1) // 64]  # below that sum, so that some row of the block below has a weight
+    u *= sums[(n - 1) // 64]  # smaller than the total, so that some row of the block below has a positive weight
     while sums[block] <= u:
         block += 1
     if block:
@@ -403,13 +404,13 @@ cdef int table_fill(const int64_t[:, ::1] counts, const double[:, ::1] columns, 
 
 cdef inline double c_powers(const double[:, ::1] weights, const double *p, const double *reference,
                             double[:, ::1] factors) noexcept nogil:
-    """factors[i, s] = weights[i, s] (p[i]/reference[i])^s by running products, four side by side; returns the sum of
-    largest |log|."""
+    """Compute factors[i, s] = weights[i, s] (p[i]/reference[i])^s by running products, four in parallel; return the sum
+    of the largest |log|."""
     cdef Py_ssize_t i, s, j, n = weights.shape[1]
     cdef double ratio, fourth, bound = 0.0
     cdef double power[4]
     for i in range(weights.shape[0]):
-        # powers ratio^s for s mod 4 = 0, 1, 2, 3, each by products with ratio^4
+        # powers ratio^s for s mod 4 = 0, 1, 2, 3, each by repeated multiplication by ratio^4
         ratio = p[i] / reference[i]
         bound += fabs(log(ratio)) if ratio > 0.0 else INFINITY
         power[0], power[1], power[2], power[3] = 1.0, ratio, ratio * ratio, ratio * ratio * ratio
@@ -430,7 +431,7 @@ cdef int convolution_fill(const double[:, ::1] static, const double[:, ::1] weig
     cdef int64_t k = static.shape[0], n = static.shape[1], t, i, left, value
     cdef double theta = 0.0, running, target
     for t in range(burn_in + out.shape[0]):
-        # Running products where no power can leave float64's range, else exponentials with a tilt: the same weights.
+        # Running products if no power can leave the range of float64, otherwise exponentials with a tilt: same weights.
         running = c_powers(weights, &p[0], &reference[0], factors)
         if running < SAFE_LOG:
             c_suffix(factors, suffix)
@@ -439,7 +440,7 @@ cdef int convolution_fill(const double[:, ::1] static, const double[:, ::1] weig
                 logs[i] = c_log(p[i])
             theta = c_tilt(static, &logs[0], theta, factors)
             c_suffix(factors, suffix)
-        # S | p, noisy counts: s_1, s_2, .. in turn given the remainder, by inversion
+        # S | p, noisy counts: draw s_1, s_2, .. in turn given the remainder, by inversion
         left = n - 1
         for i in range(k - 1):
             target = c_uniform(bits) * suffix[i, left]
@@ -461,20 +462,20 @@ cdef int convolution_fill(const double[:, ::1] static, const double[:, ::1] weig
 
 
 def table_chain(counts, static, alpha, initial, *, draws, burn_in, rng):
-    """Gibbs chain over a table of all compositions (the paper's method).
+    """Run the Gibbs chain over a table of all compositions (the paper's method).
 
     Parameters
     ----------
     counts : int64 (rows, k), the compositions, e.g. of `kernels.log_multinomial_table`.
     static : float64 (rows,), log coefficient + log noise density of each row.
     alpha : float64 (k,), Dirichlet prior.
-    initial : float64 (k,), first p; positive, adds up to 1.
-    draws, burn_in : integers; iterations kept and thrown away before.
-    rng : numpy Generator; an iteration uses one uniform and k standard gammas.
+    initial : float64 (k,), initial p; positive, with sum 1.
+    draws, burn_in : integers, numbers of iterations kept and of iterations discarded before them.
+    rng : numpy Generator; an iteration uses one uniform and k standard gamma draws.
 
     Returns
     -------
-    float64 (draws, k). Cost: one exp for each row and iteration.
+    float64 (draws, k). Cost: one exp per row and iteration.
     """
     counts, columns, static = _table(counts, static)
     rows, k = counts.shape
@@ -494,16 +495,16 @@ def table_chain(counts, static, alpha, initial, *, draws, burn_in, rng):
 
 
 def row_weights(counts, static, p):
-    """Weights by which an iteration of `table_chain` draws its row.
+    """Return the weights with which an iteration of `table_chain` draws its row.
 
     Parameters
     ----------
     counts, static : as in `table_chain`.
-    p : float64 (k,), as `initial` there.
+    p : float64 (k,), like `initial` in `table_chain`.
 
     Returns
     -------
-    weights : float64 (rows,), prod_i p_i^counts exp(static) over its largest value, to 1e-15 of that.
+    weights : float64 (rows,), prod_i p_i^counts exp(static) divided by its maximum, with an absolute error of 1e-15.
     sums : float64 (ceil(rows/64),), of the first 64, 128, .. weights.
     """
     counts, columns, static = _table(counts, static)
@@ -519,14 +520,14 @@ def row_weights(counts, static, p):
 
 
 def convolution_chain(static, alpha, initial, reference, *, draws, burn_in, rng):
-    """Gibbs chain with the counts drawn by convolution; the same distribution as `table_chain`, O(k M^2) an iteration.
+    """Run the Gibbs chain with counts drawn by convolution; same distribution as `table_chain`, O(k M^2) per iteration.
 
     Parameters
     ----------
     static : float64 (k, M + 1), -log s! + log noise density of count i at s.
     alpha, initial, draws, burn_in : as in `table_chain`.
-    reference : float64 (k,), positive; any typical p. Iterations near it need no exponentials, only products.
-    rng : numpy Generator; an iteration uses k - 1 uniforms and k standard gammas.
+    reference : float64 (k,), positive; any typical p. Iterations near it need only products and no exponentials.
+    rng : numpy Generator; an iteration uses k - 1 uniforms and k standard gamma draws.
 
     Returns
     -------
@@ -557,7 +558,7 @@ def convolution_chain(static, alpha, initial, reference, *, draws, burn_in, rng)
 
 
 def _table(counts, static):
-    """Compositions, the same as columns of float64, and what is the same in every iteration."""
+    """Return the compositions, their columns as float64, and the terms that are the same in every iteration."""
     counts = _checks.shaped_counts("counts", counts, None, None)
     if counts.shape[0] < 1 or counts.shape[1] < 2:
         raise ValueError(f"counts must have at least one row and two columns, got shape {counts.shape}")
@@ -566,7 +567,7 @@ def _table(counts, static):
 
 
 def _start(initial, k):
-    """A copy of the first p, which the chain overwrites."""
+    """Return a copy of the initial p, which the chain overwrites."""
     p = np.array(_checks.shaped("initial", initial, k))
     if not (np.isfinite(p).all() and p.min() >= 0 and p.sum() > 0):
         raise ValueError(f"initial must be {k} finite numbers >= 0 with a positive sum, got {initial!r}")

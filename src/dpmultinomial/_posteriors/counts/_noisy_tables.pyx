@@ -1,12 +1,12 @@
 # cython: language_level=3
-"""Means, sds and intervals of counts and rates given many noisy tables at once, one table after another.
+"""Means, sds and intervals of counts and rates given many noisy tables, computed one table after another.
 
 The model is that of Balmat et al. (2018), p ~ Dirichlet(alpha), noisy counts = multinomial counts + Laplace (or
-two-sided geometric) noise, with the total public. Each factor of the distribution of the counts is built by ratios over
-the window that carries it, tilted so that the free sum lies near the total; the sums of all other counts come from one
-Fourier transform a factor and products that leave one factor out; the quantiles solve mixtures of Beta distributions
-whose parameters add up to one number, by one pass of ratios an evaluation. Every table is computed by itself in the
-same way, whatever else is in the batch, so results have equal bits in every batch.
+two-sided geometric) noise, with a public total. Each factor of the distribution of the counts is computed by ratios
+over the window that contains its mass, and tilted so that the mean of the unconditioned sum is near the total. The
+distributions of the sums of all other counts come from one Fourier transform per factor and from products that leave
+one factor out. The quantiles are those of mixtures of Beta distributions whose two parameters have the same sum; each
+evaluation is one pass of ratios. Every table is computed separately, so its results are bit-identical in every batch.
 """
 from functools import cache
 
@@ -22,14 +22,14 @@ from .beta_mixtures cimport Mixture, c_place, c_quantile
 from ... import _checks
 
 cdef enum:
-    MOST = 1 << 20  # longest transform; wider tables are left to the caller
-cdef double ALIAS = 46.0  # exp(-46) = 1e-20: mass that may come back from the other end of a transform
+    MOST = 1 << 20  # largest length of a transform; wider tables are left to the caller
+cdef double ALIAS = 46.0  # exp(-46) = 1e-20: largest aliased mass of a transform
 
 cdef struct Factor:  # a(s) = Gamma(s + alpha)/s! exp(-|noisy - s|/scale + theta s), relative to its value at centre
     double noisy, scale, alpha
     int64_t centre, below, above  # the window is centre - below .. centre + above
     double m0, m1, m2  # sum, and moments about the centre
-    double up, down  # sums against exp(+-eta (s - centre))
+    double up, down  # sums weighted with exp(+-eta (s - centre))
 
 cdef struct Space:
     double *z
@@ -44,15 +44,15 @@ cdef struct Space:
 # Windows of the factors.
 
 cdef inline double c_step(Factor *f, double theta, int64_t s) noexcept nogil:
-    """a(s + 1)/a(s)."""
+    """Return a(s + 1)/a(s)."""
     return (s + f.alpha) / (s + 1.0) * exp(theta + (fabs(f.noisy - s) - fabs(f.noisy - (s + 1))) / f.scale)
 
 
 cdef inline int64_t c_walk(Factor *f, int64_t total, double theta, double eta, int side, double *out) noexcept nogil:
-    """Sum over one side of the centre until what is left is below 1e-20; its size, or -1 to recentre."""
+    """Sum one side of the centre until the rest is below 1e-20; return the length of the side, or -1 to recentre."""
     cdef int64_t s = f.centre, d = 0
     cdef double q = 1.0, near, far, bound, lift, rise = exp(eta), fall = exp(-eta), a = 1.0, b = 1.0
-    # a(s + 1)/a(s) = (s + alpha)/(s + 1) times `near` below the noisy count and `far` above it; both ways by ratios
+    # a(s + 1)/a(s) = (s + alpha)/(s + 1) times `near` below the noisy count and `far` above it, in both directions
     near = exp(side * theta + 1.0 / f.scale)  # towards the noisy count, and away from it
     far = exp(side * theta - 1.0 / f.scale)
     while True:
@@ -80,7 +80,7 @@ cdef inline int64_t c_walk(Factor *f, int64_t total, double theta, double eta, i
         if q > 1e100:
             f.centre = s
             return -1
-        # sums over the window: moments about the centre, and against exp(+-eta (s - centre)) for the aliasing bound
+        # sums over the window: moments about the centre, and weighted with exp(+-eta (s - centre)) for the aliasing
         a *= rise
         b *= fall
         if out != NULL:
@@ -91,7 +91,7 @@ cdef inline int64_t c_walk(Factor *f, int64_t total, double theta, double eta, i
         f.up += q * (a if side > 0 else b)
         f.down += q * (b if side > 0 else a)
         if q < 1e-20 * f.m0 and (s >= f.noisy if side > 0 else s <= f.noisy):
-            # bound of what is left, a geometric series with the largest ratio still to come
+            # bound of the rest: a geometric series with the largest ratio of all later terms
             lift = 1.0
             if side > 0:
                 bound = far * ((s + f.alpha) / (s + 1.0) if f.alpha > 1 else 1.0)
@@ -106,7 +106,7 @@ cdef inline int64_t c_walk(Factor *f, int64_t total, double theta, double eta, i
 
 
 cdef inline void c_window(Factor *f, int64_t total, double theta, double eta) noexcept nogil:
-    """The window and its sums; the centre moves to where the factor is not dwarfed."""
+    """Compute the window and its sums; the centre is moved if terms are much larger than the one at the centre."""
     cdef int64_t attempt
     for attempt in range(10000):
         f.m0, f.m1, f.m2, f.up, f.down = 1.0, 0.0, 0.0, 1.0, 1.0
@@ -118,10 +118,10 @@ cdef inline void c_window(Factor *f, int64_t total, double theta, double eta) no
             return
 
 
-# Spectra, and products of them that leave one factor out.
+# Spectra, and products of spectra that leave one factor out.
 
 cdef inline void c_fourier(double *z, int64_t n, const double *roots, int inverse) noexcept nogil:
-    """Transform of n = 2^m complex numbers in place, without scaling; roots[span + r] = exp(-pi i r/span)."""
+    """Transform n = 2^m complex numbers in place, without scaling; roots[span + r] = exp(-pi i r/span)."""
     cdef int64_t i, j = 0, bit, span, first, r
     cdef double xr, xi, wr, wi
     # bit-reversed order
@@ -154,7 +154,7 @@ cdef inline void c_fourier(double *z, int64_t n, const double *roots, int invers
 
 
 cdef inline void c_leave_one_out(int64_t k, int64_t n, Space *w) noexcept nogil:
-    """products[i] = product of all spectra but the i-th: suffixes first, then a running prefix."""
+    """Compute products[i], the product of all spectra except the i-th: suffixes first, then a running prefix."""
     cdef int64_t half = n // 2 + 1, j, i, place
     cdef double pr, pi, ar, ai
     for j in range(half):
@@ -174,7 +174,7 @@ cdef inline void c_leave_one_out(int64_t k, int64_t n, Space *w) noexcept nogil:
 
 
 cdef inline void c_others(int64_t pair, int64_t k, int64_t n, Space *w) noexcept nogil:
-    """z = weights of the sum of all counts but the pair-th (real parts) and but the next (imaginary parts)."""
+    """Set z to the weights of the sum without count `pair` (real parts) and without the next (imaginary parts)."""
     cdef int64_t half = n // 2 + 1, j, place
     cdef double ar, ai, br = 0.0, bi = 0.0
     for j in range(half):
@@ -192,7 +192,7 @@ cdef inline void c_others(int64_t pair, int64_t k, int64_t n, Space *w) noexcept
 
 cdef inline void c_count(const Factor *f, const double *weights, int64_t width, double level, double mean,
                          double variance, double *out) noexcept nogil:
-    """Mean, sd, lower and upper of one count from its normalised weights; ties within 1e-12, as in `_results`."""
+    """Compute mean, sd, lower, upper of one count from its normalised weights; ties within 1e-12, as in `_results`."""
     cdef double tail = 0.5 * (1.0 - level), running = 0.0
     cdef int64_t low = 0, high = width - 1, first = f.centre - f.below
     while low < width - 1 and running + weights[low] < tail * (1.0 - 1e-12):
@@ -206,7 +206,7 @@ cdef inline void c_count(const Factor *f, const double *weights, int64_t width, 
 
 
 cdef int64_t c_prepare(Factor *f, int64_t k, int64_t total, double *theta) noexcept nogil:
-    """Tilt and windows; returns the length of the transform (0 if no tilt was found)."""
+    """Determine the tilt and the windows; return the length of the transform (0 if no tilt was found)."""
     cdef double low = -INFINITY, high = INFINITY, step = INFINITY, steepest = INFINITY
     cdef double mean, variance, gap, new, eta, up, down
     cdef int64_t i, iteration, widest, full, least, most, sum_centre, length = 4
@@ -215,7 +215,7 @@ cdef int64_t c_prepare(Factor *f, int64_t k, int64_t total, double *theta) noexc
         steepest = min(steepest, 1.0 / f[i].scale)
         f[i].noisy = min(max(f[i].noisy, 0.0), <double> total)
         f[i].centre = <int64_t> (f[i].noisy + 0.5)
-    # tilt theta: Newton's steps inside a bracket until the mean of the free sum is near the total
+    # tilt theta: Newton steps within a bracket until the mean of the unconditioned sum is near the total
     theta[0] = 0.0
     for iteration in range(300):
         eta = max(0.0, 0.7 * (steepest - fabs(theta[0])))
@@ -248,8 +248,8 @@ cdef int64_t c_prepare(Factor *f, int64_t k, int64_t total, double *theta) noexc
         if new == theta[0]:
             return 0
         theta[0] = new
-    # length of the transform: the windows of all sums, or less where what comes back from beyond is below e^-ALIAS
-    # (Chernoff's bound with eta)
+    # length of the transform: the windows of all sums, or less if the aliased mass is below e^-ALIAS (Chernoff's bound
+    # with eta)
     if least > total or most < total:
         return 0
     full = max(most - total, total - least) + 1
@@ -264,7 +264,7 @@ cdef int64_t c_prepare(Factor *f, int64_t k, int64_t total, double *theta) noexc
 
 
 cdef void c_spectra(Factor *f, int64_t k, int64_t total, double theta, int64_t n, Space *w) noexcept nogil:
-    """Factors scaled to sum 1, and their spectra for frequencies 0..n/2, two factors a transform."""
+    """Compute the factors, scaled to sum 1, and their spectra for frequencies 0..n/2, two factors per transform."""
     cdef int64_t i, j, pair, s, r, width
     cdef double *row
     for i in range(k):
@@ -278,7 +278,7 @@ cdef void c_spectra(Factor *f, int64_t k, int64_t total, double theta, int64_t n
         width = f[i].below + f[i].above + 1
         for s in range(width):
             row[s] /= f[i].m0
-    # one transform of f_1 + i f_2; the spectra of the two are its conjugate-even and conjugate-odd parts
+    # one transform of f_1 + i f_2; the two spectra are its conjugate-even and conjugate-odd parts
     for pair in range(0, k, 2):
         for s in range(n):
             w.z[2 * s] = w.factors[pair * n + s]
@@ -297,7 +297,7 @@ cdef void c_spectra(Factor *f, int64_t k, int64_t total, double theta, int64_t n
 
 cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t n, double whole, double level,
                     double normal, bint rates, Space *w, double *out, double *expected) noexcept nogil:
-    """Mean, sd, lower and upper of a rate, and of its count, by the others' weights in z; returns P(sum = total)."""
+    """Compute mean, sd, lower, upper of a rate and its count from the others' weights z; return P(sum = total)."""
     cdef int64_t width = f.below + f.above + 1, s, place = (total - start) % n, first = 0, last
     cdef double p, norm = 0.0, mean = 0.0, variance = 0.0, running, mu, v
     cdef Mixture m
@@ -322,7 +322,7 @@ cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t 
     mu = (f.alpha + expected[0]) / whole
     v = (mu * (1.0 - mu) - variance / (whole * whole)) / (whole + 1.0) + variance / (whole * whole)
     out[0], out[1] = mu, sqrt(v)
-    # quantiles of the mixture, without tails that cannot matter
+    # quantiles of the mixture, without components of negligible weight
     last = width - 1
     running = 0.0
     while running + w.weights[first] < 5e-18:
@@ -346,7 +346,7 @@ cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t 
 
 cdef double c_table(Factor *f, int64_t k, int64_t total, double level, double normal, bint rates, double *out,
                     const double *roots) noexcept nogil:
-    """All counts and rates of one table; returns the bound of the relative error, or infinity."""
+    """Compute all counts and rates of one table; return the bound of the relative error, or infinity."""
     cdef double theta, whole = <double> total, least = INFINITY, sum_expected = 0.0, expected = 0.0
     cdef int64_t n = c_prepare(f, k, total, &theta), i, start = 0
     cdef double *room
@@ -356,7 +356,7 @@ cdef double c_table(Factor *f, int64_t k, int64_t total, double level, double no
     room = <double *> malloc((2 * n + 4 * k * (n // 2 + 1) + k * n + 2 * n) * sizeof(double))
     if room == NULL:
         return INFINITY
-    # one piece of memory for all arrays
+    # one allocation for all arrays
     w.z = room
     w.spectra = w.z + 2 * n
     w.products = w.spectra + 2 * k * (n // 2 + 1)
@@ -400,32 +400,32 @@ cdef void shares_fill(const double[::1] noisy, const double[::1] scales, const d
 
 
 def counts_and_rates(noisy, *, starts, totals, scales, alphas, level=0.95, wanted=None, rates=True):
-    """Posterior means, standard deviations and central intervals of all rates and counts of many tables.
+    """Return posterior means, standard deviations and central intervals of all rates and counts of many tables.
 
     Parameters
     ----------
     noisy : float64 (n,), finite: the noisy counts, one table after another.
     starts : int64 (m + 1,), increasing from 0 to n by at least 2: table t is noisy[starts[t] : starts[t + 1]].
     totals : int64 (m,), 0..2^31.
-    scales, alphas : float64 (n,), > 0: noise scale and prior of every entry.
-    level : of the intervals, in (0, 1).
-    wanted : bool (m,) or None; tables that are False are passed over (NaN).
-    rates : whether rates are wanted; their intervals take most of the time, without them their columns are NaN.
+    scales, alphas : float64 (n,), > 0: noise scale and prior parameter of every entry.
+    level : probability of the intervals, in (0, 1).
+    wanted : bool (m,) or None; tables with False are skipped (NaN).
+    rates : whether rates are computed; their intervals take most of the time. Without them, their columns are NaN.
 
     Returns
     -------
     values : float64 (n, 8): mean, sd, lower, upper of the rate, then of the count.
-    error : float64 (m,), bound of the relative error of the counts' distribution from truncation, aliasing and
-        rounding; infinite where the table is too wide or its release too strange for this method.
+    error : float64 (m,), bound of the relative error of the distribution of the counts from truncation, aliasing and
+        rounding; infinite if the table is too wide or its release too improbable for this method.
 
     Raises
     ------
     ValueError, TypeError
-        If an array has the wrong shape, or holds what its rule forbids, in a wanted table.
+        If an array has the wrong shape, or a wanted table has an invalid value.
 
     Notes
     -----
-    O(k L log L) a table, L the width of the noise (about 90 scales); 40 microseconds for six categories at scale 2.
+    O(k L log L) per table, L the width of the noise (about 90 scales); 40 microseconds for six categories at scale 2.
     """
     bounds, sums = _checks.int64s("starts", starts), _checks.int64s("totals", totals)
     if len(bounds) != len(sums) + 1 or bounds[0] != 0 or (len(sums) and np.diff(bounds).min() < 2):
@@ -463,7 +463,7 @@ def counts_and_rates(noisy, *, starts, totals, scales, alphas, level=0.95, wante
 
 @cache
 def _roots():
-    """exp(-pi i r/span) at place span + r for every span 1, 2, 4, .., MOST/2, as pairs of float64."""
+    """Return exp(-pi i r/span) at index span + r for every span 1, 2, 4, .., MOST/2, as pairs of float64."""
     angles = np.concatenate([np.zeros(1)] + [-np.pi * np.arange(1 << j) / (1 << j) for j in range(20)])
     return np.stack([np.cos(angles), np.sin(angles)], axis=1).ravel()
 

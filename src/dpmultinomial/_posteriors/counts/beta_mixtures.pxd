@@ -1,5 +1,5 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""Quantiles of mixtures of Beta(first + j, whole - first - j), j < size: all have the same sum of parameters."""
+"""Quantiles of mixtures of Beta(first + j, whole - first - j), j < size, whose parameters all have the same sum."""
 from libc.math cimport exp, fabs, log, sqrt
 from libc.stdint cimport int64_t
 
@@ -11,7 +11,7 @@ cdef extern from "<math.h>" nogil:
 
 
 cdef inline double c_fraction(double a, double b, double x) noexcept nogil:
-    """Continued fraction of the incomplete beta function (modified Lentz), for x < (a + 1)/(a + b + 2)."""
+    """Return the continued fraction of the incomplete beta function (modified Lentz), for x < (a + 1)/(a + b + 2)."""
     cdef double c = 1.0, d = 1.0 - (a + b) * x / (a + 1.0), h, term, change
     cdef int64_t m
     d = 1.0 / (d if fabs(d) > 1e-300 else 1e-300)
@@ -34,7 +34,7 @@ cdef inline double c_fraction(double a, double b, double x) noexcept nogil:
 
 
 cdef inline double c_betainc(double a, double b, double x) noexcept nogil:
-    """Regularised incomplete beta function I_x(a, b), 0 < x < 1."""
+    """Return the regularised incomplete beta function I_x(a, b), 0 < x < 1."""
     cdef long double front
     front = expl(lgammal(<long double> a + b) - lgammal(a) - lgammal(b) + a * logl(x) + b * log1pl(-<long double> x))
     if x < (a + 1.0) / (a + b + 2.0):
@@ -45,7 +45,7 @@ cdef inline double c_betainc(double a, double b, double x) noexcept nogil:
 cdef struct Mixture:  # Beta(first + j, whole - first - j) with weights[j], j < size
     const double *weights
     const double *cumulative
-    int64_t size, place  # place: the component D is computed at
+    int64_t size, place  # place: the component at which D is computed
     double first, whole
     long double constant
 
@@ -57,20 +57,20 @@ cdef inline void c_place(Mixture *m, int64_t place) noexcept nogil:
 
 
 cdef inline double c_cdf(Mixture *m, double x, double *density, double *bend) noexcept nogil:
-    """P(X <= x), the density, and its logarithmic derivative.
+    """Return P(X <= x); set the density and its logarithmic derivative.
 
-    With a + b fixed, I_x(a, b) = I_x(a + 1, b - 1) + D(a), so the mixture is sum_j D(first + j) cumulative[j] plus one
-    incomplete beta function: positive terms, each a ratio of the last.
+    For fixed a + b, I_x(a, b) = I_x(a + 1, b - 1) + D(a), so the mixture is sum_j D(first + j) cumulative[j] plus one
+    incomplete beta function: positive terms, each computed by a ratio from the previous one.
     """
     cdef double a = m.first + m.place, odds = x / (1.0 - x), start, d, g, total = 0.0, p = 0.0, q = 0.0, ratio
     cdef int64_t j
     cdef bint ended = False
-    # the component whose mean is near x, for a D(a) that does not underflow
+    # the component with a mean near x, so that D(a) does not underflow
     if (x * m.whole - a) * (x * m.whole - a) > 100.0 * (1.0 + m.whole * x * (1.0 - x)):
         c_place(m, <int64_t> (x * m.whole - m.first))
         a = m.first + m.place
     # D(a) = x^a (1 - x)^(b - 1) Gamma(a + b)/(Gamma(a + 1) Gamma(b)), b = whole - a; the density of Beta(a, b) is
-    # D(a) a/x. From there upwards by ratios of neighbours
+    # D(a) a/x. From this component upwards by ratios of neighbouring terms
     start = <double> expl(m.constant + a * logl(x) + (m.whole - a - 1.0) * log1pl(-<long double> x))
     d = start
     for j in range(m.place, m.size):
@@ -89,7 +89,7 @@ cdef inline double c_cdf(Mixture *m, double x, double *density, double *bend) no
     if not ended:  # I_x of the last component
         a = m.first + (m.size - 1)
         total += c_betainc(a, m.whole - a, x)
-    # and downwards
+    # then downwards
     d = start
     for j in range(m.place - 1, -1, -1):
         a = m.first + j
@@ -106,12 +106,12 @@ cdef inline double c_cdf(Mixture *m, double x, double *density, double *bend) no
 
 
 cdef inline double c_quantile(Mixture *m, double level, double normal, double mean, double sd) noexcept nogil:
-    """x with P(X <= x) = level: Halley's steps inside a bracket, from a normal distribution on the scale of
+    """Return x with P(X <= x) = level: Halley steps within a bracket, from a normal distribution on the scale of
     log(x/(1 - x)).
     """
     cdef double low = 0.0, high = 1.0, x, f, bend, excess, step, new, typical
     cdef int64_t iteration
-    # start: normal on the scale of log(x/(1 - x)), sd by the delta method
+    # starting point: normal on the scale of log(x/(1 - x)), sd by the delta method
     x = 1.0 / (1.0 + exp(-(log(mean / (1.0 - mean)) + normal * sd / (mean * (1.0 - mean)))))
     if not 0.0 < x < 1.0:
         x = mean
@@ -129,7 +129,7 @@ cdef inline double c_quantile(Mixture *m, double level, double normal, double me
             new = x - step / (new if new > 0.5 else 0.5)
             if fabs(new - x) <= 1e-6 * typical and fabs(step * bend) < 1e-3 and 0.0 < new < 1.0:
                 return new
-        # outside the bracket: bisect, by its geometric mean where it spans several scales
+        # outside the bracket: bisect, by the geometric mean if the bracket spans several orders of magnitude
         if not low < new < high:
             if low == 0.0:
                 new = high * 1e-3

@@ -20,6 +20,6 @@ def log_density(
 
 @final
 class Density:
-    # keywords as of log_density but z; the compiled slot shows no names
+    # the keywords of log_density except z; the compiled slot has no names
     def __new__(cls, *args: object, **kwargs: ArrayLike | float | tuple[int, int, int]) -> Density: ...
     def at(self, z: ArrayLike) -> NDArray[np.float64]: ...

@@ -1,21 +1,23 @@
 # cython: language_level=3
-"""Mixtures of Beta distributions over consecutive counts: means and intervals of many at once, and the density of a
+"""Mixtures of Beta distributions over consecutive counts: means and intervals of many mixtures, and the density of a
 share.
 
 Component j of a mixture is Beta(first + j, whole - first - j), which is the distribution of a share given counts with a
-known total: all components have the same sum of parameters, so the distribution's function is one pass of ratios an
-evaluation (`intervals`).
+known total: the parameters of all components have the same sum, so each evaluation of the distribution function is one
+pass of ratios (`intervals`).
 
-`Density` is the density of a share p_c/(p_c + p_others) given counts with a fixed total, without a list of pairs of
-counts. Given s = S_c and t = the sum over the others, the share is Beta(alpha + s, beta + t), and (s, t) has the weight
-mine[s] theirs[t] of_total[s + t]. On the scale z = log(x/(1 - x)) the density is a double sum of positive terms,
+`Density` is the density of a share p_c/(p_c + p_others) given counts with a fixed total, without a list of all pairs of
+counts. Given s = S_c and t = the sum of the other counts, the share is Beta(alpha + s, beta + t), and (s, t) has the
+weight mine[s] theirs[t] of_total[s + t]. On the scale z = log(x/(1 - x)), the density is a double sum of positive
+terms,
 
     g(z) = sum_n of_total[n] h(n),  h(n) = sum_s mine[s] theirs[n - s] x^(alpha + s) (1 - x)^(beta + n - s)/B(.., ..).
 
-The inner sum runs over the few standard deviations sqrt(n x (1 - x)) around its largest term, by ratios. h is smooth on
-that same scale, whatever kinks the factors have, so the outer sum uses product integration: on a panel of n, h is
-interpolated at twelve integers and the sums of of_total against the interpolation are exact; panels are halved until
-both halves agree with the whole. Short panels take every n, so small problems are summed term by term.
+The inner sum is computed by ratios over a few standard deviations sqrt(n x (1 - x)) around its largest term. On the
+same scale, h is smooth even if the factors have kinks, so the outer sum uses product integration: on a panel of n, h is
+interpolated at twelve integers, and the sums of of_total times the interpolating polynomials are exact. Panels are
+halved until the two halves agree with the whole. Short panels include every n, so small problems are summed term by
+term.
 """
 cimport cython
 import numpy as np
@@ -30,10 +32,10 @@ from .beta_mixtures cimport Mixture, c_place, c_quantile, expl, lgammal, log1pl,
 from ... import _checks
 
 cdef enum:
-    NODES = 12  # of a long panel
-    LEAF = 24  # panels up to here take every n
+    NODES = 12  # number of nodes of a long panel
+    LEAF = 24  # panels up to this length include every n
 cdef double NOTHING = 5e-18  # mass of a tail that is neglected
-cdef double NEGLIGIBLE = 1e-18  # a term over the sum of those before it
+cdef double NEGLIGIBLE = 1e-18  # size of a negligible term, relative to the sum of the terms before it
 cdef double LARGEST_LOGIT = 600.0
 
 cdef struct Share:
@@ -42,7 +44,7 @@ cdef struct Share:
     const double *falling  # theirs[t - 1] (beta + t - 1)/theirs[t]
     const double *mine
     const double *theirs
-    double *weights  # NODES for every panel that was visited
+    double *weights  # NODES weights for every panel that was visited
     char *known
     int64_t first_mine, last_mine, first_theirs, last_theirs, first_total, size
     double alpha, beta, odds, reference, relative, tolerance, least
@@ -54,7 +56,7 @@ cdef struct Share:
 
 cdef void c_interval(const double *given, int64_t size, double first, double whole, double level, double normal,
                      double *room, double *out) noexcept nogil:
-    """Mean, sd, lower and upper of one mixture; workspace of 2 size numbers."""
+    """Compute mean, sd, lower and upper of one mixture; the workspace has 2 size numbers."""
     cdef double norm = 0.0, mean = 0.0, variance = 0.0, running = 0.0, mu
     cdef int64_t j, low = 0, high = size - 1
     cdef Mixture m
@@ -66,7 +68,7 @@ cdef void c_interval(const double *given, int64_t size, double first, double who
     for j in range(size):
         room[j] = given[j] / norm
         variance += room[j] * (j - mean) * (j - mean)
-    # components that cannot matter, and the cumulative weights of the others
+    # skip components of negligible weight; cumulative weights of the others
     while running + room[low] < NOTHING:
         running += room[low]
         low += 1
@@ -78,7 +80,7 @@ cdef void c_interval(const double *given, int64_t size, double first, double who
     for j in range(low, high + 1):
         running += room[j]
         room[size + j] = running
-    # mean, and variance as mean of the components' variances plus variance of their means
+    # mean; variance as the mean of the components' variances plus the variance of their means
     mu = (first + mean) / whole
     out[0] = mu
     out[1] = sqrt((mu * (1.0 - mu) - variance / (whole * whole)) / (whole + 1.0) + variance / (whole * whole))
@@ -106,23 +108,23 @@ cdef int intervals_fill(const double[::1] weights, const int64_t[::1] starts, co
 
 
 def intervals(weights, *, starts, firsts, wholes, level=0.95):
-    """Mean, sd, lower and upper end of the central interval of every mixture.
+    """Return mean, sd, lower and upper end of the central interval of every mixture.
 
     Parameters
     ----------
-    weights : float64 (n,), >= 0, of the components, one mixture after another; scaled to 1 within each.
+    weights : float64 (n,), >= 0, weights of the components, one mixture after another; normalised within each mixture.
     starts : int64 (m + 1,), increasing from 0 to n by at least 1: mixture i has weights[starts[i] : starts[i + 1]].
     firsts, wholes : float64 (m,): component j of mixture i is Beta(firsts[i] + j, wholes[i] - firsts[i] - j), both > 0.
     level : in (0, 1).
 
     Returns
     -------
-    float64 (m, 4): relative errors below 1e-12.
+    float64 (m, 4): mean, sd, lower, upper, with relative errors below 1e-12.
 
     Raises
     ------
     ValueError, TypeError
-        If a shape is wrong, a weight is negative or not finite, a mixture has no mass or a component no distribution.
+        If a shape is wrong, a weight is negative or not finite, a mixture has no mass or a component is not defined.
     MemoryError
         If there is no memory for the longest mixture.
     """
@@ -155,23 +157,23 @@ def intervals(weights, *, starts, firsts, wholes, level=0.95):
 # The density of a share.
 
 cdef inline long double c_inner(Share *w, int64_t n) noexcept nogil:
-    """log h(n), -inf where no pair adds up to n."""
+    """Return log h(n), -inf if no pair has the sum n."""
     cdef int64_t low = max(w.first_mine, n - w.last_theirs), high = min(w.last_mine, n - w.first_theirs), a, b, s, p
     cdef double total = 1.0, above = 1.0, below = 1.0
     cdef long double top
     if low > high:
         return -INFINITY
     a, b = low, high
-    while a < b:  # first place where the terms stop increasing
+    while a < b:  # first s at which the terms stop increasing
         s = (a + b) // 2
         if w.odds * w.rising[s - w.first_mine] * w.falling[n - s - w.first_theirs] > 1.0:
             a = s + 1
         else:
             b = s
-    # total = h(n) over its largest term, by ratios of neighbours
+    # total = h(n) divided by its largest term, by ratios of neighbouring terms
     p = a
     b = p - 1
-    while a < high and b >= low:  # both ways at once: neither product waits for the other
+    while a < high and b >= low:  # both directions in one loop, because the two products are independent
         above *= w.odds * (w.rising[a - w.first_mine] * w.falling[n - a - w.first_theirs])
         below *= 1.0 / (w.odds * (w.rising[b - w.first_mine] * w.falling[n - b - w.first_theirs]))
         total += above + below
@@ -195,7 +197,7 @@ cdef inline long double c_inner(Share *w, int64_t n) noexcept nogil:
 
 
 cdef inline double c_h(Share *w, int64_t i) noexcept nogil:
-    """h at the i-th total, relative to the reference."""
+    """Return h at the i-th total, relative to the reference."""
     return <double> expl(c_inner(w, w.first_total + i) - w.reference)
 
 
@@ -204,13 +206,13 @@ cdef inline double c_log_whole(Share *w, int64_t i) noexcept nogil:
 
 
 cdef inline int64_t c_node(int64_t first, int64_t last, int64_t j) noexcept nogil:
-    """The j-th of NODES Chebyshev places in first..last, as an integer."""
+    """Return the j-th of NODES Chebyshev nodes in first..last, as an integer."""
     cdef double half = 0.5 * (last - first)
     return first + <int64_t> (half * (1.0 - cos(3.141592653589793 * (j + 0.5) / NODES)) + 0.5)
 
 
 cdef void c_moments(Share *w, int64_t first, int64_t last, double *out) noexcept nogil:
-    """out[j] = sum over the panel of of_total times the j-th Lagrange polynomial."""
+    """Compute out[j], the sum over the panel of of_total times the j-th Lagrange polynomial."""
     cdef int64_t i, j, l
     cdef double place[NODES]
     cdef double inverse[NODES]
@@ -218,14 +220,14 @@ cdef void c_moments(Share *w, int64_t first, int64_t last, double *out) noexcept
     for j in range(NODES):
         place[j] = <double> (c_node(first, last, j) - first)
         out[j] = 0.0
-    # denominators of the Lagrange polynomials, places in units of a quarter of the panel
+    # denominators of the Lagrange polynomials, nodes in units of a quarter of the panel
     for j in range(NODES):
         product = 1.0
         for l in range(NODES):
             if l != j:
                 product *= (place[j] - place[l]) / scale
         inverse[j] = 1.0 / product
-    # every n of the panel: at a node one polynomial is 1, elsewhere all have the numerator product over (i - place[j])
+    # every n of the panel: at a node one polynomial is 1; elsewhere the numerator is the product over (i - place[j])
     l = 0
     for i in range(last - first + 1):
         if l < NODES and i == <int64_t> place[l]:
@@ -256,10 +258,10 @@ cdef double c_estimate(Share *w, int64_t first, int64_t last, int64_t panel) noe
 
 
 cdef double c_panel(Share *w, int64_t first, int64_t last, int64_t panel, double whole) noexcept nogil:
-    """Sum over first..last; `whole` is its estimate from one panel (NaN where there is none yet)."""
+    """Return the sum over first..last; `whole` is its estimate from one panel (NaN if there is none yet)."""
     cdef int64_t middle = (first + last) // 2, nearest
     cdef double left, right
-    # away from the peak: a bound of the panel's sum, its largest term times its length
+    # away from the peak: bound the sum of the panel by its largest term times its length
     if first > w.peak or last < w.peak:
         nearest = first if first > w.peak else last
         if c_log_whole(w, nearest) - w.reference + log(<double> (last - first + 1)) < w.least:
@@ -270,7 +272,7 @@ cdef double c_panel(Share *w, int64_t first, int64_t last, int64_t panel, double
         return (c_panel(w, first, middle, 2 * panel, NAN) + c_panel(w, middle + 1, last, 2 * panel + 1, NAN))
     if whole != whole:
         whole = c_estimate(w, first, last, panel)
-    # accept the halves where they agree with the whole
+    # accept the halves if they agree with the whole
     left = c_estimate(w, first, middle, 2 * panel)
     right = c_estimate(w, middle + 1, last, 2 * panel + 1)
     if fabs(left + right - whole) <= w.tolerance:
@@ -292,7 +294,7 @@ cdef double c_log_density(Share *w, double z) noexcept nogil:
             a = i + 1
         else:
             b = i
-    # reach: where terms have fallen by a factor e on both sides; panels around the peak are halved down to 8 of it
+    # reach: distance at which the terms have fallen by a factor e on both sides; panels at the peak are <= 8 reach
     top = c_log_whole(w, a)
     while reach < w.size and not ((a + reach >= w.size or c_log_whole(w, a + reach) < top - 1)
                                   and (a - reach < 0 or c_log_whole(w, a - reach) < top - 1)):
@@ -309,7 +311,7 @@ cdef void log_density_fill(Share *w, const double[::1] z, double[::1] out) noexc
 
 
 def log_density(z, *, mine, theirs, of_total, alpha, beta, first=(0, 0, 0), tolerance=1e-11):
-    """log g(z) up to a constant: `Density.at` for one set of points.
+    """Return log g(z) up to a constant: `Density.at` for one set of points.
 
     Parameters
     ----------
@@ -335,7 +337,7 @@ cdef class Density:
     of_total : float64 (c,), positive: weights of n = s + t = first[2], first[2] + 1, ..
     alpha, beta : > 0, the share is Beta(alpha + s, beta + t) given s and t.
     first : three integers >= 0.
-    tolerance : in (0, 1): largest change of the sum, relative to it, by which a panel of n may miss its halves.
+    tolerance : in (0, 1): largest difference between a panel of n and its halves, relative to the sum.
 
     Raises
     ------
@@ -345,8 +347,8 @@ cdef class Density:
 
     Notes
     -----
-    O(panels sqrt(n)) time a point, at most 20 ms for totals of 1,000,000; O(a + b + c) memory. The sums of of_total
-    over a panel are kept from one point to the next.
+    O(panels sqrt(n)) time per point, at most 20 ms for totals of 1,000,000; O(a + b + c) memory. The sums of of_total
+    over a panel are reused for later points.
     """
 
     cdef Share w
@@ -380,7 +382,7 @@ cdef class Density:
         self.w.first_total, self.w.size = low, high - low
 
     def at(self, z):
-        """log g(z) up to a constant, the log of the sum of mine[s] theirs[t] of_total[s + t].
+        """Return log g(z) up to a constant, the log of the sum of mine[s] theirs[t] of_total[s + t].
 
         Parameters
         ----------
@@ -388,8 +390,8 @@ cdef class Density:
 
         Returns
         -------
-        float64 (m,); relative error of the density about `tolerance` wherever the terms rise to one peak along s and
-            along n, as log-concave noise makes them.
+        float64 (m,); the relative error of the density is about `tolerance` if the terms are unimodal in s and in n, as
+            for log-concave noise.
         """
         cdef const double[::1] points = _points(z)
         out = np.empty(points.shape[0])
@@ -407,14 +409,14 @@ def _points(z):
 
 
 def _rising(weights, shape):
-    """weights[s + 1]/(weights[s] (shape + s)), one entry for every s; the last one is never used."""
+    """Return weights[s + 1]/(weights[s] (shape + s)), one entry for every s; the last entry is never used."""
     ratios = np.ones(len(weights))
     ratios[: len(weights) - 1] = weights[1:] / weights[: len(weights) - 1] / (shape + np.arange(len(weights) - 1))
     return ratios
 
 
 def _falling(weights, shape):
-    """weights[t - 1] (shape + t - 1)/weights[t], one entry for every t; the first one is never used."""
+    """Return weights[t - 1] (shape + t - 1)/weights[t], one entry for every t; the first entry is never used."""
     ratios = np.ones(len(weights))
     ratios[1:] = weights[: len(weights) - 1] / weights[1:] * (shape + np.arange(len(weights) - 1))
     return ratios

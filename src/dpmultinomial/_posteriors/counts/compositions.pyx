@@ -1,9 +1,10 @@
 # cython: language_level=3
 """Multinomial coefficients of all compositions of a total, by the recurrence of Balmat et al. (2018), Table 1.
 
-A composition (s_1, .., s_k) of M has the coefficient M!/(s_1! .. s_k!). In the order of Table 1 (s_1 falling, then s_2,
-.., s_{k-1} increasing, s_k the rest) every coefficient is an earlier one, with one unit moved from category j to
-category 1, times (s_1 + 1)/s_j. The paper's rule (M - k + 1)/k is the case S_0 = 0; in general it is (M - k + 1)/S_err.
+A composition (s_1, .., s_k) of M has the coefficient M!/(s_1! .. s_k!). In the order of Table 1 (s_1 decreasing, then
+s_2, .., s_{k-1} increasing, s_k the rest), every coefficient is an earlier coefficient, with one unit moved from
+category j to category 1, times (s_1 + 1)/s_j. The paper's rule (M - k + 1)/k is the case S_0 = 0; in general it is
+(M - k + 1)/S_err.
 """
 from math import comb, lgamma, log
 
@@ -14,11 +15,11 @@ from libc.stdint cimport int64_t
 
 from ... import _checks
 
-_LARGEST_TABLE = 1 << 34  # bytes; beyond it the convolution form is the only sensible way
+_LARGEST_TABLE = 1 << 34  # bytes; larger problems should use the convolution form
 
 
 cdef inline int64_t c_rank(const int64_t[:, ::1] below, int64_t *s, int64_t k) noexcept nogil:
-    """Row of composition s: whole blocks before it, then the lexicographic rank inside its block.
+    """Return the row of composition s: the size of the blocks before it plus the lexicographic rank within its block.
 
     below[t, m] is the number of compositions of t into m parts.
     """
@@ -27,7 +28,7 @@ cdef inline int64_t c_rank(const int64_t[:, ::1] below, int64_t *s, int64_t k) n
         rest += s[i]
     if rest > 0:
         rank = below[rest - 1, k]
-    # compositions with a smaller s_2, then of those with this s_2 a smaller s_3, ..
+    # compositions with a smaller s_2, then those with the same s_2 and a smaller s_3, ..
     for i in range(1, k - 1):
         if s[i] > 0:
             rank += below[rest, k - i] - below[rest - s[i], k - i]
@@ -44,7 +45,7 @@ cdef void table_fill(int64_t[:, ::1] counts, double[::1] values, const int64_t[:
         j = k - 1
         while counts[r, j] == 0:
             j -= 1
-        # The same composition with one unit of category j back in category 1 (kept in place for a moment).
+        # The same composition with one unit of category j moved back to category 1 (temporarily, in place).
         counts[r, 0] += 1
         counts[r, j] -= 1
         previous = c_rank(below, &counts[r, 0], k)
@@ -60,7 +61,7 @@ cdef void counts_fill(int64_t[:, ::1] counts) noexcept nogil:
 
 
 cdef inline void c_successor(int64_t[:, ::1] counts, int64_t r, int64_t k) noexcept nogil:
-    """Row r from row r - 1: s_2..s_{k-1} rise like an odometer, s_k is the rest; then s_1 falls by one."""
+    """Compute row r from row r - 1: s_2..s_{k-1} increase like an odometer, s_k is the rest; then s_1 falls by one."""
     cdef int64_t i, j
     for i in range(k):
         counts[r, i] = counts[r - 1, i]
@@ -71,12 +72,12 @@ cdef inline void c_successor(int64_t[:, ::1] counts, int64_t r, int64_t k) noexc
     j = k - 2
     while j > 0 and counts[r, j] == 0:
         j -= 1
-    if j > 1:  # carry: one unit to the left neighbour, the rest to the last category
+    if j > 1:  # carry: one unit to the category on the left, the rest to the last category
         counts[r, j - 1] += 1
         counts[r, k - 1] = counts[r, j] - 1
         counts[r, j] = 0
         return
-    # s_2, .., s_(k-1) are at their end: one unit of s_1 to the last category
+    # s_2, .., s_(k-1) are at their limit: move one unit of s_1 to the last category
     i = 1
     for j in range(1, k):
         i += counts[r, j]
@@ -86,7 +87,7 @@ cdef inline void c_successor(int64_t[:, ::1] counts, int64_t r, int64_t k) noexc
 
 
 def log_factorials(total):
-    """log 0!, .., log total! as float64 (total + 1,), summed in extended precision where the machine has it.
+    """Return log 0!, .., log total! as float64 (total + 1,), summed in extended precision if the machine supports it.
 
     Parameters
     ----------
@@ -103,13 +104,13 @@ def log_factorials(total):
 
 
 def rows(total, categories=3):
-    """Number of compositions of `total` into `categories` counts, C(total + categories - 1, categories - 1)."""
+    """Return the number of compositions of `total` into `categories` counts: C(total + categories - 1, total)."""
     size, count = _checks.integer("total", total), _checks.integer("categories", categories, least=2)
     return comb(size + count - 1, count - 1)
 
 
 def compositions(total, categories=3):
-    """All compositions of `total` into `categories` counts, in the order of Table 1.
+    """List all compositions of `total` into `categories` counts, in the order of Table 1.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def compositions(total, categories=3):
     Raises
     ------
     MemoryError
-        Where the table would need more than 16 GiB; `laplace_multinomial.exact` needs no table.
+        If the table would need more than 16 GiB; `laplace_multinomial.exact` needs no table.
     """
     cdef int64_t[:, ::1] counts = _first_row(total, categories)
     with nogil:
@@ -132,7 +133,7 @@ def compositions(total, categories=3):
 
 
 def multinomial_table(total, categories=3):
-    """Compositions and multinomial coefficients by the recurrence of Balmat et al. (2018), Table 1.
+    """List compositions and multinomial coefficients by the recurrence of Balmat et al. (2018), Table 1.
 
     Parameters
     ----------
@@ -141,22 +142,22 @@ def multinomial_table(total, categories=3):
 
     Returns
     -------
-    counts : int64 (rows, categories), in the paper's order: first count falling, the next increasing, the last the
-        rest.
+    counts : int64 (rows, categories), in the paper's order: the first count decreasing, the next increasing, the last
+        count the rest.
     coefficients : float64 (rows,), M!/(s_1! .. s_k!).
 
     Raises
     ------
     OverflowError
-        Where a step of the recurrence exceeds float64 (total >= 648 for three categories). The message names the
+        If a step of the recurrence exceeds float64 (total >= 648 for three categories). The message states the
         largest safe total; `log_multinomial_table` has no such limit.
     MemoryError
-        As in `compositions`.
+        The same as in `compositions`.
 
     Notes
     -----
-    One multiplication and one division per row; exact integers while every product stays below 2**53 (total <= 37 for
-    three categories), relative error 6e-16 at total 50 and 6.4e-15 at 647.
+    One multiplication and one division per row; exact integers as long as every product is below 2**53 (total <= 37 for
+    three categories), relative error 6e-16 at total 50 and 6.4e-15 at total 647.
     """
     table = _first_row(total, categories)
     if not _is_safe(total, categories):
@@ -175,7 +176,7 @@ def multinomial_table(total, categories=3):
 
 
 def log_multinomial_table(total, categories=3):
-    """As `multinomial_table`, with the natural logarithms of the coefficients, for any total.
+    """Return the same as `multinomial_table`, with the natural logarithms of the coefficients, for any total.
 
     Returns
     -------
@@ -188,7 +189,7 @@ def log_multinomial_table(total, categories=3):
 
 
 def largest_safe_total(categories=3):
-    """Largest total whose whole table `multinomial_table` can compute in float64.
+    """Return the largest total for which `multinomial_table` can compute the whole table in float64.
 
     Parameters
     ----------
@@ -205,7 +206,7 @@ def largest_safe_total(categories=3):
 
 
 def _first_row(total, categories):
-    """Memory for the whole table, its first row filled in."""
+    """Allocate the arrays of the whole table, with the first row filled in."""
     n = rows(total, categories)
     if n * (categories + 1) * 8 > _LARGEST_TABLE:
         raise MemoryError(

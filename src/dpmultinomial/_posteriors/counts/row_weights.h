@@ -1,4 +1,4 @@
-/* exp of linear functions, many rows at once: the loop in which a Gibbs sampler over a table spends its time. */
+/* exp of linear functions of many rows: the loop that takes most of the time of a Gibbs sampler over a table. */
 #ifndef DPM_ROW_WEIGHTS_H
 #define DPM_ROW_WEIGHTS_H
 
@@ -12,7 +12,7 @@
 #define GIBBS_INLINE static inline __attribute__((always_inline))
 #endif
 
-/* weights[r] = exp(l[r] - largest l), l[r] = first[r] + sum_i x[i, r] log_p[i], n rows; sums[b] of the first
+/* weights[r] = exp(l[r] - largest l), l[r] = first[r] + sum_i x[i, r] log_p[i], n rows; sums[b]: sum of the first
    64 (b + 1) of them. The exponential is 2^m e^f, |f| < .35, by a polynomial, to 2 units in the last place; below
    e^-709 it is 0: nothing but loops of products and sums, of which a processor does several at once. */
 GIBBS_INLINE void gibbs_body(const double *restrict first, const double *restrict x, const double *restrict log_p,

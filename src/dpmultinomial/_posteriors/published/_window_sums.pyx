@@ -1,8 +1,8 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""Distributions of many counts, each on its own window of integers: sums, moments and central intervals, row by row.
+"""Sums, moments and central intervals of many distributions of counts, each on a separate window of integers.
 
-A row is read once for its largest entry and once for its weights; a result depends on its own row alone, to the last
-bit, whatever else is computed with it.
+A row is read once to find its largest entry and once to compute its weights. A result depends only on its own row, so
+it is bit-identical whatever other rows are computed with it.
 """
 import numpy as np
 
@@ -12,14 +12,14 @@ from libc.stdlib cimport free, malloc
 
 from ... import _arrays, _checks
 
-cdef double TIE = 1e-12  # of a probability: sums of rounded numbers are equal within it
+cdef double TIE = 1e-12  # relative tolerance of the tail probability, for ties between sums of rounded numbers
 
 
 cdef void c_row(const double *logs, int64_t width, double tail, double *weights, double *out) noexcept nogil:
-    """log of the sum, and mean, sd, lower and upper end as distances from the first entry; NaN where nothing weighs."""
+    """Compute the log of the sum; mean, sd, lower and upper end, measured from the first entry; NaN if all are -inf."""
     cdef int64_t j
     cdef double top = -INFINITY, total = 0.0, mean = 0.0, square = 0.0, running, gap
-    # the largest entry, by which all weights are scaled
+    # the largest entry; all weights are divided by its weight
     for j in range(width):
         if logs[j] > top:
             top = logs[j]
@@ -64,24 +64,24 @@ cdef void summaries_fill(const double[:, ::1] logs, const int64_t[::1] widths, d
 
 
 def summaries(log_weights, widths, *, level):
-    """Sum, mean, standard deviation and central interval of every row.
+    """Return the sum, mean, standard deviation and central interval of every row.
 
     Parameters
     ----------
-    log_weights : float64 (rows, width), logs of the weights of consecutive integers; -inf for none.
-    widths : int64 (rows,), how many entries of a row count, 1..width.
-    level : of the interval, in (0, 1).
+    log_weights : float64 (rows, width), logs of the weights of consecutive integers; -inf for weight 0.
+    widths : int64 (rows,), the number of entries used in each row, 1..width.
+    level : probability of the interval, in (0, 1).
 
     Returns
     -------
     float64 (rows, 5)
-        log of the sum of the weights; mean, sd, lower and upper end, as distances from the first integer, NaN where no
-        entry has a weight.
+        log of the sum of the weights; mean, sd, lower and upper end, measured from the first integer, NaN if all
+        weights of the row are 0.
 
     Raises
     ------
     ValueError, TypeError
-        If shapes, types or the level break their rule, or an entry is NaN.
+        If a shape, a type or the level is invalid, or an entry is NaN.
     """
     logs = _arrays.floats("log_weights", log_weights, ndim=2)
     sizes = _arrays.integers("widths", widths, shape=(len(logs),), least=1, most=logs.shape[1])

@@ -1,14 +1,14 @@
 # cython: language_level=3
 """Sums for the distribution of a log odds ratio: characteristic functions of mixtures, and Fourier sums at many points.
 
-Where a table follows from the last by one unit in every cell, Gamma(z + 1) = z Gamma(z) gives its moment generating
-function from the last one's,
+If a table differs from the previous one by one unit in every cell, Gamma(z + 1) = z Gamma(z) gives its moment
+generating function from the previous one,
 
 E exp(s X') = E exp(s X) (a + s)(d + s)/((b' - s)(c' - s)) b' c'/(a d),
 
 with (a, b, c, d) the parameters before and (a', b', c', d') = (a + 1, b - 1, c - 1, d + 1) after the step. A Fourier
-sum of equal steps is a polynomial in exp(-i step x): Horner's rule within blocks of BLOCK terms, each block from its
-own cosine and sine: rounding errors do not add up.
+sum with equal steps is a polynomial in exp(-i step x). It is evaluated by Horner's rule within blocks of BLOCK terms,
+and every block starts from a new cosine and sine, so that rounding errors do not accumulate.
 """
 import numpy as np
 
@@ -19,18 +19,18 @@ from ... import _checks
 
 cdef enum:
     BLOCK = 16
-    LANES = 8  # points that are evaluated side by side
+    LANES = 8  # number of points that are evaluated in parallel
 
 
 cdef void c_followed(const double[:, ::1] a, Py_ssize_t j, double tilt, const double[::1] t, double *real,
                      double *imaginary) noexcept nogil:
-    """Component j from the one before, at all t."""
+    """Compute component j from the previous component, at all t."""
     cdef Py_ssize_t k, n = t.shape[0]
     cdef const double *points = &t[0]
     cdef double p = a[j - 1, 0] + tilt, q = a[j - 1, 3] + tilt, u = a[j, 1] - tilt, v = a[j, 2] - tilt
     cdef double scale = (a[j, 1] / a[j - 1, 0]) * (a[j, 2] / a[j - 1, 3])
     cdef double rising = p + q, falling = u + v, above = p * q, below = u * v, square, x, y, over, re, im
-    # (p + i t)(q + i t)/((u - i t)(v - i t)) b' c'/(a d), s = tilt + i t, and the product with the last value
+    # (p + i t)(q + i t)/((u - i t)(v - i t)) b' c'/(a d), s = tilt + i t, and the product with the previous value
     for k in range(n):
         square = points[k] * points[k]
         x, y = above - square, below - square
@@ -52,7 +52,7 @@ cdef void mixture_fill(const double[:, ::1] a, const double[::1] weights, double
     cdef double *second = &out[1, 0]
     cdef double weight
     for j in range(a.shape[0]):
-        if fresh[j] >= 0:  # E exp(s X_j) as given, else from the one before
+        if fresh[j] >= 0:  # E exp(s X_j) as given, otherwise from the previous component
             for k in range(n):
                 real[k], imaginary[k] = starts[fresh[j], k, 0], starts[fresh[j], k, 1]
         else:
@@ -65,19 +65,19 @@ cdef void mixture_fill(const double[:, ::1] a, const double[::1] weights, double
 
 
 def mixture(a, weights, tilt, t, fresh, starts):
-    """sum_j w_j E exp((tilt + i t) X_j) for log odds ratios X_j under Dirichlet(a_j).
+    """Return sum_j w_j E exp((tilt + i t) X_j) for log odds ratios X_j under Dirichlet(a_j).
 
     Parameters
     ----------
     a : float64 (m, 4)
-        Dirichlet parameters, those of cells 01 and 10 greater than `tilt`.
+        Dirichlet parameters; those of cells 01 and 10 are greater than `tilt`.
     weights : float64 (m,)
     tilt : float
     t : float64 (n,), n >= 1.
     fresh : bool (m,)
-        False where a_j is a_(j - 1) + (1, -1, -1, 1); the first is True.
+        False if a_j is a_(j - 1) + (1, -1, -1, 1); the first entry is True.
     starts : complex128 (number of fresh, n)
-        E exp((tilt + i t) X_j) of the fresh ones.
+        E exp((tilt + i t) X_j) of the components with `fresh`.
 
     Returns
     -------
@@ -86,11 +86,11 @@ def mixture(a, weights, tilt, t, fresh, starts):
     Raises
     ------
     ValueError, TypeError
-        If shapes differ, an array holds anything but numbers, or the first is not fresh.
+        If shapes differ, an array has entries that are not numbers, or the first entry of `fresh` is False.
 
     Notes
     -----
-    About 2 ns a component and t.
+    About 2 ns per component and t.
     """
     parameters = np.ascontiguousarray(a, dtype=np.float64)
     cdef const double[::1] shares = _checks.reals("weights", weights)
@@ -143,7 +143,7 @@ cdef void waves_fill(const double[::1] x, double step, const double[:, ::1] valu
                     kept = sum_re[l] * turn_re[l] - sum_im[l] * turn_im[l] + re
                     sum_im[l] = sum_re[l] * turn_im[l] + sum_im[l] * turn_re[l] + im
                     sum_re[l] = kept
-            # times exp(-i step (low + 1/2) x), where the block begins
+            # multiplied by exp(-i step (low + 1/2) x), the factor of the start of the block
             for l in range(count):
                 angle = step * (low + 0.5) * x[first + l]
                 re, im = cos(angle), -sin(angle)
@@ -154,27 +154,27 @@ cdef void waves_fill(const double[::1] x, double step, const double[:, ::1] valu
 
 
 def waves(x, step, values):
-    """sum_k values[k] exp(-i step (k + 1/2) x) at every x.
+    """Return sum_k values[k] exp(-i step (k + 1/2) x) at every x.
 
     Parameters
     ----------
-    x : float64 (m,), those that are not finite give NaN.
+    x : float64 (m,); the result is NaN where x is not finite.
     step : float
     values : complex128 (n,)
 
     Returns
     -------
     complex128 (m,)
-        To a few units in the last digit of the sum of abs(values), and what the argument's own rounding costs.
+        Accurate to a few units in the last digit of the sum of abs(values), plus the effect of rounding the argument.
 
     Raises
     ------
     ValueError, TypeError
-        If x or values is not one-dimensional or holds anything but numbers.
+        If x or values is not one-dimensional or has entries that are not numbers.
 
     Notes
     -----
-    About 3 ns a point and value.
+    About 3 ns per point and value.
     """
     places, heights = _checks.floats("x", x), np.ascontiguousarray(values, dtype=np.complex128)
     if places.ndim != 1 or heights.ndim != 1:

@@ -1,11 +1,11 @@
 # cython: language_level=3
-"""Posterior of a swapped table's original: the rejection sampler of Pan, Li and Li (2023), chains over permutations.
+"""Posterior of the original of a swapped table: the rejection sampler of Pan, Li and Li (2023), chains of permutations.
 
-The rejection sampler (`abc`) draws records from the prior, swaps them (`_mechanisms.swapping.swap_draws`) and keeps
-what reproduces the table. The chains hold the permutation sigma of the swap and exchange the images of two records of a
-stratum. `permutation_chain` picks two random records and must hit one given two-cycle with probability 2/n^2.
-`moved_chain` keeps the moved records in a list, so that joining and leaving it are proposed at rates that do not fall
-with n.
+The rejection sampler (`abc`) draws records from the prior, swaps them (`_mechanisms.swapping.swap_draws`) and keeps the
+draws that reproduce the table. The state of a chain is the permutation sigma of the swap; a step exchanges the images
+of two records of a stratum. `permutation_chain` picks two random records, so it proposes to undo a given two-cycle with
+probability 2/n^2. `moved_chain` keeps a list of the moved records, so that the rates at which records join and leave
+the list do not decrease with n.
 """
 import numpy as np
 
@@ -19,7 +19,7 @@ from ..._mechanisms.swapping.swap_draws cimport c_below, c_swap_counts
 
 from ... import _checks
 
-_CHUNK = 1 << 16  # iterations of the rejection sampler whose accepted draws are kept in one buffer
+_CHUNK = 1 << 16  # iterations of the rejection sampler whose accepted draws share one buffer
 
 
 cdef inline bint c_same_margins(const int64_t *a, const int64_t *b, int64_t rows, int64_t columns) noexcept nogil:
@@ -41,7 +41,7 @@ cdef inline bint c_same_margins(const int64_t *a, const int64_t *b, int64_t rows
 
 cdef inline void c_prior_records(bitgen_t *bits, const double[::1] alpha, double *cumulative, double *theta,
                                  int64_t *cell, int64_t *counts, int64_t n) noexcept nogil:
-    """theta ~ Dirichlet(alpha) (unscaled in `theta`), then n records with cells ~ theta."""
+    """Draw theta ~ Dirichlet(alpha) (not normalised in `theta`), then the cells of n records given theta."""
     cdef int64_t cells = alpha.shape[0], c, i
     cdef double total = 0.0, u
     for c in range(cells):
@@ -61,7 +61,7 @@ cdef int64_t abc_fill(const int64_t[:, ::1] observed, const double[::1] alpha, d
                       bint margins_first, double[::1] cumulative, double[:, ::1] theta, int64_t[:, ::1] original,
                       int64_t[::1] counts, int64_t[:, ::1] work, const int64_t[::1] row_of,
                       const int64_t[::1] column_of, bitgen_t *bits) noexcept nogil:
-    """Rows of `theta` and `original` up to the returned number are accepted; `work` has five rows of n + 1 entries."""
+    """Fill rows of `theta` and `original`; return the number accepted. `work` has five rows of n + 1 entries."""
     cdef int64_t rows = observed.shape[0], columns = observed.shape[1], cells = rows * columns
     cdef int64_t n = 0, t, c, i, accepted = 0
     cdef int64_t *row = &work[1, 0]
@@ -71,7 +71,7 @@ cdef int64_t abc_fill(const int64_t[:, ::1] observed, const double[::1] alpha, d
     for c in range(cells):
         n += observed[c // columns, c % columns]
     for t in range(iterations):
-        # theta and records from their prior
+        # draw theta and the records from their prior
         c_prior_records(bits, alpha, &cumulative[0], &theta[accepted, 0], &work[0, 0], &counts[0], n)
         if margins_first and not c_same_margins(&counts[0], &observed[0, 0], rows, columns):
             continue
@@ -80,7 +80,7 @@ cdef int64_t abc_fill(const int64_t[:, ::1] observed, const double[::1] alpha, d
             column[i] = column_of[work[0, i]]
         for c in range(cells):
             original[accepted, c] = counts[c]
-        # the swap; keep theta and the table before it if the table after it is the observed one
+        # swap; keep theta and the original table if the swapped table is the observed one
         if n >= 2:
             c_swap_counts(bits, row, column, n, rows, columns, rate, &work[3, 0], &work[4, 0], &counts[0])
         same = True
@@ -97,8 +97,8 @@ cdef int64_t abc_fill(const int64_t[:, ::1] observed, const double[::1] alpha, d
 
 
 def abc(observed, alpha, iterations, *, rate, rng, margins_first=False):
-    """Rejection sampler of the slides: theta from its prior, records, a swap, kept if the swapped table is the
-    observed.
+    """Run the slides' rejection sampler: draw theta and records, swap, and keep if the result is the observed table.
+
 
     Parameters
     ----------
@@ -111,10 +111,10 @@ def abc(observed, alpha, iterations, *, rate, rng, margins_first=False):
     rate : float
         Swap rate, in (0, 1).
     rng : Generator
-        Per proposal the gammas, one uniform per record, then the swap's draws as in `swapping.sources`.
+        Each proposal uses the gamma draws, one uniform per record, then the draws of the swap as in `swapping.sources`.
     margins_first : bool
-        True skips the swap of data whose margins differ from the observed ones. A swap keeps the margins, so such data
-        are never accepted and the distribution of what is accepted is the same; the stream is not.
+        If True, the swap is skipped if the margins differ from the observed ones. A swap keeps the margins, so such
+        data are never accepted: the distribution of the accepted draws is the same, but the random numbers differ.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def abc(observed, alpha, iterations, *, rate, rng, margins_first=False):
 
     Notes
     -----
-    About 0.3 microseconds a proposal of ten records.
+    About 0.3 microseconds per proposal with ten records.
     """
     table = _checks.table("observed", observed)
     cdef const int64_t[:, ::1] seen = table
@@ -164,9 +164,10 @@ cdef void chain_fill(const int64_t[::1] row, const int64_t[::1] column, const in
                      const int64_t[::1] offsets, int64_t columns, const double[::1] log_weights,
                      const double[::1] alpha, int64_t thin, int64_t burn_in, int64_t[::1] sigma, int64_t[::1] moved,
                      int64_t[::1] counts, int64_t[:, ::1] out, bitgen_t *bits) noexcept nogil:
-    """Transposition moves; a sweep proposes as many as there are records, stratum by stratum.
+    """Run transposition moves; a sweep has as many proposals as there are records, stratum by stratum.
 
-    Two records have one transposition, and two in a row undo each other: there half of those accepted are not made.
+    Two records have only one transposition, and two transpositions in a row cancel, so half of those accepted are not
+    made.
     """
     cdef int64_t sweep, stratum, start, size, t, i, j, k, a, b, c, d, base, saved = 0
     cdef double ratio, lazy
@@ -186,7 +187,7 @@ cdef void chain_fill(const int64_t[::1] row, const int64_t[::1] column, const in
                 # cells a and b that lose a record of the original table, c and d that gain one
                 a, b = base + row[sigma[i]] * columns + column[i], base + row[sigma[j]] * columns + column[j]
                 c, d = base + row[sigma[j]] * columns + column[i], base + row[sigma[i]] * columns + column[j]
-                # w_k/w_moved prod Gamma(alpha + X')/Gamma(alpha + X): Metropolis
+                # Metropolis ratio w_k/w_moved prod Gamma(alpha + X')/Gamma(alpha + X)
                 ratio = exp(log_weights[start + stratum + k] - log_weights[start + stratum + moved[stratum]])
                 if row[sigma[i]] != row[sigma[j]] and column[i] != column[j]:
                     ratio *= (alpha[c] + counts[c]) * (alpha[d] + counts[d])
@@ -205,7 +206,7 @@ cdef void chain_fill(const int64_t[::1] row, const int64_t[::1] column, const in
 
 
 def _weights(values):
-    """log weights of one stratum, float64, entry 1 made -inf."""
+    """Return the log weights of one stratum as float64, with entry 1 set to -inf."""
     logs = np.array(values, dtype=np.float64)
     if logs.ndim != 1 or not len(logs):
         raise ValueError(f"log_weights must be one-dimensional, got shape {logs.shape}")
@@ -216,20 +217,20 @@ def _weights(values):
 
 
 def permutation_chain(swapped, log_weights, alpha, *, draws, burn_in, thin, rng):
-    """Unswapped tables given swapped ones: Metropolis moves on the permutation that the swap applied.
+    """Draw unswapped tables given swapped tables, by Metropolis moves on the permutation that the swap applied.
 
     Parameters
     ----------
     swapped : integers >= 0, (strata, rows, columns)
         At least one stratum, 2 x 2.
     log_weights : sequence of float64 (n_j + 1,)
-        One per stratum: log probability of one permutation with k moved records; entry 1 unused, the others finite.
+        One array per stratum: log probability of each permutation with k moved records; entry 1 unused, others finite.
     alpha : float64 (strata * rows * columns,)
         Dirichlet prior of all cells, > 0.
     draws, burn_in, thin : int
-        Sweeps kept, every `thin` (at least one) after `burn_in`.
+        Number of sweeps kept, one after every `thin` sweeps (at least one) after `burn_in` sweeps.
     rng : Generator
-        Three uniforms a proposal.
+        Three uniforms per proposal.
 
     Returns
     -------
@@ -242,7 +243,7 @@ def permutation_chain(swapped, log_weights, alpha, *, draws, burn_in, thin, rng)
 
     Notes
     -----
-    O(1) a proposal, n proposals a sweep.
+    O(1) per proposal, n proposals per sweep.
     """
     array = np.asarray(swapped)
     if array.ndim != 3 or not len(array):
@@ -275,9 +276,9 @@ def permutation_chain(swapped, log_weights, alpha, *, draws, burn_in, thin, rng)
     return out
 
 
-# Moves aimed at the moved records.
+# Moves that select moved records directly.
 
-cdef struct Moves:  # a permutation, its moved records first in `order`
+cdef struct Moves:  # a permutation; its moved records come first in `order`
     int64_t n
     int64_t moved
     int64_t columns
@@ -292,12 +293,12 @@ cdef struct Moves:  # a permutation, its moved records first in `order`
 
 
 cdef inline void c_mark(Moves *chain, int64_t i) noexcept nogil:
-    """Put record i on the side of `order` where its image says it belongs."""
+    """Move record i to the part of `order` (moved or fixed) that corresponds to its image."""
     cdef bint moved = chain.sigma[i] != i
     cdef int64_t target, other
     if moved == (chain.place[i] < chain.moved):
         return
-    # exchange places with the record at the border between moved and fixed ones, and move the border
+    # exchange it with the record at the border between moved and fixed records, and move the border
     target = chain.moved if moved else chain.moved - 1
     other = chain.order[target]
     chain.order[chain.place[i]] = other
@@ -309,8 +310,8 @@ cdef inline void c_mark(Moves *chain, int64_t i) noexcept nogil:
 
 cdef inline bint c_exchange(Moves *chain, int64_t i, int64_t j, double proposal, bint same_size,
                             double u) noexcept nogil:
-    """Exchange the images of i and j with the Metropolis probability; `proposal` is the ratio of proposals, back over
-    forth."""
+    """Exchange the images of i and j with the Metropolis probability; `proposal` is the ratio of the proposal
+    probabilities, backward over forward."""
     cdef int64_t a, b, c, d, image
     cdef int64_t to_i = chain.sigma[i], to_j = chain.sigma[j]
     cdef int64_t k = chain.moved - (to_i != i) - (to_j != j) + (to_j != i) + (to_i != j)
@@ -318,7 +319,7 @@ cdef inline bint c_exchange(Moves *chain, int64_t i, int64_t j, double proposal,
     # k records are moved after the exchange
     if same_size and k != chain.moved:
         return False
-    # cells a and b lose a record, c and d gain one; the ratio of w_k prod_c Gamma(alpha_c + X_c)
+    # cells a and b lose a record, c and d gain one; ratio of w_k prod_c Gamma(alpha_c + X_c)
     a, b = chain.row[to_i] * chain.columns + chain.column[i], chain.row[to_j] * chain.columns + chain.column[j]
     c, d = chain.row[to_j] * chain.columns + chain.column[i], chain.row[to_i] * chain.columns + chain.column[j]
     ratio = proposal * exp(chain.log_weights[k] - chain.log_weights[chain.moved])
@@ -338,12 +339,13 @@ cdef inline bint c_exchange(Moves *chain, int64_t i, int64_t j, double proposal,
 
 
 cdef void c_move(Moves *chain, bitgen_t *bits) noexcept nogil:
-    """One proposal. With k moved and f fixed records: release (.3) makes the image of a moved record fixed, insert
-    (.15) joins a fixed record to a cycle, pair (.15) makes a two-cycle, moved (.3) exchanges two moved images and
-    keeps k, any (.1) exchanges two images.
+    """Make one proposal. With k moved and f fixed records: release (.3) makes the image of a moved record fixed, insert
+    (.15) joins a fixed record to a cycle, pair (.15) makes a two-cycle, moved (.3) exchanges two moved images and keeps
+    k, any (.1) exchanges two images.
 
-    Release chooses one of k; insert, which undoes it where k falls by one, one of f k; pair, where it falls by two,
-    one of f (f - 1)/2, either of whose records release may choose. Hence the ratios below.
+    Release chooses one of k records. If k decreases by one, insert undoes it, which chooses one of f k possibilities.
+    If k decreases by two, pair undoes it, which chooses one of f (f - 1)/2 pairs, and release may choose either record
+    of the pair. These numbers give the ratios below.
     """
     cdef double kind = c_uniform(bits), proposal = 1.0
     cdef int64_t k = chain.moved, fixed = chain.n - chain.moved, i, j
@@ -396,26 +398,27 @@ cdef void moved_fill(Moves *chain, int64_t thin, int64_t[:, ::1] originals, int6
 
 
 def moved_chain(swapped, sigma, log_weights, alpha, *, draws, thin, rng):
-    """Metropolis chain over the permutation that made a swapped table, with moves aimed at the moved records.
+    """Run a Metropolis chain over the permutation that produced a swapped table, with moves that select moved records.
 
-    The distribution is w_k prod_c Gamma(alpha_c + X_c): k moved records, X the table of (swapped-back row, column).
-    Proposals that pick a moved record directly make and undo exchanges at rates that do not fall with n.
+    The target is w_k prod_c Gamma(alpha_c + X_c), with k moved records and X the table of (row before the swap,
+    column). Proposals select a moved record directly, so the rates at which exchanges are made and undone do not
+    decrease with n.
 
     Parameters
     ----------
     swapped : int64 (rows, columns)
         One stratum, at least two records.
     sigma : int64 (n,)
-        A permutation, records in the order of the cells of `swapped`; where the chain starts, and where it ended on
-        return.
+        A permutation of the records in the order of the cells of `swapped`: the initial state, overwritten by the final
+        state.
     log_weights : float64 (n + 1,)
-        log probability of one permutation with k moved records; entry 1 is not used.
+        log probability of each permutation with k moved records; entry 1 is not used.
     alpha : float64 (rows * columns,)
         Dirichlet prior, > 0.
     draws, thin : int
-        States kept, and proposals between them (at least one).
+        Number of states kept, and number of proposals per state (at least one).
     rng : Generator
-        Two to four uniforms a proposal, one where it has nothing to choose from.
+        Two to four uniforms per proposal; one if the proposal has nothing to choose from.
 
     Returns
     -------
@@ -429,7 +432,7 @@ def moved_chain(swapped, sigma, log_weights, alpha, *, draws, thin, rng):
 
     Notes
     -----
-    About 0.1 microseconds a proposal; relaxation takes of the order of n k proposals.
+    About 0.1 microseconds per proposal; the relaxation time is of the order of n k proposals.
     """
     table = _checks.table("swapped", swapped)
     cdef int64_t n = _checks.integer("total of swapped", int(table.sum()), least=2), columns = table.shape[1]
