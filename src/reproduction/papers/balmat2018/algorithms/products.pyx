@@ -1,9 +1,9 @@
 # cython: language_level=3
-"""Multinomial probabilities M!/(s_1! s_0! s_e!) p_1^s_1 p_0^s_0 p_e^s_e in several formulations, and how exact each is.
+"""Multinomial probabilities M!/(s_1! s_0! s_e!) p_1^s_1 p_0^s_0 p_e^s_e by several formulas, and their accuracy.
 
-Balmat et al. (2018), section 6.2 (accuracy, Figure 2) and section 6.3 (speed of the product, Table 2). The exact value
-is computed in double-double arithmetic (106 bits, by fused multiply-add) with the powers of two kept apart, so it
-neither over- nor underflows.
+The module covers section 6.2 (accuracy, Figure 2) and section 6.3 (speed of the product, Table 2) of Balmat et al.
+(2018). The exact value is computed in double-double arithmetic (106 bits, by fused multiply-add) with separate
+exponents of two, so there is neither overflow nor underflow.
 """
 import numpy as np
 
@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t
 from dpmultinomial import _checks
 
 FORMULATIONS = ("table_exp", "lgamma", "log_table_exp", "table_pow", "table_products")
-cdef double MOST_DIGITS = 15.954589770191003  # -log10(2^-53): nothing a float64 shows is better
+cdef double MOST_DIGITS = 15.954589770191003  # -log10(2^-53): the highest accuracy that a float64 can have
 cdef enum:
     FORMS = 5
 
@@ -40,10 +40,10 @@ cdef int64_t digits_fill(const int64_t[:, ::1] counts, const double[::1] table, 
                          const double[::1] log_table, const double[::1] gammas, const double *p, Wide[:, ::1] wide,
                          int64_t[::1] shifts, double[:, ::1] powers, double[:, ::1] products,
                          double *out) noexcept nogil:
-    """Fewest digits over all rows for one p: the pair table_exp, lgamma, then each formulation against the exact value.
+    """Compute the fewest digits over all rows for one p: table_exp against lgamma, then each formula against the exact.
 
-    Rows whose exact value is below the normal range of float64 say nothing about a formula and are passed over; their
-    number is returned.
+    Rows whose exact value is below the normal range of float64 are skipped, because they give no information about a
+    formula; their number is returned.
     """
     cdef int64_t total = counts[0, 0], rows = counts.shape[0], i, s, r, shift, skipped = 0
     cdef double logs[3]
@@ -103,25 +103,26 @@ cdef int64_t digits_fill(const int64_t[:, ::1] counts, const double[::1] table, 
 
 
 def fewest_digits(counts, coefficients, exact, probabilities):
-    """Significant digits in agreement, the fewest over all compositions, for each p.
+    """Return the number of significant digits that agree, the fewest over all compositions, for each p.
 
     Parameters
     ----------
     counts : int64 (rows, 3), first row (M, 0, 0), e.g. of `kernels.multinomial_table`.
-    coefficients : float64 (rows,), the table.
+    coefficients : float64 (rows,), the coefficients of the table.
     exact : list of int, the coefficients as integers.
-    probabilities : float64 (n, 3), positive; used as they are (the lgamma formula scales them to 1, as R does).
+    probabilities : float64 (n, 3), positive; used without normalisation (the lgamma formula normalises them, as R
+        does).
 
     Returns
     -------
-    digits : float64 (n, 6): first table_exp against lgamma (the paper's Figure 2, relative to lgamma), then
-        each of `FORMULATIONS` against the exact value; -log10 of the relative difference, at most 15.95.
-    skipped : int64 (n,), compositions whose exact probability is below 2.2e-308.
+    digits : float64 (n, 6): first table_exp compared with lgamma (the paper's Figure 2, relative to lgamma), then
+        each of `FORMULATIONS` compared with the exact value; -log10 of the relative difference, at most 15.95.
+    skipped : int64 (n,), number of compositions whose exact probability is below 2.2e-308.
 
     Notes
     -----
     ``table_exp`` C exp(sum s log p), the paper's; ``lgamma`` R's dmultinom; ``log_table_exp`` exp(log C + sum s log p);
-    ``table_pow`` C prod p^s; ``table_products`` the same with powers by running products. About 0.1 ms a triplet at
+    ``table_pow`` C prod p^s; ``table_products`` the same with powers by repeated products. About 0.1 ms per triplet at
     M = 50.
     """
     counts = _three(counts)
@@ -156,7 +157,7 @@ def fewest_digits(counts, coefficients, exact, probabilities):
 
 
 def product_of(double s1, double s0, double se, double p1, double p0, double pe):
-    """One product exp(s1 log p1 + s0 log p0 + se log pe), the paper's method 3 called once.
+    """Return one product exp(s1 log p1 + s0 log p0 + se log pe), a single call of the paper's method 3.
 
     Parameters
     ----------
@@ -171,7 +172,7 @@ def product_of(double s1, double s0, double se, double p1, double p0, double pe)
 
 
 def product_each(counts, probabilities):
-    """exp(sum_i s_i log p_i) for every row with its own p: int64 (n, 3), float64 (n, 3) -> float64 (n,)."""
+    """Return exp(sum_i s_i log p_i) for every row with its own p: int64 (n, 3), float64 (n, 3) -> float64 (n,)."""
     cdef const int64_t[:, ::1] s = _three(counts)
     cdef const double[:, ::1] p = _checks.shaped("probabilities", probabilities, s.shape[0], 3)
     out = np.empty(s.shape[0])
@@ -184,7 +185,7 @@ def product_each(counts, probabilities):
 
 
 def product_block(counts, probabilities):
-    """exp(sum_i s_i log p_i) for every row with one p for all: int64 (n, 3), float64 (3,) -> float64 (n,)."""
+    """Return exp(sum_i s_i log p_i) for every row with the same p: int64 (n, 3), float64 (3,) -> float64 (n,)."""
     probabilities = _checks.shaped("probabilities", probabilities, 3)
     cdef const int64_t[:, ::1] s = _three(counts)
     cdef double a = log(probabilities[0]), b = log(probabilities[1]), c = log(probabilities[2])

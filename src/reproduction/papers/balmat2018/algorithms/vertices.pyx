@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""Chains of step 6.4 with p ~ Dirichlet(alpha + S), until they stand at a vertex, where a p is exactly 1 and stays so.
+"""Chains of step 6.4 with p ~ Dirichlet(alpha + S), run until a p is exactly 1, where the chain stays (a vertex).
 
-An iteration draws S over a table of all compositions, as the paper does, then p. The stream is that of NumPy's
-`random` and `dirichlet`, the latter over the categories with alpha + S > 0, the others being 0.
+An iteration draws S from a table of all compositions, as in the paper, then p. The random stream is that of NumPy's
+`random` and `dirichlet`; `dirichlet` draws the categories with alpha + S > 0, the other p are 0.
 """
 import numpy as np
 
@@ -14,24 +14,24 @@ from numpy.random.c_distributions cimport random_standard_gamma
 
 from dpmultinomial import _checks
 
-cdef double DEPTH = 40.0  # compositions that weigh less than exp(-DEPTH) of the heaviest are passed over
+cdef double DEPTH = 40.0  # compositions with a weight below exp(-DEPTH) times the largest weight are skipped
 
 
 cdef inline void c_dirichlet(bitgen_t *bits, double alpha, const int64_t *s, double *p, Py_ssize_t k) noexcept nogil:
-    """p ~ Dirichlet(alpha + s) over the categories where that is above 0."""
+    """Draw p ~ Dirichlet(alpha + s) over the categories with a positive parameter."""
     cdef double total = 0.0
     cdef Py_ssize_t i
     for i in range(k):
         p[i] = random_standard_gamma(bits, alpha + s[i]) if alpha + s[i] > 0.0 else 0.0
         total += p[i]
-    total = 1.0 / total if total > 0.0 else 0.0  # of no records nothing is left
+    total = 1.0 / total if total > 0.0 else 0.0  # without records, all p are 0
     for i in range(k):
         p[i] *= total
 
 
 cdef inline int64_t c_composition(const int64_t[:, ::1] rows, const double[::1] static, const double *logs,
                                   double[::1] weights, bitgen_t *bits) noexcept nogil:
-    """A row of the table, drawn with its weight exp(static) prod_i p_i^s_i, by inversion."""
+    """Draw a row of the table with probability proportional to exp(static) prod_i p_i^s_i, by inversion."""
     cdef Py_ssize_t k = rows.shape[1], r, i
     cdef double top = -1e308, total = 0.0, target
     for r in range(rows.shape[0]):
@@ -53,12 +53,12 @@ cdef inline int64_t c_composition(const int64_t[:, ::1] rows, const double[::1] 
 
 cdef int64_t chain_fill(const int64_t[:, ::1] rows, const double[::1] static, double alpha, double[::1] p,
                         double[::1] logs, double[::1] weights, int64_t iterations, bitgen_t *bits) noexcept nogil:
-    """Iterations before the one that ends at a vertex; all of them, if none does."""
+    """Return the number of iterations before the one that ends at a vertex, or `iterations` if there is none."""
     cdef int64_t t, r
     cdef Py_ssize_t k = rows.shape[1], i
     for t in range(iterations):
         for i in range(k):
-            logs[i] = log(p[i]) if p[i] > 0.0 else -1e30  # finite: a count of 0 in it weighs 0^0 = 1
+            logs[i] = log(p[i]) if p[i] > 0.0 else -1e30  # finite, so that a count of 0 has weight 0^0 = 1
         r = c_composition(rows, static, &logs[0], weights, bits)
         c_dirichlet(bits, alpha, &rows[r, 0], &p[0], k)
         for i in range(k):
@@ -68,24 +68,24 @@ cdef int64_t chain_fill(const int64_t[:, ::1] rows, const double[::1] static, do
 
 
 def last_move(rows, static, alpha, iterations, rng):
-    """The iteration at which a chain from p ~ Dirichlet(1, .., 1) reaches a vertex, or None.
+    """Return the iteration at which a chain from p ~ Dirichlet(1, .., 1) reaches a vertex, or None.
 
     Parameters
     ----------
     rows : int64 (n, k), compositions of one total, k >= 2.
-    static : float64 (n,), log coefficient + log noise density of each.
+    static : float64 (n,), log coefficient + log noise density of each composition.
     alpha : finite, >= 0.
-    iterations : most of them.
-    rng : numpy Generator; an iteration uses one uniform and a standard gamma for every category with alpha + S > 0.
+    iterations : largest number of iterations.
+    rng : numpy Generator; an iteration uses one uniform and a standard gamma draw per category with alpha + S > 0.
 
     Returns
     -------
-    int or None. One exponential for every composition that matters and iteration.
+    int or None. The cost is one exponential per iteration and composition of non-negligible weight.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     table = _checks.shaped_counts("rows", rows, None, None)
     if table.shape[0] < 1 or table.shape[1] < 2:

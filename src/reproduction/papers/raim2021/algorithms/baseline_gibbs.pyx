@@ -1,10 +1,11 @@
 # cython: language_level=3
-"""Sweeps of Bernstein and Sheldon's (2018) Gibbs sampler for the censored normal model (bernstein_sheldon.py), all
-chains side by side.
+"""Sweeps of Bernstein and Sheldon's (2018) Gibbs sampler for the censored normal model (bernstein_sheldon.py), for all
+chains in parallel.
 
-Records on the scale of the limits. One sweep: 1/variance of every statistic's noise, inverse Gaussian given the noise;
-s from the normal law with its mean and covariance under theta (to first order in 1/n) times the noise's; the records
-outside; mu and sigma2 given sums of x and x^2 over all n, the statistics moved to the nearest possible ones.
+Records are on the scale of the limits. One sweep draws 1/variance of the noise of every statistic, inverse Gaussian
+given the noise; s from the product of the normal distribution with its mean and covariance under theta (to first order
+in 1/n) and the noise density; the records outside the limits; and mu and sigma2 given the sums of x and x^2 over all n
+records, with the statistics moved to the nearest possible values.
 """
 import numpy as np
 
@@ -19,7 +20,7 @@ from dpmultinomial._posteriors.censored.inside_density cimport NODES, Rule, Tilt
 
 from dpmultinomial import _checks
 
-cdef enum:  # columns of a chain's state: s, 1/variance of the noise, sums of x and x^2
+cdef enum:  # columns of the state of a chain: s, 1/variance of the noise, sums of x and x^2
     MU = 0
     SIGMA2 = 1
     S = 2
@@ -36,7 +37,7 @@ cdef struct Setting:
 
 
 cdef inline bint c_root(const double *a, double *root) noexcept nogil:
-    """Lower triangle of a 4 x 4 matrix's Cholesky root, rows one after the other; whether there is one."""
+    """Compute the lower Cholesky factor of a 4 x 4 matrix, row by row; return whether the factor exists."""
     cdef int i, j, k
     cdef double total
     for i in range(4):
@@ -54,11 +55,11 @@ cdef inline bint c_root(const double *a, double *root) noexcept nogil:
 
 
 cdef inline void c_inverse(const double *root, double *out) noexcept nogil:
-    """The inverse of a matrix with this root."""
+    """Compute the inverse of the matrix with this Cholesky factor."""
     cdef double half[16]
     cdef double total
     cdef int i, j, k
-    for j in range(4):  # of the root, by columns
+    for j in range(4):  # inverse of the Cholesky factor, by columns
         half[5 * j] = 1.0 / root[5 * j]
         for i in range(j + 1, 4):
             total = 0.0
@@ -75,7 +76,7 @@ cdef inline void c_inverse(const double *root, double *out) noexcept nogil:
 
 cdef inline void c_normal_law(const Rule *rule, double mu, double sigma2, double n, double *mean,
                               double *covariance) noexcept nogil:
-    """Mean and covariance of (mean, sse, low, high), as `inside_moments` has them; the diagonal a little larger."""
+    """Compute mean and covariance of (mean, sse, low, high) from `inside_moments`, with a slightly larger diagonal."""
     cdef double sigma = sqrt(sigma2), shift = fmin(fmax(mu, -1.0), 1.0), second = 0.0, third = 0.0, fourth = 0.0, d, w
     cdef double low = ndtr((-1.0 - mu) / sigma), high = ndtr((mu - 1.0) / sigma)
     cdef double p = fmin(fmax(1.0 - low - high, 0.0), 1.0), c = fmax(n * p, 2.0)
@@ -103,7 +104,7 @@ cdef inline void c_normal_law(const Rule *rule, double mu, double sigma2, double
 
 
 cdef inline bint c_statistics(const Rule *rule, const Setting *data, double *at, bitgen_t *bits) noexcept nogil:
-    """s of one chain from the normal law under theta times the noise's; False where that has no covariance."""
+    """Draw s of one chain given theta and the noise variances; return False if a matrix is not positive definite."""
     cdef double mean[4]
     cdef double pull[4]
     cdef double a[16]
@@ -137,7 +138,7 @@ cdef inline bint c_statistics(const Rule *rule, const Setting *data, double *at,
 
 
 cdef bint statistics_fill(const Rule *rule, const Setting *data, double[:, ::1] at, bitgen_t *bits) noexcept nogil:
-    """The noise's variances of all chains, then the statistics of all."""
+    """Draw the noise variances of all chains, then the statistics of all chains."""
     cdef Py_ssize_t k, i
     cdef double noise
     for k in range(at.shape[0]):
@@ -152,7 +153,7 @@ cdef bint statistics_fill(const Rule *rule, const Setting *data, double[:, ::1] 
 
 
 cdef void theta_fill(const Setting *data, double[:, ::1] at, bitgen_t *bits) noexcept nogil:
-    """Records below of all chains, those above, then mu and sigma2."""
+    """Draw the records below the limits of all chains, those above, then mu and sigma2."""
     cdef Py_ssize_t k
     cdef int64_t i, low, count
     cdef int side
@@ -185,7 +186,7 @@ cdef void theta_fill(const Setting *data, double[:, ::1] at, bitgen_t *bits) noe
 
 cdef int64_t gibbs_fill(const Rule *rule, const Setting *data, double[:, ::1] at, int64_t burn_in,
                         double[:, :, ::1] out, bitgen_t *bits) noexcept nogil:
-    """Returns the sweeps done: fewer than wanted where a normal law had no covariance."""
+    """Run the sweeps and return their number: fewer than requested if a matrix is not positive definite."""
     cdef int64_t t
     cdef Py_ssize_t k
     for t in range(burn_in + out.shape[1]):
@@ -236,29 +237,29 @@ def _state(start):
 
 
 def gibbs(release, n, scales, prior, start, *, draws, burn_in, rng):
-    """Dependent draws of (mu, sigma2) by chain.
+    """Draw dependent draws of (mu, sigma2) for several chains.
 
     Parameters
     ----------
     release : (z_mean, z_sse, z_low, z_high).
-    n : records, >= 4.
-    scales : Laplace scales, one a statistic.
+    n : number of records, >= 4.
+    scales : Laplace scales, one per statistic.
     prior : (mu0, var0, shape0, rate0).
     start : float64 (chains, 6): mu, sigma2 > 0 and the statistics.
-    draws, burn_in : sweeps kept and thrown away.
-    rng : numpy Generator. A sweep takes 4 inverse Gaussian numbers a chain, 4 normals a chain, a uniform for every
-        record below, by chain, and above, a normal a chain, a gamma a chain.
+    draws, burn_in : number of sweeps kept, and of sweeps discarded.
+    rng : numpy Generator. A sweep uses 4 inverse Gaussian draws per chain, 4 normals per chain, a uniform per record
+        below, chain by chain, and per record above, a normal per chain, and a gamma per chain.
 
     Returns
     -------
-    float64 (chains, draws, 2). A sweep costs the records outside.
+    float64 (chains, draws, 2). The cost of a sweep is proportional to the number of records outside the limits.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     numpy.linalg.LinAlgError
-        If a covariance of the normal laws is not positive definite.
+        If a covariance matrix of a normal distribution is not positive definite.
     """
     cdef Setting data = _setting(release, n, scales, prior)
     state = _state(start)
@@ -277,11 +278,11 @@ def gibbs(release, n, scales, prior, start, *, draws, burn_in, rng):
 
 
 def statistics(release, n, scales, start, *, rng):
-    """The first half of a sweep: the noise's variances, then the statistics.
+    """Draw the first half of a sweep: the noise variances, then the statistics.
 
     Parameters
     ----------
-    release, n, scales, start, rng : as in `gibbs`, which raises the same.
+    release, n, scales, start, rng : as in `gibbs`, which raises the same errors.
 
     Returns
     -------

@@ -1,19 +1,21 @@
 # cython: language_level=3
 """Gibbs samplers for (mu, sigma2) given a noisy censored release (Raim 2021, "Analysis of Sensitive Data").
 
-x_1 .. x_n ~ N(mu, sigma2). Records in [a, b] give s_mean and s_sse, the others the counts s_low and s_high; released is
-z = s + Laplace noise, one scale for each statistic. Prior mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). One sweep
-draws s given theta and z, the censored records, then mu and sigma2.
+x_1 .. x_n ~ N(mu, sigma2). Records in [a, b] determine s_mean and s_sse, the others the counts s_low and s_high. The
+release is z = s + Laplace noise, with one scale per statistic. The prior is mu ~ N(mu0, var0), sigma2 ~ IG(shape0,
+rate0). One sweep draws s given theta and z, the censored records, then mu and sigma2.
 
-``statistics_chain``: s through [s | theta] and the closed-form laws of the noise, in three forms:
+``statistics_chain`` draws s from [s | theta] and the closed-form noise distributions, in three forms:
 
-- ``"as_written"``: the slides: s_high, then s_low, then s_mean ~ N(mu, sigma2/s_c) and s_sse ~ sigma2 chi^2(s_c - 1).
-- ``"corrected"``: (s_low, s_high) jointly, weighted by the normalisers of the noise laws, and the moments of the
-  truncated normal for s_mean and s_sse (a gamma law matched to mean and variance).
-- ``"slides_model"``: the joint counts with the slides' laws, and the factor P(a < x < b)^s_c that makes them a model.
+- ``"as_written"``: as in the slides: s_high, then s_low, then s_mean ~ N(mu, sigma2/s_c) and s_sse ~ sigma2 chi^2(s_c -
+1).
+- ``"corrected"``: (s_low, s_high) jointly, weighted by the normalising constants of the noise distributions, and the
+  moments of the truncated normal for s_mean and s_sse (a gamma distribution with the same mean and variance).
+- ``"slides_model"``: the joint counts with the slides' distributions, and the factor P(a < x < b)^s_c, which is
+  required for a consistent model.
 
-``records_chain``: keeps all n records, proposes each from N(mu, sigma2) and accepts it with the ratio of the noise's
-density: exact (Raim 2021 gives the model only). O(n) a sweep.
+``records_chain`` keeps all n records, proposes each from N(mu, sigma2) and accepts it with the ratio of the noise
+densities. It is exact (Raim 2021 gives only the model). A sweep costs O(n).
 """
 import numpy as np
 
@@ -32,14 +34,14 @@ from .laplace_noise cimport (GammaNoise, NormalNoise, c_gamma_log_psi, c_gamma_l
 from dpmultinomial import _checks
 from .censored_arguments import checked
 
-# Both chains: the setting, theta given all records, a new release.
+# Both chains: the setting, theta given all records, and a new release.
 
 cdef struct Setting:
     double z_mean, z_sse, z_low, z_high
     double scale_mean, scale_sse, scale_low, scale_high
     double a, b, mu0, var0, shape0, rate0
     int64_t n
-    bint sums  # z_mean, z_sse hold noisy sums of x and x^2 about the middle of [a, b] instead
+    bint sums  # z_mean, z_sse are noisy sums of x and x^2 about the middle of [a, b] instead
 
 cdef struct State:
     double mu, sigma2, mean, sse
@@ -51,15 +53,16 @@ cdef inline double c_laplace(bitgen_t *bits, double scale) noexcept nogil:
 
 
 cdef inline double c_log_inside(const Setting *data, double mu, double sigma2) noexcept nogil:
-    """log P(a < x < b)."""
+    """Return log P(a < x < b)."""
     return c_gaussian((data.a - mu) / sqrt(sigma2), (data.b - data.a) / sqrt(sigma2))
 
 
 cdef inline int64_t c_theta(const Setting *data, State *state, double centre, double sse, bint factor,
                             bitgen_t *bits) noexcept nogil:
-    """mu, then sigma2, from their conditionals given all n records (mean `centre`, sum of squares `sse` about it).
+    """Draw mu, then sigma2, from their conditionals given all n records (mean `centre`, sum of squares `sse` about it).
 
-    With `factor` each is only proposed, and accepted with the ratio of P(a < x < b)^s_c; returns how many were.
+    With `factor`, each is a proposal that is accepted with the ratio of P(a < x < b)^s_c; the number accepted is
+    returned.
     """
     cdef double precision = data.n / state.sigma2 + 1.0 / data.var0, inside = 0.0, fresh
     cdef double mu = (data.n * centre / state.sigma2 + data.mu0 / data.var0) / precision, sigma2
@@ -81,7 +84,7 @@ cdef inline int64_t c_theta(const Setting *data, State *state, double centre, do
 
 
 cdef inline void c_release(Setting *data, const State *state, bitgen_t *bits) noexcept nogil:
-    """A new release of the current statistics."""
+    """Draw a new release of the current statistics."""
     cdef double c = <double> (data.n - state.low - state.high), distance = state.mean - 0.5 * (data.a + data.b)
     data.z_mean = (c * distance if data.sums else state.mean) + c_laplace(bits, data.scale_mean)
     data.z_sse = state.sse + (c * distance * distance if data.sums else 0.0) + c_laplace(bits, data.scale_sse)
@@ -95,7 +98,7 @@ cdef inline void c_store(const State *state, double[:, ::1] out, int64_t row) no
 
 
 cdef inline Setting c_setting(object arguments, bint sums) except *:
-    """From `censored_arguments.checked`."""
+    """Convert the result of `censored_arguments.checked`."""
     cdef Setting data
     data.z_mean, data.z_sse, data.z_low, data.z_high = arguments.release
     data.scale_mean, data.scale_sse, data.scale_low, data.scale_high = arguments.scales
@@ -104,17 +107,17 @@ cdef inline Setting c_setting(object arguments, bint sums) except *:
     return data
 
 
-# The laws of the statistics under theta, as the chain of statistics uses them.
+# Distributions of the statistics under theta, as used by the chain of statistics.
 cdef struct Law:
-    double log_low, log_high, log_inside, log_not_high  # of one record: below a, above b, inside, not above b
+    double log_low, log_high, log_inside, log_not_high  # for one record: below a, above b, inside, not above b
     double centre, variance, power, beta  # s_mean ~ N(centre, variance/c), s_sse ~ Gamma(power (c - 1), beta)
 
 
 cdef inline void c_moments(const Setting *data, double mu, double sigma2, const double[::1] nodes,
                            const double[::1] weights, Law *law) noexcept nogil:
-    """Mean and variance of a record inside [a, b], and the gamma law with the mean and variance of s_sse.
+    """Compute mean and variance of a record in [a, b], and the gamma distribution with the mean and variance of s_sse.
 
-    Gauss-Legendre where the density is within exp(-40) of its largest value: no cancellation however far mu lies.
+    Gauss-Legendre over the range where the density is above exp(-40) of its maximum: no cancellation for any mu.
     """
     cdef double top = fmin(fmax(mu, data.a), data.b), reach, low, high, x, w, total = 0.0, fourth = 0.0
     cdef Py_ssize_t i
@@ -140,14 +143,14 @@ cdef inline void c_moments(const Setting *data, double mu, double sigma2, const 
     law.power = law.variance / law.beta
 
 
-# Draws of one count outside alone, by inversion, at a cost of its spread, whatever n. Of n records s are there with
-# the weight exp(f(s) + (n - s) log(1 - p) - log (n - s)!), f(s) = s log p - log s! - |z - s|/scale: concave, so that
-# bisection finds the heaviest count and where counts weigh less than exp(-`DEPTH`) of it.
+# Draws of one outside count, by inversion, at a cost proportional to its spread for any n. A count s of n records has
+# the weight exp(f(s) + (n - s) log(1 - p) - log (n - s)!), f(s) = s log p - log s! - |z - s|/scale. The log weight is
+# concave, so bisection finds the mode and the counts with a weight below exp(-`DEPTH`) times the largest weight.
 cdef enum:
-    DEPTH = 38  # counts that weigh less than exp(-DEPTH) of the heaviest are neglected
-    LEAST_COUNT = 4  # fewer uncensored records leave the gamma weight unbounded
+    DEPTH = 38  # counts with a weight below exp(-DEPTH) times the largest weight are neglected
+    LEAST_COUNT = 4  # with fewer uncensored records, the gamma weight is unbounded
 
-cdef struct Side:  # a count outside: log probability of a record there, of one elsewhere, its release
+cdef struct Side:  # an outside count: log probability of an outside record and of another record, and the release
     double log_p, log_rest, z, scale
 
 cdef struct Box:  # s_high in h0 .. h1, s_low in l0 .. l1, their sum in m0 .. m1
@@ -172,7 +175,7 @@ cdef inline double c_alone(const Side *side, const double[::1] factorial, int64_
 
 cdef inline double c_weigh(const Side *side, int64_t n, const double[::1] factorial, double[:, ::1] work,
                            Box *box) noexcept nogil:
-    """A count among n records, drawn alone: its weights h0 .. h1 in row 0 (binomial law times the noise); their sum."""
+    """Set row 0 from h0 to h1 to the weights of a single count (binomial times the noise density); return their sum."""
     cdef int64_t low = 0, high = n - LEAST_COUNT, middle, mode
     cdef double top, value, total = 0.0
     while low < high:
@@ -201,7 +204,7 @@ cdef inline double c_weigh(const Side *side, int64_t n, const double[::1] factor
 
 cdef inline int64_t c_count(const Side *side, int64_t n, const double[::1] factorial, double[:, ::1] work,
                             bitgen_t *bits) noexcept nogil:
-    """A count drawn alone, by inversion."""
+    """Draw a single count, by inversion."""
     cdef Box box
     cdef double target = c_weigh(side, n, factorial, work, &box) * c_uniform(bits), total = 0.0
     cdef int64_t s
@@ -214,32 +217,32 @@ cdef inline int64_t c_count(const Side *side, int64_t n, const double[::1] facto
 
 cdef inline void c_counts_in_turn(const Setting *data, const Law *law, const double[::1] factorial,
                                   double[:, ::1] work, State *state, bitgen_t *bits) noexcept nogil:
-    """The slides: s_high from its binomial times the noise, then s_low given s_high from its own."""
+    """Draw as in the slides: s_high from its binomial times the noise density, then s_low given s_high likewise."""
     cdef Side high = Side(law.log_high, law.log_not_high, data.z_high, data.scale_high)
     cdef Side low = Side(law.log_low, law.log_inside, data.z_low, data.scale_low)
     state.high = c_count(&high, data.n, factorial, work, bits)
     state.low = c_count(&low, data.n - state.high, factorial, work, bits)
 
 
-# Draws of (s_high, s_low) together, by inversion, at a cost of their spread, whatever n. The log weight is f(high) +
-# g(low) + R(low + high), f and g as above, R(m) the part of the n - m records inside. At its largest
-# value there is a slope b that is one of f, g and -R, so that with b taken off A(s) = exp(f(s) - f(s*) - b (s - s*)),
-# B(t), C(m) = exp(R(m) - R(m*) + b (m - m*)) are at most 1: no pair outside the places where A, B and, for the
-# heaviest pair of a sum, A B C are above exp(-`DEPTH`) weighs more than that of the heaviest. f and g are concave; R
-# is where the release is not absurd, and where it is not (C above 1) the places are wider by as much.
+# Joint draws of (s_high, s_low), by inversion, at a cost proportional to their spread for any n. The log weight is
+# f(high) + g(low) + R(low + high), with f and g as above and R(m) the term of the n - m records inside. At its maximum
+# there is a common slope b of f, g and -R, so that with this slope subtracted A(s) = exp(f(s) - f(s*) - b (s - s*)),
+# B(t) and C(m) = exp(R(m) - R(m*) + b (m - m*)) are at most 1: outside the range where A, B and, for the best pair of a
+# sum, A B C are above exp(-`DEPTH`), no pair has a weight above this fraction of the largest. f and g are concave. R is
+# concave unless the release is extremely improbable, and then (C above 1) the range is extended by the excess.
 cdef enum:
-    NEAR = 2  # fours of sums on each side of the last pair's that are made before the climb
-    ROWS = 5  # of the work: A by s_high, B by s_low, R by their sum (NaN: not known), C, A times the sums of B C
+    NEAR = 2  # groups of four sums on each side of the previous pair's sum that are computed before the search
+    ROWS = 5  # of the work array: A by s_high, B by s_low, R by their sum (NaN: not computed), C, A times sums of B C
 
 cdef struct Joint:
     Side high, low
     const Setting *data
     const Law *law
-    int64_t first, last  # sums at which R is known lie between them
+    int64_t first, last  # range of the sums at which R has been computed
 
 
 cdef inline double c_rest(Joint *joint, const double[::1] factorial, double[:, ::1] work, int64_t m) noexcept nogil:
-    """R(m): n - m records inside, and the normalisers of both laws of their noise; -inf where it is not defined."""
+    """Return R(m) for n - m records inside, with the normalising constants of their noise; -inf if not defined."""
     cdef int64_t c = joint.data.n - m
     if m < 0 or c < LEAST_COUNT:
         return -INFINITY
@@ -256,7 +259,7 @@ cdef inline double c_rest(Joint *joint, const double[::1] factorial, double[:, :
 
 cdef inline void c_rests(Joint *joint, double[:, ::1] work, const double[::1] factorial, int64_t m,
                          int64_t way) noexcept nogil:
-    """`c_rest` at m, m + way .. , four together, where none is known yet."""
+    """Compute `c_rest` at m, m + way .., four values together, if none of them is known yet."""
     cdef double shapes[FOUR]
     cdef double psi[FOUR]
     cdef int64_t c, k, end = m + (FOUR - 1) * way
@@ -276,7 +279,7 @@ cdef inline void c_rests(Joint *joint, double[:, ::1] work, const double[::1] fa
 
 cdef inline double c_pair(Joint *joint, const double[::1] factorial, double[:, ::1] work, int64_t s,
                           int64_t t) noexcept nogil:
-    """log weight of s_high = s, s_low = t."""
+    """Return the log weight of s_high = s, s_low = t."""
     if s < 0 or t < 0 or s + t > joint.data.n - LEAST_COUNT:
         return -INFINITY
     return c_term(&joint.high, factorial, s) + c_term(&joint.low, factorial, t) + c_rest(joint, factorial, work, s + t)
@@ -284,7 +287,7 @@ cdef inline double c_pair(Joint *joint, const double[::1] factorial, double[:, :
 
 cdef inline void c_climb(Joint *joint, const double[::1] factorial, double[:, ::1] work, int64_t *s,
                          int64_t *t) noexcept nogil:
-    """To the heaviest pair: steps in either count or from one to the other, longer while they help."""
+    """Move to the pair with the largest weight by steps in one count or from one to the other, doubled on success."""
     cdef int64_t step = 1, ds, dt, best_s, best_t
     cdef double best = c_pair(joint, factorial, work, s[0], t[0]), fresh
     cdef int i
@@ -308,7 +311,7 @@ cdef inline void c_climb(Joint *joint, const double[::1] factorial, double[:, ::
 
 cdef inline double c_slope(Joint *joint, const double[::1] factorial, double[:, ::1] work, int64_t s,
                            int64_t t) noexcept nogil:
-    """The slope b at the heaviest pair: in the middle of what f, g and -R have there in common."""
+    """Return the slope b at the best pair: the middle of the slopes that f, g and -R have in common."""
     cdef double here = c_rest(joint, factorial, work, s + t)
     cdef double low = c_rest(joint, factorial, work, s + t - 1) - here
     cdef double high = here - c_rest(joint, factorial, work, s + t + 1)
@@ -323,7 +326,7 @@ cdef inline double c_slope(Joint *joint, const double[::1] factorial, double[:, 
 
 cdef inline void c_places(const Side *side, const double[::1] factorial, int64_t most, int64_t mode, double slope,
                           double depth, double *weights, int64_t *first, int64_t *last) noexcept nogil:
-    """A or B at all places where it is above exp(-depth)."""
+    """Compute A or B over the range where it is above exp(-depth)."""
     cdef double top = c_term(side, factorial, mode), value
     cdef int64_t s
     weights[mode] = 1.0
@@ -342,9 +345,9 @@ cdef inline void c_places(const Side *side, const double[::1] factorial, int64_t
 
 cdef inline int64_t c_sums(Joint *joint, const double[::1] factorial, double[:, ::1] work, int64_t s, int64_t t,
                            int64_t way, double slope, double depth, double *excess) noexcept nogil:
-    """The last sum, going `way`, of which a pair weighs more than exp(-depth); `excess`: the largest log C on it.
+    """Return the last sum in direction `way` with a pair above exp(-depth); `excess` is the largest log C on the path.
 
-    The heaviest pair of the next sum is this one's with a step in one count (A and B fall ever faster).
+    The best pair of the next sum is that of this sum with a step in one count (log A and log B are concave).
     """
     cdef double top = c_rest(joint, factorial, work, s + t), log_ab = 0.0, log_c, gain_s, gain_t
     cdef int64_t m = s + t, start = s + t
@@ -369,7 +372,7 @@ cdef inline int64_t c_sums(Joint *joint, const double[::1] factorial, double[:, 
 
 
 cdef inline double c_row_sums(double[:, ::1] work, const Box *box) noexcept nogil:
-    """Row 4: A(s) times the sum of B(t) C(s + t) over t; their sum."""
+    """Set row 4 to A(s) times the sum of B(t) C(s + t) over t; return the sum of the row."""
     cdef const double *c = &work[3, 0]
     cdef double *sums = &work[4, 0]
     cdef double weight, total = 0.0
@@ -388,7 +391,7 @@ cdef inline double c_row_sums(double[:, ::1] work, const Box *box) noexcept nogi
 
 cdef inline Box c_weigh_jointly(const Setting *data, const Law *law, const double[::1] factorial,
                                 double[:, ::1] work, int64_t high, int64_t low) noexcept nogil:
-    """A, B and C; the heaviest pair is looked for from (high, low), a possible one."""
+    """Compute A, B and C; the search for the best pair starts at the possible pair (high, low)."""
     cdef int64_t m, start
     cdef double slope, top, excess = 0.0, depth = 0.0
     cdef Joint joint
@@ -417,9 +420,9 @@ cdef inline Box c_weigh_jointly(const Setting *data, const Law *law, const doubl
 
 cdef inline void c_counts_jointly(const Setting *data, const Law *law, const double[::1] factorial,
                                   double[:, ::1] work, State *state, bitgen_t *bits) noexcept nogil:
-    """(s_low, s_high) from their multinomial law times both noises times the normalisers at s_c = n - s_low - s_high.
+    """Draw (s_low, s_high): multinomial times both noises times the normalising constants at s_c = n - s_low - s_high.
 
-    By inversion, s_high before s_low. `state` holds a possible pair.
+    The draw is by inversion, s_high before s_low. `state` contains a possible pair.
     """
     cdef Box box = c_weigh_jointly(data, law, factorial, work, state.high, state.low)
     cdef double target = c_row_sums(work, &box) * c_uniform(bits), total = 0.0, value
@@ -465,7 +468,7 @@ cdef inline Law c_law(const Setting *data, const State *state, int form, const d
 
 
 cdef inline void c_inside(const Setting *data, const Law *law, State *state, bitgen_t *bits) noexcept nogil:
-    """s_mean and s_sse of the uncensored records from the closed-form laws of their noise, by inversion."""
+    """Draw s_mean and s_sse of the uncensored records from their closed-form distributions, by inversion."""
     cdef int64_t c = data.n - state.low - state.high
     cdef NormalNoise mean = c_normal_noise(data.z_mean - law.centre, law.variance / c, data.scale_mean)
     cdef GammaNoise sse = c_gamma_noise(data.z_sse, law.power * (c - 1), law.beta, data.scale_sse)
@@ -490,7 +493,7 @@ cdef int64_t statistics_fill(Setting *data, State *state, int form, bint again, 
         c_inside(data, &law, state, bits)
         first = second = 0.0
         sigma = sqrt(state.sigma2)
-        for i in range(state.low + state.high):  # the censored records, about s_mean
+        for i in range(state.low + state.high):  # the censored records, measured from s_mean
             if i < state.low:
                 x = state.mu + sigma * ndtri_exp(log(c_open(bits)) + law.log_low) - state.mean
             else:
@@ -511,33 +514,34 @@ def _factorials(n):
 
 
 def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, burn_in, rng, again=False):
-    """Gibbs chain through the statistics.
+    """Run the Gibbs chain of the statistics.
 
     Parameters
     ----------
-    release : (z_mean, z_sse, z_low, z_high), within 10^7 scales of the statistics' ranges.
-    n : records, 4 to 10^7.
+    release : (z_mean, z_sse, z_low, z_high), within 10^7 scales of the ranges of the statistics.
+    n : number of records, 4 to 10^7.
     a, b : censoring limits, a < b.
     scales : Laplace scales of the four statistics.
     prior : (mu0, var0, shape0, rate0).
     initial : (mu, sigma2).
-    form : ``"as_written"``, ``"corrected"`` or ``"slides_model"`` (first lines of this module).
-    draws, burn_in : sweeps kept and thrown away before.
+    form : ``"as_written"``, ``"corrected"`` or ``"slides_model"`` (see the module docstring).
+    draws, burn_in : number of sweeps kept, and of sweeps discarded before them.
     rng : numpy Generator. A sweep uses one uniform for the counts (two as written), one for s_mean, one for s_sse, one
-        for each censored record (s_low, then s_high), a standard normal, a standard gamma; ``"slides_model"`` one
-        uniform more after each of the last two; `again` four more.
-    again : redraw the release from the current statistics after every sweep (Geweke's joint distribution test: theta
-        then has its prior as its law).
+        per censored record (s_low, then s_high), a standard normal and a standard gamma; ``"slides_model"`` uses one
+        more uniform after each of the last two; `again` uses four more.
+    again : whether the release is redrawn from the current statistics after every sweep (Geweke's joint distribution
+        test: the distribution of theta is then its prior).
 
     Returns
     -------
-    float64 (draws, 6): mu, sigma2, s_mean, s_sse, s_low, s_high; and the share of accepted proposals (1 without any).
-        A sweep costs the records outside and, for the joint counts, the square of their spread.
+    float64 (draws, 6): mu, sigma2, s_mean, s_sse, s_low, s_high; and the acceptance rate (1 without proposals). The
+        cost of a sweep is proportional to the number of outside records, plus, for the joint counts, the square of
+        their spread.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     found = checked(release, n, a, b, scales, prior, initial)
     _checks.one_of("form", form, tuple(FORMS))
@@ -545,7 +549,7 @@ def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, b
     cdef Setting data = c_setting(found, False)
     cdef State state
     state.mu, state.sigma2 = found.initial
-    state.high = <int64_t> min(max(data.z_high, 0.0), data.n - LEAST_COUNT)  # where the first pair is looked for
+    state.high = <int64_t> min(max(data.z_high, 0.0), data.n - LEAST_COUNT)  # start of the search for the first pair
     state.low = <int64_t> min(max(data.z_low, 0.0), data.n - LEAST_COUNT - state.high)
     cdef const double[::1] x = _NODES, w = _WEIGHTS
     cdef const double[::1] factorial = _factorials(found.n)
@@ -562,7 +566,7 @@ def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, b
 
 
 def inside_moments(mu, sigma2, a, b):
-    """Mean and variance of N(mu, sigma2) inside [a, b], and the gamma law matched to the sum of squares.
+    """Return mean and variance of N(mu, sigma2) in [a, b], and the gamma distribution matched to the sum of squares.
 
     Parameters
     ----------
@@ -576,7 +580,7 @@ def inside_moments(mu, sigma2, a, b):
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     middle = 0.5 * _checks.number("a", a) + 0.5 * _checks.number("b", b)
     found = checked((middle, 0.0, 0.0, 0.0), 4, a, b, 1.0, (0.0, 1.0, 1.0, 1.0),
@@ -589,22 +593,22 @@ def inside_moments(mu, sigma2, a, b):
 
 
 def counts_law(release, n, a, b, scales, theta, *, form, near=(0, 0)):
-    """The law that a sweep draws (s_high, s_low) from.
+    """Return the distribution from which a sweep draws (s_high, s_low).
 
     Parameters
     ----------
     release, n, a, b, scales, form : as in `statistics_chain`.
     theta : (mu, sigma2).
-    near : (s_high, s_low), a possible pair from which the heaviest is looked for.
+    near : (s_high, s_low), a possible pair at which the search for the best pair starts.
 
     Returns
     -------
-    float64 (n + 1, n + 1), rows s_high; 0 where a pair weighs less than exp(-38) of the heaviest.
+    float64 (n + 1, n + 1), rows s_high; 0 if a pair has a weight below exp(-38) times the largest weight.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     found = checked(release, n, a, b, scales, (0.0, 1.0, 1.0, 1.0), theta)
     _checks.one_of("form", form, tuple(FORMS))
@@ -641,7 +645,7 @@ def counts_law(release, n, a, b, scales, theta, *, form, near=(0, 0)):
 
 
 def log_psis(z, shapes, beta, scale):
-    """`laplace_noise.gamma_log_psi` at four shapes, as the joint counts make them: the same bits.
+    """Return `laplace_noise.gamma_log_psi` at four shapes, as the joint counts compute it: bit-identical results.
 
     Parameters
     ----------
@@ -655,7 +659,7 @@ def log_psis(z, shapes, beta, scale):
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     cdef const double[::1] shape = _checks.positives("shapes", shapes, FOUR)
     cdef double place = _checks.number("z", z), b = _checks.positive("beta", beta), c = _checks.positive("scale", scale)
@@ -668,8 +672,8 @@ def log_psis(z, shapes, beta, scale):
 # The chain of records.
 
 cdef inline double c_misfit(const Setting *data, int64_t low, int64_t high, double first, double second) noexcept nogil:
-    """-log density of the noise, up to a constant; first, second: sums of uncensored x and x^2 about the middle of
-    [a, b]."""
+    """Return -log density of the noise, up to a constant; first, second: sums of uncensored x and x^2 about the middle
+    of [a, b]."""
     cdef int64_t c = data.n - low - high
     cdef double mean = first / c if c > 0 else 0.0, sse = fmax(second - first * mean, 0.0)
     if data.sums:
@@ -681,7 +685,7 @@ cdef inline double c_misfit(const Setting *data, int64_t low, int64_t high, doub
 
 
 cdef inline bint c_accepts(double u, double gap) noexcept nogil:
-    """Whether u < exp(-gap), which is at least 1 - gap: mostly that says it without an exponential."""
+    """Return whether u < exp(-gap); since exp(-gap) >= 1 - gap, the exponential is rarely needed."""
     return u < 1.0 - gap - 1e-15 or u < exp(-gap)
 
 
@@ -744,24 +748,24 @@ cdef int64_t records_fill(Setting *data, State *state, bint again, double[::1] x
 
 
 def records_chain(release, n, a, b, scales, prior, initial, records, *, draws, burn_in, rng, again=False, sums=False):
-    """Gibbs chain through all records; exact. The mean of no uncensored records is taken as (a + b)/2.
+    """Run the exact Gibbs chain through all records; without uncensored records, their mean is set to (a + b)/2.
 
     Parameters
     ----------
     release, n, a, b, scales, prior, initial, draws, burn_in, again : as in `statistics_chain`.
-    records : float64 (n,), first values.
-    sums : the release holds noisy sums of x and of x^2, about the middle of [a, b], in place of mean and sum of
-        squares.
-    rng : numpy Generator. A sweep uses a standard normal and a uniform a record, then one normal and one gamma.
+    records : float64 (n,), initial values.
+    sums : whether the release consists of noisy sums of x and of x^2, about the middle of [a, b], instead of mean and
+        sum of squares.
+    rng : numpy Generator. A sweep uses a standard normal and a uniform per record, then one normal and one gamma.
 
     Returns
     -------
-    float64 (draws, 6) as in `statistics_chain`; and the share of accepted records. O(n) a sweep.
+    float64 (draws, 6) as in `statistics_chain`, and the acceptance rate of records. A sweep costs O(n).
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     found = checked(release, n, a, b, scales, prior, initial, sums=bool(sums))
     _checks.generator(rng)

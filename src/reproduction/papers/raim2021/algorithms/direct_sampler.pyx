@@ -1,12 +1,13 @@
 # cython: language_level=3
-"""The direct sampler: draws of f(x) = w(x) g(x)/psi through u | x ~ Uniform(0, w(x)/c) (Walker et al. 2011, Raim 2021).
+"""Direct sampler: draws of f(x) = w(x) g(x)/psi through u | x ~ Uniform(0, w(x)/c) (Walker et al. 2011, Raim 2021).
 
 p(u) is proportional to P(A_u), A_u = {x: w(x) > u c}; x | u is the base g restricted to the interval A_u. P(A_u) is
-enclosed by a step function on knots u_0 < .. < u_N, from which u is drawn and accepted or rejected: the draws are
-exact. Everything is held as log u and log P, because u reaches exp(-10^7) and P(A_u) far below the range of float64.
+bounded by a step function on knots u_0 < .. < u_N, from which u is drawn and accepted or rejected, so the draws are
+exact. All values are stored as log u and log P, because u can be exp(-10^7) and P(A_u) far below the range of float64.
 
-Weights: a normal density of xi, or a gamma density of z - xi. Bases: Laplace, Gaussian, symmetric laws on the integers.
-The sides of A_u are kept as distances from the weight's mode, so that intervals as thin as 1e-150 keep their length.
+The weight is a normal density of xi, or a gamma density of z - xi. The base is Laplace, Gaussian, or a symmetric
+distribution on the integers. The ends of A_u are stored as distances from the mode of the weight, so that intervals as
+short as 1e-150 keep their length.
 """
 cimport cython
 import numpy as np
@@ -21,14 +22,14 @@ from dpmultinomial._kernels.log_probabilities cimport c_gaussian, c_log1mexp, c_
 
 from dpmultinomial import _checks
 
-# Inline routines of the direct sampler (see direct_sampler.pyx): weights, bases, P(A_u), all in logs.
+# Inline routines of the direct sampler: weights, bases and P(A_u), all in logs.
 cdef enum:
     NORMAL = 0
     GAMMA = 1
     LAPLACE = 0
     GAUSSIAN = 1
     INTEGERS = 2
-    SERIES = 24  # coefficients kept
+    SERIES = 24  # number of coefficients
 
 cdef struct Target:
     int weight, base
@@ -40,7 +41,7 @@ cdef struct Target:
 
 
 cdef inline void c_series(double *series) noexcept nogil:
-    """Coefficients of v(eta) with v - log(1 + v) = eta^2/2, v ~ eta: from v v' = eta (1 + v), term by term."""
+    """Compute the coefficients of v(eta), v - log(1 + v) = eta^2/2, v ~ eta: from v v' = eta (1 + v), term by term."""
     cdef int k, j
     cdef double total
     series[0] = 0.0
@@ -53,14 +54,14 @@ cdef inline void c_series(double *series) noexcept nogil:
 
 
 cdef inline double c_gamma_offset(const Target *target, double eta) noexcept nogil:
-    """v > -1 with v - log(1 + v) = eta^2/2 and the sign of eta: relative distance from a gamma density's mode."""
+    """Return v > -1 with v - log(1 + v) = eta^2/2 and the sign of eta: relative distance from a gamma's mode."""
     cdef double v = 0.0, q, t, step, gap
     cdef int i
     if fabs(eta) < 0.6:
         for i in range(SERIES - 1, 0, -1):
             v = (v + target.series[i]) * eta
         return v
-    q = 0.5 * eta * eta  # e^t - 1 - t = q with t = log(1 + v): Newton from outside, monotone because convex
+    q = 0.5 * eta * eta  # e^t - 1 - t = q with t = log(1 + v): Newton from outside, monotone because of convexity
     t = log1p(q + eta) + 1.0 if eta > 0.0 else -q - 1.0
     for i in range(100):
         gap = expm1(t) - t - q
@@ -72,7 +73,7 @@ cdef inline double c_gamma_offset(const Target *target, double eta) noexcept nog
 
 
 cdef inline void c_reach(const Target *target, double log_u, double *left, double *right) noexcept nogil:
-    """A_u = (mode - left, mode + right), for log u <= 0."""
+    """Compute A_u = (mode - left, mode + right), for log u <= 0."""
     cdef double eta
     if target.weight == NORMAL:
         left[0] = right[0] = target.width * sqrt(-2.0 * log_u)
@@ -83,12 +84,12 @@ cdef inline void c_reach(const Target *target, double log_u, double *left, doubl
 
 
 cdef inline double c_tail(const Target *target, double k) noexcept nogil:
-    """log P(X >= k) for whole k >= 0."""
+    """Return log P(X >= k) for integers k >= 0."""
     return target.tail[<int64_t> k] if k < target.size else -INFINITY
 
 
 cdef inline double c_integers(const Target *target, double low, double high) noexcept nogil:
-    """log P(low <= X <= high) for integers."""
+    """Return log P(low <= X <= high) for integers."""
     if low > high:
         return -INFINITY
     if low > 0.0:
@@ -101,7 +102,7 @@ cdef inline double c_integers(const Target *target, double low, double high) noe
 
 
 cdef inline double c_log_probability(const Target *target, double left, double right) noexcept nogil:
-    """log P(mode - left < X < mode + right) under the base."""
+    """Return log P(mode - left < X < mode + right) under the base."""
     cdef double low = target.mode - left, high = target.mode + right
     if target.base == LAPLACE:
         if low < 0.0 < high:
@@ -114,7 +115,7 @@ cdef inline double c_log_probability(const Target *target, double left, double r
 
 
 cdef inline double c_log_area(const Target *target, double log_u) noexcept nogil:
-    """log P(A_u)."""
+    """Return log P(A_u)."""
     cdef double left, right
     if log_u >= 0.0:
         return -INFINITY
@@ -123,7 +124,7 @@ cdef inline double c_log_area(const Target *target, double log_u) noexcept nogil
 
 
 cdef inline double c_within_gaussian(double low, double d, double v) noexcept nogil:
-    """Quantile v of N(0, 1) between low and low + d."""
+    """Return quantile v of N(0, 1) between low and low + d."""
     cdef double middle = low + 0.5 * d, a, b
     if d * (1.0 + fabs(middle)) < 1e-3:
         return low + (d * v if fabs(middle * d) < 1e-12 else -log1p(v * expm1(-middle * d)) / middle)
@@ -134,7 +135,7 @@ cdef inline double c_within_gaussian(double low, double d, double v) noexcept no
 
 
 cdef inline double c_within_integers(const Target *target, double low, double high, double v) noexcept nogil:
-    """Quantile v of the base on low..high, by bisection in the table of tails."""
+    """Return quantile v of the base on low..high, by bisection in the table of tails."""
     cdef double first = low, last = high, middle, log_v, span
     if high < 0.0 or (low < 0.0 and -low > high):
         return -c_within_integers(target, -high, -low, 1.0 - v)
@@ -151,7 +152,7 @@ cdef inline double c_within_integers(const Target *target, double low, double hi
 
 
 cdef inline double c_within(const Target *target, double left, double right, double v) noexcept nogil:
-    """Quantile v of the base restricted to (mode - left, mode + right): one draw of [x | u]."""
+    """Return quantile v of the base restricted to (mode - left, mode + right): one draw of [x | u]."""
     cdef double low = target.mode - left, high = target.mode + right, d = left + right, below, above
     if target.base == GAUSSIAN:
         return target.scale * c_within_gaussian(low / target.scale, d / target.scale, v)
@@ -168,21 +169,21 @@ cdef inline double c_within(const Target *target, double left, double right, dou
     return -target.scale * log1p(-(v - below))
 
 
-# The step function of the direct sampler: areas between knots, the largest of them first (see direct_sampler.pyx).
+# Step function of the direct sampler: areas between knots, and a heap with the largest area first.
 cdef inline double c_log_width(double low, double high) noexcept nogil:
-    """log(exp(high) - exp(low))."""
+    """Return log(exp(high) - exp(low))."""
     return high + c_log1mexp(low - high)
 
 
 cdef inline double c_rectangle(double low, double high, double p_low, double p_high) noexcept nogil:
-    """log area between two knots, of the part under the step function and above the next step."""
+    """Return the log area between two knots of the part below the step function and above the next step."""
     if not p_low > -INFINITY:
         return -INFINITY
     return c_log_width(low, high) + (p_low + c_log1mexp(p_high - p_low) if p_high < p_low else -INFINITY)
 
 
 cdef inline void c_push(double *keys, int64_t *places, int64_t n, double key, int64_t place) noexcept nogil:
-    """Add to a binary heap of n entries with the largest key first."""
+    """Add an entry to a binary heap of n entries with the largest key first."""
     cdef int64_t i = n, parent
     while i > 0:
         parent = (i - 1) >> 1
@@ -194,7 +195,7 @@ cdef inline void c_push(double *keys, int64_t *places, int64_t n, double key, in
 
 
 cdef inline int64_t c_pop(double *keys, int64_t *places, int64_t n) noexcept nogil:
-    """Take the entry with the largest key from a heap of n."""
+    """Remove the entry with the largest key from a heap of n entries."""
     cdef int64_t top = places[0], i = 0, child
     cdef double key = keys[n - 1]
     while True:
@@ -213,7 +214,7 @@ cdef inline int64_t c_pop(double *keys, int64_t *places, int64_t n) noexcept nog
 
 cdef inline double steps_fill(const double[::1] u, const double[::1] p, double first, int64_t n,
                               double *cumulative, double *ratio, double *squeeze) noexcept nogil:
-    """Cumulative areas of the step function: [0, u_0) at height exp(first), then [u_j, u_{j+1})."""
+    """Compute cumulative areas of the step function: [0, u_0) at height exp(first), then [u_j, u_{j+1})."""
     cdef double largest = u[0] + first, area, running
     cdef int64_t j
     cumulative[0] = largest
@@ -237,23 +238,23 @@ cdef inline double steps_fill(const double[::1] u, const double[::1] p, double f
 WEIGHTS = {"normal": NORMAL, "gamma": GAMMA}
 BASES = {"laplace": LAPLACE, "gaussian": GAUSSIAN, "integers": INTEGERS}
 MIDPOINTS = ("geometric", "arithmetic")
-MOST = 10**7  # knots
+MOST = 10**7  # largest number of knots
 
 
 @cython.auto_pickle(False)
 @cython.final
 cdef class Problem:
-    """A weight and a base.
+    """A weight function and a base distribution.
 
     Parameters
     ----------
     weight : ``"normal"`` or ``"gamma"``.
-    base : ``"laplace"``, ``"gaussian"`` or ``"integers"``, a law on integers symmetric about 0.
-    mode : of the weight; z - width for a gamma weight.
+    base : ``"laplace"``, ``"gaussian"`` or ``"integers"``, a distribution on the integers symmetric about 0.
+    mode : mode of the weight; z - width for a gamma weight.
     width : > 0, standard deviation of a normal weight, mode of z - xi of a gamma weight.
     power : > 0, shape - 1 of a gamma weight; unused otherwise.
-    scale : > 0, of the Laplace base, or the Gaussian's standard deviation.
-    tail : for integers alone, float64 (K,), log P(X >= k) for k = 0..K - 1; no mass beyond the table.
+    scale : > 0, scale of the Laplace base, or standard deviation of the Gaussian base.
+    tail : only for integers, float64 (K,), log P(X >= k) for k = 0..K - 1; no mass beyond the table.
     """
     cdef Target target
     cdef object tail
@@ -282,7 +283,7 @@ cdef class Problem:
         c_series(self.target.series)
 
     def log_area(self, log_u):
-        """log P(A_u) at log u <= 0: float64, one-dimensional (-inf at 0).
+        """Return log P(A_u) at log u <= 0: float64, one-dimensional (-inf at 0).
 
         Raises
         ------
@@ -298,7 +299,7 @@ cdef class Problem:
         return np.asarray(out)
 
     def interval(self, log_u):
-        """Distances (left, right) of the ends of A_u from the mode: two float64 arrays. Raises as `log_area`."""
+        """Return the distances (left, right) of the ends of A_u from the mode: two arrays; errors as `log_area`."""
         cdef const double[::1] points = _logs("log_u", log_u)
         cdef double[::1] left = np.empty(points.shape[0]), right = np.empty(points.shape[0])
         cdef Py_ssize_t i
@@ -308,7 +309,7 @@ cdef class Problem:
         return np.asarray(left), np.asarray(right)
 
     def log_whole(self):
-        """log P(A_0): the base's mass where the weight is positive."""
+        """Return log P(A_0): the mass of the base where the weight is positive."""
         if self.target.weight == NORMAL:
             return 0.0
         return c_log_probability(&self.target, 1e18 + 1e6 * self.target.width, self.target.width)
@@ -316,7 +317,7 @@ cdef class Problem:
 
 cdef int64_t small_rectangles_fill(const Target *target, double[::1] u, double[::1] p, int64_t[::1] following,
                                    double[::1] keys, int64_t[::1] places, bint geometric) noexcept nogil:
-    """Knots in the order in which they are added (0: lower end, 1: upper end); returns how many there are."""
+    """Add knots in order (0: lower end, 1: upper end, then the midpoints); return their number."""
     cdef int64_t made = 2, heap = 1, i, j, total = u.shape[0]
     following[0], following[1] = 1, -1
     keys[0], places[0] = c_rectangle(u[0], u[1], p[0], p[1]), 0
@@ -325,7 +326,7 @@ cdef int64_t small_rectangles_fill(const Target *target, double[::1] u, double[:
         heap -= 1
         j = following[i]
         u[made] = 0.5 * (u[i] + u[j]) if geometric else c_logaddexp(u[i], u[j]) - 0.69314718055994530942
-        if not u[i] < u[made] < u[j]:  # two neighbours among the floating point numbers
+        if not u[i] < u[made] < u[j]:  # u[i] and u[j] are adjacent floating-point numbers
             continue
         p[made] = c_log_area(target, u[made])
         following[made], following[i] = j, made
@@ -337,7 +338,7 @@ cdef int64_t small_rectangles_fill(const Target *target, double[::1] u, double[:
 
 
 def small_rectangles(Problem problem not None, double lower, double upper, count, midpoint="geometric"):
-    """Knots by the small rectangles algorithm: halve the largest rectangle until there are `count` + 1 knots.
+    """Choose knots by the small rectangles algorithm: halve the largest rectangle until there are `count` + 1 knots.
 
     Parameters
     ----------
@@ -348,8 +349,8 @@ def small_rectangles(Problem problem not None, double lower, double upper, count
 
     Returns
     -------
-    log_u, log_p : float64, in the order of adding (u_L, u_H, then the midpoints); fewer than N + 1 only where floating
-        point numbers run out. O(N log N) with a priority queue.
+    log_u, log_p : float64, in the order in which they were added (u_L, u_H, then the midpoints); fewer than N + 1 only
+        if adjacent floating-point numbers have no midpoint. O(N log N) with a priority queue.
     """
     _checks.one_of("midpoint", midpoint, MIDPOINTS)
     count = _checks.integer("count", count, least=1, most=MOST)
@@ -369,7 +370,7 @@ def small_rectangles(Problem problem not None, double lower, double upper, count
 
 cdef int64_t insert_fill(double[::1] u, double[::1] p, int64_t n, int64_t piece, double log_u,
                          double log_p) noexcept nogil:
-    """Put a rejected u between the knots around it; returns the number of intervals."""
+    """Insert a rejected u between its neighbouring knots; return the number of intervals."""
     cdef int64_t j
     for j in range(n, piece - 1, -1):
         u[j + 1], p[j + 1] = u[j], p[j]
@@ -379,7 +380,7 @@ cdef int64_t insert_fill(double[::1] u, double[::1] p, int64_t n, int64_t piece,
 
 cdef int64_t draw_fill(const Target *target, double[::1] u, double[::1] p, double first, int64_t *knots, bint adapt,
                        int64_t limit, double[:, ::1] work, double[::1] out, bitgen_t *bits) noexcept nogil:
-    """Accept-reject from the step function; returns the number of rejections, -1 if `limit` is passed."""
+    """Accept or reject draws from the step function; return the number of rejections, or -1 if it exceeds `limit`."""
     cdef int64_t n = knots[0], i, low, half, size, rejected = 0
     cdef double *cumulative = &work[0, 0]
     cdef double *ratio = &work[1, 0]
@@ -417,11 +418,11 @@ cdef int64_t draw_fill(const Target *target, double[::1] u, double[::1] p, doubl
 
 
 def envelope(log_u, log_p, double first):
-    """log a = log of the integral of the step function on sorted knots; `first` is its log height on [0, u_0).
+    """Return log a, the log integral of the step function on sorted knots; `first` is its log height on [0, u_0).
 
     Parameters
     ----------
-    log_u, log_p : float64 (N + 1,), rising and falling.
+    log_u, log_p : float64 (N + 1,), increasing and decreasing.
     first : log height before the first knot.
 
     Returns
@@ -431,7 +432,7 @@ def envelope(log_u, log_p, double first):
     Raises
     ------
     ValueError, TypeError
-        If the knots are not as in `draw`.
+        If the knots are not valid for `draw`.
     """
     u_checked, p_checked = _knots(log_u, log_p, first)
     cdef const double[::1] u = u_checked, p = p_checked
@@ -441,30 +442,30 @@ def envelope(log_u, log_p, double first):
 
 
 def draw(Problem problem not None, log_u, log_p, double first, size, *, rng, adapt=False, limit=10**9, room=2000):
-    """Independent draws of x.
+    """Draw independent draws of x.
 
     Parameters
     ----------
     problem : weight and base.
-    log_u, log_p : float64 (N + 1,), sorted knots and log P(A_u) there.
-    first : log height of the step function on [0, u_0); log P(A_0) makes it an envelope for sure.
+    log_u, log_p : float64 (N + 1,), sorted knots and log P(A_u) at the knots.
+    first : log height of the step function on [0, u_0); with log P(A_0), it is certain to be an envelope.
     size : number of draws >= 0.
-    rng : numpy Generator; two uniforms an attempt and one more if it is accepted.
-    adapt : add rejected u to the knots (until there are `room` more).
-    limit : most rejections allowed.
-    room : knots that `adapt` may add.
+    rng : numpy Generator; two uniforms per attempt and one more if it is accepted.
+    adapt : whether rejected u are added to the knots (until there are `room` more).
+    limit : largest number of rejections allowed.
+    room : number of knots that `adapt` may add.
 
     Returns
     -------
-    x float64 (size,), number of rejections, log_u and log_p of the knots afterwards.
+    x float64 (size,), number of rejections, log_u and log_p of the final knots.
 
     Raises
     ------
     RuntimeError
-        After `limit` rejections: the envelope is useless.
+        If there are more than `limit` rejections: the envelope is too far from P(A_u) to be useful.
     ValueError, TypeError
-        If an argument breaks its rule: at least two knots, log u finite, increasing and <= 0, log P not NaN and not
-        increasing, `first` finite and not below the first log P.
+        If an argument is invalid: there must be at least two knots, log u finite, increasing and <= 0, log P not NaN
+        and not increasing, `first` finite and not below the first log P.
     """
     u_checked, p_checked = _knots(log_u, log_p, first)
     cdef int64_t n = len(u_checked) - 1, rejected, most = _checks.integer("limit", limit, most=2**62)
@@ -484,7 +485,7 @@ def draw(Problem problem not None, log_u, log_p, double first, size, *, rng, ada
 
 
 def _logs(name, values):
-    """One-dimensional numbers <= 0, -inf among them."""
+    """Return one-dimensional numbers <= 0, which may include -inf."""
     found = np.asarray(values)
     if found.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be numbers, got {values!r}")

@@ -1,12 +1,13 @@
 # cython: language_level=3
-"""Laplace noise in a released statistic: the laws of xi given z = s + xi, in closed form.
+"""Closed-form distributions of the Laplace noise xi in a released statistic, given z = s + xi.
 
-xi ~ Laplace(scale). If s ~ N(mu, variance), xi | z is a mixture of two truncated normal laws, one on each side of 0. If
-s ~ Gamma(shape, scale beta), it is a gamma law of rate 1/beta + 1/scale cut at z and one of rate 1/beta - 1/scale,
-which may be zero or negative: then the integral is Kummer's function. All is relative to the density at the kink
-xi = 0, so that no large terms cancel; accurate in both tails and for releases far from anything the model expects.
-Targets of the direct sampler in Raim (2021). Scales, rates and variances lie in [1e-150, 1e150], shapes in
-[1e-150, 1e12]; ValueError or TypeError where an argument breaks its rule. A value costs 1 us, a quantile a few.
+xi ~ Laplace(scale). If s ~ N(mu, variance), xi | z is a mixture of two truncated normal distributions, one on each side
+of 0. If s ~ Gamma(shape, scale beta), it is a mixture of a gamma distribution of rate 1/beta + 1/scale truncated at z
+and one of rate 1/beta - 1/scale, which may be zero or negative; in that case the integral is Kummer's function. All
+values are relative to the density at the kink xi = 0, so that large terms do not cancel; they are accurate in both
+tails and for releases that are extremely improbable under the model. These are the targets of the direct sampler in
+Raim (2021). Scales, rates and variances must be in [1e-150, 1e150], shapes in [1e-150, 1e12]; an invalid argument
+raises ValueError or TypeError. A value costs 1 us, a quantile a few us.
 """
 import numpy as np
 
@@ -24,7 +25,7 @@ _LARGEST_SHAPE = 1e12
 
 
 def log_lower(shape, x):
-    """log of int_0^1 v^(shape - 1) exp(-x (v - 1)) dv = x^-shape e^x gamma(shape, x).
+    """Return the log of int_0^1 v^(shape - 1) exp(-x (v - 1)) dv = x^-shape e^x gamma(shape, x).
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def log_lower(shape, x):
 
 
 def log_upper(shape, x):
-    """log of int_1^inf v^(shape - 1) exp(-x (v - 1)) dv = x^-shape e^x Gamma(shape, x).
+    """Return the log of int_1^inf v^(shape - 1) exp(-x (v - 1)) dv = x^-shape e^x Gamma(shape, x).
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def log_upper(shape, x):
 
 
 def normal_log_total(m, variance, scale):
-    """log of int exp(-|xi|/scale) N(m - xi; 0, variance) dxi.
+    """Return the log of int exp(-|xi|/scale) N(m - xi; 0, variance) dxi.
 
     Parameters
     ----------
@@ -70,13 +71,13 @@ def normal_log_total(m, variance, scale):
 
 
 def normal_log_cdf(xi, m, variance, scale, upper=False):
-    """log P(noise <= xi), or log P(noise > xi) with `upper`.
+    """Return log P(noise <= xi), or log P(noise > xi) if `upper`.
 
     Parameters
     ----------
     xi : float64 (n,), not NaN.
     m, variance, scale : as in `normal_log_total`.
-    upper : whether the upper tail is wanted.
+    upper : whether to return the upper tail.
 
     Returns
     -------
@@ -94,7 +95,7 @@ def normal_log_cdf(xi, m, variance, scale, upper=False):
 
 
 def normal_quantile(q, m, variance, scale):
-    """xi with P(noise <= xi) = q.
+    """Return xi with P(noise <= xi) = q.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ def normal_quantile(q, m, variance, scale):
 
 
 def gamma_log_psi(z, shape, beta, scale):
-    """log of int Laplace(xi; scale) Gamma(z - xi; shape, beta) dxi, both densities.
+    """Return the log of int Laplace(xi; scale) Gamma(z - xi; shape, beta) dxi, a product of two densities.
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ def gamma_log_psi(z, shape, beta, scale):
 
 
 def gamma_log_pdf(s, z, shape, beta, scale):
-    """log density of s = z - xi given z.
+    """Return the log density of s = z - xi given z.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def gamma_log_pdf(s, z, shape, beta, scale):
 
     Returns
     -------
-    float64 (n,), -inf where s <= 0.
+    float64 (n,), -inf for s <= 0.
     """
     cdef const double[::1] points = _arrays.floats("s", s, ndim=1)
     cdef double[::1] out = np.empty(points.shape[0])
@@ -154,7 +155,7 @@ def gamma_log_pdf(s, z, shape, beta, scale):
 
 
 def gamma_log_cdf(s, z, shape, beta, scale, upper=False):
-    """log P(S <= s), or log P(S > s) with `upper`, given z.
+    """Return log P(S <= s), or log P(S > s) if `upper`, given z.
 
     Parameters
     ----------
@@ -177,7 +178,7 @@ def gamma_log_cdf(s, z, shape, beta, scale, upper=False):
 
 
 def gamma_quantile(q, z, shape, beta, scale):
-    """s = z - xi with P(noise <= xi) = q.
+    """Return s = z - xi with P(noise <= xi) = q.
 
     Parameters
     ----------
@@ -199,7 +200,7 @@ def gamma_quantile(q, z, shape, beta, scale):
 
 
 def peak_log_pdf(xi, z, shape, beta, scale):
-    """log density of xi given z > 0; what `gamma_log_pdf` is to z - xi, with all digits of xi.
+    """Return the log density of xi given z > 0: like `gamma_log_pdf` at z - xi, without loss of digits in xi.
 
     Parameters
     ----------
@@ -221,7 +222,7 @@ def peak_log_pdf(xi, z, shape, beta, scale):
 
 
 def peak_log_cdf(xi, z, shape, beta, scale, upper=False):
-    """log P(noise <= xi), or log P(noise > xi) with `upper`, given z > 0; all digits of xi count.
+    """Return log P(noise <= xi), or log P(noise > xi) if `upper`, given z > 0, without loss of digits in xi.
 
     Parameters
     ----------
@@ -229,7 +230,8 @@ def peak_log_cdf(xi, z, shape, beta, scale, upper=False):
 
     Returns
     -------
-    float64 (n,); absolute error of the probability 1e-15 or so, relative where the part on xi's own side of 0 is asked.
+    float64 (n,). The absolute error of the probability is about 1e-15; it is a relative error if the requested tail is
+        on the same side of 0 as xi.
     """
     cdef const double[::1] points = _noise(xi, z)
     cdef double[::1] out = np.empty(points.shape[0])
@@ -245,7 +247,7 @@ def peak_log_cdf(xi, z, shape, beta, scale, upper=False):
 
 
 def peak_quantile(q, z, shape, beta, scale):
-    """xi with P(noise <= xi) = q given z > 0, all its digits right where the law is a peak at 0.
+    """Return xi with P(noise <= xi) = q given z > 0, with full relative accuracy even if the peak is at 0.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 # cython: language_level=3
-"""Spectra of sums of independent terms that share a chance: products over groups, integrated over the chance.
+"""Spectra of sums of terms that are independent given a common probability: products over groups, integrated over it.
 
-A group is tied in few rows only. The others are multiplied once a row; every node of the integral goes on from there.
+Each group is tied in few rows only. The factors of groups without a tie are multiplied once per row; the product is
+then the starting value at every node of the integral.
 """
 import numpy as np
 
@@ -10,13 +11,13 @@ from libc.stdint cimport int64_t
 from dpmultinomial import _arrays
 
 cdef enum:
-    TOGETHER = 64  # frequencies worked on at once: what all groups have of them stays in the cache
-    MOST = 1000000  # repeats
+    TOGETHER = 64  # frequencies processed together: their values for all groups fit into the cache
+    MOST = 1000000  # largest number of repeats
 
 
 cdef inline void c_times(double *out, const double *term, const double *more, double node, int64_t repeats,
                          int64_t size) noexcept nogil:
-    """out *= (term + node more)^repeats, complex numbers as pairs of real ones."""
+    """Compute out *= (term + node more)^repeats, with complex numbers as pairs of real numbers."""
     cdef int64_t again, f
     cdef double real, imag, kept
     for again in range(repeats):
@@ -56,25 +57,25 @@ cdef void integrated_fill(const double[:, :, ::1] every, const double[:, ::1] so
 
 
 def integrated(every, some, place, repeats, *, rows, nodes, weights):
-    """sum over nodes t of w(t) product over groups g of (E_g + t S_g)^repeats_g, for some rows of spectra.
+    """Return sum over nodes t of w(t) product over groups g of (E_g + t S_g)^repeats_g, for some rows of spectra.
 
     Parameters
     ----------
     every : complex128 (G, R, F), E of every group and row.
     some : complex128 (T, F), S where it is not 0.
-    place : int64 (G, R), which row of `some` is a group's S, -1 where S is 0.
+    place : int64 (G, R), the row of `some` that is the S of a group, or -1 if S is 0.
     repeats : int64 (G,), 0..10^6.
-    rows : int64 (K,), the rows wanted, 0..R - 1.
+    rows : int64 (K,), the rows to compute, 0..R - 1.
     nodes, weights : float64 (N,).
 
     Returns
     -------
-    complex128 (K, F). O(F) a group and row, O(N F) where the group is tied.
+    complex128 (K, F). The cost is O(F) per group and row, and O(N F) where the group is tied.
 
     Raises
     ------
     ValueError, TypeError
-        If a shape or a value breaks its rule.
+        If a shape or a value is invalid.
     """
     terms, more = _arrays.spectra("every", every, ndim=3), _arrays.spectra("some", some, ndim=2)
     groups, count, length = terms.shape
