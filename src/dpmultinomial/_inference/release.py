@@ -178,6 +178,8 @@ def _named(
     found = own or ([str(name) for name in names] if names is not None else _numbered(shape))
     if len(found) != int(np.prod(shape)):
         raise ValueError(f"names must be {int(np.prod(shape))}, one per number, got {len(found)}")
+    if len(set(found)) == len(found) and all(map(str.strip, found)):
+        return tuple(found)
     seen: set[str] = set()
     for name in found:
         if (name in seen and not repeated) or not name.strip():

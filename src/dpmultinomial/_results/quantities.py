@@ -62,7 +62,6 @@ class Quantities:
         numbers: Callable[[float], Columns] | None = None,
     ) -> None:
         self.names, self._law, self._joint, self._among = tuple(names), law, joint, among
-        self.places = {name: i for i, name in enumerate(self.names)}
         self._together, self._numbers = together, numbers
         self._laws: dict[str, Marginal] = {}
 
@@ -72,6 +71,11 @@ class Quantities:
         if name not in self._laws:
             self._laws[name] = self._law(self.places[name])
         return self._laws[name]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Position of every name."""
+        return {name: i for i, name in enumerate(self.names)}
 
     @cached_property
     def together(self) -> Together | None:

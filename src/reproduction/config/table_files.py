@@ -3,6 +3,8 @@
 import csv
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from os import stat
 from os.path import isfile
 from pathlib import Path
 from typing import Any
@@ -44,9 +46,7 @@ def columns(path: str, batch: bool) -> list[str]:
     """
     if batch or path.lower().endswith(".parquet") or not isfile(places.public(path)):
         return header(Path(path))
-    from dpmultinomial._files import csv_table  # needs a compiled kernel
-
-    table = csv_table.read(path)
+    table = _table(path, _stamp(path))
     if not len(table):
         raise ValueError(f"{path!r} has no rows; {_RULE}")
     return list(table.columns)
@@ -78,9 +78,27 @@ def texts(path: str, kinds: Mapping[str, str]) -> dict[str, list[str]]:
 
         frame = pd.read_parquet(places.public(path), columns=list(kinds))
         return {c: ["" if v is None or v != v else str(v) for v in frame[c].tolist()] for c in kinds}
+    return dict(_texts(path, _stamp(path), tuple(kinds.items())))
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    """Return numbers that change when a file is written or replaced."""
+    found = stat(places.public(path))
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+@lru_cache(1)
+def _table(path: str, stamp: tuple[int, ...]) -> Any:
+    """Read a CSV file; checks and answers of one command share the last one."""
     from dpmultinomial._files import csv_table  # needs a compiled kernel
 
-    table = csv_table.read(path)
+    return csv_table.read(path)
+
+
+@lru_cache(1)
+def _texts(path: str, stamp: tuple[int, ...], columns: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
+    """Return columns of the last file after checking their numbers."""
+    table, kinds = _table(path, stamp), dict(columns)
     found = {column: table.texts(column) for column in kinds}
     wrong = [cell for c, kind in kinds.items() if kind == "number" for cell in table.wrong_cells(c, kind, empty=True)]
     whole = [c for c, kind in kinds.items() if kind == "whole"]

@@ -4,6 +4,7 @@ measured, and errors.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,10 +56,39 @@ class Cells:
         """Return a copy in which the rows that are `bad` and have no reason yet get a reason."""
         return replace(self, reasons=np.where(bad & (self.reasons == ""), text, self.reasons))
 
-    def keys(self) -> NDArray[np.float64]:
-        """Return numbers that identify rows: rows with equal numbers have equal distributions."""
-        law = _parameter(self.noise, len(self))
-        return np.column_stack([self.released, self.lower, self.upper, self.measured.astype(float), law])
+    @cached_property
+    def kinds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return one row of each kind of equal rows, and for every row the position of its kind.
+
+        Returns
+        -------
+        rows : int64 (kinds,), positions of rows that differ from each other.
+        which : int64 (n,): row i is equal to row ``rows[which[i]]``.
+
+        Notes
+        -----
+        Kinds are in the order of their released values, bounds and parameters. O(n) if these are integers of a short
+        range, else O(n log n).
+        """
+        code = np.zeros(len(self), dtype=np.int64)
+        for column in (self.released, self.lower, self.upper, self.measured, _parameter(self.noise, len(self))):
+            if not (column == column[:1]).all():
+                place = _ranks(np.asarray(column, dtype=np.float64))
+                code = _ranks(code * (int(place.max()) + 1) + place)
+        rows = np.empty(int(code.max(initial=-1)) + 1, dtype=np.int64)
+        rows[code[::-1]] = np.arange(len(self))[::-1]
+        return rows, code
+
+
+def _ranks(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the rank of each value among the distinct values, 0, 1, ..; NaN last, and equal to NaN."""
+    low, high = values.min(), values.max()
+    if high - low < 4 * len(values) and (values == np.floor(values)).all():
+        places = (values - low).astype(np.int64)
+        found = np.zeros(int(high - low) + 1, dtype=np.int64)
+        found[places] = 1
+        return np.asarray((np.cumsum(found) - 1)[places])
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
 def cells_of(

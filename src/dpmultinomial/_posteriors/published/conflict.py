@@ -41,6 +41,11 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
     rows = np.flatnonzero(cells.good & cells.measured)
     if not has_tails(cells.noise) or not len(rows):
         return out
+    if len(rows) >= windows.MANY:
+        kinds, which = (cells if len(rows) == len(cells) else cells.take(rows)).kinds
+        if len(kinds) < len(rows):
+            out[rows] = tails(cells.take(rows[kinds]), prior)[which]
+            return out
     part = cells.take(rows)
     first, last = np.maximum(part.lower, prior.first), np.minimum(part.upper, prior.last)
     if not prior.proper:
@@ -166,7 +171,7 @@ def facts(tail: Array, names: list[str] | tuple[str, ...]) -> dict[str, object]:
     if not len(tested):
         return {"tested": 0, "found": False}
     order = tested[np.argsort(tail[tested], kind="stable")]
-    far = [names[i] for i in order if tail[i] * len(tested) < SMALL]
+    far = [names[i] for i in order[tail[order] * len(tested) < SMALL].tolist()]
     return {
         "tested": len(tested),
         "smallest": float(tail[order[0]]),

@@ -299,11 +299,11 @@ def _different(cells: Cells, rows: Whole) -> tuple[Whole, Whole]:
     """Return the distinct rows and the multiplicity of each; if too many rows are distinct, only every k-th row is
     used.
     """
-    keys = cells.keys()
+    which = cells.kinds[1]
     step = 1
     while True:
         part = rows[::step]
-        _, first, times = np.unique(keys[part], axis=0, return_index=True, return_counts=True)
+        _, first, times = np.unique(which[part], return_index=True, return_counts=True)
         if len(first) <= MOST_ROWS:
             return part[first], times
         step = max(step + 1, step * len(first) // MOST_ROWS)

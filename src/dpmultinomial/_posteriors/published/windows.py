@@ -27,7 +27,25 @@ WIDEST = 20_000_000  # counts in a window
 _LOG_MASS = (40.0, 160.0, 640.0, 2560.0, 10_240.0, 40_960.0, 163_840.0)  # tried in turn; 40 is 18 sds of normal noise
 _ENTRIES = 1_000_000  # entries of a block
 _NO_END = "its window has no end: an improper prior needs a measurement, and a lower bound where values are clipped"
+MANY = 1000  # rows from which equal ones are answered once
 _NOTHING = "the released value is impossible under the prior, the bounds and the noise"
+
+
+def too_wide(counts: float) -> str:
+    """Return the reason why a count has no answer if its noise is wide.
+
+    Parameters
+    ----------
+    counts : number of possible true counts.
+
+    Returns
+    -------
+    str
+    """
+    return (
+        f"its noise is too wide: {counts:.3g} true counts are possible, and at most {WIDEST:,} can be added up; set "
+        "closer bounds on the count"
+    )
 
 
 @dataclass(frozen=True)
@@ -109,7 +127,7 @@ def blocks(cells: Cells, rows: Whole, low: Array, high: Array) -> Iterator[Block
     order = np.lexsort((low, np.ceil(4 * np.log2(width))))
     start = 0
     while start < len(order):
-        rest = order[start:]
+        rest = order[start : start + max(_ENTRIES // int(width[order[start]]), 1)]  # no more rows fit into a block
         widest = np.maximum.accumulate(width[rest])
         size = max(int(np.searchsorted(widest * np.arange(1, len(rest) + 1), _ENTRIES, side="right")), 1)
         block_rows = rest[:size]
@@ -204,10 +222,27 @@ def settle(
     out, error = np.full((len(cells), 5), np.nan), np.full(len(cells), np.nan)
     reasons = cells.reasons.copy()
     left = np.flatnonzero(cells.good)
+    if keep is None and len(left) >= MANY:
+        rows, which = (cells if len(left) == len(cells) else cells.take(left)).kinds
+        if len(rows) < len(left):
+            found = _settled(cells.take(left[rows]), prior, level, None)
+            out[left], error[left], reasons[left] = found.numbers[which], found.error[which], found.reasons[which]
+            return Settled(out, error, reasons)
+    return _settled(cells, prior, level, keep)
+
+
+def _settled(cells: Cells, prior: CountPrior, level: float, keep: Callable[[Block, Array], None] | None) -> Settled:
+    """Choose windows row by row, also for equal rows."""
+    out, error = np.full((len(cells), 5), np.nan), np.full(len(cells), np.nan)
+    reasons = cells.reasons.copy()
+    left = np.flatnonzero(cells.good)
     for log_mass in _LOG_MASS:
         low, high = spans(cells.take(left), prior, log_mass)
-        reasons[left[(high < low) | (high - low >= WIDEST)]] = _NOTHING
-        reasons[left[~np.isfinite(high - low)]] = _NO_END
+        size = high - low + 1
+        reasons[left[size < 1]] = _NOTHING
+        wide = np.isfinite(size) & (size > WIDEST)
+        reasons[left[wide]] = [too_wide(counts) for counts in size[wide]]
+        reasons[left[~np.isfinite(size)]] = _NO_END
         fits = np.flatnonzero(reasons[left] == "")
         for block in blocks(cells, left[fits], low[fits], high[fits]):
             logs = block.log_likelihood + prior_weights(prior, block)

@@ -116,6 +116,8 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
 
 
 def _twice(found: Sequence[str]) -> set[str]:
+    if len(set(found)) == len(found):
+        return set()
     seen: set[str] = set()
     return {name for name in found if name in seen or seen.add(name)}  # type: ignore[func-returns-value]
 
