@@ -24,6 +24,7 @@ __getattr__, __dir__, __all__ = attach(
         "Swap": "_mechanisms.swapping.swapping",
         # inference
         "Release": "_inference.release",
+        "Regression": "_inference.regression",
         "read": "_inference.reading",
         "posterior": "_inference.posterior",
         "posteriors": "_inference.posterior",

@@ -8,6 +8,7 @@ from ._inference.planning import plan as plan
 from ._inference.posterior import posterior as posterior
 from ._inference.posterior import posteriors as posteriors
 from ._inference.reading import read as read
+from ._inference.regression import Regression as Regression
 from ._inference.release import Release as Release
 from ._mechanisms.additive.additive_counts import AdditiveCounts as AdditiveCounts
 from ._mechanisms.dirichlet import Dirichlet as Dirichlet

@@ -24,8 +24,9 @@ from .._results.distributions import Discrete
 from .._results.posterior import Posterior
 from .._results.quantities import Quantities
 from .._seeding import stream
-from . import counts, tables, trees
+from . import counts, rates, tables, trees
 from ._joint_posteriors import of_draws
+from .regression import Regression
 from .release import Release
 
 TOTAL = "total"
@@ -149,9 +150,10 @@ def posterior(
     release : the release to analyse.
     prior : prior assumption; None takes the default of the mechanism, which the result states. Rates of counts with a
         total, and of tables: a Dirichlet concentration, ``"jeffreys"`` (1/2, the default of counts) or ``"flat"`` (1,
-        the default of tables). Counts without a total: ``"flat"``, ``"1/(1+n)"``, ``"fitted"`` or a mapping. Counts
-        with parents: a concentration of splits, one per level, or one of the above for the leaves. Additive counts:
-        ``"flat"``, ``"flat total"`` or a concentration. A censored sample: a prior of mean and variance.
+        the default of tables). Counts without a total: ``"flat"``, ``"1/(1+n)"``, ``"fitted"`` or a mapping. Rates of
+        many areas: a `Regression`. Counts with parents: a concentration of splits, one per level, or one of the above
+        for the leaves. Additive counts: ``"flat"``, ``"flat total"`` or a concentration. A censored sample: a prior of
+        mean and variance.
     method : algorithm, if there is a choice; ``"auto"`` chooses one, and the result states which. For releases with
         queries: ``"chain"``, or ``"least squares"``, fast and approximate.
     rng : numpy Generator for sampling algorithms; exact methods need none.
@@ -186,6 +188,8 @@ def posterior(
 
 def _found(release: Release, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
     kind = release.mechanism
+    if isinstance(prior, Regression):
+        return rates.posterior(release, prior=prior, method=method, rng=rng)
     if release.queries is not None:
         return trees.crossed_posterior(release, prior=prior, method=method, rng=rng)
     if release.parents is not None:

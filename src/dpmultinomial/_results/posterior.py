@@ -39,6 +39,7 @@ class Posterior:
     method : name of the algorithm that computed the posterior.
     facts : what was assumed and found, as values for JSON: distribution, prior, total, cost; or a function that
         computes this when it is needed.
+    log_evidence : function that computes the log evidence; None if there is none.
     source : object of the library that holds the distribution, for details that this interface does not offer.
 
     Attributes
@@ -54,8 +55,10 @@ class Posterior:
         method: str,
         facts: Mapping[str, object] | Callable[[], Mapping[str, object]] | None = None,
         source: object = None,
+        log_evidence: Callable[[], float] | None = None,
     ) -> None:
         self._groups, self._joint, self.method = dict(groups), joint, method
+        self._log_evidence = log_evidence
         self._facts, self.source = facts, source
         self.again: Callable[[], Posterior] | None = None
 
@@ -69,6 +72,16 @@ class Posterior:
     def facts(self) -> dict[str, object]:
         """What was assumed and found, as values for JSON."""
         return dict((self._facts() if callable(self._facts) else self._facts) or {})
+
+    @cached_property
+    def log_evidence(self) -> float:
+        """Log of the probability of the release under the model: of all released values, densities if they are real
+        numbers. It is exact for counts with proper priors and for counts of a tree; a regression integrates over its
+        hyperparameters approximately. Without a proper prior there is no evidence (AttributeError).
+        """
+        if self._log_evidence is None:
+            raise AttributeError("this posterior has no log_evidence: its prior is improper, or the method gives none")
+        return float(self._log_evidence())
 
     @property
     def counts(self) -> Quantities:
@@ -267,9 +280,10 @@ class Posterior:
 
     def _warnings(self) -> list[str]:
         """Return the contradictions found between the released values, the noise and the prior."""
+        found: Any = self.facts.get("warnings", [])
         check: Any = self.facts.get("conflict")
         if not isinstance(check, Mapping) or not check.get("found"):
-            return []
+            return [f"WARNING: {text}" for text in found]
         names = ", ".join(map(str, check["names"]))
         p = f"smallest p-value {check['smallest']:.1g} among {check['tested']:,}"
         return [f"CONFLICT: improbable under the stated noise and prior: {names} ({p})"]

@@ -1,0 +1,526 @@
+"""Posteriors of rates and shares of many areas, given protected counts and a regression."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .. import _checks
+from .._accuracy import Accuracy
+from .._mechanisms.dirichlet import Dirichlet
+from .._posteriors.published.cells import Cells, cells_of, refuse
+from .._posteriors.rates.area_rates import AreaRates, Numbers, neglected
+from .._posteriors.rates.exposure import nodes_of
+from .._posteriors.rates.integration import Hyperparameters, ShapeLaw, SlopeLaw
+from .._posteriors.rates.likelihoods import Likelihoods, likelihoods_of
+from .._posteriors.rates.model import Fit, Model, Prior
+from .._results.distributions import Continuous, Discrete, Marginal
+from .._results.posterior import Posterior
+from .._results.quantities import Columns, Quantities
+from .regression import INTERCEPT, Design, Regression, aligned, columns_of, covariates_of, design_of
+from .release import Release
+
+Array = NDArray[np.float64]
+FEW_AREAS = 50  # below, intervals of the rates are too short on average
+FEWEST_AREAS = 12  # below, the error of the integration is not known
+NEGLECTED = 1e-12
+EVIDENCE = 10.0  # Bayes factor at which a shape that depends on the exposure is reported
+_LOG_MASS = (40.0, 160.0, 640.0)
+_SHAPE = {"rates": "log shape", "shares": "log concentration"}
+_CHECKS = 500  # replicates of a check of the prior
+
+
+@dataclass(frozen=True)
+class Areas:
+    """Areas of a regression, matched to their exposures and covariates.
+
+    Parameters
+    ----------
+    names : names of the areas.
+    cells : their noisy counts.
+    exposure, log_node : float64 (n, nodes), exposures > 0 and the log weights of their nodes.
+    design : covariates.
+    dropped : names of areas without exposure.
+    ignored : what was ignored about dependences between the counts, one sentence each.
+    """
+
+    names: tuple[str, ...]
+    cells: Cells
+    exposure: Array
+    log_node: Array
+    design: Design
+    dropped: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+    @property
+    def mean_exposure(self) -> Array:
+        """Expected exposures, float64 (n,)."""
+        return np.asarray((np.exp(self.log_node) * self.exposure).sum(axis=1))
+
+
+def posterior(release: Release, *, prior: Regression, method: str, rng: np.random.Generator | None) -> Posterior:
+    """Compute the posterior of the rates of all areas of a `Release`.
+
+    Parameters
+    ----------
+    release : noisy counts of separate areas.
+    prior : the regression.
+    method : ``"auto"``.
+    rng : not used.
+
+    Returns
+    -------
+    RegressionPosterior
+        Rates, true counts, and the parameters of the regression; all are approximate, with a stated error.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If exposures or covariates do not fit, nothing but the prior determines the rates, or a release is impossible.
+    """
+    _checks.one_of("method", method, ("auto",))
+    areas = _areas(release, prior)
+    crude = _crude(areas, prior)
+    model, fit = _fitted(areas, prior, crude)
+    return RegressionPosterior(release, prior, areas, model, fit)
+
+
+def _fitted(areas: Areas, regression: Regression, crude: float) -> tuple[Model, Fit]:
+    """Find the mode; windows are widened until they neglect less than `NEGLECTED`."""
+    shares, start = regression.family == "shares", None
+    exposure = np.where(areas.cells.measured[:, None], areas.exposure, 0.0)
+    log_node = areas.log_node
+    for log_mass in _LOG_MASS:
+        table = likelihoods_of(areas.cells, log_mass)
+        prior = Prior(*regression.shape, regression.slopes)
+        model = Model(table, exposure, log_node, areas.design.matrix, prior, shares=shares)
+        fit = model.fit(model.start(crude) if start is None else start)
+        if neglected(model, fit.parameters).max() <= NEGLECTED:
+            break
+        start = fit.parameters
+    return model, fit
+
+
+def _areas(release: Release, regression: Regression) -> Areas:
+    kept, ignored = _separate(release, regression)
+    names = tuple(release.names[i] for i in kept)
+    if isinstance(release.mechanism, Dirichlet) or not (
+        isinstance(release.mechanism, Sequence) or hasattr(release.mechanism, "log_likelihood")
+    ):
+        raise ValueError(f"a regression needs counts with separate noise, got the mechanism {release.mechanism!r}")
+    lower, upper = release.bounds or (0, np.inf)
+    cells = cells_of(release.values.ravel(), release.mechanism, lower=lower, upper=upper).take(np.array(kept))
+    refuse(cells, names)
+    if isinstance(regression.exposure, Release):
+        exposure, log_node = _noisy_exposure(regression.exposure, names)
+        zero = np.zeros(len(names), dtype=bool)
+    else:
+        public = _public_exposure(regression, names)
+        zero = public == 0
+        exposure, log_node = public[:, None], np.zeros((len(names), 1))
+    used = np.flatnonzero(~zero)
+    _without_exposure(cells, names, np.flatnonzero(zero))
+    if not len(used):
+        raise ValueError("exposure is 0 for all areas: there are no rates")
+    dropped = tuple(names[i] for i in np.flatnonzero(zero))
+    names, cells = tuple(names[i] for i in used), cells.take(used)
+    if regression.family == "shares":
+        cells = _at_most(cells, names, exposure[used, 0])
+    design = design_of(_by_name(regression.covariates, release), names)
+    return Areas(names, cells, exposure[used], log_node[used], design, dropped, ignored)
+
+
+def _by_name(covariates: Any, release: Release) -> dict[str, dict[str, float]]:
+    """Return the covariates by name of the area; columns without names are in the order of the release."""
+    return {
+        label: dict(zip(release.names, aligned(label, column, release.names).tolist(), strict=True))
+        for label, column in columns_of(covariates).items()
+    }
+
+
+def _separate(release: Release, regression: Regression) -> tuple[list[int], tuple[str, ...]]:
+    """Return the positions of counts that are separate areas, and which dependences are ignored."""
+    every = list(range(len(release)))
+    ignored = []
+    if release.queries is not None:
+        sums = set(release.queries)
+        every = [i for i in every if release.names[i] not in sums]
+        ignored.append("sums over several cells are not used: only the measurement of each cell itself is")
+    elif release.parents is not None:
+        areas = regression.exposure.names if isinstance(regression.exposure, Release) else regression.exposure
+        if not isinstance(areas, Mapping | pd.Series | tuple):
+            raise ValueError("exposure must be a mapping by name if the release is a tree: it selects the areas")
+        chosen = {str(name) for name in (areas.index if isinstance(areas, pd.Series) else areas)}
+        every = [i for i in every if release.names[i] in chosen]
+        for i in every:
+            above, node = set(), release.parents[release.names[i]]
+            while node is not None:
+                above.add(node)
+                node = release.parents[node]
+            if above & chosen:
+                raise ValueError(
+                    f"{release.names[i]} is part of {min(above & chosen)}: areas must be separate; give the exposures "
+                    "of one level"
+                )
+        if len({release.names[i] for i in every}) < len(every):
+            raise ValueError("an area of the tree was measured twice: combine its measurements first")
+        ignored.append("measurements of other nodes of the tree are not used: only those of the areas themselves are")
+    if release.total is not None:
+        ignored.append("the total is not used: counts are treated as independent given their rates")
+    if not every:
+        raise ValueError("no count of the release is an area with an exposure")
+    return every, tuple(ignored)
+
+
+def _public_exposure(regression: Regression, names: tuple[str, ...]) -> Array:
+    found = aligned("exposure", regression.exposure, names)
+    bad = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
+    if len(bad):
+        more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+        got = "none" if np.isnan(found[bad[0]]) else f"{found[bad[0]]:g}"
+        raise ValueError(f"exposure must be a number >= 0 for every area, got {got} for {names[bad[0]]}{more}")
+    if regression.family == "shares" and (found != np.floor(found)).any():
+        i = int(np.flatnonzero(found != np.floor(found))[0])
+        raise ValueError(f"exposure of shares must be integers, numbers of persons, got {found[i]:g} for {names[i]}")
+    return found
+
+
+def _noisy_exposure(release: Release, names: tuple[str, ...]) -> tuple[Array, Array]:
+    """Return nodes and log weights of exposures that are protected counts, in the order of the areas."""
+    places = {name: i for i, name in enumerate(release.names)}
+    if missing := [name for name in names if name not in places]:
+        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        raise ValueError(f"exposure: the release has no number for {missing[0]}{more}")
+    lower, upper = release.bounds or (1, np.inf)
+    least = np.maximum(np.asarray(lower, dtype=np.float64), 1.0)
+    cells = cells_of(release.values.ravel(), release.mechanism, lower=least, upper=upper)
+    cells = cells.take(np.array([places[name] for name in names]))
+    refuse(cells, names)
+    if not cells.measured.all():
+        raise ValueError(f"exposure: nothing was measured for {names[int((~cells.measured).argmax())]}")
+    return nodes_of(cells)
+
+
+def _without_exposure(cells: Cells, names: tuple[str, ...], rows: NDArray[np.int64]) -> None:
+    """Reject areas without exposure whose release excludes a count of 0."""
+    for i in rows:
+        part = cells.take(np.array([i]))
+        possible = part.lower[0] <= 0 <= part.upper[0]
+        if part.measured[0]:
+            possible &= bool(part.noise.log_likelihood(part.released[:, None], np.zeros((1, 1)))[0, 0] > -40.0)
+        if not possible:
+            raise ValueError(f"{names[i]}: exposure 0, but the release excludes a count of 0")
+
+
+def _at_most(cells: Cells, names: tuple[str, ...], persons: Array) -> Cells:
+    """Return the same counts, bounded by the number of persons."""
+    upper = np.minimum(cells.upper, persons)
+    found = Cells(cells.released, cells.noise, cells.lower, upper, cells.measured, cells.reasons)
+    bad = np.flatnonzero(cells.lower > persons)
+    if len(bad):
+        raise ValueError(f"{names[bad[0]]}: no count from 0 to {persons[bad[0]]:g} persons agrees with its bounds")
+    return found
+
+
+def _crude(areas: Areas, regression: Regression) -> float:
+    """Return the crude rate of all areas; reject a release from which only the prior speaks."""
+    cells, n = areas.cells, len(areas.names)
+    values = cells.released[cells.measured]
+    if not len(values):
+        raise ValueError(f"none of the {n} counts was measured: rates would be the prior's")
+    if np.isnan(values).all():
+        raise ValueError(f"all {len(values)} counts were withheld: rates would be the prior's")
+    if not np.nanmax(values) > 0:
+        raise ValueError(f"all {len(values)} released counts are 0 or below: rates would be the prior's")
+    total = np.nansum(np.maximum(values, 0.0)) + 0.5
+    rate = total / areas.mean_exposure[cells.measured].sum()
+    return float(min(rate, 0.99)) if regression.family == "shares" else float(rate)
+
+
+class RegressionPosterior(Posterior):
+    """Posterior of the rates of all areas, of their true counts, and of the parameters of the regression.
+
+    Parameters
+    ----------
+    release : the release.
+    regression : the prior.
+    areas : areas with exposures and covariates.
+    model : log posterior of the hyperparameters.
+    fit : its mode.
+    """
+
+    def __init__(self, release: Release, regression: Regression, areas: Areas, model: Model, fit: Fit) -> None:
+        self.areas, self.regression = areas, regression
+        self._model, self._fit = model, fit
+        self._hyper = Hyperparameters(model, fit)
+        self._rates = AreaRates(model, self._hyper)
+        self._tables: dict[float, Numbers] = {}
+        self._more = release.facts
+        groups = {"rates": self._rate_group(), "counts": self._count_group(), "parameters": self._parameter_group()}
+        super().__init__(
+            groups, joint=self._draw, method="exact likelihood, hyperparameters integrated", facts=self._all_facts,
+            source=self._rates, log_evidence=lambda: self._hyper.log_evidence,
+        )  # fmt: skip
+
+    def predicted(self, exposure: Any = None, covariates: Any = None, names: Sequence[str] | None = None) -> Quantities:
+        """Return the distributions of new counts.
+
+        Parameters
+        ----------
+        exposure : exposures of the new counts: by name of the area, in the order of the areas, or one number for all.
+        covariates : covariates of areas that are not part of the release, as of `Regression`, on the user's scale;
+            None: the counts are further counts of the areas of the release, with the same rates.
+        names : names of the new areas; by default those of `exposure`, or 1, 2, ..
+
+        Returns
+        -------
+        Quantities
+            Counts, by name.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If exposures or covariates do not fit.
+        """
+        rates, labels, wanted = self._rates, self.areas.names, exposure
+        if covariates is not None:
+            labels = tuple(names or (exposure if isinstance(exposure, Mapping) else map(str, _counted(covariates))))
+            found, columns = covariates_of(covariates, labels)
+            if found != self.areas.design.names:
+                raise ValueError(
+                    f"covariates must be {', '.join(self.areas.design.names) or 'none'}, got {', '.join(found)}"
+                )
+            rates = self._elsewhere(self.areas.design.of(columns))
+        each = np.full(len(labels), exposure) if np.ndim(wanted) == 0 and not isinstance(wanted, Mapping) else wanted
+        sizes = aligned("exposure", each, labels)
+        if not (np.isfinite(sizes) & (sizes > 0)).all():
+            raise ValueError(f"exposure must be > 0 for every new count, got {sizes[~(sizes > 0)][:1]}")
+        whole = self.regression.family == "shares"
+        if whole and (sizes != np.floor(sizes)).any():
+            raise ValueError("exposure of shares must be integers, numbers of persons")
+        state = self._state(self._rates.error)
+
+        def one(i: int) -> Discrete:
+            values, p = rates.predicted(i, float(sizes[i]))
+            return Discrete(values, p, name=labels[i], type="count", accuracy=state)
+
+        def joint(size: int, rng: np.random.Generator) -> NDArray[Any]:
+            drawn = rates.draw(size, rng)[0]
+            return rng.binomial(sizes.astype(np.int64), drawn) if whole else rng.poisson(drawn * sizes)
+
+        return Quantities(labels, one, joint=joint)
+
+    def prior_check(self, *, rng: np.random.Generator, size: int = _CHECKS) -> pd.DataFrame:
+        """Compare the release with releases drawn from the fitted regression.
+
+        Parameters
+        ----------
+        rng : numpy Generator.
+        size : number of drawn releases: hyperparameters from their posterior, new rates, new counts, new noise.
+
+        Returns
+        -------
+        DataFrame
+            One row per statistic of the released values: observed, median, lower and upper end of the central 95 % of
+            the drawn releases, and p, twice the smaller tail probability.
+        """
+        size, rng = _checks.integer("size", size, least=20), _checks.generator(rng)
+        model, cells = self._model, self.areas.cells
+        seen = np.flatnonzero(cells.measured)
+        noise = cells.noise.take(seen)
+        points, weights = self._hyper.joint()
+        which = rng.choice(len(points), size=size, p=weights)
+        rows = []
+        for h in which:
+            first, second = model.pair(points[h])
+            if model.shares:
+                counts = rng.binomial(self.areas.exposure[:, 0].astype(np.int64), rng.beta(first, second))
+            else:
+                node = (np.cumsum(np.exp(self.areas.log_node), axis=1) < rng.random((len(first), 1))).sum(axis=1)
+                node = np.minimum(node, np.isfinite(self.areas.log_node).sum(axis=1) - 1)
+                exposure = np.take_along_axis(self.areas.exposure, node[:, None], axis=1)[:, 0]
+                counts = rng.poisson(rng.standard_gamma(first) * second / first * exposure)
+            rows.append(_statistics(np.asarray(noise.sample(counts[seen], rng=rng), dtype=np.float64)))
+        drawn, observed = np.array(rows), np.array(_statistics(cells.released[seen]))
+        low, middle, high = np.quantile(drawn, [0.025, 0.5, 0.975], axis=0)
+        tails = np.minimum((drawn <= observed).mean(axis=0), (drawn >= observed).mean(axis=0))
+        names = ["mean", "standard deviation", "largest", "fraction at most 0", "fraction withheld"]
+        columns = {"statistic": names, "observed": observed, "median": middle, "lower": low, "upper": high}
+        return pd.DataFrame(columns | {"p": np.minimum(2 * tails, 1.0)})
+
+    def _elsewhere(self, design: Array) -> AreaRates:
+        """Return the rates of areas of which nothing was released."""
+        n = len(design)
+        zeros = np.zeros(n, dtype=np.int64)
+        table = Likelihoods(
+            np.ones(n), np.arange(n + 1), zeros, zeros, np.zeros(n), np.full(n, -np.inf), np.zeros(n, dtype=bool)
+        )
+        model = Model(table, np.zeros((n, 1)), np.zeros((n, 1)), design, self._model.prior, shares=self._model.shares)
+        return AreaRates(model, self._hyper)
+
+    def _numbers(self, level: float) -> Numbers:
+        if level not in self._tables:
+            self._tables[level] = self._rates.numbers(level)
+        return self._tables[level]
+
+    @cached_property
+    def _held(self) -> list[str]:
+        """Names of the parameters that are held by their prior."""
+        shape, slopes = self._hyper.held
+        names = (INTERCEPT, *(f"slope of {name}" for name in self.areas.design.names))
+        return [_SHAPE[self.regression.family]] * shape + [n for n, held in zip(names, slopes, strict=True) if held]
+
+    def _state(self, error: float) -> Accuracy:
+        reason = f"hyperparameters integrated by {self._hyper.nodes.rule}; error: difference from a finer rule"
+        if not self._fit.done:
+            return Accuracy("approximate", float("nan"), "the search for the hyperparameters did not end at a mode")
+        if len(self.areas.names) < FEWEST_AREAS:
+            error, reason = float("nan"), f"{reason}, not reliable with fewer than {FEWEST_AREAS} areas"
+        if self._held:
+            reason += f"; held by its prior: {', '.join(self._held)}"
+        return Accuracy("approximate", error, reason)
+
+    def _rate_group(self) -> Quantities:
+        names = self.areas.names
+
+        def one(i: int) -> Continuous:
+            state = self._state(self._rates.error)
+            return Continuous(self._rates.law(i), name=names[i], type="rate", accuracy=state)
+
+        def columns(level: float) -> Columns:
+            found = self._numbers(level)
+            return Columns(found.mean, found.sd, found.lower, found.upper, self._state(self._rates.error))
+
+        return Quantities(names, one, joint=lambda size, rng: self._draw(size, rng)["rates"], numbers=columns)
+
+    def _count_group(self) -> Quantities:
+        names = self.areas.names
+
+        def one(i: int) -> Discrete:
+            values, p = self._rates.count(i)
+            state = self._state(self._rates.error)
+            return Discrete(values, p, name=names[i], type="count", accuracy=state)
+
+        def columns(level: float) -> Columns:
+            found = self._numbers(level)
+            mean, sd, lower, upper = np.ascontiguousarray(found.counts.T)
+            return Columns(mean, sd, lower, upper, self._state(self._rates.error))
+
+        return Quantities(names, one, joint=lambda size, rng: self._draw(size, rng)["counts"], numbers=columns)
+
+    def _parameter_group(self) -> Quantities:
+        design = self.areas.design
+        names = (_SHAPE[self.regression.family], INTERCEPT, *(f"slope of {name}" for name in design.names))
+
+        def one(i: int) -> Marginal:
+            if i == 0:
+                shape_law = ShapeLaw(self._hyper.grid)
+                state = self._state(shape_law.error(self._hyper.grid))
+                return Continuous(shape_law, name=names[0], type="parameter", accuracy=state)
+            return Continuous(
+                self._slope(design.user()[i - 1]),
+                name=names[i],
+                type="parameter",
+                accuracy=self._state(self._hyper.bend),
+            )
+
+        return Quantities(names, one, joint=lambda size, rng: self._draw(size, rng)["parameters"])
+
+    def _slope(self, combination: Array) -> SlopeLaw:
+        """Return the distribution of a linear combination of the coefficients."""
+        if self.regression.se == "sandwich":
+            sd = np.sqrt(combination @ self._sandwich[1:, 1:] @ combination)
+            return SlopeLaw(np.ones(1), np.array([combination @ self._fit.parameters[1:]]), np.array([sd]))
+        grid = self._hyper.grid
+        weights = np.exp(grid.log_marginal - grid.log_marginal.max())
+        means = np.array([combination @ self._hyper.mean(fit) for fit in grid.fits])
+        sds = np.sqrt([combination @ fit.covariance @ combination for fit in grid.fits])
+        return SlopeLaw(weights / weights.sum(), means, np.asarray(sds))
+
+    @cached_property
+    def _sandwich(self) -> Array:
+        """Covariance of the hyperparameters by the outer products of the scores of the areas."""
+        found = self._model.terms(self._fit.parameters)
+        scores = np.column_stack([found.shape, self._model.design * found.mean[:, None]])
+        return np.asarray(self._fit.covariance @ (scores.T @ scores) @ self._fit.covariance)
+
+    def _draw(self, size: int, rng: np.random.Generator) -> Mapping[str, NDArray[Any]]:
+        rates, counts, parameters = self._rates.draw(size, rng)
+        user = np.column_stack([parameters[:, 0], parameters[:, 1:] @ self.areas.design.user().T])
+        return {"rates": rates, "counts": counts, "parameters": user}
+
+    @cached_property
+    def _by_exposure(self) -> dict[str, float]:
+        """Score test of a shape that depends on the exposure: log a + c z, z the standardised log exposure, c ~ N(0, 1)
+        against c = 0, in a quadratic approximation of the log evidence.
+        """
+        log = np.log(self.areas.mean_exposure)
+        if not log.std() > 1e-9:
+            return {"bayes_factor": 0.0, "slope": 0.0}
+        z = (log - log.mean()) / log.std()
+        found = self._model.terms(self._fit.parameters)
+        score = float(z @ found.shape)
+        cross = -np.r_[z @ found.shape_shape, (z * found.shape_mean) @ self._model.design]
+        curvature = -float(z * z @ found.shape_shape) - float(cross @ self._fit.covariance @ cross)
+        if not curvature > 0:
+            return {"bayes_factor": 0.0, "slope": 0.0}
+        log_factor = score**2 / (2 * (curvature + 1)) - np.log1p(curvature) / 2
+        return {"bayes_factor": float(np.exp(min(log_factor, 50.0))), "slope": score / (curvature + 1)}
+
+    def _all_facts(self) -> dict[str, object]:
+        areas, cells = self.areas, self.areas.cells
+        withheld = int((cells.measured & np.isnan(cells.released)).sum())
+        noisy = isinstance(self.regression.exposure, Release)
+        exposure: dict[str, object] = {"kind": "protected counts" if noisy else "public"}
+        if noisy:
+            exposure |= {"nodes": int(areas.exposure.shape[1]), "prior": "flat on 1, 2, .."}
+        return {
+            "noise": cells.noise.settings(),
+            "prior": self.regression.settings(),
+            "areas": len(areas.names),
+            "measured": int(cells.measured.sum()),
+            "withheld": withheld,
+            "unmeasured": [name for name, seen in zip(areas.names, cells.measured, strict=True) if not seen][:20],
+            "dropped": list(areas.dropped),
+            "exposure": exposure,
+            "rule": self._hyper.nodes.rule,
+            "held by its prior": self._held,
+            "neglected": float(neglected(self._model, self._fit.parameters).max()),
+            "shape by exposure": self._by_exposure,
+            "warnings": self._all_warnings(),
+        } | self._more
+
+    def _all_warnings(self) -> list[str]:
+        found = list(self.areas.ignored)
+        n = len(self.areas.names)
+        if self.areas.dropped:
+            found.append(f"left out, because the exposure is 0: {', '.join(self.areas.dropped[:5])}")
+        if n < FEW_AREAS:
+            found.append(f"only {n} areas: intervals may be too short (measured coverage .94 for 50 areas)")
+        if self._held:
+            found.append(f"held by its prior, because the release says little about it: {', '.join(self._held)}")
+        if self._by_exposure["bayes_factor"] > EVIDENCE:
+            grows = "falls" if self._by_exposure["slope"] > 0 else "grows"
+            found.append(
+                f"the variation of the rates around their means {grows} with the exposure (Bayes factor "
+                f"{self._by_exposure['bayes_factor']:.3g}): intervals of areas with small or large exposure are "
+                "unreliable"
+            )
+        return found
+
+
+def _counted(covariates: Any) -> range:
+    columns = [covariates[name] for name in covariates]
+    return range(1, len(columns[0]) + 1)
+
+
+def _statistics(values: Array) -> list[float]:
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return [0.0, 0.0, 0.0, 0.0, 1.0]
+    withheld = 1 - len(known) / len(values)
+    return [float(known.mean()), float(known.std()), float(known.max()), float((known <= 0).mean()), withheld]

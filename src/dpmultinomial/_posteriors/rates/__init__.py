@@ -1,0 +1,1 @@
+"""Protected counts as rates: counts of events over an exposure, with covariates."""

@@ -1,0 +1,302 @@
+"""Integration over the hyperparameters (log a, b) of a regression.
+
+The rate of an area depends on b only by x_i'b, which is nearly normal given log a: three Gauss-Hermite nodes, about the
+mean of b, which the third derivatives of the log posterior move away from its mode. The marginal posterior of log a is
+computed on a grid by Laplace's method over b, and interpolated by a cubic spline; rates use its Gauss rule with five
+nodes. If the release is large, three Gauss-Hermite nodes of log a with exact weights replace the grid.
+
+The stated error has two parts: the largest difference from a rule with many more nodes, and the departure of b from a
+normal distribution (`Hyperparameters.bend`) times the change of a probability over the nodes of x_i'b.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.interpolate import CubicSpline
+from scipy.optimize import brentq
+from scipy.special import logsumexp, ndtr
+
+from .exposure import gauss
+from .model import Fit, Model
+
+Array = NDArray[np.float64]
+_LARGE = 2_000_000  # pairs of areas and counts, from which log a has three nodes
+_STEP = 0.8  # of the grid, in standard deviations of log a
+_WIDEST_STEP = 0.8
+_FALL = 9.0  # of the log posterior, at which the grid ends
+_MOST = 60  # values of the grid on one side
+_SHAPES = 5  # nodes of log a
+HERMITE = np.array([-(3.0**0.5), 0.0, 3.0**0.5]), np.array([1.0, 4.0, 1.0]) / 6
+HELD_SHAPE = 1.2  # standard deviation of log a, beyond which its prior decides
+HELD_SLOPE = 0.5  # the same for b, in standard deviations of its prior
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Values of log a, the mode of b given each of them, and their weights.
+
+    Parameters
+    ----------
+    fits : mode given each value of log a.
+    weights : float64 (nodes,), adding up to 1.
+    rule : name of the rule.
+    """
+
+    fits: tuple[Fit, ...]
+    weights: Array
+    rule: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Values of log a, with the mode of b given each of them.
+
+    Parameters
+    ----------
+    values : float64 (values,), increasing, equally spaced; the mode of all hyperparameters is one of them.
+    fits : mode given each value.
+    log_marginal : float64 (values,), marginal log posterior.
+    centre : place of the mode.
+    """
+
+    values: Array
+    fits: tuple[Fit, ...]
+    log_marginal: Array
+    centre: int
+
+    @cached_property
+    def spline(self) -> CubicSpline:
+        """Interpolated marginal log posterior, relative to the largest."""
+        return CubicSpline(self.values, self.log_marginal - self.log_marginal.max())
+
+
+def star(centre: Array, covariance: Array) -> tuple[Array, Array]:
+    """Return points and weights that integrate polynomials of degree three under a normal distribution.
+
+    Parameters
+    ----------
+    centre, covariance : float64 (p,), (p, p).
+
+    Returns
+    -------
+    (points, weights)
+        float64 (2 p + 1, p) and (2 p + 1,); the centre first, then pairs on opposite sides of it.
+    """
+    p = len(centre)
+    arms = np.sqrt(1.5 * p) * np.linalg.cholesky(covariance).T
+    pairs = np.stack([arms, -arms], axis=1).reshape(2 * p, p)
+    return np.vstack([centre, centre + pairs]), np.r_[1 / 3, np.full(2 * p, 1 / (3 * p))]
+
+
+class Hyperparameters:
+    """Posterior of the hyperparameters of a model.
+
+    Parameters
+    ----------
+    model : the regression.
+    fit : mode of its log posterior.
+    """
+
+    def __init__(self, model: Model, fit: Fit) -> None:
+        self.model, self.fit = model, fit
+        self.large = len(model.table.values) * model.exposure.shape[1] > _LARGE and fit.done
+        self._shifts: dict[float, Array] = {}
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """Nodes of log a over which the rates are integrated."""
+        if self.large:
+            return self._three()
+        x = np.linspace(self.grid.values[0], self.grid.values[-1], 4001)
+        w = np.exp(self.grid.spline(x))
+        at, weights = gauss(x[None], (w / w.sum())[None], _SHAPES)
+        nearest = np.abs(self.grid.values[:, None] - at[0]).argmin(axis=0)
+        fits = [self._given(value, self.grid.fits[i]) for value, i in zip(at[0], nearest, strict=True)]
+        return Nodes(tuple(fits), weights[0], f"{_SHAPES} Gauss nodes of log a")
+
+    def _three(self) -> Nodes:
+        """Gauss-Hermite nodes of log a about the mode, with weights of the exact marginal posterior."""
+        z, weights = HERMITE
+        sd = np.sqrt(self.fit.covariance[0, 0])
+        fits = [self._given(self.fit.parameters[0] + step * sd, self.fit) for step in z]
+        logs = np.array([fit.log_marginal for fit in fits]) + z**2 / 2
+        exact = weights * np.exp(logs - logs.max())
+        return Nodes(tuple(fits), exact / exact.sum(), "3 Gauss-Hermite nodes of log a")
+
+    def _given(self, value: float, near: Fit) -> Fit:
+        return self.model.fit(np.r_[value, near.parameters[1:]], fixed=True, gain=1e-7)
+
+    def mean(self, fit: Fit) -> Array:
+        """Return the mean of b given log a: float64 (p,), by differences of the gradient.
+
+        With the columns l of a root of the covariance C, the mean is the mode + C sum T(l, l)/2, and T(l, l), the third
+        derivative, is the gradient at the mode + l plus that at the mode - l. For large releases the difference of mean
+        and mode is computed once, given the mode of log a.
+        """
+        key = 0.0 if self.large else float(fit.parameters[0])
+        if key not in self._shifts:
+            at = self._central if self.large else fit
+            total = np.zeros(len(at.parameters) - 1)
+            for arm in np.linalg.cholesky(at.covariance).T:
+                for sign in (1.0, -1.0):
+                    total += self.model.objective(at.parameters + np.r_[0.0, sign * arm])[1][1:]
+            self._shifts[key] = at.covariance @ total / 2
+        return np.asarray(fit.parameters[1:] + self._shifts[key])
+
+    @cached_property
+    def _central(self) -> Fit:
+        return self._given(self.fit.parameters[0], self.fit)
+
+    def joint(self) -> tuple[Array, Array]:
+        """Return points of (log a, b), (points, p + 1), and their weights: a rule of degree three of b for each node of
+        log a, for draws of all areas.
+        """
+        parts, shares = [], []
+        for fit, weight in zip(self.nodes.fits, self.nodes.weights, strict=True):
+            at, weights = star(self.mean(fit), fit.covariance)
+            parts.append(np.column_stack([np.full(len(at), fit.parameters[0]), at]))
+            shares.append(weight * weights)
+        found = np.concatenate(shares)
+        return np.vstack(parts), found / found.sum()
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Grid of log a."""
+        mode = self.fit.parameters[0]
+        step = min(_STEP * float(np.sqrt(max(self.fit.covariance[0, 0], 1e-12))), _WIDEST_STEP)
+        sides: list[list[Fit]] = []
+        centre = self._central
+        best = centre.log_marginal
+        for sign in (-1.0, 1.0):
+            side, last = [], centre
+            for i in range(1, _MOST + 1):
+                start = np.r_[mode + sign * i * step, last.parameters[1:]]
+                last = self.model.fit(start, fixed=True, gain=1e-7)
+                if not np.isfinite(last.value):
+                    break
+                side.append(last)
+                best = max(best, last.log_marginal)
+                if last.log_marginal < best - _FALL:
+                    break
+            sides.append(side)
+        fits = (*sides[0][::-1], centre, *sides[1])
+        values = np.array([fit.parameters[0] for fit in fits])
+        return Grid(values, fits, np.array([fit.log_marginal for fit in fits]), len(sides[0]))
+
+    @cached_property
+    def log_evidence(self) -> float:
+        """Log of the probability of the release, integrated over the hyperparameters (density of real values)."""
+        grid = self.grid
+        step = float(grid.values[1] - grid.values[0])
+        return float(logsumexp(grid.log_marginal) + np.log(step))
+
+    @cached_property
+    def held(self) -> tuple[bool, NDArray[np.bool_]]:
+        """Whether the prior decides about log a, and about which of the coefficients."""
+        sd = np.sqrt(np.diag(self.fit.covariance))
+        return bool(sd[0] > HELD_SHAPE), sd[1:] > HELD_SLOPE * self.model.prior.slopes
+
+    @cached_property
+    def bend(self) -> float:
+        """Largest change of a probability of a linear combination of b by the third and fourth derivative of the log
+        posterior at the mode, along the arms of `star`: max over z of |c3 (z^2 + 2) phi(z)| + |c4 (z^3
+        + 3 z) phi(z)|.
+        """
+        fit = self._central
+        at, _ = star(fit.parameters[1:], fit.covariance)
+        radius = np.sqrt(1.5 * at.shape[1])
+        joint = np.column_stack([np.full(len(at), fit.parameters[0]), at])
+        falls = np.array([fit.value - self.model.value(point) for point in joint[1:]]).reshape(-1, 2)
+        rest = radius**2 / 2 - falls
+        third = np.abs(rest[:, 0] - rest[:, 1]) / (2 * radius**3)
+        fourth = np.abs(rest.sum(axis=1)) / (2 * radius**4)
+        return float(min((0.798 * third + 1.045 * fourth).max(), 0.5))
+
+
+class ShapeLaw:
+    """Posterior of log a: the exponential of a cubic spline between the ends of the grid.
+
+    Parameters
+    ----------
+    grid : values of log a.
+    """
+
+    def __init__(self, grid: Grid) -> None:
+        self.x: Array = np.linspace(grid.values[0], grid.values[-1], 2001)
+        density = np.exp(grid.spline(self.x))
+        steps = (density[1:] + density[:-1]) / 2 * np.diff(self.x)
+        self._below: Array = np.append(0.0, np.cumsum(steps)) / steps.sum()
+        self._density = density / steps.sum()
+        weights = np.r_[steps[0], steps[1:] + steps[:-1], steps[-1]] / 2 / steps.sum()
+        self._mean = float(weights @ self.x)
+        self._variance = float(weights @ (self.x - self._mean) ** 2)
+
+    def mean(self) -> float:
+        """Return the expected value."""
+        return self._mean
+
+    def variance(self) -> float:
+        """Return the variance."""
+        return self._variance
+
+    def pdf(self, x: ArrayLike) -> Array:
+        """Return the density."""
+        return np.interp(np.asarray(x, dtype=np.float64), self.x, self._density, left=0.0, right=0.0)
+
+    def cdf(self, x: ArrayLike) -> Array:
+        """Return the distribution function."""
+        return np.interp(np.asarray(x, dtype=np.float64), self.x, self._below)
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """Return quantiles."""
+        return np.interp(np.asarray(q, dtype=np.float64), self._below, self.x)
+
+    def error(self, grid: Grid) -> float:
+        """Return the largest difference of the distribution function from that by every other value of the grid."""
+        kept = np.arange(len(grid.values))[grid.centre % 2 :: 2]
+        if len(kept) < 4:
+            return 0.5
+        coarse = Grid(grid.values[kept], tuple(grid.fits[i] for i in kept), grid.log_marginal[kept], 0)
+        return float(np.abs(self._below - ShapeLaw(coarse).cdf(self.x)).max())
+
+
+class SlopeLaw:
+    """Mixture of normal distributions: the posterior of a linear combination of b.
+
+    Parameters
+    ----------
+    weights, means, sds : float64 (components,); weights add up to 1.
+    """
+
+    def __init__(self, weights: Array, means: Array, sds: Array) -> None:
+        self.weights, self.means, self.sds = weights, means, sds
+
+    def mean(self) -> float:
+        """Return the expected value."""
+        return float(self.weights @ self.means)
+
+    def variance(self) -> float:
+        """Return the variance."""
+        return float(self.weights @ (self.sds**2 + (self.means - self.mean()) ** 2))
+
+    def pdf(self, x: ArrayLike) -> Array:
+        """Return the density."""
+        z = (np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds
+        return np.asarray((np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / self.sds) @ self.weights)
+
+    def cdf(self, x: ArrayLike) -> Array:
+        """Return the distribution function."""
+        return np.asarray(ndtr((np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds) @ self.weights)
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """Return quantiles."""
+        levels = np.asarray(q, dtype=np.float64)
+        return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
+
+    def _at(self, level: float) -> float:
+        if not 0 < level < 1:
+            return float("-inf") if level <= 0 else float("inf")
+        ends = (self.means - 40 * self.sds).min(), (self.means + 40 * self.sds).max()
+        return float(brentq(lambda x: float(self.cdf(x)) - level, *ends, xtol=1e-14, rtol=1e-14))

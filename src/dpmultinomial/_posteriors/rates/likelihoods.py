@@ -1,0 +1,173 @@
+"""Likelihoods of protected counts on windows of integers, for models of the counts: p(y | D = d) for all d that matter.
+
+A window is chosen without a prior: it holds all counts within the half-width h of the noise of the counts that the
+released value stands for, P(|noise| > h) <= exp(-log_mass). Under any model whose probabilities are at most 1, the
+counts outside it therefore contribute at most exp(`log_bound`) to p(y), with log_bound = log of the largest likelihood
+- log_mass + log(1 + 2.6 sd) (`windows.neglected`).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..published import windows
+from ..published.cells import Cells
+from ..published.priors import Splits
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+WIDEST = 2_000_000  # counts in a window
+
+
+class CountLikelihood(NamedTuple):
+    """Log likelihoods of the true counts of a release, one row per count.
+
+    Parameters
+    ----------
+    names : names of the counts, n of them.
+    first : int64 (n,), first count of every row.
+    counts : int64 (n, width), first, first + 1, ..
+    log : float64 (n, width), log p(released | count); -inf beyond the window of a row, 0 if nothing was measured.
+    log_mass : the noise has less mass than exp(-log_mass) beyond the half-width of a window.
+    log_bound : float64 (n,), log of the largest contribution of all other counts to p(released), under any model whose
+        probabilities of single counts are at most 1; -inf if there are no others.
+    """
+
+    names: tuple[str, ...]
+    first: Whole
+    counts: Whole
+    log: Array
+    log_mass: float
+    log_bound: Array
+
+
+@dataclass(frozen=True)
+class Likelihoods:
+    """Likelihoods of all counts on their windows, one window after the other.
+
+    Parameters
+    ----------
+    values : float64 (pairs,), likelihoods, each window scaled so that its largest is 1.
+    start : int64 (n + 1,), places of the windows.
+    low, peak : int64 (n,), first count of every window, and place of its largest likelihood.
+    log_top : float64 (n,), log of the largest likelihood of every window.
+    log_bound : float64 (n,), as of `CountLikelihood`.
+    measured : (n,), whether a count carries information; else its window is the count 0, with likelihood 1.
+    """
+
+    values: Array
+    start: Whole
+    low: Whole
+    peak: Whole
+    log_top: Array
+    log_bound: Array
+    measured: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @property
+    def last(self) -> Whole:
+        """Last count of every window."""
+        return self.low + np.diff(self.start) - 1
+
+    def of(self, rows: slice) -> tuple[Array, Whole, Whole, Whole]:
+        """Return the arguments likelihood, start, low and peak of the kernel for some rows."""
+        first, last = self.start[rows.start], self.start[rows.stop]
+        start = self.start[rows.start : rows.stop + 1] - first
+        return self.values[first:last], start, self.low[rows], self.peak[rows]
+
+    def log(self, i: int) -> tuple[int, Array]:
+        """Return the first count of a window, and the log likelihoods of the window."""
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.values[self.start[i] : self.start[i + 1]]) + self.log_top[i]
+        return int(self.low[i]), logs
+
+
+def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
+    """Compute the likelihoods of noisy counts on their windows.
+
+    Parameters
+    ----------
+    cells : noisy counts without errors.
+    log_mass : determines the half-width of the windows; 40 is 18 standard deviations of normal noise in all.
+
+    Returns
+    -------
+    Likelihoods
+
+    Raises
+    ------
+    ValueError
+        If a window has no end, or no count has the released value.
+    """
+    n = len(cells)
+    prior = Splits(1.0)
+    low, high = windows.spans(cells, prior, log_mass)
+    seen = np.flatnonzero(cells.measured)
+    bad = seen[~(high[seen] - low[seen] < WIDEST) | (high[seen] < low[seen])]
+    if len(bad):
+        raise ValueError(
+            f"released value {cells.released[bad[0]]:g} of count {bad[0] + 1}: no count has this value within its "
+            f"bounds, or more than {WIDEST:,} counts have it"
+        )
+    rows: list[Array] = [np.ones(1)] * n
+    first, top, bound = np.zeros(n, dtype=np.int64), np.zeros(n), np.full(n, -np.inf)
+    sd = np.broadcast_to(np.sqrt(np.asarray(cells.noise.variance())), (n,))
+    whole = (low <= cells.lower) & (high >= cells.upper)
+    for block in windows.blocks(cells, seen, low[seen], high[seen]):
+        best = block.log_likelihood.max(axis=1)
+        if np.isneginf(best).any():
+            i = int(block.rows[np.isneginf(best).argmax()])
+            raise ValueError(f"released value {cells.released[i]:g} of count {i + 1}: no count has this value")
+        scaled = np.exp(block.log_likelihood - best[:, None])
+        top[block.rows] = best
+        bound[block.rows] = best - log_mass + np.log1p(2.6 * sd[block.rows])
+        inside = scaled > 0
+        begin = inside.argmax(axis=1)
+        end = inside.shape[1] - inside[:, ::-1].argmax(axis=1)
+        first[block.rows] = block.low + begin
+        for i, line, b, e in zip(block.rows, scaled, begin, end, strict=True):
+            rows[i] = line[b:e].copy()
+    width = np.array([len(row) for row in rows], dtype=np.int64)
+    start = np.append(0, np.cumsum(width)).astype(np.int64)
+    values = np.concatenate(rows)
+    peak = np.array([row.argmax() for row in rows], dtype=np.int64)
+    no_more = (cells.noise.halfwidth(1.0) == 0) | whole
+    return Likelihoods(values, start, first, peak, top, np.where(no_more, -np.inf, bound), np.array(cells.measured))
+
+
+def table_of(cells: Cells, names: tuple[str, ...], log_mass: float) -> CountLikelihood:
+    """Return the likelihoods as a rectangular table, for other programs.
+
+    Parameters
+    ----------
+    cells : noisy counts without errors; counts without a measurement are kept if they have finite bounds.
+    names : their names.
+    log_mass : as of `likelihoods_of`.
+
+    Returns
+    -------
+    CountLikelihood
+
+    Raises
+    ------
+    ValueError
+        If nothing was measured and no count has finite bounds, or as `likelihoods_of`.
+    """
+    bounded = np.isfinite(cells.lower) & np.isfinite(cells.upper)
+    kept = np.flatnonzero(cells.measured | bounded)
+    if not len(kept):
+        raise ValueError("likelihood: nothing was measured; a count without a measurement needs finite bounds")
+    part = cells.take(kept)
+    found = likelihoods_of(part, log_mass)
+    first, size = found.low.copy(), np.diff(found.start)
+    free = np.flatnonzero(~part.measured)
+    first[free], size[free] = part.lower[free], part.upper[free] - part.lower[free] + 1
+    log = np.full((len(kept), int(size.max())), -np.inf)
+    for i in range(len(kept)):
+        log[i, : size[i]] = found.log(i)[1] if part.measured[i] else 0.0
+    counts = first[:, None] + np.arange(log.shape[1])
+    return CountLikelihood(tuple(names[i] for i in kept), first, counts, log, log_mass, found.log_bound)

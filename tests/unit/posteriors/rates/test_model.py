@@ -1,0 +1,237 @@
+"""Regressions of protected counts: evidence and derivatives, modes, integration over the hyperparameters."""
+
+import numpy as np
+import pytest
+from reference import rate_sums as reference
+from scipy import optimize
+
+import dpmultinomial as dpm
+from dpmultinomial._posteriors.published.cells import cells_of
+from dpmultinomial._posteriors.rates import area_rates, exposure, integration
+from dpmultinomial._posteriors.rates.integration import Hyperparameters, Nodes, ShapeLaw, star
+from dpmultinomial._posteriors.rates.likelihoods import likelihoods_of, table_of
+from dpmultinomial._posteriors.rates.model import Model, Prior
+
+LAWS = {
+    "discrete Gaussian": dpm.DiscreteGaussian(sigma=5.0),
+    "discrete Laplace": dpm.DiscreteLaplace(scale=2.0),
+    "Gaussian": dpm.Gaussian(sigma=5.0),
+    "rounded and clipped": dpm.DiscreteGaussian(sigma=5.0).rounded(5).clipped(0),
+    "withheld below 10": dpm.Exact().rounded(1).threshold(10),
+    "noise with a threshold": dpm.DiscreteLaplace(scale=2.0).threshold(5),
+    "random rounding": dpm.RandomRounding(5),
+    "exact": dpm.Exact(),
+}
+MOST = 900
+
+
+def problem(law, *, n=25, shares=False, seed=1):
+    """Released values, design and exposures of a few areas."""
+    rng = dpm.stream(seed, "rates")
+    design = np.column_stack([np.ones(n), rng.normal(size=n)])
+    if shares:
+        size = rng.integers(5, 90, n).astype(float)
+        counts = rng.binomial(size.astype(int), rng.beta(3.0, 7.0, n))
+    else:
+        size = np.exp(rng.normal(np.log(8), 0.8, n))
+        counts = rng.poisson(rng.gamma(4.0, np.exp(0.3 * design[:, 1]) / 4.0) * size)
+    return np.asarray(law.sample(counts, rng=rng), dtype=float), design, size
+
+
+def model_of(law, *, shares=False, prior=None, nodes=None, **more):
+    released, design, size = problem(law, shares=shares, **more)
+    cells = cells_of(released, law, upper=size if shares else np.inf)
+    table = likelihoods_of(cells)
+    at, logs = (size[:, None], np.zeros((len(size), 1))) if nodes is None else nodes(size)
+    return Model(table, at, logs, design, prior or Prior(np.log(4), 2.0, 10.0), shares=shares), released, design, size
+
+
+@pytest.mark.parametrize("shares", [False, True], ids=["rates", "shares"])
+@pytest.mark.parametrize("name", LAWS)
+def test_evidence_gradient_and_hessian(name, shares):
+    """Evidence against sums with SciPy's distributions over all counts, derivatives against differences."""
+    law = LAWS[name]
+    model, released, design, size = model_of(law, shares=shares)
+    at = np.array([0.9, -0.8 if shares else 0.1, 0.2])
+    rows = np.array([reference.likelihood(law, y, MOST) for y in released])
+    expected = reference.log_evidence(at, rows, design, size, shares=shares)
+    assert model.terms(at).log_evidence == pytest.approx(expected, abs=1e-11)
+    value, gradient, hessian = model.objective(at)
+    gaps = at - [np.log(4), 0, 0]
+    scale = np.array([2.0, 10.0, 10.0])
+    prior = -(gaps**2 / scale**2 / 2 + np.log(scale) + np.log(2 * np.pi) / 2).sum()
+    assert value == pytest.approx(expected.sum() + prior, abs=1e-10)
+    assert model.value(at) == value
+    h = 1e-5
+    steps = np.eye(3) * h
+    assert gradient == pytest.approx(
+        [(model.value(at + s) - model.value(at - s)) / (2 * h) for s in steps], abs=1e-6
+    )  # fmt: skip
+    slopes = np.array([(model.objective(at + s)[1] - model.objective(at - s)[1]) / (2 * h) for s in steps])
+    assert hessian == pytest.approx(slopes, abs=1e-6)
+
+
+def test_derivatives_with_an_uncertain_exposure():
+    def nodes(size):
+        return size[:, None] * [0.8, 1.0, 1.3], np.log(np.full((len(size), 3), [0.3, 0.5, 0.2]))
+
+    model, *_ = model_of(LAWS["discrete Gaussian"], nodes=nodes)
+    at, h = np.array([0.7, 0.1, 0.2]), 1e-5
+    _, gradient, hessian = model.objective(at)
+    steps = np.eye(3) * h
+    assert gradient == pytest.approx([(model.value(at + s) - model.value(at - s)) / (2 * h) for s in steps], abs=1e-6)
+    slopes = np.array([(model.objective(at + s)[1] - model.objective(at - s)[1]) / (2 * h) for s in steps])
+    assert hessian == pytest.approx(slopes, abs=1e-6)
+
+
+@pytest.mark.parametrize("shares", [False, True], ids=["rates", "shares"])
+def test_the_mode_is_that_of_a_general_optimiser(shares):
+    model, released, _, size = model_of(LAWS["discrete Gaussian"], shares=shares)
+    crude = max(released.sum(), 1.0) / size.sum()
+    fit = model.fit(model.start(crude))
+    assert fit.done
+    found = optimize.minimize(lambda x: -model.value(x), fit.parameters + 0.3, method="Nelder-Mead",
+                              options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000})  # fmt: skip
+    assert fit.parameters == pytest.approx(found.x, abs=1e-5)
+    assert fit.value >= -found.fun - 1e-9
+    held = model.fit(np.r_[0.3, fit.parameters[1:]], fixed=True)
+    assert held.parameters[0] == 0.3
+    assert np.abs(model.objective(held.parameters)[1][1:]).max() < 1e-4
+
+
+def test_a_rule_of_degree_three():
+    """Moments up to the order three of a normal distribution."""
+    covariance = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 0.7]])
+    at, weights = star(np.array([1.0, -2.0, 0.5]), covariance)
+    gaps = at - [1.0, -2.0, 0.5]
+    assert weights.sum() == pytest.approx(1, abs=1e-14)
+    assert weights @ gaps == pytest.approx(np.zeros(3), abs=1e-14)
+    assert (weights[:, None] * gaps).T @ gaps == pytest.approx(covariance, abs=1e-13)
+    third = np.einsum("i,ij,ik,il", weights, gaps, gaps, gaps)
+    assert third == pytest.approx(np.zeros((3, 3, 3)), abs=1e-13)
+
+
+INTEGRALS = [
+    ("discrete Gaussian", 40, False),
+    ("withheld below 10", 40, False),
+    ("discrete Gaussian", 15, False),
+    ("discrete Laplace", 30, True),
+    ("exact", 100, False),
+]
+
+
+@pytest.mark.parametrize(("name", "n", "shares"), INTEGRALS)
+def test_integration_against_a_lattice(name, n, shares):
+    """Probabilities below the ends of all intervals by 2,197 points of the exact log posterior differ by no more than
+    twice the stated error, which is small; hyperparameters and evidence by the same points.
+    """
+    model, released, _, size = model_of(LAWS[name], n=n, shares=shares)
+    fit = model.fit(model.start(np.nansum(np.maximum(released, 1.0)) / size.sum()))
+    hyper = Hyperparameters(model, fit)
+    points, weights = reference.lattice(model.value, fit.parameters, fit.covariance)
+    rates = area_rates.AreaRates(model, hyper)
+    found = rates.numbers(0.95)
+    kept = weights > 1e-7
+    first, second = (np.stack(x) for x in zip(*(model.pair(p) for p in points[kept]), strict=True))
+    lattice = area_rates.Points(first, second, weights[kept] / weights[kept].sum())
+    ends = np.column_stack([found.lower, found.upper])
+    below = rates.evaluate(slice(0, n), [0.5], ends, lattice)[2][:, :, 0]
+    assert rates.error < 0.02
+    assert np.abs(below - [0.025, 0.975]).max() < 2 * rates.error
+    mean = weights @ points
+    shape = ShapeLaw(hyper.grid)
+    assert shape.mean() == pytest.approx(mean[0], abs=0.05)
+    assert np.sqrt(shape.variance()) == pytest.approx(np.sqrt(weights @ (points[:, 0] - mean[0]) ** 2), rel=0.05)
+    logs = np.array([model.value(p) for p in points])
+    cell = 0.8**3 * np.linalg.det(np.linalg.cholesky(fit.covariance))  # volume of a cell of the lattice
+    exact = np.log(np.exp(logs - logs.max()).sum() * cell) + logs.max()
+    assert hyper.log_evidence == pytest.approx(exact, abs=0.05)
+    joint, joint_weights = hyper.joint()
+    assert joint_weights.sum() == pytest.approx(1, abs=1e-12)
+    sd = np.sqrt(weights @ (points - mean) ** 2)
+    assert joint_weights @ joint == pytest.approx(mean, abs=0.08 * sd.max())
+
+
+def test_the_stated_error_is_that_of_too_few_nodes():
+    """With a single node of log a, far from its mean, the stated error grows as the true one does."""
+    model, released, _, size = model_of(LAWS["discrete Gaussian"], n=40)
+    fit = model.fit(model.start(released.sum() / size.sum()))
+    hyper = Hyperparameters(model, fit)
+    good = area_rates.AreaRates(model, hyper).error
+    nodes = hyper.nodes
+    hyper.nodes = Nodes(nodes.fits[:1], np.ones(1), "one node")
+    assert area_rates.AreaRates(model, hyper).error > 0.02 > good
+
+
+def test_a_prior_that_decides_is_reported():
+    """Ten areas without variation of their rates: log a ranges over the prior."""
+    rng = dpm.stream(4, "grid")
+    law = dpm.DiscreteGaussian(sigma=5.0)
+    released = np.asarray(law.sample(rng.poisson(np.full(10, 8.0)), rng=rng), dtype=float)
+    table = likelihoods_of(cells_of(released, law))
+    model = Model(table, np.full((10, 1), 8.0), np.zeros((10, 1)), np.ones((10, 1)), Prior(np.log(4), 2.0, 10.0),
+                  shares=False)  # fmt: skip
+    hyper = Hyperparameters(model, model.fit(model.start(1.0)))
+    assert hyper.held[0]
+    assert not hyper.held[1].any()
+    assert hyper.grid.values[-1] - hyper.grid.values[0] > 6
+
+
+def test_a_large_release_has_three_nodes_of_log_a(monkeypatch):
+    model, released, _, size = model_of(LAWS["discrete Gaussian"], n=300)
+    fit = model.fit(model.start(released.sum() / size.sum()))
+    small = area_rates.AreaRates(model, Hyperparameters(model, fit))
+    monkeypatch.setattr(integration, "_LARGE", 100)
+    large = area_rates.AreaRates(model, Hyperparameters(model, fit))
+    assert len(large.hyperparameters.nodes.weights) == 3
+    one, two = small.numbers(0.95), large.numbers(0.95)
+    assert np.abs((one.lower - two.lower) / one.sd).max() < 0.02
+    assert np.abs((one.upper - two.upper) / one.sd).max() < 0.02
+    assert large.error < 0.01
+
+
+def test_gauss_rules_have_the_moments_of_the_exposure():
+    """All moments up to the order 2 K - 1, and nodes within the range."""
+    law = dpm.DiscreteGaussian(sigma=5.0)
+    cells = cells_of(np.array([200.0, 60.0, 12.0, -3.0]), law, lower=1)
+    nodes, logs = exposure.nodes_of(cells)
+    for i, y in enumerate(cells.released):
+        x = np.arange(1.0, 400)
+        w = np.exp(law.log_likelihood(np.full((1, 1), y), x[None])[0])
+        w /= w.sum()
+        at, p = nodes[i, np.isfinite(logs[i])], np.exp(logs[i, np.isfinite(logs[i])])
+        assert len(at) == (exposure.NODES_OF_FEW if w @ x < exposure.FEW else exposure.NODES)
+        assert at.min() >= 1
+        centre, sd = w @ x, np.sqrt(w @ (x - w @ x) ** 2)
+        for order in range(2 * exposure.NODES):
+            moment = w @ ((x - centre) / sd) ** order
+            assert p @ ((at - centre) / sd) ** order == pytest.approx(moment, rel=1e-7, abs=1e-7)
+
+
+def test_an_exposure_with_few_possible_values_keeps_them_all():
+    cells = cells_of(np.array([20.0, 5.0]), dpm.RandomRounding(5), lower=1)
+    nodes, logs = exposure.nodes_of(cells)
+    assert nodes[0, np.isfinite(logs[0])].tolist() == list(range(16, 25))
+    assert np.exp(logs[0, :9]) == pytest.approx(np.array([1, 2, 3, 4, 5, 4, 3, 2, 1]) / 25)
+
+
+def test_a_table_of_likelihoods():
+    """Rows of the table are the likelihoods of the mechanism; the bound covers all counts that are left out."""
+    law = dpm.DiscreteLaplace(scale=2.0).threshold(3)
+    released = np.array([7.0, np.nan, 40.0])
+    table = table_of(cells_of(released, law), ("a", "b", "c"), 20.0)
+    for i in range(3):
+        inside = np.isfinite(table.log[i])
+        counts = table.counts[i, inside].astype(float)
+        expected = law.log_likelihood(released[i : i + 1, None], counts[None])[0]
+        assert table.log[i, inside] == pytest.approx(expected, abs=1e-12)
+        others = np.setdiff1d(np.arange(400), table.counts[i, inside]).astype(float)
+        assert (
+            np.log(np.exp(law.log_likelihood(released[i : i + 1, None], others[None])[0]).sum()) <= table.log_bound[i]
+        )
+    assert table.first[0] == table.counts[0, 0]
+    wide = table_of(cells_of(np.array([np.nan, 3.0]), dpm.DiscreteLaplace(scale=2.0), upper=[4, 9]), ("a", "b"), 40.0)
+    assert wide.log[0, :5].tolist() == [0.0] * 5
+    assert np.isneginf(wide.log[0, 5:]).all()
+    with pytest.raises(ValueError, match="nothing was measured"):
+        table_of(cells_of(np.array([np.nan]), dpm.DiscreteLaplace(scale=2.0)), ("a",), 40.0)
