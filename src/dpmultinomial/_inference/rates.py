@@ -498,7 +498,7 @@ class RegressionPosterior(Posterior):
         found = list(self.areas.ignored)
         n = len(self.areas.names)
         if self.areas.dropped:
-            found.append(f"left out, because the exposure is 0: {', '.join(self.areas.dropped[:5])}")
+            found.append(f"dropped, because the exposure is 0: {', '.join(self.areas.dropped[:5])}")
         if n < FEW_AREAS:
             found.append(f"only {n} areas: intervals may be too short (measured coverage .94 for 50 areas)")
         if self._held:

@@ -30,7 +30,7 @@ class Regression:
     ----------
     exposure : exposures of the areas, one per area, numbers > 0: a mapping or Series by name, or a list in the order of
         the release; persons or births, for shares integers. Or a `Release` of them, if the exposures are themselves
-        protected counts. An area with exposure 0 is left out if its count can be 0.
+        protected counts. An area with exposure 0 is dropped if its count can be 0.
     covariates : DataFrame, or mapping of names to columns, each by name of the area or in the order of the release.
         Columns are standardised inside; results are on the user's scale. None: one mean rate for all areas.
     family : ``"rates"`` or ``"shares"``.
@@ -53,7 +53,7 @@ class Regression:
     >>> found = dpm.posterior(release, prior=dpm.Regression(exposure=births))
     >>> lower, upper = found.rates["Anson"].interval()
     >>> print(f"{1000 * lower:.1f} to {1000 * upper:.1f} deaths per 1000 births")
-    4.5 to 12.0 deaths per 1000 births
+    4.1 to 12.2 deaths per 1000 births
     """
 
     def __init__(
@@ -191,9 +191,7 @@ def covariates_of(covariates: Any, names: Sequence[str]) -> tuple[tuple[str, ...
         bad = np.flatnonzero(~np.isfinite(values[:, j]))
         if len(bad):
             more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-            raise ValueError(
-                f"{name} is missing for {names[bad[0]]}{more}: drop these areas or the covariate {name}"
-            )
+            raise ValueError(f"{name} is missing for {names[bad[0]]}{more}: drop these areas or the covariate {name}")
     return tuple(columns), values
 
 

@@ -1,16 +1,17 @@
 # cython: language_level=3, cdivision=True, wraparound=False
 """Sums over the possible counts of every area, and mixtures of gamma or beta distributions of the rates.
 
-An area has a window of counts d = low, low + 1, .. with likelihoods p(y | d), scaled so that the largest is 1. Given the
-hyperparameters, a count is negative binomial (rates: shape a, mean m) or beta-binomial (shares: A, B and the number of
-persons N); its probabilities follow from one of them by the ratio of neighbours
+An area has a window of counts d = low, low + 1, .. with likelihoods p(y | d), scaled so that the largest is 1. Given
+the hyperparameters, a count is negative binomial (rates: shape a, mean m) or beta-binomial (shares: A, B and the number
+of persons N). The probabilities follow from one of them by the ratio of neighbours.
 
     rates:  p(d + 1) / p(d) = (a + d) m / ((d + 1) (a + m))
-    shares: p(d + 1) / p(d) = (A + d) (N - d) / ((d + 1) (B + N - d - 1)),
 
-starting at the count of the largest likelihood, so that nothing which matters underflows. The rate of an area given its
-release is a mixture of Gamma(a + d, a/mu + E), or of Beta(A + d, B + N - d), over d, the nodes of an uncertain exposure
-and points of the hyperparameters. With e(l) = x^l exp(-x) / Gamma(l + 1), P(l, x) = P(l + 1, x) + e(l), and the same
+    shares: p(d + 1) / p(d) = (A + d) (N - d) / ((d + 1) (B + N - d - 1))
+
+The recurrence starts at the count of the largest likelihood, so that nothing which matters underflows. The rate of an
+area given its release is a mixture of Gamma(a + d, a/mu + E), or of Beta(A + d, B + N - d), over d, the nodes of an
+uncertain exposure and points of the hyperparameters. With e(l) = x^l exp(-x) / Gamma(l + 1), P(l, x) = P(l + 1, x) + e(l), and the same
 for the beta distribution, the distribution function of a mixture is a sum of products with cumulated weights.
 """
 import numpy as np

@@ -312,7 +312,7 @@ class RateLaw:
 
     @cached_property
     def _moments(self) -> Array:
-        return self._rates.evaluate(self._rows, [0.5], np.empty((1, 0)))[0][0]
+        return np.asarray(self._rates.evaluate(self._rows, [0.5], np.empty((1, 0)))[0][0])
 
     def mean(self) -> float:
         """Return the expected rate."""

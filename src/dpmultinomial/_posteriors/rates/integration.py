@@ -243,7 +243,7 @@ class ShapeLaw:
 
     def pdf(self, x: ArrayLike) -> Array:
         """Return the density."""
-        return np.interp(np.asarray(x, dtype=np.float64), self.x, self._density, left=0.0, right=0.0)
+        return np.asarray(np.interp(np.asarray(x, dtype=np.float64), self.x, self._density, left=0.0, right=0.0))
 
     def cdf(self, x: ArrayLike) -> Array:
         """Return the distribution function."""

@@ -215,7 +215,7 @@ class Model:
         """Return the hyperparameters at which the search begins: the prior's log a, and one rate for all areas."""
         level = np.log(crude / (1 - crude)) if self.shares else np.log(crude)
         b = np.linalg.lstsq(self.design, np.full(len(self.design), level), rcond=None)[0]
-        return np.r_[self.prior.centre, b]
+        return np.asarray(np.r_[self.prior.centre, b])
 
     def fit(self, start: Array, *, fixed: bool = False, gain: float = _GAIN) -> "Fit":
         """Find the mode by Newton's method with step halving.
