@@ -1,6 +1,6 @@
 """Posteriors that are mixtures of Dirichlet distributions: counts, shares and rates in one `Posterior`, drawn jointly.
 
-Posteriors made of draws: draws of Markov chains, with a convergence check, or independent draws.
+It also contains posteriors given by draws: draws of Markov chains, with a convergence check, or independent draws.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +20,8 @@ from .._results.joint import Enumerated, Together
 from .._results.posterior import GROUPS, Posterior
 from .._results.quantities import Joint, Quantities
 
-WIDEST = 20_000  # counts in a window, up to which questions are answered by convolutions
-Group = tuple[int, ...] | None  # positions of the categories among which shares are taken; None: all
+WIDEST = 20_000  # largest number of counts in a window for which questions are answered by convolutions
+Group = tuple[int, ...] | None  # positions of the categories among which shares are computed; None: all
 
 
 def of_mixture(
@@ -39,7 +39,7 @@ def of_mixture(
     law : mixture with as many categories as `names`.
     names : names of the categories.
     method : name of the algorithm, see `Posterior`.
-    facts : what was assumed and found, see `Posterior`.
+    facts : assumptions and findings, see `Posterior`.
     more : further groups, each drawn separately.
 
     Returns
@@ -81,8 +81,8 @@ class _Parts:
         return Quantities(self.names, one, joint=joint, together=lambda: self._together(1.0))
 
     def shares(self, members: tuple[str, ...], group: Group = None) -> Quantities:
-        """Return the posterior of the shares of the confidential file, among all or some categories; a share of 0/0 is
-        excluded from its distribution.
+        """Return the posterior of the shares of the confidential file, among all or some categories; the distribution
+        of a share is conditional on a denominator other than 0.
         """
 
         def one(i: int) -> Discrete:
@@ -124,7 +124,7 @@ class _Parts:
             return Enumerated(counts.rows, counts.weights, unit=unit)
         if not hasattr(counts, "factors"):
             return None
-        factors = [Window(0, row).trimmed() for row in counts.factors]  # independent up to the sum
+        factors = [Window(0, row).trimmed() for row in counts.factors]  # independent except for their sum
         if max(len(factor.weights) for factor in factors) > WIDEST:
             return None
         return Coupled(factors, Window(self.total, np.ones(1)), unit=unit)
@@ -137,8 +137,8 @@ class _Parts:
         return lambda members: made(members, tuple(self.place[name] for name in members))
 
     def _joint(self, what: str, group: Group, whole: int) -> Joint:
-        """Return a function that draws the quantities `what`, divided by their sum over the group or by `whole`; NaN
-        for 0/0.
+        """Return a function that draws the quantities `what`, divided by their sum over the group or by `whole`; a
+        ratio 0/0 gives NaN.
         """
 
         def joint(size: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -173,10 +173,10 @@ def of_draws(
 
     Parameters
     ----------
-    draws : group -> float64 (chains, draws, names); equal rows of all groups are one joint draw.
-    names : group -> names of its quantities.
+    draws : mapping from a group to float64 (chains, draws, names); the same row of all groups is one joint draw.
+    names : mapping from a group to the names of its quantities.
     method, facts, source : attributes of the result, see `Posterior`.
-    accuracy : accuracy of all quantities; None: judged by the chains' R-hat and effective sample sizes.
+    accuracy : accuracy of all quantities; None: determined from R-hat and the effective sample sizes of the chains.
 
     Returns
     -------

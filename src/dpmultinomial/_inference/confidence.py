@@ -1,4 +1,4 @@
-"""Confidence intervals and tests of releases of counts: `confidence` is used like `posterior`, without a prior."""
+"""Confidence intervals and tests for releases of counts; `confidence` is used like `posterior`, but without a prior."""
 
 from collections.abc import Mapping
 
@@ -16,20 +16,21 @@ def confidence(release: Release) -> Confidence:
 
     Parameters
     ----------
-    release : released counts with additive noise (rounded, clipped or withheld or not), with a table of noise, or with
-        random rounding. Its total and bounds are public facts; the interval of a count does not use other counts.
+    release : released counts with additive noise (with or without rounding, clipping or withholding), with a table of
+        noise, or with random rounding. Its total and bounds are public; the interval of a count does not use other
+        counts.
 
     Returns
     -------
     Confidence
-        Result with ``.counts``, ``.rates``, ``.ask(..)``, ``.test(..)`` and ``.summary()``. Intervals computed in this
-        way cover the true value in at least the stated share of releases, whatever the true value is.
+        Result with ``.counts``, ``.rates``, ``.ask(..)``, ``.test(..)`` and ``.summary()``. The intervals contain the
+        true value in at least the stated share of releases, whatever the true value is.
 
     Raises
     ------
     TypeError
-        If the mechanism does not give the probability of one released value given one count: additive counts, swapping,
-        censored statistics and Dirichlet shares.
+        If the mechanism does not determine the probability of one released value given one count: additive counts,
+        swapping, censored statistics and Dirichlet shares.
     ValueError
         If a value cannot be released under its mechanism.
 

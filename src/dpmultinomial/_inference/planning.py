@@ -42,8 +42,8 @@ class Goal:
     Parameters
     ----------
     names : names of all categories.
-    of : ``"shares"`` or ``"counts"`` of the file, or ``"rates"``, the probabilities that it is a sample from.
-    among : names among which shares or rates are taken; None: all.
+    of : ``"shares"`` or ``"counts"`` of the file, or ``"rates"``, the probabilities from which the file is sampled.
+    among : names among which shares or rates are computed; None: all.
     interval : name whose central interval of `level` must be narrower than `narrower`; or None.
     question : comparison of names, whose probability must be at least `level` or at most 1 - `level`; or None.
     narrower : maximum width of the interval, > 0, in the unit of `of`.
@@ -51,7 +51,7 @@ class Goal:
 
     Raises
     ------
-    ValueError, KeyError
+    If not exactly one of `interval` and `question` is given, or a name or number is invalid.
         If not exactly one of `interval` and `question` is given, or a name or number breaks its rule.
     """
 
@@ -152,8 +152,8 @@ class Goal:
 Seen = NDArray[np.bool_]  # (releases, 2): conclusive and correct, conclusive and wrong
 Simulation = Callable[[float, int], Seen]  # arguments: epsilon, number of releases
 _STEP = 2.0  # factor between grid points
-_FALL = 4.0  # standard errors beyond which a fall of the curve is not due to chance
-_FEWER = 4  # a point of the grid has this fraction of the releases
+_FALL = 4.0  # a decrease of the curve by more than this number of standard errors is not due to chance
+_FEWER = 4  # the points of the grid use the number of releases divided by this
 
 
 class Search:
@@ -348,16 +348,16 @@ def plan(
     question : comparison of names, such as ``"met > not_met"``: the answer is yes if its probability is at least
         `level`, no if it is at most 1 - `level`; it is correct if the file agrees.
     level : probability level, in (1/2, 1).
-    probability : wanted frequency of correct answers, in (0, 1); for an interval it must be below `level`, because an
-        interval contains the true value no more often.
+    probability : wanted frequency of correct answers, in (0, 1); for an interval it must be below `level`, because
+        intervals contain the true value with a frequency of at most about `level`.
     mechanism : ``"discrete_laplace"``, which releases of counts use, ``"laplace"``, or a function of epsilon that
         returns a mechanism.
     sensitivity : L1 sensitivity of the counts, > 0: 2 if one record is replaced, 1 if one is added or removed.
-    among : names among which shares or rates are taken; None: all.
+    among : names among which shares or rates are computed; None: all.
     of : ``"shares"`` or ``"counts"`` of the file, or ``"rates"``: the planned shares themselves.
     prior : prior of the inference, see `posterior`.
     releases : number of simulated releases from which the stated frequency is estimated, at least 100; the search uses
-        as many separate ones at each epsilon it tries.
+        the same number of separate releases at each epsilon that it tries.
     between : smallest and largest epsilon of the search.
     precision : relative precision of the epsilon found.
     rng : numpy Generator.
@@ -371,9 +371,9 @@ def plan(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule; if the largest epsilon is not enough, or the smallest already is; or if the
-        frequency falls below `probability` by more than four standard errors as epsilon rises, which means that the
-        prior gives the answers.
+        If an argument is invalid; if the largest epsilon is not sufficient, or the smallest already is; or if the
+        frequency falls below `probability` by more than four standard errors as epsilon increases, which means that
+        the answers are determined by the prior.
 
     Examples
     --------

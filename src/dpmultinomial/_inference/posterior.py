@@ -1,6 +1,7 @@
-"""Posteriors of releases by any mechanism: `posterior` for one release.
+"""Posteriors of releases by any mechanism.
 
-`posteriors` takes many releases: their posteriors are computed one by one when requested, and summarised in one table.
+`posterior` takes one release. `posteriors` takes many releases: each posterior is computed when it is requested, and
+all are summarised in one table.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -104,7 +105,7 @@ def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
     Raises
     ------
     ValueError, TypeError
-        If the scale, the number of records or `rng` is missing, or the values are not those four numbers.
+        If the scale, the number of records or `rng` is missing, or the values are not these four numbers.
     """
     _checks.one_of("method", method, ("auto", "chain"))
     mechanism, n = release.mechanism, release.total
@@ -161,13 +162,13 @@ def posterior(
     Returns
     -------
     Posterior
-        Result with those of ``.counts``, ``.shares``, ``.rates``, ``.parameters`` that exist, ``.summary()``,
-        ``.accuracy``.
+        Result with the groups ``.counts``, ``.shares``, ``.rates``, ``.parameters`` (those that exist), ``.summary()``
+        and ``.accuracy``.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument is missing or breaks its rule, or the release has probability 0 under its mechanism.
+        If an argument is missing or invalid, or the release has probability 0 under its mechanism.
 
     Examples
     --------
@@ -249,8 +250,8 @@ class Posteriors(Sequence[Posterior]):
         Returns
         -------
         DataFrame
-            Columns release, those of `Posterior.summary`, and reason: why a release has no posterior. Such a release
-            has a single row and does not stop the others.
+            Columns release, those of `Posterior.summary`, and reason, which states why a release has no posterior. Such
+            a release has a single row and does not prevent the others from being computed.
         """
         parts = []
         for name, at in zip(self.names, range(len(self)), strict=True):
@@ -287,12 +288,12 @@ def posteriors(
     Returns
     -------
     Posteriors
-        A sequence; ``.summary()`` is one table, in which an invalid release has its reason and does not stop the
-        others.
+        A sequence; ``.summary()`` is a table in which an invalid release has a row with the reason and does not prevent
+        the others from being computed.
 
     Raises
     ------
     ValueError
-        If names repeat, or their number differs from that of the releases.
+        If names are repeated, or their number differs from the number of releases.
     """
     return Posteriors(releases, names, prior, method, seed)

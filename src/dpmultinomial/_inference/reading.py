@@ -42,7 +42,7 @@ def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -
     Raises
     ------
     FileNotFoundError, ValueError
-        If a file is missing, does not match its record, or holds something else.
+        If a file is missing, does not match its record, or is not a release or a table of numbers.
 
     Examples
     --------

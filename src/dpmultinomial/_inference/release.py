@@ -1,4 +1,4 @@
-"""Release as the input of inference: the numbers, their mechanism, and public facts about the release."""
+"""Release, the input of inference: the numbers, their mechanism, and public facts about the release."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -19,32 +19,32 @@ class Release:
     values : released numbers, None or NaN if a count was not measured or was withheld: a mapping or Series of names to
         numbers, a list, a table (DataFrame, or (rows, columns)), or several tables (a mapping of strata to tables, or
         (strata, rows, columns)).
-    mechanism : mechanism that made the numbers, e.g. ``Laplace(scale=2.0)``; one for all, or a sequence of one per
-        number.
+    mechanism : mechanism that produced the numbers, e.g. ``Laplace(scale=2.0)``; one for all numbers, or a sequence
+        with one per number.
     names : names of the numbers, if `values` has none; by default ``"1"``, ``"2"``, ..
     total : public total: the sum of the true counts, or the number of records of statistics and shares; an integer, or
         ``{"released": number, "noise": law}`` if the total itself is noisy; None if it is unknown.
     bounds : (lower, upper), public bounds of the true counts, one number or one per count; None: 0 and infinity.
     groups : group names, one per count; a prior is fitted within each group.
-    parents : name of a count -> name of the count it is part of, None for the root. Counts then add up to those of
-        their parents; names without a value are counts that were not measured, and a name that occurs twice in `names`
-        was measured twice.
-    levels : names of the levels of `parents`, the root's first.
-    queries : sums over cells of a histogram: name of a number -> names of its cells; all other numbers are single
-        cells. For several nodes with `parents` the values are a table with one row per node and one column per query.
-    facts : further public facts, as values for JSON; they are kept and shown with the results.
+    parents : mapping from the name of a count to the name of the count that it is part of, None for the root. Each
+        count is then the sum of the counts of its parts. A name without a value is a count that was not measured, and a
+        name that occurs twice in `names` was measured twice.
+    levels : names of the levels of `parents`, that of the root first.
+    queries : sums over cells of a histogram: mapping from the name of a number to the names of its cells; all other
+        numbers are single cells. With `parents`, the values are a table with one row per node and one column per query.
+    facts : further public facts, as values for JSON; they are stored and shown with the results.
 
     Attributes
     ----------
     values : float64 array, of the shape of the numbers.
     names : one string per number; cells of tables are named ``row/column`` or ``stratum/row/column``.
     shape : shape of the numbers.
-    labels : names of the rows and columns of a DataFrame, else None.
+    labels : names of the rows and columns of a DataFrame, otherwise None.
 
     Raises
     ------
     ValueError, TypeError
-        If a number is infinite, names repeat or their number is wrong, or the total is not an integer >= 0.
+        If a number is infinite, names are repeated or their number is wrong, or the total is not an integer >= 0.
 
     Examples
     --------

@@ -27,8 +27,8 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     ----------
     release : integers (rows, columns), or (strata, rows, columns) swapped within strata.
     prior : Dirichlet concentration of all cells: a number, one per cell, ``"flat"`` (1, the default) or ``"jeffreys"``.
-    method : ``"exact"`` rejects tables that cannot be summed over, ``"chain"`` always samples, ``"auto"`` sums if it
-        can and samples otherwise; ``"abc"`` is rejection sampling as in Pan, Li and Li (2023).
+    method : ``"exact"`` rejects tables that cannot be summed over; ``"chain"`` always samples; ``"auto"`` sums if
+        possible and samples otherwise; ``"abc"`` is rejection sampling as in Pan, Li and Li (2023).
     rng : numpy Generator, for chains and rejection sampling.
 
     Returns
@@ -106,7 +106,7 @@ def _by_rejection(
     facts: dict[str, object],
     rng: np.random.Generator | None,
 ) -> Posterior:
-    """Draw proposals by rejection sampling until some thousands are accepted, or the limit of work is reached."""
+    """Draw proposals by rejection sampling until several thousand are accepted, or the limit of work is reached."""
     if rng is None:
         raise ValueError("rng: method 'abc' draws random numbers; pass a numpy Generator")
     if table.ndim != 2:

@@ -1,6 +1,6 @@
 """Posteriors of counts in a geography: any node of the tree may be measured with noise.
 
-Posteriors of histograms in the nodes of a geography, with noisy sums over some of the cells.
+It also contains posteriors of histograms in the nodes of a geography, with noisy sums over some of the cells.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     Raises
     ------
     ValueError, TypeError
-        If the prior does not fit the tree, or counts contradict each other.
+        If the prior does not fit the tree, or counts are inconsistent.
     """
     _checks.one_of("method", method, ("auto", "exact"))
     if isinstance(release.total, Mapping):
@@ -125,7 +125,7 @@ def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
 
 
 def withholding(noise: NoiseLaw, size: int) -> NDArray[np.bool_]:
-    """Return for which values absence means that the noisy value was below a threshold.
+    """Return for which values a missing value means that the noisy value was below a threshold.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def least_squares_by_name(least: LeastSquares) -> dict[str, list[float | None]]:
     Returns
     -------
     dict
-        Name of a node -> [estimate, standard deviation].
+        Mapping from the name of a node to [estimate, standard deviation].
     """
     pairs = zip(least.tree.names, least.estimate.tolist(), least.sd.tolist(), strict=True)
     return {name: [value, sd] if np.isfinite(sd) else [None, None] for name, value, sd in pairs}
@@ -183,7 +183,7 @@ def least_squares_by_name(least: LeastSquares) -> dict[str, list[float | None]]:
 
 Array = NDArray[np.float64]
 METHODS = ("auto", "chain", "least squares")
-LARGE = 2000  # cells summed over all nodes, up to which "auto" is a chain
+LARGE = 2000  # largest number of cells in all nodes for which "auto" is a chain
 NEGLECTED = (
     "least squares in each node, then one tree a cell: what cells say of each other beyond their node is neglected"
 )
@@ -210,7 +210,7 @@ def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.rand
     Raises
     ------
     ValueError, TypeError
-        If an argument is invalid, numbers contradict each other, or `rng` is missing.
+        If an argument is invalid, numbers are inconsistent, or `rng` is missing.
     """
     _checks.one_of("method", method, METHODS)
     if release.total is not None:
@@ -261,7 +261,7 @@ def _crossed(release: Release) -> Crossed:
     noise = _noise(release, columns)
 
     def spread(numbers: Any, elsewhere: float) -> NDArray[Any]:
-        """Extend the released numbers to all nodes and queries; entries without a number get `elsewhere`."""
+        """Extend the released numbers to all nodes and queries; entries without a number are set to `elsewhere`."""
         found = np.full((len(tree), len(queries)), elsewhere)
         given = np.asarray(elsewhere if numbers is None else numbers, dtype=np.float64)
         found[at] = given.reshape(table.shape) if given.size == table.size else np.broadcast_to(given, table.shape)

@@ -1,10 +1,12 @@
-"""Counts that are independent up to a weight on their sum: distributions of sums and pairs, and draws, by a binary tree
-of sums.
+"""Counts that are independent except for a weight on their sum: distributions of sums and pairs, and draws, by a binary
+tree of sums.
 
-The distribution of a few of many counts given a weight on the sum is computed by Fourier sums over the frequencies that
+If there are many counts, the distribution of a few of them is computed by Fourier sums over the frequencies with
+non-negligible terms.
 matter.
 
-With p_k the distribution of count k and g the weight on the sum of all, the weight of a sum u of the few counts P is
+With p_k the distribution of count k and g the weight on the sum of all counts, the weight of a sum u of a few counts P
+is
 
     tie(u) = sum_N g(N) P(sum of all others = N - u) = 1/L sum_m exp(-i w_m u) conj(G(w_m)) prod_(k not in P) F_k(w_m)
 
@@ -26,26 +28,26 @@ from .joint import Pair, Places
 
 FEWEST = 64  # number of counts from which the Fourier sum has fewer terms than convolutions
 MOST = 4  # largest number of counts whose sum is computed by Fourier sums
-_SOME = 256  # number of counts by which frequencies are judged first
+_SOME = 256  # number of counts from which the frequencies are selected first
 _NOTHING = 1e-18  # negligible size of a term, relative to the term at frequency 0
-_FLAT = 0.01  # smallest usable tie, relative to the sum of the terms' sizes: cancellation costs at most two digits
+_FLAT = 0.01  # smallest usable tie, relative to the sum of the absolute terms: cancellation costs at most two digits
 _LARGEST = 4_000_000  # largest number of entries of a table of transforms
 _LONGEST = 250_000  # largest number of distinct values of a sum
 Complex = NDArray[np.complex128]
 
 
 class Incompatible(ValueError):
-    """Raised if the counts and the weights of their sum exclude each other."""
+    """Raised if the counts and the weights of their sum are inconsistent."""
 
 
 class SpectralTies:
-    """Ties of a few counts: the weights of their sum that follow from all other counts and the weight on the total.
+    """Ties of a few counts: the weights of their sum given all other counts and the weight on the total.
 
     Parameters
     ----------
     factors : weights of the counts, at least `FEWEST` of them.
-    root : weights of the sum of all counts, tilted in the same way as the factors.
-    free : weights of the sum of all factors, without the root's weights.
+    root : weights of the sum of all counts, with the same tilt as the factors.
+    free : weights of the sum of all factors, without the weights in `root`.
 
     Raises
     ------
@@ -57,7 +59,7 @@ class SpectralTies:
         self.root, self.firsts = root, np.array([factor.first for factor in factors], dtype=np.int64)
         widest = max(len(factor.weights) for factor in factors)
         span = max(root.last - free.first, free.last - root.first, free.last - free.first) + MOST * widest
-        self.length = next_fast_len(int(2 * span + 1), real=True)  # no two sums that meet differ by a multiple of it
+        self.length = next_fast_len(int(2 * span + 1), real=True)  # no two possible sums differ by a multiple of it
         if self.length > _LONGEST:
             raise Unlisted(f"the sum has {self.length} values, too many to list")
         normed = [factor.weights / factor.weights.sum() for factor in factors]
@@ -73,7 +75,7 @@ class SpectralTies:
         good = actual > np.log(_NOTHING)
         self.dropped += 2 * float(np.exp(actual[~good]).sum())
         self.frequencies = kept[good]
-        self.logs = np.log(np.where(found == 0, 1e-300, found)[:, good])  # subtracted as they were added
+        self.logs = np.log(np.where(found == 0, 1e-300, found)[:, good])  # subtracted in this form later
         twice = np.where((self.frequencies == 0) | (2 * self.frequencies == self.length), 1.0, 2.0)
         self.ends = twice * np.conj(whole[self.frequencies]) / whole[0].real
         self.all_logs = self.logs.sum(axis=0)
@@ -116,8 +118,8 @@ def _padded(weights: Sequence[Array]) -> Array:
 
 
 def _without(logs: Array) -> Array:
-    """Sum the logs over counts at each frequency, without the `MOST` smallest: an upper bound for the omission of any
-    few counts.
+    """Sum the logs over counts at each frequency, without the `MOST` smallest: an upper bound if any few counts are
+    omitted.
     """
     return np.asarray(logs.sum(axis=0) - np.partition(logs, MOST, axis=0)[:MOST].sum(axis=0))
 
@@ -128,14 +130,14 @@ class Coupled:
 
     Parameters
     ----------
-    factors : weights a_i, one per count; tilted so that their unconstrained sum lies where `root` is large.
+    factors : weights a_i, one per count; tilted so that the unconstrained sum is where `root` is large.
     root : weights g of the sum.
     unit : unit of which the quantities are multiples.
 
     Notes
     -----
-    Sums over neighbours are kept in a binary tree, so a question about a few counts costs a few convolutions; if there
-    are many counts, a question about up to four of them costs a Fourier sum.
+    Sums over neighbouring counts are stored in a binary tree, so a question about a few counts costs a few
+    convolutions. If there are many counts, a question about up to four of them costs a Fourier sum.
     """
 
     def __init__(self, factors: Sequence[Window], root: Window, *, unit: float = 1.0) -> None:
@@ -148,24 +150,24 @@ class Coupled:
         self.total = _met(self.free, root)
 
     def sum_of(self, places: Places) -> Window:
-        """Return the distribution of the sum of the numbers at different places."""
+        """Return the distribution of the sum of the numbers at several different positions."""
         if len(places) == 1:
             return _met(self._levels[0][places[0]], self._ties[places[0]])
         free_sum = self._free_sum(set(places), inside=True)
         return _met(free_sum, self._tie(places, free_sum.first, free_sum.last))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Return the joint distribution of two sums over different places."""
+        """Return the joint distribution of two sums of numbers at different positions."""
         one, two = self._free_sum(set(first), inside=True), self._free_sum(set(second), inside=True)
         return Pair(one, two, self._tie([*first, *second], one.first + two.first, one.last + two.last))
 
     def difference_of(self, first: Places, second: Places) -> Window:
-        """Return the distribution of the difference of two sums over different places."""
+        """Return the distribution of the difference of two sums of numbers at different positions."""
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors, (size, places): first the sum, then its parts from the top of the tree down, only
-        where needed.
+        """Draw independent vectors, (size, places): first the sum, then its parts, from the top of the tree downwards,
+        only where they are needed.
         """
         if not len(places):
             return np.empty((size, 0), dtype=np.int64)
@@ -190,8 +192,8 @@ class Coupled:
 
     @cached_property
     def _ties(self) -> list[Window]:
-        """Compute for every count the weights of its values that follow from all other counts and the root, from the
-        top of the tree down.
+        """Compute for every count the weights of its values given all other counts and the root, from the top of the
+        tree downwards.
         """
         ties = [_message(self.root, Window(0, np.ones(1)), self._levels[-1][0])]
         for row in reversed(self._levels[:-1]):
@@ -204,14 +206,14 @@ class Coupled:
         return ties
 
     def beside(self, place: int) -> tuple[Window, Window]:
-        """Return the weights of one count, and those of the sum of all others over the range that its values and the
-        root need.
+        """Return the weights of one count, and those of the sum of all other counts over the range that is needed for
+        its values and the root.
         """
         return self._levels[0][place], self._others[place]
 
     @cached_property
     def _others(self) -> list[Window]:
-        """Compute for every count the weights of the sum of all others, from the top of the tree down."""
+        """Compute for every count the weights of the sum of all other counts, from the top of the tree downwards."""
         sums = [Window(0, np.ones(1))]
         for row in reversed(self._levels[:-1]):
             below = []
@@ -223,7 +225,7 @@ class Coupled:
         return sums
 
     def _tie(self, places: Places, low: int, high: int) -> Window:
-        """Return the weights of the sums low..high over `places` that follow from all other counts and the root."""
+        """Return the weights of the sums low..high over `places` given all other counts and the root."""
         if len(places) <= MOST and self._spectrum is not None:
             found = self._spectrum.tie(places, low, high)
             if found is not None:

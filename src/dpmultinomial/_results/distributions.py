@@ -17,7 +17,7 @@ from .._accuracy import LEVEL, Accuracy
 Array = NDArray[np.float64]
 TYPES = ("count", "share", "rate", "parameter", "question")
 KINDS = ("central", "hdi")
-_END = 1e-6  # fraction of the mass outside an interval: the least on one side of the shortest
+_END = 1e-6  # smallest fraction of the mass outside the shortest interval that is on one side
 
 
 class Unavailable(TypeError):
@@ -77,8 +77,8 @@ class Marginal(ABC):
 
     @abstractmethod
     def mode(self) -> float:
-        """Return the most probable value, or the place of the highest density; raises `Unavailable` if there
-        is none.
+        """Return the most probable value, or the location of the highest density; raise `Unavailable` if there is no
+        mode.
         """
 
     def median(self) -> float:
@@ -90,8 +90,8 @@ class Marginal(ABC):
 
         Parameters
         ----------
-        level : in (0, 1).
-        kind : ``"central"``, with equal probability on both sides; ``"hdi"``, the shortest.
+        level : probability level, in (0, 1).
+        kind : ``"central"``, with equal probabilities on both sides; ``"hdi"``, the shortest interval.
 
         Returns
         -------
@@ -100,7 +100,7 @@ class Marginal(ABC):
         Raises
         ------
         ValueError, TypeError
-            If an argument breaks its rule.
+            If an argument is invalid.
         """
         level, tail = _checks.inside("level", level), (1 - level) / 2
         if _checks.one_of("kind", kind, KINDS) == "hdi":
@@ -125,7 +125,7 @@ class Marginal(ABC):
         return float(lower), float(upper)
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density at `x`, of its shape; raises `Unavailable` for integers and draws."""
+        """Return the density at `x`, of the shape of `x`; raise `Unavailable` for integers and draws."""
         raise Unavailable(f"{self.name}: {self._no_density}")
 
     def logpdf(self, x: ArrayLike) -> Array:
@@ -134,7 +134,7 @@ class Marginal(ABC):
             return np.log(self.pdf(x))
 
     def pmf(self, x: ArrayLike) -> Array:
-        """Return P(quantity = x), of the shape of `x`; raises `Unavailable` for real numbers and draws."""
+        """Return P(quantity = x), of the shape of `x`; raise `Unavailable` for real numbers and draws."""
         raise Unavailable(f"{self.name}: {self._no_mass}")
 
     def logpmf(self, x: ArrayLike) -> Array:
@@ -153,7 +153,7 @@ class Marginal(ABC):
         )
 
 
-_TIE = 1e-12  # tolerance of a probability: sums of rounded numbers that differ by less are equal
+_TIE = 1e-12  # tolerance for ties: probabilities that differ by less are equal
 
 
 class Discrete(Marginal):
@@ -162,7 +162,7 @@ class Discrete(Marginal):
     Parameters
     ----------
     values : values, (n,), increasing.
-    probabilities : float64 (n,), non-negative; scaled to 1.
+    probabilities : float64 (n,), non-negative; normalised to sum 1.
     name, type, accuracy : attributes of every `Marginal`.
     """
 
@@ -186,7 +186,7 @@ class Discrete(Marginal):
         return float(np.sqrt((self.values - self.mean()) ** 2 @ self.probabilities))
 
     def mode(self) -> float:
-        """Return the most probable value, the smallest of several."""
+        """Return the most probable value, or the smallest of several."""
         return float(self.values[np.argmax(self.probabilities)])
 
     def cdf(self, x: ArrayLike) -> Array:
@@ -207,7 +207,7 @@ class Discrete(Marginal):
         return np.asarray(np.where(self.values[place] == at, self.probabilities[place], 0.0))
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return the smallest value with P(quantity <= value) >= q; levels above 1/2 are found from the upper tail."""
+        """Return the smallest value with P(quantity <= value) >= q; levels above 1/2 use the upper tail."""
         levels = _checks.fraction("q", q)
         low = np.searchsorted(self._below, levels * (1 - _TIE))
         rest = (1 - levels) * (1 + _TIE)  # P(quantity > value) <= rest
@@ -230,7 +230,7 @@ class Discrete(Marginal):
 
 
 class RealLaw(Protocol):
-    """Interface that `Continuous` needs of the distribution of a real number."""
+    """Interface that `Continuous` requires of the distribution of a real number."""
 
     def mean(self) -> float: ...
 
@@ -249,7 +249,7 @@ class Continuous(Marginal):
     Parameters
     ----------
     law : distribution with moments, density, distribution function and quantiles.
-    draw : function (size, rng) -> draws; None inverts `law.quantile`.
+    draw : function of (size, rng) that returns draws; None: inversion of `law.quantile`.
     name, type, accuracy : attributes of every `Marginal`.
     """
 
@@ -286,7 +286,7 @@ class Continuous(Marginal):
         return np.asarray(self.law.quantile(q))
 
     def mode(self) -> float:
-        """Return the place of the highest density; raises `Unavailable` if the density has no inner maximum."""
+        """Return the location of the highest density; raise `Unavailable` if the density has no inner maximum."""
         law_mode = getattr(self.law, "mode", None)
         found = law_mode() if law_mode else self._highest()
         if found is None:
@@ -310,7 +310,7 @@ class Continuous(Marginal):
 
 
 class Draws(Marginal):
-    """Distribution given by a sample of draws, from chains or independent.
+    """Distribution given by a sample of draws, independent or from chains.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ class Draws(Marginal):
         return float(self.draws.std(ddof=1))
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return the fraction of the draws at or below `x`."""
+        """Return the fraction of the draws that are at most `x`."""
         return np.searchsorted(self.draws, np.asarray(x, dtype=np.float64), side="right") / len(self.draws)
 
     def quantile(self, q: ArrayLike) -> Array:

@@ -23,9 +23,9 @@ class Comparison:
 
     Parameters
     ----------
-    coefficients : position of a quantity -> its coefficient, not 0.
+    coefficients : mapping from the position of a quantity to its coefficient, not 0.
     operator : one of ``> < >= <= == !=``.
-    bound : constant that the sum is compared with.
+    bound : constant with which the sum is compared.
     """
 
     coefficients: dict[int, float]
@@ -45,7 +45,7 @@ class Comparison:
 
 
 class Names:
-    """Names that may contain blanks, slashes and signs; in a string, the longest name that fits is found.
+    """Names that may contain blanks, slashes and signs; in a string, the longest matching name is found.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Names:
         return None
 
     def place(self, name: str) -> int:
-        """Return the position of a name; raises `KeyError` with suggestions for an unknown name."""
+        """Return the position of a name; raise `KeyError` with suggestions if the name is unknown."""
         if name not in self.places:
             near = get_close_matches(name, self.places, n=3)
             shown = list(self.places)[:10]
@@ -92,8 +92,8 @@ def comparison(text: str, names: Names) -> Comparison:
 
     Parameters
     ----------
-    text : two sums of numbers, names and ``number * name`` around one of `OPERATORS`; a name must be in single or
-        double quotes if it is a number or a longer name begins with it.
+    text : two sums of numbers, names and ``number * name`` around one of `OPERATORS`. A name must be in single or
+        double quotes if it is a number or the beginning of a longer name.
     names : known names.
 
     Returns

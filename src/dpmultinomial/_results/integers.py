@@ -1,4 +1,4 @@
-"""Weights of consecutive integers: the building blocks of sums and differences of counts."""
+"""Weights of consecutive integers, used for sums and differences of counts."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-SMALLEST = 1e-40  # of the largest weight; smaller ones at the ends are cut, so that sums of many stay short
+SMALLEST = 1e-40  # of the largest weight; smaller weights at the ends are truncated, to keep long sums short
 
 
 class Unlisted(Exception):
@@ -17,7 +17,7 @@ class Unlisted(Exception):
 
 @dataclass(frozen=True)
 class Window:
-    """Weights of first, first + 1, ..
+    """Weights of the consecutive integers first, first + 1, ..
 
     Parameters
     ----------
@@ -43,24 +43,24 @@ class Window:
             return np.asarray(np.log(self.weights))
 
     def trimmed(self) -> "Window":
-        """Return the window without entries at the ends below `SMALLEST` of the largest; the largest becomes 1."""
+        """Return the window without end entries below `SMALLEST` times the largest; the largest weight becomes 1."""
         largest = self.weights.max()
         kept = np.flatnonzero(self.weights > SMALLEST * largest)
         return Window(self.first + int(kept[0]), self.weights[kept[0] : kept[-1] + 1] / largest)
 
     def within(self, low: int, high: int) -> "Window":
-        """Return the part between two integers; if it is empty, a window with weight 0 at the lower one."""
+        """Return the part between two integers; if it is empty, a window with weight 0 at the lower integer."""
         first, last = max(low, self.first), min(high, self.last)
         if first > last:
             return Window(low, np.zeros(1))
         return Window(first, self.weights[first - self.first : last - self.first + 1])
 
     def normalised(self) -> "Window":
-        """Return the weights scaled to sum 1."""
+        """Return the weights normalised to sum 1."""
         return Window(self.first, self.weights / self.weights.sum())
 
     def reflected(self) -> "Window":
-        """Return the weights of the negated number."""
+        """Return the weights of the negative of the number."""
         return Window(-self.last, self.weights[::-1].copy())
 
     def spread(self, factor: int) -> "Window":
@@ -79,7 +79,7 @@ class Window:
 
 
 def added(a: Window, b: Window) -> Window:
-    """Return the weights of the sum of two independent numbers; all terms are positive, so tails keep full relative
+    """Return the weights of the sum of two independent numbers; all terms are positive, so the tails have full relative
     accuracy.
     """
     return Window(a.first + b.first, np.convolve(a.weights, b.weights)).trimmed()
@@ -95,7 +95,7 @@ def added_up(parts: list[Window]) -> Window:
 
 
 def window_of(values: Whole, probabilities: Array) -> Window:
-    """Return the window of listed integers, increasing; integers that are not listed have weight 0."""
+    """Return the window of listed integers in increasing order; integers that are not listed have weight 0."""
     first = int(values[0])
     weights = np.zeros(int(values[-1]) - first + 1)
     weights[values - first] = probabilities

@@ -1,5 +1,5 @@
-"""Joint distributions of counts: independent, listed, or up to a weight on their sum (`coupled`); distributions of
-sums, and draws.
+"""Joint distributions of counts (independent, listed, or independent except for a weight on their sum, see `coupled`),
+distributions of sums, and draws.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,13 +28,13 @@ def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Arr
 
     Returns
     -------
-    out : float64 (m + n - 1,), of the differences -(n - 1)..m - 1: sums of products, so small ones have full relative
-        accuracy if all weights are nonnegative. O(m n) time, O(m + n) memory.
+    out : float64 (m + n - 1,), weights of the differences -(n - 1)..m - 1. They are sums of products, so small weights
+        have full relative accuracy if all weights are nonnegative. O(m n) time, O(m + n) memory.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument is not one-dimensional and finite, or is empty, or if `tie` has another size.
+        If an argument is empty, not one-dimensional or not finite, or if `tie` has another size.
     """
     a, b, g = _checks.reals("first", first), _checks.reals("second", second), _checks.reals("tie", tie)
     if len(g) != len(a) + len(b) - 1:
@@ -42,7 +42,7 @@ def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Arr
     columns, downwards, sums_downwards = len(b), np.ascontiguousarray(b[::-1]), np.ascontiguousarray(g[::-1])
     out, terms, places = np.zeros(len(g)), np.empty(columns), np.flatnonzero(a)
     for i, weight in zip(places.tolist(), a[places].tolist(), strict=True):
-        # in row i, j falls from n - 1 to 0, so that i - j and the sum i + j both move by one place
+        # in row i, j decreases from n - 1 to 0, so that i - j and i + j both move by one index
         first = len(g) - i - columns  # position of the sum i + n - 1 among the sums in decreasing order
         np.multiply(downwards, sums_downwards[first : first + columns], out=terms)
         np.multiply(terms, weight, out=terms)
@@ -85,7 +85,7 @@ class Pair:
             along = self.tie.at(self.first.first + self.second.first, rows + columns - 1)
             sums = tied_differences(self.first.weights, self.second.weights, along)
             return Window(self.first.first - self.second.last, sums).normalised()
-        wide = np.pad(self.matrix()[:, ::-1], ((0, 0), (0, rows)))  # in rows shorter by one, row i moves by i places
+        wide = np.pad(self.matrix()[:, ::-1], ((0, 0), (0, rows)))  # in rows shorter by one, row i moves by i columns
         sums = wide.ravel()[: rows * (columns + rows - 1)].reshape(rows, -1).sum(axis=0)
         return Window(self.first.first - self.second.last, sums)
 
@@ -115,7 +115,7 @@ class Independent:
 
     Parameters
     ----------
-    law : position -> distribution of the number, on integers times `unit`.
+    law : function from a position to the distribution of the number, on integers times `unit`.
     unit : unit of which the quantities are multiples.
     """
 
@@ -132,15 +132,15 @@ class Independent:
         return self._windows[place]
 
     def sum_of(self, places: Places) -> Window:
-        """Return the distribution of the sum of the numbers at different places."""
+        """Return the distribution of the sum of the numbers at several different positions."""
         return added_up([self.window(i) for i in places]).normalised()
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Return the joint distribution of two sums over different places."""
+        """Return the joint distribution of two sums of numbers at different positions."""
         return Pair(self.sum_of(first), self.sum_of(second), None)
 
     def difference_of(self, first: Places, second: Places) -> Window:
-        """Return the distribution of the difference of two sums over different places."""
+        """Return the distribution of the difference of two sums of numbers at different positions."""
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
@@ -165,13 +165,13 @@ class Enumerated:
         self.rows, self.weights, self.unit = rows, weights / weights.sum(), unit
 
     def sum_of(self, places: Places) -> Window:
-        """Return the distribution of the sum of the numbers at different places."""
+        """Return the distribution of the sum of the numbers at several different positions."""
         values = self.rows[:, list(places)].sum(axis=1)
         first = int(values.min())
         return Window(first, np.asarray(np.bincount(values - first, self.weights), dtype=np.float64))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Return the joint distribution of two sums over different places."""
+        """Return the joint distribution of two sums of numbers at different positions."""
         s, t = (self.rows[:, list(places)].sum(axis=1) for places in (first, second))
         listed = np.zeros((int(s.max() - s.min()) + 1, int(t.max() - t.min()) + 1))
         np.add.at(listed, (s - s.min(), t - t.min()), self.weights)
@@ -179,7 +179,7 @@ class Enumerated:
         return Pair(*window_pair, None, listed)
 
     def difference_of(self, first: Places, second: Places) -> Window:
-        """Return the distribution of the difference of two sums over different places."""
+        """Return the distribution of the difference of two sums of numbers at different positions."""
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:

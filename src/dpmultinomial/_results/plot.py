@@ -10,11 +10,11 @@ from .quantities import Quantities
 
 
 def intervals(groups: Mapping[str, Quantities]) -> Any:
-    """Plot one panel per group: a line for the central interval, a dot for the median.
+    """Plot one panel per group, with a line for each central interval and a dot for the median.
 
     Parameters
     ----------
-    groups : name of a group -> its quantities.
+    groups : mapping from the name of a group to its quantities.
 
     Returns
     -------
@@ -40,12 +40,12 @@ def intervals(groups: Mapping[str, Quantities]) -> Any:
 
 
 def plan_curve(curve: pd.DataFrame, epsilon: float, frequency: float, error: float) -> Any:
-    """Plot the frequencies of correct and of wrong answers over epsilon; a dot with two standard errors marks the fresh
-    releases.
+    """Plot the frequencies of correct and of wrong answers as functions of epsilon; a dot with two standard errors
+    marks the fresh releases.
 
     Parameters
     ----------
-    curve : frame epsilon, frequency, wrong.
+    curve : table with columns epsilon, frequency, wrong.
     epsilon, frequency : epsilon and success rate of the fresh releases.
     error : standard error of `frequency`.
 

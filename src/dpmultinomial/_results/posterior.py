@@ -34,17 +34,17 @@ class Posterior:
 
     Parameters
     ----------
-    groups : ``counts``, ``shares``, ``rates``, ``parameters`` -> `Quantities`; at least one.
-    joint : function (size, rng) -> joint draws of all groups, group -> (size, names).
+    groups : mapping from ``counts``, ``shares``, ``rates``, ``parameters`` to `Quantities`; at least one.
+    joint : function of (size, rng) that returns joint draws of all groups, group -> (size, names).
     method : name of the algorithm that computed the posterior.
-    facts : what was assumed and found, as values for JSON: distribution, prior, total, cost; or a function that
-        computes this when it is needed.
+    facts : assumptions and findings, as values for JSON: distribution, prior, total, cost; or a function that computes
+        them when they are needed.
     log_evidence : function that computes the log evidence; None if there is none.
-    source : object of the library that holds the distribution, for details that this interface does not offer.
+    source : object of the library with the distribution, for details that this interface does not offer.
 
     Attributes
     ----------
-    again : call without arguments that computes the same posterior; None if it is not known. A pickle contains it.
+    again : function without arguments that computes the same posterior; None if it is not known. A pickle contains it.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Posterior:
 
     @cached_property
     def facts(self) -> dict[str, object]:
-        """What was assumed and found, as values for JSON."""
+        """Assumptions and findings, as values for JSON."""
         return dict((self._facts() if callable(self._facts) else self._facts) or {})
 
     @cached_property
@@ -95,8 +95,8 @@ class Posterior:
 
     @property
     def rates(self) -> Quantities:
-        """Probabilities from which the file is assumed to be sampled; ``.among(..)`` gives those among
-        some categories.
+        """Probabilities from which the file is assumed to be sampled; ``.among(..)`` gives probabilities among some
+        categories.
         """
         return self._group("rates")
 
@@ -107,7 +107,7 @@ class Posterior:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Those of ``counts``, ``shares``, ``rates``, ``parameters`` that exist."""
+        """Names of the groups that exist, of ``counts``, ``shares``, ``rates``, ``parameters``."""
         return tuple(self._groups)
 
     @property
@@ -127,7 +127,8 @@ class Posterior:
         Returns
         -------
         dict
-            Group -> (size, names); equal rows of all groups belong to one draw; the columns are those of ``.names``.
+            Mapping from a group to (size, names); the same row of all groups is one joint draw; columns as in
+            ``.names``.
         """
         return dict(self._joint(_checks.integer("size", size), _checks.generator(rng)))
 
@@ -136,7 +137,7 @@ class Posterior:
 
         Parameters
         ----------
-        level : level of the central intervals, in (0, 1).
+        level : probability of the central intervals, in (0, 1).
 
         Returns
         -------
@@ -167,7 +168,7 @@ class Posterior:
         text : comparison such as ``"men > women"``, ``"met >= 0.6"``, ``"'not met' > 2 * failed + 3"``; a name must be
             quoted if it is a number or a longer name begins with it.
         of : group of the names, ``"counts"``, ``"shares"``, ``"rates"`` or ``"parameters"``.
-        among : names among which shares or rates are taken; None: all.
+        among : names among which shares or rates are computed; None: all.
         rng : numpy Generator, needed if there is no closed form.
 
         Returns
@@ -178,7 +179,7 @@ class Posterior:
         Raises
         ------
         KeyError
-            If a word is not a known name.
+            If a word in the text is not a known name.
         ValueError, TypeError
             If the text is not a comparison, or draws are needed and no Generator is given.
         """
@@ -199,22 +200,22 @@ class Posterior:
             side a name or a list), ``{share: {of: [names], among: [names]}}``, ``{probability: "a > b"}``, ``{rank:
             {of: all or [names], top: 5}}``; add ``about: shares`` (or another group) if the question is not about the
             first group of the posterior (counts, if there are any).
-        level : level of the intervals, in (0, 1).
+        level : probability of the intervals, in (0, 1).
         rng : numpy Generator, needed if there is no closed form.
 
         Returns
         -------
         DataFrame
-            Columns as in `summary`, type ``question``. For a probability, ``mean`` is the probability, and sd, lower
-            and upper are NaN. A rank has two rows per name: the rank, and the probability of being among the first.
-            ``error`` is 0 if exact, else one Monte Carlo standard error of ``mean``.
+            Columns as in `summary`, with type ``question``. For a probability, ``mean`` is the probability, and sd,
+            lower and upper are NaN. A rank has two rows per name: the rank, and the probability of being among the
+            first. ``error`` is 0 if the answer is exact, and otherwise one Monte Carlo standard error of ``mean``.
 
         Raises
         ------
         KeyError
-            If a word is not a known name; the message names the question.
+            If a word is not a known name; the message states the name of the question.
         ValueError, TypeError
-            If a question breaks its rule, or draws are needed and no Generator is given; the message names the
+            If a question is invalid, or draws are needed and no Generator is given; the message states the name of the
             question.
         """
         _checks.inside("level", level)
@@ -264,7 +265,7 @@ class Posterior:
         -------
         matplotlib.figure.Figure
         """
-        from .plot import intervals  # matplotlib is imported only when something is drawn
+        from .plot import intervals  # matplotlib is imported only if a plot is requested
 
         return intervals(self._groups)
 

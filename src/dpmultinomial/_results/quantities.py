@@ -1,6 +1,6 @@
-"""Distributions of several named quantities of one type: by name, among some of them, and of all in one call.
+"""Distributions of several named quantities of one type, accessed by name, among some of them, or all in one call.
 
-`Chance` is a probability that carries its accuracy.
+`Chance` is a probability with an accuracy status.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,7 @@ class Columns(NamedTuple):
     Parameters
     ----------
     mean, sd, lower, upper : float64 (n,).
-    states : accuracy of all, or of each.
+    states : accuracy of all quantities, or one per quantity.
     """
 
     mean: Array
@@ -42,13 +42,13 @@ class Quantities:
     Parameters
     ----------
     names : names of the quantities.
-    law : position -> `Marginal` of the quantity.
-    joint : function (size, rng) -> joint draws of all quantities, (size, names).
-    among : function of names -> the quantities as shares among these names; None if that has no meaning.
-    together : joint distribution of the quantities, with which questions about several of them have exact answers:
-        `Independent`, `Coupled` or `Enumerated`; a function that makes it when it is first needed; or None if only
+    law : function from a position to the `Marginal` of the quantity.
+    joint : function of (size, rng) that returns joint draws of all quantities, (size, names).
+    among : function of names that returns the quantities as shares among these names; None if they are not shares.
+    together : joint distribution of the quantities, from which questions about several quantities have exact answers:
+        `Independent`, `Coupled` or `Enumerated`; a function that computes it when it is first needed; or None if only
         draws are available.
-    numbers : function of a level -> `Columns` of all quantities in one pass; None: quantity by quantity.
+    numbers : function of a level that returns the `Columns` of all quantities in one pass; None: quantity by quantity.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Quantities:
 
     @cached_property
     def words(self) -> Names:
-        """Names in the form in which the text of a question refers to them."""
+        """Names in the form in which a question refers to them."""
         return Names(self.names)
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -97,7 +97,7 @@ class Quantities:
         return len(self.names)
 
     def among(self, *names: str) -> "Quantities":
-        """Return shares among some categories only: each quantity divided by the sum over `names`.
+        """Return the shares among some categories: each quantity divided by the sum over `names`.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class Quantities:
         return self._among(names)
 
     def numbers(self, level: float = LEVEL) -> Columns:
-        """Return the numbers of all quantities: in one pass if the method has one, else quantity by quantity.
+        """Return summaries of all quantities: in one pass if there is a method for it, otherwise quantity by quantity.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class Quantities:
         return pd.DataFrame([self[name].quantile(levels) for name in self], index=list(self.names), columns=levels)
 
     def interval(self, level: float = LEVEL, *, kind: str = "central") -> pd.DataFrame:
-        """Columns lower and upper, one row per name (`Marginal.interval`)."""
+        """Return the ends of intervals, columns lower and upper, with one row per name (`Marginal.interval`)."""
         if self._numbers is not None and kind == "central":
             found = self._default if level == LEVEL else self.numbers(level)
             return pd.DataFrame({"lower": found.lower, "upper": found.upper}, index=list(self.names))

@@ -1,15 +1,10 @@
 """Questions about several quantities at once: sums, differences, ratios, shares, probabilities, ranks.
 
-Answers are exact if the joint distribution of the quantities is known (`together`); otherwise they come from
-independent draws of the exact joint distribution and state their Monte Carlo error.
+Answers are exact if the joint distribution of the quantities is known (`together`); distributions of sums, differences,
+ratios and shares of counts, and probabilities of comparisons, are then computed without simulation. Otherwise, `Drawer`
+answers from independent draws of the exact joint distribution and states the Monte Carlo error.
 
-Distributions of sums, differences, ratios and shares of counts, and probabilities of comparisons, are computed without
-simulation.
-
-Ranks of independent counts are exact, the largest count first: 1 + the number of counts that are larger.
-
-`Drawer` answers from draws: columns of the quantities in a question, distributions, probabilities and ranks, with
-errors.
+The rank of a count is 1 + the number of larger counts; ranks of independent counts are exact.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,11 +24,11 @@ from .joint import Independent, Pair, Places, Together
 from .quantities import Chance, Quantities
 
 LARGEST_PAIR = 4_000_000  # largest number of pairs of values that are listed
-_MULTIPLES = 1000  # coefficients up to which sums of multiples are listed
+_MULTIPLES = 1000  # largest coefficient for which sums of multiples are listed
 
 
 def ratio(together: Together, above: Places, below: Places) -> tuple[Array, Array, float] | None:
-    """Compute the distribution of a ratio of two sums, given that it is defined.
+    """Compute the distribution of a ratio of two sums, conditional on a denominator other than 0.
 
     Parameters
     ----------
@@ -49,7 +44,7 @@ def ratio(together: Together, above: Places, below: Places) -> tuple[Array, Arra
     share = len(inner) + len(above) == len(below)
     if not share and len(inner) < len(below):
         return None
-    if not inner:  # the whole sum over itself
+    if not inner:  # the complete sum divided by itself
         law = together.sum_of(above)
         zero = float(law.at(0, 1)[0])
         return np.ones(1), np.ones(1), zero
@@ -141,14 +136,14 @@ def _common(coefficients: Mapping[int, float]) -> float | None:
 
 
 def _where(values: NDArray[Any], weights: Array, asked: Comparison) -> float:
-    """Return the probability that values satisfy the comparison: the smaller of it and its complement is summed."""
+    """Return the probability that values satisfy the comparison, from the smaller of it and its complement."""
     true = asked.holds(values)
     yes, no = float(weights[true].sum()), float(weights[~true].sum())
     return yes / (yes + no) if yes <= no else 1 - no / (yes + no)
 
 
-MOST_WORK = 10_000_000_000  # largest number of steps for the distribution of a rank; beyond it ranks are sampled
-_SURE = 1e-18  # tolerance within which a count is certainly larger, or not
+MOST_WORK = 10_000_000_000  # largest number of steps for the distribution of a rank; above it, ranks are sampled
+_SURE = 1e-18  # tolerance within which a count is certainly larger, or certainly not larger
 
 
 @dataclass(frozen=True)
@@ -158,7 +153,7 @@ class Rank:
     Parameters
     ----------
     place : position of the quantity.
-    ranks, probabilities : increasing ranks, and their probabilities; tied counts share the better rank.
+    ranks, probabilities : increasing ranks, and their probabilities; tied counts have the better rank.
     """
 
     place: int
@@ -182,7 +177,7 @@ def exact_ranks(together: Independent, places: Sequence[int], top: int) -> list[
     Returns
     -------
     list of Rank, or None
-        In order of increasing expected rank; None if that is too much work.
+        In order of increasing expected rank; None if the computation would take too long.
     """
     laws = [together.window(i) for i in places]
     order = np.argsort(expected(laws), kind="stable")[:top]
@@ -234,7 +229,7 @@ def _law(p: Array, above: Array, unsure: NDArray[np.bool_]) -> tuple[Whole, Arra
     """Compute the distribution of 1 + the number of others that are larger: a sum of independent indicators for every
     value of the count.
     """
-    base = (above[~unsure] > 0.5).sum(axis=0)  # counts that are certainly larger
+    base = (above[~unsure] > 0.5).sum(axis=0)  # number of counts that are certainly larger
     chances = above[unsure]
     counts = np.zeros((chances.shape[0] + 1, above.shape[1]))
     counts[0] = 1.0
@@ -253,7 +248,7 @@ def _law(p: Array, above: Array, unsure: NDArray[np.bool_]) -> tuple[Whole, Arra
 
 DRAWS = 100_000
 _AT_ONCE = 10_000_000  # numbers per block
-_FEW = 50  # quantities whose draws are kept between questions
+_FEW = 50  # number of quantities whose draws are stored between questions
 
 
 class Drawer:
@@ -262,7 +257,7 @@ class Drawer:
     Parameters
     ----------
     group : the quantities.
-    rng : numpy Generator, or None: then a question that needs draws raises an error.
+    rng : numpy Generator, or None; with None, a question that needs draws raises an error.
     """
 
     def __init__(self, group: Quantities, rng: np.random.Generator | None) -> None:
@@ -272,7 +267,7 @@ class Drawer:
 
     @property
     def state(self) -> Accuracy:
-        """Accuracy of answers from draws: approximate for exact distributions, else that of the posterior."""
+        """Accuracy of answers from draws: approximate for exact distributions, otherwise that of the posterior."""
         base = self.group[self.group.names[0]].accuracy
         if base.status in ("converged", "not converged"):
             return base
@@ -284,7 +279,7 @@ class Drawer:
         return sd / DRAWS**0.5 if self.state.status == "approximate" else float("nan")
 
     def error_of_chance(self, p: float) -> float:
-        """Return the standard error of a probability; not 0 if all draws agree."""
+        """Return the standard error of a probability, which is positive even if all draws agree."""
         return self.error(float(np.sqrt(p * (1 - p) + 1 / DRAWS)))
 
     def columns(self, places: list[int]) -> Array:
@@ -308,7 +303,7 @@ class Drawer:
         return Chance(p, state)
 
     def ranks(self, places: list[int], top: int) -> list[Rank]:
-        """Compute the distributions of the ranks of the quantities with the smallest mean rank; tied quantities share
+        """Compute the distributions of the ranks of the quantities with the smallest mean rank; tied quantities have
         the better rank.
 
         Parameters
@@ -384,7 +379,7 @@ class Asked:
         ----------
         label : name of the question.
         question : a mapping with one of `KINDS`.
-        level : level of the intervals, in (0, 1).
+        level : probability of the intervals, in (0, 1).
 
         Returns
         -------
@@ -415,8 +410,8 @@ class Asked:
         Returns
         -------
         Marginal
-            Distribution of type ``question``; a ratio or share is conditional on a denominator other than 0
-            (`Marginal.accuracy` states the probability of that).
+            Distribution of type ``question``. A ratio or share is conditional on a denominator other than 0, and
+            `Marginal.accuracy` states the probability of a denominator of 0.
         """
         if kind == "sum":
             plus: list[int] = self._places("sum", what)
@@ -466,7 +461,7 @@ class Asked:
         return self.drawer.chance(asked.holds(values))
 
     def _of_one(self, asked: Comparison) -> Chance | None:
-        """Compare a single quantity with a number, by its own distribution if that is not a sample."""
+        """Compare a single quantity with a number, by its own distribution unless that is a sample."""
         if not asked.coefficients:
             return Chance(float(asked.holds(np.zeros(1))[0]), EXACT)
         ((place, size),) = asked.coefficients.items()
@@ -483,7 +478,7 @@ class Asked:
         return Chance(below if (asked.operator in ("<", "<=")) == (size > 0) else 1 - below, law.accuracy)
 
     def _rank_rows(self, label: str, what: Any, level: float) -> list[Row]:
-        """Return two rows per name: its rank, and the probability of being among the first."""
+        """Return two rows per name: the rank, and the probability of being among the first."""
         if not isinstance(what, Mapping) or not {"of"} <= set(what) <= {"of", "top"}:
             raise ValueError(f"rank must be {{of: all or names, top: number}}, got {what!r}")
         every = what["of"] == "all"
@@ -522,7 +517,7 @@ class Asked:
         return Accuracy("exact", 0.0, f"given that the denominator is not 0, which has probability {1 - undefined:.6g}")
 
     def _places(self, kind: str, names: Any) -> list[int]:
-        """Return the positions of one name, of several different ones, or of ``all``."""
+        """Return the positions of one name, of several different names, or of ``all``."""
         if isinstance(names, str) and names == "all" and names not in self.group.places:
             return list(range(len(self.group)))
         listed = [names] if isinstance(names, str) else names

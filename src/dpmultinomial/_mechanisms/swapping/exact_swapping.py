@@ -1,21 +1,23 @@
 """Exact distribution of a swapped table.
 
 A permutation of n records with k moved points has probability b_k/(C(n, k) D_k), where b_k is the distribution of the
-number selected (binomial, not 1) and D_k the number of derangements: it depends on k alone. Hence (methods of Pan,
-2023, in the documentation)
+number of selected records (binomial, conditional on a number other than 1) and D_k is the number of derangements. This
+depends only on k, hence (methods of Pan, 2023, in the documentation)
 
 P(swapped | original) = sum_N a_N Q_N,  a_N = sum_{k >= N} b_k (k!/D_k) (-1)^(k-N)/(k-N)!,
 
-Q_N = shuffle a uniformly random N-subset of the records, for any table. Among tables with fixed margins the
-distribution is reversible with respect to the hypergeometric distribution h. Small r x c classes are listed and summed
-in `_subset_shuffles`.
+where Q_N shuffles a uniformly random N-subset of the records; this holds for any table. Among tables with fixed
+margins, the distribution is reversible with respect to the hypergeometric distribution h. Small r x c classes are
+listed and summed in `_subset_shuffles`.
 
-2 x 2 tables have two independent methods. `two_by_two.row` sums positive terms, at any size. `row` uses that the Q_N
-share the Hahn polynomials as eigenfunctions, with alternating sums in integer fixed point whose precision grows until
-the smallest probability is accurate: slow, and correctly rounded almost everywhere.
+There are two independent methods for 2 x 2 tables. `two_by_two.row` sums positive terms, for tables of any size. `row`
+uses the fact that all Q_N have the Hahn polynomials as eigenfunctions. Its sums alternate in sign and are computed in
+integer fixed-point arithmetic, with a precision that is increased until the smallest probability is accurate; it is
+slow, but almost always correctly rounded.
 
-`log_permutation_weights` returns the probability of a permutation by the number of records that it moves;
-`mixture_coefficients` writes the same distribution as a signed mixture of free shuffles, the a_N above.
+`log_permutation_weights` returns the probability of a permutation, given the number of records that it moves;
+`mixture_coefficients` returns the a_N above, which express the same distribution as a signed mixture of unconstrained
+shuffles.
 """
 
 from collections.abc import Iterator
@@ -31,8 +33,8 @@ from ... import _checks
 from . import _subset_shuffles, two_by_two
 from .two_by_two import Row
 
-_COUNTED = 200  # derangements of up to this many records are counted in integers
-_SPARE = 64  # bits more than requested
+_COUNTED = 200  # derangements of up to this number of records are counted as integers
+_SPARE = 64  # bits in addition to the requested number
 
 
 def subfactorials(n: int) -> list[int]:
@@ -45,7 +47,7 @@ def subfactorials(n: int) -> list[int]:
 
     Returns
     -------
-    list of int, n + 1 of them. O(n^2 log n) bits.
+    list of int, n + 1 values. O(n^2 log n) bits.
     """
     d = [1, 0]
     for k in range(2, n + 1):
@@ -56,22 +58,22 @@ def subfactorials(n: int) -> list[int]:
 @lru_cache(maxsize=64)
 def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
     """Return the coefficients a_0..a_n of the signed mixture for a swap, as multiples of 2^-bits, each with an error of
-    at most one multiple.
+    at most 2^-bits.
 
     Parameters
     ----------
     n : int
-        Records, at least 2.
+        Number of records, at least 2.
     rate : float
         Swap rate, in (0, 1).
     bits : int
-        Binary digits after the point.
+        Number of binary digits after the point.
 
     Returns
     -------
-    tuple of int, n + 1 of them. O(n^2) products of `bits` + n bits.
+    tuple of int, n + 1 values. O(n^2) products of `bits` + n bits.
     """
-    work = bits + n + _SPARE  # C(n, k) <= 2^n multiplies the rounding error of a power
+    work = bits + n + _SPARE  # the factor C(n, k) <= 2^n multiplies the rounding error of a power
     one = 1 << work
     top, bottom = rate.as_integer_ratio()
     # powers of p and 1 - p; norm = 1 - P(1 selected), since one record alone cannot be swapped
@@ -81,7 +83,7 @@ def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
         down.append(down[-1] * (bottom - top) // bottom)
     norm = one - (n * up[1] * down[n - 1] >> work)
     derangements = subfactorials(n)
-    weights = [0] * (n + 1)  # b_k k!/D_k, and 1/m! below, with _SPARE bits more than asked for
+    weights = [0] * (n + 1)  # b_k k!/D_k, and 1/m! below, with _SPARE more bits than requested
     for k in range(n + 1):
         if k != 1:
             selected = comb(n, k) * up[k] * down[n - k] // norm
@@ -101,14 +103,14 @@ def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
     Parameters
     ----------
     n : int
-        Records, 0 to 2^31.
+        Number of records, 0 to 2^31.
     rate : float
         Swap rate, in (0, 1).
 
     Returns
     -------
     float64 (n + 1,)
-        Beyond 200 records ln D_k is ln k! - 1, to the last digit.
+        For more than 200 records, ln D_k is computed as ln k! - 1, which is accurate to the last digit.
 
     Raises
     ------
@@ -132,10 +134,10 @@ def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
 
 
 _DIGITS = 64  # significant bits of the smallest probability
-SPECTRAL_UP_TO = 24  # records of a 2 x 2 table whose distribution `class_law` takes from `row`, to the last bit
-MOST_WORK = 2e9  # steps of the enumeration for r x c tables: a few seconds
+SPECTRAL_UP_TO = 24  # records of a 2 x 2 table up to which `class_law` uses `row`, which is accurate to the last bit
+MOST_WORK = 2e9  # limit of the steps of the enumeration for r x c tables: a few seconds
 MOST_TABLES = 500_000
-_LARGEST_LOSS = 1e6  # of digits to cancellation in r x c tables
+_LARGEST_LOSS = 1e6  # largest loss of accuracy by cancellation in r x c tables: six digits
 
 
 @lru_cache(maxsize=64)
@@ -144,17 +146,17 @@ def eigenvalues(n: int, rate: float, count: int, bits: int) -> tuple[int, ...]:
 
     Parameters
     ----------
-    n : records.
+    n : number of records.
     rate : swap rate, in (0, 1).
     count : number of eigenvalues, at most n/2 + 1.
     bits : precision in bits.
 
     Returns
     -------
-    tuple of int, whole multiples of 2^-bits.
+    tuple of int, multiples of 2^-bits.
     """
     sums = [0] * count
-    row = [1] + [0] * (count - 1)  # C(n - N, 0..count-1), from N = n down
+    row = [1] + [0] * (count - 1)  # C(n - N, 0..count-1), from N = n downwards
     for at, weight in zip(range(n, -1, -1), reversed(mixture_coefficients(n, rate, bits)), strict=True):
         for j in range(count):
             sums[j] += weight * (row[j] - row[j - 1 - at] if j > at else row[j])
@@ -164,11 +166,11 @@ def eigenvalues(n: int, rate: float, count: int, bits: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=16)
 def _hahn(n: int, small: int, other: int, bits: int) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-    """Return the eigenfunctions Q_j(x), j, x = 0..small, of a swap, scaled to Q_j(0) = 1, and 1/norm_j under h, as
+    """Return the eigenfunctions Q_j(x), j, x = 0..small, of a swap, normalised to Q_j(0) = 1, and 1/norm_j under h, as
     multiples of 2^-bits.
 
-    x counts the records in one category of each variable, of sizes `small` (the smallest margin) and `other`.
-    Q_j solves the difference equation of the walk that exchanges the values of two random records.
+    x is the number of records in one category of each variable, of sizes `small` (the smallest margin) and `other`.
+    Q_j solves the difference equation of the random walk that exchanges the values of two random records.
     """
     one = 1 << bits
     rest = n - other
@@ -187,19 +189,20 @@ def _hahn(n: int, small: int, other: int, bits: int) -> tuple[tuple[tuple[int, .
 
 
 def row(table: ArrayLike, *, rate: float, depth: int | None = None) -> Row:
-    """Compute one row and one column of the transition matrix of a swapped 2 x 2 table, each probability to full
+    """Compute one row and one column of the transition matrix of a swapped 2 x 2 table, each probability with full
     relative accuracy.
 
     Parameters
     ----------
     table : integers, 2 x 2.
     rate : swap rate, in (0, 1).
-    depth : None for all probabilities; d gives those above 2^-d of the largest backward one, faster, the rest as 0.
+    depth : None for all probabilities; with d, only those above 2^-d of the largest backward one, which is faster; the
+        others are 0.
 
     Returns
     -------
     Row
-        Milliseconds at n = 100, seconds at n = 1,000.
+        The computing time is milliseconds at n = 100 and seconds at n = 1,000.
     """
     counts = _checks.table("table", table)
     if counts.shape != (2, 2):
@@ -228,8 +231,8 @@ def _log(value: int, bits: int) -> float:
 
 
 def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int | None) -> tuple[list[int], int]:
-    """Return P(y | x)/h(y) for one x and all y, as multiples of 2^-bits, and bits: 2 n bits for rounding errors, 64
-    more below the smallest value wanted.
+    """Return P(y | x)/h(y) for one x and all y, as multiples of 2^-bits, and bits: 2 n bits for rounding errors, plus
+    64 below the smallest requested value.
     """
     lost = 2 * n
     bits = lost + _DIGITS + (depth or _DIGITS)
@@ -251,31 +254,31 @@ def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int 
 def class_law(
     table: ArrayLike, *, rate: float, depth: int | None = None, most_work: float = MOST_WORK
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return every table with the margins of `table`, the log probability of each given `table`, and the log
-    probability of `table` given each.
+    """Return all tables with the margins of `table`, with the log probabilities of each table given `table` and of
+    `table` given each table.
 
     Parameters
     ----------
     table : integers, (rows, columns)
-        2 x 2 with any total; larger ones while the class can be listed (3 x 3: totals up to about 45; 3 x 5: about 25).
+        2 x 2 with any total; larger tables if the class can be listed (3 x 3: totals up to about 45; 3 x 5: about 25).
     rate : float
         Swap rate, in (0, 1).
     depth : int, optional
-        As in `row`; used up to 24 records.
+        As in `row`; used for up to 24 records.
     most_work : float
-        Steps at most for an r x c table; 1e9 take under a second.
+        Largest number of steps for an r x c table; 1e9 take less than a second.
 
     Returns
     -------
     tables : int64 (m, rows, columns)
-        In increasing order of their rows; 2 x 2: increasing last cell.
+        In increasing order of their rows; for 2 x 2 tables, in increasing order of the last cell.
     log_forward, log_backward : float64 (m,)
 
     Raises
     ------
     ValueError, TypeError
         If an r x c table needs more than `most_work` steps or 500,000 tables, or would lose more than six digits to
-        cancellation (all values distinct and nearly all swapped); the message names the samplers that do not.
+        cancellation (all values distinct and nearly all swapped); the message names the samplers without these limits.
 
     Notes
     -----
@@ -307,17 +310,17 @@ def listed_law(
     rate : float
         Swap rate, in (0, 1).
     most_work : float
-        Steps at most.
+        Largest number of steps.
 
     Returns
     -------
-    As `class_law`, or a sentence that names the samplers without a limit.
+    The result of `class_law`, or a sentence that names the samplers without a limit.
     """
     sides = [counts.sum(axis=axis) for axis in (0, 1)]
     if counts.sum() < 2 or min((side > 0).sum() for side in sides) < 2:
         return counts[None], np.zeros(1), np.zeros(1)
     n, turned = int(counts.sum()), counts.shape[0] > counts.shape[1]
-    upright = np.ascontiguousarray(counts.T) if turned else counts  # the shorter side as rows of the kernel
+    upright = np.ascontiguousarray(counts.T) if turned else counts  # the shorter side becomes the rows of the kernel
     if n > _subset_shuffles.MOST_RECORDS:
         why = f"total of table must be in [0, {_subset_shuffles.MOST_RECORDS}], got {n}"
     else:
@@ -329,7 +332,7 @@ def listed_law(
                 tables = np.ascontiguousarray(tables.transpose(0, 2, 1))
             order = np.lexsort(tables.reshape(len(tables), -1).T[::-1])
             tables, backward = tables[order], backward[order]
-            ways = -gammaln(tables + 1.0).sum(axis=(1, 2)) + gammaln(counts + 1.0).sum()  # log h(it)/h(table)
+            ways = -gammaln(tables + 1.0).sum(axis=(1, 2)) + gammaln(counts + 1.0).sum()  # log h(other)/h(table)
             return tables, backward + ways, backward
         why = f"table would lose {np.log10(loss):.0f} digits to cancellation"
     return (
@@ -343,7 +346,7 @@ def _listed(
     counts: NDArray[np.int64], rate: float, most_work: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
     """Return the class of a table that is small enough to list, the log probability of `table` given each table of the
-    class, and the largest loss by cancellation.
+    class, and the largest loss of accuracy by cancellation.
     """
     n = int(counts.sum())
     bits = 2 * _DIGITS + int(-n * log(min(rate, 1 - rate)) / log(2)) + 1  # |a_n| >= min(p, 1 - p)^n
@@ -356,7 +359,7 @@ def _listed(
 
 
 def same_margins(table: NDArray[np.int64]) -> Iterator[tuple[int, ...]]:
-    """Yield the tables with the margins of `table`, row by row in increasing order, as flat tuples."""
+    """Yield the tables with the margins of `table` as flat tuples, in increasing order of their rows."""
     columns = table.shape[1]
 
     def rows_of(total: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

@@ -1,7 +1,7 @@
 """Permutation swapping (Bailie, Gong and Meng 2023) of data frames and tables: release, exact distribution,
 attenuation.
 
-`Swap` is permutation swapping (Bailie, Gong and Meng 2023) as a mechanism: of records or of tables, with its cost.
+`Swap` is permutation swapping as a mechanism, for records or tables, with its privacy cost.
 """
 
 from collections.abc import Sequence
@@ -29,18 +29,18 @@ def permutation_swap(
 ) -> pd.DataFrame:
     """Swap the columns `swap` among records with equal values in the columns `match`.
 
-    Within each stratum every record is selected with probability `rate`, and the selection is repeated while exactly
-    one is selected; the swapped values of the selected are deranged uniformly. Records that agree on a swapped value
-    may exchange it.
+    Within each stratum, every record is selected with probability `rate`, and the selection is repeated while exactly
+    one record is selected. The swapped values of the selected records are deranged uniformly, so a record may receive a
+    value that is equal to its own.
 
     Parameters
     ----------
     data : DataFrame
-        One row per record; left as it is. All columns but `swap` are held.
+        One row per record; not modified. All columns except `swap` are held.
     swap : str or sequence of str
         Columns that move together.
     match : str or sequence of str
-        Columns of the swap key; none makes one stratum.
+        Columns of the swap key; if it is empty, all records form one stratum.
     rate : float
         Swap rate, in (0, 1).
     rng : Generator
@@ -48,14 +48,15 @@ def permutation_swap(
     Returns
     -------
     DataFrame
-        With the same index, columns and dtypes. Invariant within every stratum: the joint table of the swapped columns,
-        the joint table of the held ones. 1,000,000 records in 1,000 strata take well under a second.
+        A DataFrame with the same index, columns and dtypes. Within every stratum, the joint table of the swapped
+        columns and the joint table of the held columns are invariant. 1,000,000 records in 1,000 strata take less than
+        a second.
 
     Raises
     ------
     ValueError, TypeError
-        If a column is missing, named twice, or in both roles; if the swap key has missing values; if `rate` is not in
-        (0, 1).
+        If a column is missing, named twice, or both swapped and matched; if the swap key has missing values; if `rate`
+        is not in (0, 1).
     """
     _checks.inside("rate", rate)
     _checks.generator(rng)
@@ -72,14 +73,14 @@ def permutation_swap(
 
 
 def strata(data: pd.DataFrame, *, match: str | Sequence[str]) -> NDArray[np.int64]:
-    """Return the number of the stratum of every record, 0, 1, .. by first appearance: records with equal values in all
-    columns of `match` form a stratum.
+    """Return the index of the stratum of every record, 0, 1, .. in order of first appearance; records with equal values
+    in all columns of `match` form a stratum.
 
     Parameters
     ----------
     data : DataFrame
     match : str or sequence of str
-        Columns of the swap key; none makes one stratum.
+        Columns of the swap key; if it is empty, all records form one stratum.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def swap_law(table: ArrayLike, *, rate: float) -> tuple[NDArray[np.int64], NDArr
     Parameters
     ----------
     table : integers, (rows, columns)
-        2 x 2 with any total, larger tables with small totals (`exact_swapping.class_law`). One stratum.
+        2 x 2 with any total, or larger with a small total (`exact_swapping.class_law`). One stratum.
     rate : float
         Swap rate, in (0, 1).
 
@@ -117,7 +118,7 @@ def swap_law(table: ArrayLike, *, rate: float) -> tuple[NDArray[np.int64], NDArr
     tables : int64 (m, rows, columns)
         All with the margins of `table`, in increasing order of their rows (for 2 x 2 tables: increasing last cell).
     probabilities : float64 (m,)
-        Each to a relative error of 1e-12, or 4e-15 times its log or that of the swap back; 0 only below 5e-324.
+        Each with a relative error of 1e-12, or 4e-15 times its log or that of the swap back; 0 only below 5e-324.
 
     Raises
     ------
@@ -134,7 +135,7 @@ def selected_share(n: int, *, rate: float) -> float:
     Parameters
     ----------
     n : int
-        Records, at least 2.
+        Number of records, at least 2.
     rate : float
         Swap rate, in (0, 1).
 
@@ -153,8 +154,8 @@ def selected_share(n: int, *, rate: float) -> float:
 
 
 def attenuation(n: int, *, rate: float) -> tuple[float, float]:
-    """Return (lambda_1, lambda_2), the factors by which a swap of n records reduces the first two degrees of
-    association in a table.
+    """Return (lambda_1, lambda_2), the factors by which a swap of n records reduces the association in a table of
+    degree one and two.
 
     E[S - e | X] = lambda_1 (X - e) in every cell of every r x c table, e = row total x column total/n. lambda_2 enters
     the variance (`cell_sd`); it is 1 if the table has too few records to have a second degree (n < 4).
@@ -162,7 +163,7 @@ def attenuation(n: int, *, rate: float) -> tuple[float, float]:
     Parameters
     ----------
     n : int
-        Records, at least 2.
+        Number of records, at least 2.
     rate : float
         Swap rate, in (0, 1).
 
@@ -186,9 +187,9 @@ def attenuation(n: int, *, rate: float) -> tuple[float, float]:
     k = np.arange(n + 1)
     logs = k * np.log(rate) + (n - k) * np.log1p(-rate) + gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
     weights = np.exp(logs) * (k != 1)
-    pairs = np.zeros(n + 1)  # expected two-cycles of a derangement of k: C(k, 2) D_(k-2)/D_k
+    pairs = np.zeros(n + 1)  # expected number of two-cycles in a derangement of k: C(k, 2) D_(k-2)/D_k
     pairs[2] = 1.0
-    ratio = 0.0  # D_(k-1)/D_k, here D_1/D_2
+    ratio = 0.0  # D_(k-1)/D_k, initially D_1/D_2
     for size in range(3, n + 1):
         before, ratio = ratio, 1 / ((size - 1) * (1 + ratio))
         pairs[size] = size * (size - 1) / 2 * ratio * before
@@ -225,7 +226,7 @@ def expected_table(table: ArrayLike, *, rate: float) -> NDArray[np.float64]:
 
 
 def cell_sd(table: ArrayLike, *, rate: float) -> float:
-    """Return the standard deviation of a cell of a 2 x 2 table after a swap (equal for all four cells), in closed form.
+    """Return the standard deviation of a cell of a 2 x 2 table after a swap (the same for all cells), in closed form.
 
     Parameters
     ----------
@@ -250,7 +251,7 @@ def cell_sd(table: ArrayLike, *, rate: float) -> float:
     (r0, r1), (c0, c1) = counts.sum(axis=1).tolist(), counts.sum(axis=0).tolist()
     first, second = attenuation(n, rate=rate)
     gap = counts[1, 1] - r1 * c1 / n
-    variance = r0 * r1 * c0 * c1 / (n**2 * (n - 1))  # of the hypergeometric distribution, then third over second moment
+    variance = r0 * r1 * c0 * c1 / (n**2 * (n - 1))  # of the hypergeometric distribution; skew: third / second moment
     skew = (n - 2 * r1) * (n - 2 * c1) / (n * (n - 2))
     return float(np.sqrt(variance * (1 - second) + skew * (first - second) * gap + (second - first**2) * gap**2))
 
@@ -264,7 +265,7 @@ def limit_odds_ratio(theta: ArrayLike, *, rate: float) -> float:
     Parameters
     ----------
     theta : float64 (4,)
-        Shares, > 0; scaled to 1.
+        Probabilities, > 0; normalised to sum 1.
     rate : float
         Swap rate, in [0, 1].
 
@@ -313,7 +314,7 @@ class Swap:
     Notes
     -----
     Within a stratum the selection is repeated while exactly one record is selected, and the values of the selected are
-    deranged uniformly. The joint tables of the swapped and of the held variables stay as they are.
+    deranged uniformly. The joint tables of the swapped and of the held variables do not change.
     """
 
     rate: float | None
@@ -337,14 +338,14 @@ class Swap:
         swap: str | Sequence[str] | None = None,
         match: str | Sequence[str] = (),
     ) -> Any:
-        """Swap a table, or the records of a data frame. A simulation; not for confidential data.
+        """Swap a table, or the records of a data frame. A simulation that must not be used for confidential data.
 
         Parameters
         ----------
-        data : integers (rows, columns), one stratum whose rows are swapped; or a DataFrame of records.
+        data : integers (rows, columns), one stratum whose row variable is swapped; or a DataFrame of records.
         rng : numpy Generator.
-        swap : columns of a DataFrame that move together.
-        match : columns of a DataFrame that make the strata; none makes one.
+        swap : columns of a DataFrame that are swapped together.
+        match : columns of a DataFrame that define the strata; without them, there is one stratum.
 
         Returns
         -------
@@ -353,7 +354,7 @@ class Swap:
         Raises
         ------
         ValueError, TypeError
-            If the rate is not known, or an argument breaks its rule.
+            If the rate is not known, or an argument is invalid.
         """
         rate = self._known()
         if isinstance(data, pd.DataFrame) and swap is not None:
@@ -366,8 +367,8 @@ class Swap:
 
         Parameters
         ----------
-        relation : ``"exchange within invariants"``; a swap protects nothing else.
-        largest : records of the largest stratum in which a swap can change anything, >= 2.
+        relation : ``"exchange within invariants"``; a swap does not protect anything else.
+        largest : number of records in the largest stratum in which a swap can change anything, >= 2.
         source : name of the confidential data.
 
         Returns

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _checks
 from . import swap_crossings
 
-_REMEMBERED = 100_000  # smaller margins up to this keep their weights between calls
-_CLASS_LIMIT = 20_000_000  # tables in a class; their logs alone are 160 MB each
+_REMEMBERED = 100_000  # smaller margins up to this size keep their weights in the cache between calls
+_CLASS_LIMIT = 20_000_000  # largest number of tables in a class; the logs of this number of tables take 160 MB
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class Orientation:
     Parameters
     ----------
     n, small, other : int
-        Records; sizes of one category of either variable, small <= other <= n - small.
+        Number of records, and sizes of one category of each variable, small <= other <= n - small.
     at : int
-        The table's count in both categories, 0..small.
+        The count of the table in both categories, 0..small.
     flipped : bool
-        Whether that count falls as the last cell of the table rises.
+        Whether this count decreases as the last cell of the table increases.
     """
 
     n: int
@@ -60,7 +60,7 @@ class Orientation:
 
 
 def refusal(counts: NDArray[np.int64]) -> str:
-    """Return the reason why the class of a checked 2 x 2 table is too large to list; empty if the class fits."""
+    """Return the reason why the class of a checked 2 x 2 table is too large to list; empty if it can be listed."""
     n, r1, c1 = int(counts.sum()), int(counts[1].sum()), int(counts[:, 1].sum())
     size = min(r1, c1) - max(0, r1 + c1 - n) + 1
     return f"table must have at most {_CLASS_LIMIT} tables in its class, got {size}" if size > _CLASS_LIMIT else ""
@@ -102,27 +102,28 @@ def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None 
     Parameters
     ----------
     table : integers, (2, 2)
-        Up to 2^40 records and 20,000,000 tables in its class.
+        At most 2^40 records and 20,000,000 tables in the class.
     rate : float
         Swap rate, in (0, 1).
     log_prior : float64 (d,), optional
-        Log prior of the class by increasing last cell; decides, with `window`, where to stop. None is flat.
+        Log prior of the class in increasing order of the last cell; with `window`, it determines where to stop. None is
+            a flat prior.
     window : float
-        Entries this far (in log) below the best posterior are neglected, -inf. Infinite: none.
+        Entries this far below the best posterior, on the log scale, are neglected (-inf). Infinite: no entries.
 
     Returns
     -------
     Row
-        Every probability to a relative error of 1e-12, or 4e-15 times the larger of its two logs where that is more.
+        The relative error of every probability is 1e-12, or 4e-15 times the larger of its two logs if that is larger.
 
     Raises
     ------
     ValueError, TypeError
-        If the table is not 2 x 2 of integers, too large, or the rate is not in (0, 1).
+        If the table does not consist of 2 x 2 integers or is too large, or the rate is not in (0, 1).
 
     Notes
     -----
-    0.1 ms for small classes with any n; under a second for 10,000 records in 5,001 tables.
+    0.1 ms for small classes and any n; less than a second for 10,000 records in 5,001 tables.
     """
     counts = _checks.table("table", table)
     if counts.shape != (2, 2):
@@ -176,7 +177,7 @@ def log_prior_ratios(table: NDArray[np.int64], alpha: NDArray[np.float64]) -> ND
 
     Returns
     -------
-    float64 (d,), summed from `table` outwards, so that nothing cancels.
+    float64 (d,), summed from `table` outwards to avoid cancellation.
     """
     x, _ = orient(table)
     gap = x[:-1] - table[1, 1]

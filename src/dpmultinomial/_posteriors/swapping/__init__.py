@@ -1,1 +1,1 @@
-"""Swapped tables: the posterior of the table before the swap, and of its cell probabilities."""
+"""Posterior of swapped tables: of the table before the swap, and of the cell probabilities."""

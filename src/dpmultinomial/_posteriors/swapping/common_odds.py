@@ -1,12 +1,12 @@
-"""Posterior of an odds ratio common to the originals of swapped 2 x 2 tables of several strata.
+"""Posterior of an odds ratio that is common to the originals of swapped 2 x 2 tables of several strata.
 
-Given its margins, which a swap keeps, the original count x of a stratum with odds ratio psi follows Fisher's noncentral
-hypergeometric distribution, h(x) psi^x over its sum. Since the swap is reversible with respect to h,
+Given its margins, which a swap does not change, the original count x of a stratum with odds ratio psi has Fisher's
+noncentral hypergeometric distribution, h(x) psi^x divided by its sum. Since the swap is reversible with respect to h,
 
 P(s | psi, margins) = sum_x P(x | s) psi^(x - s) / sum_x h(x)/h(s) psi^(x - s),
 
-where P(x | s) is the distribution of one more swap of the published table. The likelihoods of strata are multiplied;
-their margins need no prior.
+where P(x | s) is the distribution of one more swap of the published table. The likelihoods of the strata are
+multiplied; no prior of the margins is needed.
 """
 
 from collections.abc import Callable
@@ -26,17 +26,17 @@ from ..counts.tailed_law import TailedLaw, nearer_tail
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-11  # tolerance of the interpolation of the log density
-_NODES = 801  # points of `CommonOdds.grid`
-_REACH = 1e-17  # probability beyond either end of the grid
+_NODES = 801  # number of points of `CommonOdds.grid`
+_REACH = 1e-17  # probability beyond each end of the grid
 _FARTHEST = 700.0  # largest log odds ratio that is considered
-_LEAST_LEVEL = float(np.log(1e-15))  # tails down to this are covered by `CommonOdds.error`
-_MOST_TABLES = 200_000  # largest class, in tables
+_LEAST_LEVEL = float(np.log(1e-15))  # `CommonOdds.error` covers tail probabilities down to this
+_MOST_TABLES = 200_000  # largest number of tables in a class
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CommonOdds(TailedLaw):
-    """Posterior of a common log odds ratio: probabilities have the relative error `error` down to 1e-15, the nearer
-    tail's at quantiles of levels from 1e-15 to 1 - 1e-15.
+    """Posterior of a common log odds ratio: probabilities have the relative error `error` down to 1e-15, as have the
+    smaller tail probabilities at quantiles of levels from 1e-15 to 1 - 1e-15.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class CommonOdds(TailedLaw):
         Density of the log odds ratio, up to a factor.
     mode : float
     strata : int
-        Informative strata: all margins positive.
+        Number of informative strata: those with four positive margins.
     """
 
     quantity = "common log odds ratio"
@@ -62,19 +62,19 @@ class CommonOdds(TailedLaw):
 
     @cached_property
     def error(self) -> float:
-        """Relative error of any probability, and of the nearer tail's at a quantile, down to 1e-15: that of the density
-        at three places off the nodes of every panel, twice, since both the whole and the part have this error.
+        """Relative error of any probability, and of the smaller tail at a quantile, down to 1e-15: twice the error of
+        the density at three points between the nodes of every panel, since numerator and denominator have this error.
         """
         return 2 * self.law.error(_LEAST_LEVEL + self._log_mass)
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy: ``approximate`` with `error`."""
+        """Accuracy status ``approximate``, with `error` as the error."""
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated density's")
 
     @cached_property
     def grid(self) -> Array:
-        """801 log odds ratios, equally spaced, with a neglected mass of 1e-17 on either side."""
+        """801 equally spaced log odds ratios, with a neglected mass of 1e-17 on each side."""
         level = float(np.log(_REACH)) + self._log_mass
         return np.linspace(self.law.quantile(level, upper=False), self.law.quantile(level, upper=True), _NODES)
 
@@ -120,13 +120,13 @@ def common_odds_ratio(
     Parameters
     ----------
     swapped : integers >= 0, (strata, 2, 2) or (2, 2)
-        Swapped within strata; up to 200,000 tables in a class.
+        Tables swapped within strata, with at most 200,000 tables per class.
     rate : float
         Swap rate, in (0, 1).
     prior_sd : float
-        The log odds ratio is normal with mean 0 and this standard deviation a priori.
+        The prior of the log odds ratio is normal with mean 0 and this standard deviation.
     tolerance : float
-        Tolerance of the interpolation of the log density, in (0, 1); the result states the error reached.
+        Tolerance of the interpolation of the log density, in (0, 1); the result states the actual error.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def common_odds_ratio(
 
 
 def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None:
-    """Return x - s of the class, log P(x | s) and log h(x)/h(s); None if a margin is 0."""
+    """Return x - s over the class, log P(x | s) and log h(x)/h(s); None if a margin is 0."""
     counts = _checks.table("swapped", table)
     x, _ = two_by_two.orient(counts)
     _checks.integer("tables in a class of swapped", len(x), most=_MOST_TABLES)
@@ -174,7 +174,7 @@ def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None
 
 
 def _mode(log_density: Callable[[Array], Array], far: float) -> tuple[float, float]:
-    """Return the place of the largest density within +-far, and the width of the distribution there."""
+    """Return the mode of the density within +-far, and the width of the distribution at the mode."""
     coarse = np.linspace(-far, far, 241)
     best = int(np.argmax(log_density(coarse)))
     low, high = coarse[max(best - 1, 0)], coarse[min(best + 1, len(coarse) - 1)]

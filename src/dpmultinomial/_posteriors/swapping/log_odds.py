@@ -1,20 +1,18 @@
 """Log odds ratio under mixtures of Dirichlet distributions on 2 x 2 tables: moments, density and quantiles without
 simulation.
 
-With theta ~ Dirichlet(a) the log odds ratio is log G1 - log G2 - log G3 + log G4 of independent gamma variables, so
-its characteristic function is a product of gamma functions that falls like exp(-2 pi |t|). Inverting it by the
-midpoint rule loses only the tail beyond half a period (Abate and Whitt 1992), here below 1e-14. Tails below 1e-4 are
-inverted along other lines, where they keep their relative accuracy.
+With theta ~ Dirichlet(a), the log odds ratio is log G1 - log G2 - log G3 + log G4 of independent gamma variables, so
+its characteristic function is a product of gamma functions that decreases like exp(-2 pi |t|). Inversion by the
+midpoint rule neglects only the tail beyond half a period (Abate and Whitt 1992), which is below 1e-14. Tail
+probabilities below 1e-4 are computed by inversion along other lines, with full relative accuracy.
 
-Moment generating functions of mixtures of log odds ratios follow from those of a few components.
+The moment generating functions of a mixture of log odds ratios follow from those of a few components.
 
-Far tails of the log odds ratio have small relative error: the characteristic function is inverted along other lines.
-
-P(X > x) = 1/(2 pi i) times the integral of E exp(s X) exp(-s x)/s over a line Re s = c > 0. With c near the saddle
-point nothing cancels, so the midpoint rule keeps full relative accuracy however small the tail (for c = 0, `log_odds`,
-it has the absolute accuracy of 1). E exp(c X) is finite for c below the smaller of a_2 and a_3 alone, so components are
-taken together by octaves of that. The lines lie at fixed depths of a tail: an answer does not depend on those before
-it.
+P(X > x) is 1/(2 pi i) times the integral of E exp(s X) exp(-s x)/s over a line Re s = c > 0. With c near the saddle
+point there is no cancellation, so the midpoint rule has full relative accuracy for tails of any size (for c = 0, in
+`LogOddsMixture`, it is accurate in absolute terms). E exp(c X) is finite only for c below the smaller of a_2 and a_3,
+so components are grouped by octaves of this limit. The lines are at fixed depths of a tail, so that a result does not
+depend on earlier results.
 """
 
 from collections.abc import Callable
@@ -36,27 +34,27 @@ from ._odds_sums import waves
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
-_CHAIN = 32  # components computed from one another before the next is computed afresh: rounding errors do not add up
-_ENTRIES = 500_000  # components times places that are processed together
+_CHAIN = 32  # number of components computed from one another, before one is computed directly, to limit rounding errors
+_ENTRIES = 500_000  # number of components times points that are processed together
 _LARGE = 30.0  # arguments of gamma functions above which their ratio uses Stirling's series
 
 
 def transform(a: Array, weights: Array, t: Array, *, tilt: float = 0.0, place: float = 0.0) -> Complex:
-    """Compute sum_j w_j E exp((tilt + i t)(X_j - place)), X_j the log odds ratio under Dirichlet(a_j).
+    """Compute sum_j w_j E exp((tilt + i t)(X_j - place)), where X_j is the log odds ratio under Dirichlet(a_j).
 
-    If a table differs from the previous one by one unit, its term follows by Gamma(z + 1) = z Gamma(z)
+    If a table differs from the previous one by one unit, its term follows from Gamma(z + 1) = z Gamma(z)
     (`_odds_sums.mixture`).
 
     Parameters
     ----------
-    a : float64 (m, 4), positive; those of cells 01 and 10 greater than `tilt`.
+    a : float64 (m, 4), positive; the parameters of cells 01 and 10 are greater than `tilt`.
     weights : float64 (m,)
     t : float64 (n,), n >= 1.
-    tilt, place : numbers; the tilt > minus the parameters of cells 00 and 11.
+    tilt, place : numbers; the tilt is greater than minus the parameters of cells 00 and 11.
 
     Returns
     -------
-    complex128 (n,), to 1e-13 of its largest.
+    complex128 (n,), with an error of 1e-13 times the largest value.
     """
     fresh = np.append(True, (np.diff(a, axis=0) != SIGNS).any(axis=1))
     fresh[::_CHAIN] = True
@@ -81,7 +79,7 @@ def log_parts(a: Array, s: Complex) -> Complex:
 
     Returns
     -------
-    complex128 (m, n), to 1e-13
+    complex128 (m, n), with an error of 1e-13.
     """
     cells = zip(a.T, SIGNS, strict=True)
     return np.asarray(
@@ -90,7 +88,7 @@ def log_parts(a: Array, s: Complex) -> Complex:
 
 
 def _log_gamma_ratios(a: Array, s: Complex) -> Complex:
-    """Return log Gamma(a + s) - log Gamma(a), without the cancellation of large logarithms.
+    """Return log Gamma(a + s) - log Gamma(a), without cancellation of large logarithms.
 
     Parameters
     ----------
@@ -99,7 +97,7 @@ def _log_gamma_ratios(a: Array, s: Complex) -> Complex:
 
     Returns
     -------
-    complex128 (m, n), to 1e-13
+    complex128 (m, n), with an error of 1e-13.
     """
     z, out = a[:, None] + s, np.empty(s.shape, dtype=np.complex128)
     large = np.minimum(a, z[:, 0].real) >= _LARGE
@@ -113,26 +111,26 @@ def _log_gamma_ratios(a: Array, s: Complex) -> Complex:
 
 
 def _remainder(z: NDArray[np.inexact[Any]]) -> NDArray[Any]:
-    """Return the correction of Stirling's series to (z - 1/2) log z - z."""
+    """Return the correction that Stirling's series adds to (z - 1/2) log z - z."""
     r = 1 / z**2
     return np.asarray((1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680 - r / 1188)))) / z)
 
 
 _FIRST, _STEP = 6.0, 8.0  # depths of the lines, in logs of the bound exp(K(c) - c K'(c)) on the tail
-_DIGITS = 34.0  # exp(-34) = 2e-15: mass that is wrapped from other periods, lies beyond the last node, or is neglected
-_LEAST, _MOST = -60.0, 30.0  # range of tilts, as log odds of their limit
-_MARGIN = 18.0  # how far below the bound of a line a tail may lie that is computed from it
+_DIGITS = 34.0  # exp(-34) = 2e-15: mass that is aliased from other periods, beyond the last node, or neglected
+_LEAST, _MOST = -60.0, 30.0  # range of tilts, as log odds of the fraction of their limit
+_MARGIN = 18.0  # a tail this far below the bound of a line, on the log scale, can be computed from the line
 
 
 @dataclass(frozen=True)
 class Line:
-    """The transform along the line Re s = tilt: midpoints t and E exp((tilt + i t)(X - place)) there.
+    """Transform along the line Re s = tilt: midpoints t and the values E exp((tilt + i t)(X - place)).
 
     Parameters
     ----------
-    tilt, place : tilt >= 0, and the mean under that tilt.
+    tilt, place : tilt >= 0, and the mean under this tilt.
     t, values : (n,), midpoints of equal steps from 0.
-    whole : probability of all components together.
+    whole : total probability of all components.
     """
 
     tilt: float
@@ -170,7 +168,7 @@ class UpperTail:
         return self._tail(x)[0]
 
     def quantile(self, wanted: float) -> float:
-        """Return the x with P(X > x) = wanted, by Newton's method on the log probability, in a bracket."""
+        """Return the x with P(X > x) = wanted, by a bracketed Newton method on the log probability."""
         x = max(group.place(wanted) for group in self._groups if group.whole > wanted)
         low, high = -np.inf, np.inf
         for _ in range(200):
@@ -185,7 +183,7 @@ class UpperTail:
         return float(x)
 
     def _tail(self, x: float) -> tuple[float, float]:
-        """Return P(X > x) and the density at x, from the groups that matter."""
+        """Return P(X > x) and the density at x, from the groups whose contribution is not negligible."""
         tail = density = 0.0
         bounds = [group.log_bound(x) for group in self._groups]
         for k in np.argsort(bounds)[::-1].tolist():
@@ -197,15 +195,15 @@ class UpperTail:
 
 
 class _Group:
-    """Group of components whose tails fall at similar rates."""
+    """Group of components whose tails decrease at similar rates."""
 
     def __init__(self, a: Array, weights: Array) -> None:
         self.whole = float(weights.sum())
         self._a, self._logs, self._gammas = a, np.log(weights), gammaln(a)
-        self._limits = float(a[:, [0, 3]].min()), float(a[:, 1:3].min())  # limits of tilts down and up
+        self._limits = float(a[:, [0, 3]].min()), float(a[:, 1:3].min())  # lower and upper limits of the tilts
         self._mean = self._first_two(0.0)[1]
         self._lines: dict[int, Line] = {}
-        self._ends: dict[float, tuple[float, float]] = {}  # cumulants at the start of every search for a tilt
+        self._ends: dict[float, tuple[float, float]] = {}  # cumulants at the starting points of all searches for a tilt
 
     def log_bound(self, x: float) -> float:
         """Return the log of Chernoff's bound on `tail`."""
@@ -215,7 +213,7 @@ class _Group:
         return min(self._first_two(c)[0] - c * x, float(np.log(self.whole)))
 
     def tail(self, x: float, log_bound: float) -> tuple[float, float]:
-        """Return P(X > x) and the density at x, both times the group's probability."""
+        """Return P(X > x) and the density at x, both multiplied by the probability of the group."""
         depth = (np.log(self.whole) - log_bound - _FIRST) / _STEP
         line = 0 if depth < 0 else 1 + round(depth)
         if line not in self._lines:
@@ -232,7 +230,7 @@ class _Group:
         return whole, mean, float(share @ (zeta(2, self._a + c * SIGNS).sum(axis=1) + (means - mean) ** 2))
 
     def _first_two(self, c: float) -> tuple[float, float, Array, Array]:
-        """Return log E exp(c X), its first derivative, and every component's share in it and mean."""
+        """Return log E exp(c X), its first derivative, and the share and the mean of every component in it."""
         a = self._a + c * SIGNS
         logs = self._log_shares(a)
         top = logs.max()
@@ -243,17 +241,17 @@ class _Group:
         return float(np.log(total) + top), float(share @ means), share, means
 
     def _log_shares(self, tilted: Array) -> Array:
-        """Return the log of every component's part of E exp(c X), from its shapes tilted by c."""
+        """Return the log of the share of every component in E exp(c X), from its parameters tilted by c."""
         return np.asarray(self._logs + (gammaln(tilted) - self._gammas).sum(axis=1))
 
     def _at(self, line: int) -> tuple[float, float]:
-        """Return tilt and place of a line; the first has no tilt."""
+        """Return tilt and place of a line; the tilt of the first line is 0."""
         depth = _FIRST + _STEP * (line - 1) - np.log(self.whole)
         c = self._tilt(lambda c, log_mass, mean: c * mean - log_mass - depth) if line else 0.0
         return c, self._first_two(c)[1]
 
     def _tilt(self, excess: Callable[[float, float, float], float]) -> float:
-        """Return the tilt at which an increasing function of it and of the first two cumulants is 0."""
+        """Return the tilt at which an increasing function of the tilt and of the first two cumulants is 0."""
 
         def at(log_odds: float) -> float:
             tilt = self._at_odds(log_odds)
@@ -267,7 +265,7 @@ class _Group:
         return self._at_odds(_MOST if at(_MOST) < 0 else _LEAST)
 
     def _at_odds(self, log_odds: float) -> float:
-        """Return the tilt at a fraction (given as log odds) of the limit."""
+        """Return the tilt at a fraction (given by its log odds) of the limit."""
         return float(self._limits[1] / (1 + np.exp(-log_odds)))
 
     def _line(self, c: float, place: float) -> Line:
@@ -281,18 +279,18 @@ class _Group:
         return Line(c, place, t, values, self.whole)
 
     def _period(self, c: float, place: float) -> float:
-        """Return a period for which the wrapped mass is negligible compared with the tail, from Chernoff bounds on
-        either side.
+        """Return a period for which the aliased mass is negligible compared with the tail, from Chernoff bounds on both
+        sides.
         """
         log_mass = self._first_two(c)[0]
-        if c == 0:  # used from half a period below its place up to the next line
+        if c == 0:  # the line is used from half a period below its place up to the next line
             ends = [self._reach(c, place, log_mass - _FIRST - 2, side) for side in (-1, 1)]
             return 2 * max(*ends, self._at(1)[1] - place)
         log_tail = log_mass - c * place - _MARGIN
         return max((_DIGITS - log_tail) / c, self._reach(c, place, log_tail, 1))
 
     def _reach(self, c: float, place: float, log_tail: float, side: int) -> float:
-        """Return the distance from a line's place beyond which the tail is negligible."""
+        """Return the distance from the place of a line beyond which the tail on one side is negligible (Chernoff)."""
         room = self._limits[0] if side < 0 else self._limits[1] - c
         widths = np.minimum(np.array([1, 2, 4, 8]) / self._cumulants(c)[2] ** 0.5, 0.9 * room)
         gaps = np.append(np.array([0.25, 0.5, 0.75, 0.9]) * room, widths)
@@ -307,9 +305,9 @@ class _Group:
         return transform(self._a[kept], np.exp(self._logs[kept]), t, tilt=c, place=place)
 
 
-ERROR = 1e-11  # relative error of the probability of the nearer tail, at levels from 1e-15 to 1 - 1e-15
+ERROR = 1e-11  # relative error of the smaller tail probability, at levels from 1e-15 to 1 - 1e-15
 _NEGLIGIBLE = 1e-17
-_FAR = 1e-4  # tails below this use a separate method
+_FAR = 1e-4  # tail probabilities below this use a separate method
 _TAIL = 36.0  # e^-36 = 2e-16
 _DEPTH = 33.0  # e^-33 = 5e-15
 
@@ -317,15 +315,15 @@ _DEPTH = 33.0  # e^-33 = 5e-15
 class LogOddsMixture(TailedLaw):
     """Distribution of log(theta_1 theta_4/(theta_2 theta_3)), theta ~ Dirichlet(a_j) with probability w_j.
 
-    Probabilities have the relative error `ERROR` where they are from 1e-15 to 1/2, the nearer tail's at quantiles of
-    levels from 1e-15 to 1 - 1e-15; other quantiles are accurate to 1e-11.
+    Probabilities from 1e-15 to 1/2 have the relative error `ERROR`, as have the smaller tail probabilities at quantiles
+    of levels from 1e-15 to 1 - 1e-15; other quantiles are accurate to 1e-11.
 
     Parameters
     ----------
     a : float64 (m, 4)
-        Positive: Dirichlet parameters of the cells 00, 01, 10, 11.
+        Positive Dirichlet parameters of the cells 00, 01, 10, 11.
     weights : float64 (m,)
-        Non-negative; scaled to 1. Components below 1e-17 are neglected in everything but tails.
+        Non-negative; normalised to sum 1. Components below 1e-17 are neglected, except in tails.
 
     Raises
     ------
@@ -360,7 +358,7 @@ class LogOddsMixture(TailedLaw):
         return float(self.weights @ self._means)
 
     def variance(self) -> float:
-        """Return the variance: within the components plus between them."""
+        """Return the variance: within the components plus between the components."""
         within = polygamma(1, self.a).sum(axis=1)
         return float(self.weights @ (within + (self._means - self.mean()) ** 2))
 
@@ -370,7 +368,7 @@ class LogOddsMixture(TailedLaw):
         return np.where(self._beyond(x) == 0, density, 0.0)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw independent values, (size,): a component, and four gamma variables, the last in logs, so that small
+        """Draw independent values, (size,): a component, and four gamma variables on the log scale, so that small
         parameters cannot underflow (Gamma(a) = Gamma(a + 1) U^(1/a)).
         """
         a = self.a[rng.choice(len(self.weights), size=_checks.integer("size", size), p=self.weights)]
@@ -385,7 +383,7 @@ class LogOddsMixture(TailedLaw):
         return float(self.weights @ (b[:, 0] * b[:, 3] / ((b[:, 1] - 1) * (b[:, 2] - 1))))
 
     def _transform(self) -> tuple[NDArray[np.float64], NDArray[np.complex128]]:
-        """Return midpoints t and the characteristic function of X - mean there, up to where it is negligible."""
+        """Return midpoints t and the characteristic function of X - mean at t, up to where it is negligible."""
         self._centre = self.mean()
         reach = np.abs(self._means - self._centre).max()
         widths = np.sqrt(polygamma(1, self.a).sum(axis=1))
@@ -400,8 +398,8 @@ class LogOddsMixture(TailedLaw):
         return waves(points.ravel() - self._centre, self._step, values).reshape(points.shape)
 
     def _beyond(self, x: ArrayLike) -> NDArray[np.int8]:
-        """Return -1 or 1 if x lies below or above the period of the inversion, beyond which the mass is less than
-        1e-15.
+        """Return -1 or 1 if x is below or above the period of the inversion, beyond which the mass is less than 1e-15;
+        otherwise 0.
         """
         away = np.asarray(x, dtype=float) - self._centre
         return np.asarray(np.sign(away) * (np.abs(away) > np.pi / self._step), dtype=np.int8)
@@ -415,7 +413,7 @@ class LogOddsMixture(TailedLaw):
         return out
 
     def _central(self, x: ArrayLike, *, upper: bool) -> NDArray[np.float64]:
-        """Return the probability to an absolute error of 1e-14."""
+        """Return the probability with an absolute error of 1e-14."""
         part = self._invert(x, self._values / self._t).imag * (self._step / np.pi)
         inside = np.clip(0.5 + part if upper else 0.5 - part, 0.0, 1.0)
         return np.asarray(
@@ -428,17 +426,17 @@ class LogOddsMixture(TailedLaw):
 
     @cached_property
     def _lower(self) -> UpperTail:
-        """Return the upper tail of the negated log odds ratio: the columns are exchanged."""
+        """Return the upper tail of the negative log odds ratio, with exchanged columns."""
         parameters, shares = self._all
         return UpperTail(np.ascontiguousarray(parameters[:, [1, 0, 3, 2]]), shares)
 
     def central_interval(self, level: float) -> tuple[float, float]:
-        """Return both quantiles of `interval` at once, by Newton's steps from a normal distribution: a tenth of the
-        time, to 1e-10.
+        """Return both quantiles of `interval`, by Newton steps from a normal distribution: ten times faster, with an
+        accuracy of 1e-10.
 
         Parameters
         ----------
-        level : level in (0, 1); if less than 1e-4 lies beyond an end, `quantile` is used.
+        level : level in (0, 1); if the probability beyond an end is less than 1e-4, `quantile` is used.
 
         Returns
         -------
@@ -478,28 +476,27 @@ class LogOddsMixture(TailedLaw):
 
 
 def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
-    """Return P(log odds ratio <= x) under each of several Dirichlet distributions: `LogOddsMixture.cdf` for each, all
-    at once.
+    """Return P(log odds ratio <= x) under each of several Dirichlet distributions: a vectorised `LogOddsMixture.cdf`.
 
     Parameters
     ----------
     a : float64 (m, 4)
-        Positive: Dirichlet parameters of the cells 00, 01, 10, 11, one distribution per row.
+        Positive Dirichlet parameters of the cells 00, 01, 10, 11, one distribution per row.
     x : a finite number.
 
     Returns
     -------
     float64 (m,)
-        With the relative error `ERROR` where they are from 1e-15 to 1/2.
+        Probabilities from 1e-15 to 1/2 have the relative error `ERROR`.
 
     Raises
     ------
     ValueError, TypeError
-        If `a` has another shape, an entry that is not positive, or x is not finite.
+        If `a` has another shape or an entry that is not positive, or if x is not finite.
 
     Notes
     -----
-    About 20 microseconds per distribution with entries from 10 on.
+    About 20 microseconds per distribution with parameters of at least 10.
     """
     parameters, at = _checks.shaped("a", a, None, 4), _checks.number("x", x)
     if not np.all((parameters > 0) & np.isfinite(parameters)):
@@ -522,16 +519,16 @@ def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
 
 def _steps(least: ArrayLike, widest: ArrayLike, reach: float) -> NDArray[np.float64]:
     """Return the step of the midpoint rule, from the smallest parameter, the largest standard deviation of a component
-    and the largest distance of their means from the common one. Tails of a component fall like exp(-a |x|) or, for
-    large a, like a normal distribution's.
+    and the largest distance between the mean of a component and the common mean. The tails of a component decrease like
+    exp(-a |x|) or, for large a, like those of a normal distribution.
     """
     small, wide = np.asarray(least, dtype=float), np.asarray(widest, dtype=float)
     return np.asarray(np.pi / (reach + np.where(small > 30, 14 * wide, _TAIL / small + 12 * wide)))
 
 
 def _ends(a: NDArray[np.float64], widths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the t from which E exp(i t X) of a component is below 1e-14: by the slope of a normal distribution's,
-    except that one small parameter among large ones makes it fall like exp(-pi t/2). By Stirling's formula
+    """Return the t from which E exp(i t X) of a component is below 1e-14: by the decrease of a normal characteristic
+    function, except that a small parameter among large ones causes a decrease like exp(-pi t/2). By Stirling's formula,
     log(Gamma(a)/abs(Gamma(a + i t))) > t arctan(t/a) - a/2 log(1 + (t/a)^2).
     """
     ends = np.maximum(8.7 / widths, 10.0)

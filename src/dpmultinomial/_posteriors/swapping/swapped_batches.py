@@ -1,4 +1,4 @@
-"""Posteriors of many small swapped tables at once: one summary row per cell, independent of the order and grouping of
+"""Posteriors of many small swapped tables, with one summary row per cell, independent of the order and the grouping of
 the tables.
 """
 
@@ -21,7 +21,7 @@ COLUMNS = ("table", "row", "column", "count")
 ODDS = "log odds ratio"
 RESULT = ("table", "row", "column", "mean", "sd", "lower", "upper", "status", "shape")
 _MOST_CELLS = 10_000
-_WINDOW = 45.0  # log of how much less likely an original may be than the likeliest: e^-45 = 3e-20
+_WINDOW = 45.0  # originals whose log probability is this far below the most probable one are neglected: e^-45 = 3e-20
 Cells = dict[str, NDArray[Any]]
 
 
@@ -46,33 +46,34 @@ def summaries(
     rate : float, optional
         Swap rate of all tables, in (0, 1).
     rows, columns : sequences of labels, optional
-        The categories of every table, also of one that lacks all cells of a category; a table with another category is
-        not used. Without them a table has the categories that occur in its lines.
+        The categories of every table, including tables without any cell of a category; a table with another category is
+        not used. By default, a table has the categories that occur in its lines.
     alpha : float
         Dirichlet prior of every cell, > 0.
     level : float
-        Mass of the intervals, in (0, 1).
+        Probability of the intervals, in (0, 1).
     stream_of : function from a table's name to its Generator, optional
-        For tables that need chains, e.g. ``functools.partial(seeding.stream, seed, "batch")``. Without it they are
-        skipped, with the reason.
-    odds : whether each 2 x 2 table has one more line, for its log odds ratio: `ODDS` as its row, no column.
+        For tables that need chains, e.g. ``functools.partial(seeding.stream, seed, "batch")``. By default they are
+        skipped, and the reason is stated.
+    odds : whether each 2 x 2 table has an additional line for its log odds ratio: `ODDS` as its row, no column.
 
     Returns
     -------
     DataFrame
-        Columns table, row, column, mean, sd, lower, upper, status, shape (such as ``2 x 3``): tables by first
+        Columns table, row, column, mean, sd, lower, upper, status, shape (such as ``2 x 3``): tables in order of first
         appearance, cells row by row in the order of their names, or of `rows` and `columns`. A table that cannot be
-        used has one line, row and column empty, numbers missing, and the reason in `status`. The result for a table
+        used has one line with empty row and column, missing numbers, and the reason in `status`. The result for a table
         depends only on its lines in `data` and its name.
 
     Raises
     ------
     ValueError, TypeError
-        If a column is missing, labels repeat, or an argument is out of its range; never for the contents of a table.
+        If a column is missing, labels are repeated, or an argument is out of its range; never because of a table's
+        contents.
 
     Notes
     -----
-    A millisecond per 2 x 2 table of up to 200 records, ten of up to 2,000; equal tables are computed once.
+    A millisecond per 2 x 2 table of up to 200 records, ten for up to 2,000; identical tables are computed once.
     """
     wanted = [*COLUMNS, *(() if rate is not None else ("rate",))]
     if missing := [c for c in wanted if c not in data.columns]:
@@ -118,7 +119,7 @@ def _lines(
 
 
 def _split(data: pd.DataFrame, rated: bool) -> Iterator[tuple[object, Cells]]:
-    """Yield the cells of one table after another, by first appearance; plain arrays, as a frame per table is slow."""
+    """Yield the cells of each table, in order of first appearance, as arrays, because a frame per table is slow."""
     owner, names = pd.factorize(data["table"], use_na_sentinel=False)
     order = np.argsort(owner, kind="stable")
     columns: Cells = {name: data[name].to_numpy(dtype=object)[order] for name in ("row", "column")}
@@ -158,7 +159,7 @@ def _table(
 
 
 def _side(which: int, pairs: list[tuple[str, str]], given: Sequence[object] | None) -> list[str]:
-    """Return names of the rows (0) or columns (1): the given ones, or those of the cells."""
+    """Return the names of the rows (0) or columns (1): the given names, or those that occur in the cells."""
     values_of_side = {pair[which] for pair in pairs}
     if given is None:
         return sorted(values_of_side)
@@ -184,8 +185,8 @@ def _numbers(
     name: str,
     odds: bool,
 ) -> tuple[NDArray[np.float64], str, bool]:
-    """Return mean, sd, lower, upper, (cells and odds, 4); the status; whether it also applies to equal tables with
-    another name.
+    """Return mean, sd, lower, upper, (cells and odds, 4); the status; and whether it also applies to identical tables
+    with another name.
     """
     prior = _checks.positives("alpha", alpha, table.size)
     if table.shape == (2, 2):
@@ -211,7 +212,7 @@ def _numbers(
 def _two_by_two(
     table: NDArray[np.int64], prior: NDArray[np.float64], rate: float
 ) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
-    """Return the smallest count of every cell, and the weights of that count and those above."""
+    """Return the smallest count of every cell, and the weights of this count and the counts above."""
     ratios = two_by_two.log_prior_ratios(table, prior)
     row = two_by_two.row(table, rate=rate, log_prior=ratios, window=_WINDOW)
     logs = row.log_backward + ratios
@@ -224,8 +225,8 @@ def _two_by_two(
 
 
 def _odds(least: NDArray[np.float64], weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-    """Return mean, sd, lower and upper of the log odds ratio; `least` are the smallest parameters of every
-    cell, (4,).
+    """Return mean, sd, lower and upper of the log odds ratio; `least` contains the smallest parameters of every cell,
+    (4,).
     """
     up = np.arange(len(weights))
     law = LogOddsMixture(least + np.stack([up, up[::-1], up[::-1], up], axis=1), weights)

@@ -1,11 +1,11 @@
 """Posterior of cell probabilities from a swapped contingency table.
 
-theta ~ Dirichlet(alpha), X | theta ~ Multinomial(n, theta), S | X by permutation swapping of the row variable. Given X
+theta ~ Dirichlet(alpha), X | theta ~ Multinomial(n, theta), S | X by permutation swapping of the row variable. Given X,
 the posterior is conjugate, and X has the margins of S, so theta | S is a finite mixture of Dirichlet(alpha + X) with
-weights P(S | X) times the Dirichlet-multinomial distribution of X. `abc` is the rejection sampler of Pan, Li and Li
-(2023): accepting exact equality of a discrete table, it draws from that same distribution.
+weights P(S | X) times the Dirichlet-multinomial probability of X. `abc` is the rejection sampler of Pan, Li and Li
+(2023): it accepts only exact equality of a discrete table, so its draws have exactly this distribution.
 
-Posterior samplers given swapped tables are rejection as on the slides, importance sampling, and a permutation chain.
+The samplers of the posterior are rejection as in the slides, importance sampling, and a permutation chain.
 """
 
 from collections.abc import Sequence
@@ -54,14 +54,14 @@ def _summary(draws: NDArray[np.float64], weights: NDArray[np.float64], level: fl
 
 @dataclass(frozen=True)
 class Accepted:
-    """Accepted draws of a sampler.
+    """Accepted draws of a sampler, with their unswapped tables.
 
     Parameters
     ----------
     draws : float64 (accepted, cells)
         theta.
     originals : int64 (accepted, cells)
-        Their unswapped tables.
+        The unswapped tables of the draws.
     accuracy : Accuracy
     """
 
@@ -78,7 +78,7 @@ class Accepted:
         Parameters
         ----------
         level : float
-            Mass of the intervals, in (0, 1).
+            Probability of the intervals, in (0, 1).
 
         Returns
         -------
@@ -125,17 +125,18 @@ def abc_run(
     alpha: ArrayLike = 1.0,
     method: str = "record",
 ) -> Accepted:
-    """Run the rejection sampler at record level: theta, records, a swap, kept if the swapped table is `swapped`.
+    """Run the rejection sampler with records: draw theta and records, swap, and keep if the table is `swapped`.
 
     Parameters
     ----------
     swapped, rate, alpha : as in `swapped_table.exact`.
     iterations : int
-        Proposals; the slides run 5,000,000 (under 3 s for ten records).
+        Number of proposals; the slides use 5,000,000 (less than 3 s for ten records).
     rng : Generator
     method : str
-        ``"record"`` swaps every proposal as the slides do; ``"margins_first"`` swaps only those with the right margins,
-        which has the same distribution, since a swap keeps the margins, and takes a third of the time.
+        ``"record"`` swaps every proposal, as in the slides. ``"margins_first"`` swaps only proposals with the margins
+        of `swapped`; the result has the same distribution, since a swap keeps the margins, and takes a third of the
+        time.
 
     Returns
     -------
@@ -155,16 +156,16 @@ def abc_run(
 
 @dataclass(frozen=True)
 class Weighted:
-    """Weighted draws.
+    """Weighted draws of an importance sampler, with their unswapped tables.
 
     Parameters
     ----------
     draws : float64 (size, cells)
         theta.
     originals : int64 (size, cells)
-        Their unswapped tables.
+        The unswapped tables of the draws.
     weights : float64 (size,)
-        Adding up to 1.
+        Weights with sum 1.
     """
 
     draws: NDArray[np.float64]
@@ -176,32 +177,31 @@ class Weighted:
 
     @property
     def efficiency(self) -> float:
-        """Effective sample size over the number of draws."""
+        """Effective sample size divided by the number of draws."""
         return float(1 / (len(self.weights) * (self.weights**2).sum()))
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy: ``approximate``; the error is one over the root of the effective sample size."""
+        """Accuracy status ``approximate``; the error is one over the square root of the effective sample size."""
         return _monte_carlo(self.efficiency * len(self.weights))
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return weighted mean, standard deviation and interval of every cell; as `Accepted.summary`."""
+        """Return weighted mean, standard deviation and interval of every cell, in the format of `Accepted.summary`."""
         return _summary(self.draws, self.weights, level, self.accuracy)
 
 
 def reverse_swap(
     swapped: ArrayLike, *, rate: float, size: int, rng: np.random.Generator, alpha: ArrayLike = 1.0
 ) -> Weighted:
-    """Draw by importance sampling without rejections: swap the swapped table once more, weight by the product of
-    Gamma(alpha + X).
+    """Draw by importance sampling: swap the swapped table once more, and weight by the product of Gamma(alpha + X).
 
-    The swap is reversible with respect to the hypergeometric distribution, so P(S | X) times the prior of X over
-    P(X | S) is that product up to a constant. It is efficient while few records are swapped; check `.efficiency`.
+    The swap is reversible with respect to the hypergeometric distribution, so P(S | X) times the prior of X, divided by
+    P(X | S), is this product up to a constant. It is efficient if few records are swapped; check `.efficiency`.
 
     Parameters
     ----------
     swapped : integers, (rows, columns)
-        Any size, total >= 2.
+        Any size, total at least 2.
     rate, alpha : as in `swapped_table.exact`.
     size : int
         Number of draws.
@@ -234,13 +234,13 @@ def mcmc(
     alpha: ArrayLike = 1.0,
     thin: int = 1,
 ) -> Accepted:
-    """Draw dependent values by Metropolis moves on the permutation of the swap: any table, any number of strata.
+    """Draw dependent values by Metropolis moves on the permutation of the swap, for any table and number of strata.
 
     Parameters
     ----------
-    swapped : integers >= 0, (rows, columns), or (strata, rows, columns) swapped within strata.
+    swapped : integers >= 0, (rows, columns), or (strata, rows, columns) if swapped within strata.
     rate : swap rate, in (0, 1).
-    alpha : Dirichlet prior over all cells; one number or one per cell.
+    alpha : Dirichlet prior over all cells, one number or one number per cell.
     draws, burn_in : number of draws kept and of sweeps discarded; a sweep proposes one transposition per record.
     thin : sweeps per kept draw. At small rates and large totals draws are strongly dependent.
 
@@ -249,8 +249,8 @@ def mcmc(
     Returns
     -------
     Accepted
-        Accuracy ``not converged``: convergence of a single chain is not judged. `unswapped.infer` runs several chains
-        and judges them.
+        Accuracy ``not converged``: the convergence of a single chain cannot be assessed. `unswapped.infer` runs several
+        chains and assesses their convergence.
 
     Raises
     ------
@@ -273,12 +273,12 @@ __all__ = [
     "mcmc", "naive", "reverse_swap", "two_by_two_posterior",
 ]  # fmt: skip
 
-_DEPTH = 96  # bits below the largest weight that are kept
-_WINDOW = 75.0  # the same in logs for large tables: e^-75 = 3e-33
+_DEPTH = 96  # bits kept below the largest weight
+_WINDOW = 75.0  # the same on the log scale for large tables: e^-75 = 3e-33
 
 
 class SwappedTablePosterior(DirichletMixture):
-    """Posterior of a swapped table: a `DirichletMixture` over the cells, row by row, with the quantities of the swap.
+    """Posterior of a swapped table: a `DirichletMixture` over the cells, row by row, with functions of the swap.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ class SwappedTablePosterior(DirichletMixture):
     Attributes
     ----------
     acceptance : float
-        Probability that one iteration of `abc` is accepted, the marginal probability of the swapped table.
+        Probability that one iteration of `abc` is accepted, which is the marginal probability of the swapped table.
     weights : float64 (m,)
         Posterior probabilities of the originals.
     """
@@ -341,9 +341,10 @@ class SwappedTablePosterior(DirichletMixture):
         Parameters
         ----------
         level : float
-            Mass of the intervals, in (0, 1).
+            Probability of the intervals, in (0, 1).
         given : sequence of int
-            Cells among which shares are taken, as in `DirichletMixture.summary`; None: all, and the odds ratio.
+            Cells among which shares are computed, as in `DirichletMixture.summary`; None: all cells, and the odds
+            ratio.
 
         Returns
         -------
@@ -372,19 +373,19 @@ def exact(
     Parameters
     ----------
     swapped : integers >= 0, (rows, columns)
-        The published table, swapped as one stratum; 2 x 2 with any total, larger with small totals (`unswapped.infer`
-        takes any).
+        The published table, swapped as one stratum; 2 x 2 with any total, or larger with a small total
+        (`unswapped.infer` accepts any table).
     rate : float
         Swap rate, in (0, 1).
     alpha : float or (rows * columns,)
         Dirichlet prior, > 0; one number or one per cell, row by row.
     most_work : float
-        Steps at most for an r x c table; 1e9 take under a second.
+        Largest number of steps for an r x c table; 1e9 take less than a second.
 
     Returns
     -------
     SwappedTablePosterior
-        Originals of a 2 x 2 table with over 24 records whose weight is below 3e-33 of the largest are neglected.
+        For a 2 x 2 table with more than 24 records, originals with weights below 3e-33 of the largest are neglected.
 
     Raises
     ------
@@ -393,14 +394,14 @@ def exact(
 
     Notes
     -----
-    2 x 2: milliseconds up to 1,000 records, under a second for 10,000 in 5,001 tables. `acceptance` to 1e-12, or 1e-15
-    times the total.
+    2 x 2: milliseconds up to 1,000 records, less than a second for 10,000 in 5,001 tables. `acceptance` has an error of
+    1e-12, or 1e-15 times the total.
     """
     counts = _checks.table("swapped", swapped)
     prior = _checks.positives("alpha", alpha, counts.size)
     if counts.shape == (2, 2) and counts.sum() > exact_swapping.SPECTRAL_UP_TO:
         return two_by_two_posterior(counts, rate, prior)
-    if counts.shape == (2, 2):  # tables that the prior can raise must still be accurate
+    if counts.shape == (2, 2):  # tables that have a large prior must also be accurate
         possible = np.array(list(exact_swapping.same_margins(counts)))
         depth = _DEPTH + int(np.ptp(log_dirichlet_multinomial(possible, prior)) / np.log(2))
         tables, _, backward = exact_swapping.class_law(counts, rate=rate, depth=depth)
@@ -423,9 +424,9 @@ def listed(
     rate : float
         Swap rate, in (0, 1).
     prior : float64 (cells,)
-        Dirichlet concentrations.
+        Dirichlet parameters.
     most_work : float
-        Steps allowed for the whole class.
+        Largest number of steps for the whole class.
 
     Returns
     -------
@@ -438,7 +439,7 @@ def listed(
 def _of_class(
     tables: NDArray[np.int64], backward: NDArray[np.float64], prior: NDArray[np.float64]
 ) -> SwappedTablePosterior:
-    """Return log P(swapped | original) + log P(original) of every original of a class."""
+    """Return log P(swapped | original) + log P(original) for every original of a class."""
     log_prior = log_dirichlet_multinomial(tables.reshape(len(tables), -1), prior)
     return SwappedTablePosterior(prior, tables, backward + log_prior)
 
@@ -500,7 +501,7 @@ def log_dirichlet_multinomial(counts: NDArray[np.int64], alpha: NDArray[np.float
     Returns
     -------
     float64 (m,)
-        Absolute error about 1e-16 n log n.
+        The absolute error is about 1e-16 n log n.
     """
     n = counts.sum(axis=1)
     rows = (gammaln(counts + alpha) - gammaln(alpha) - gammaln(counts + 1)).sum(axis=1)

@@ -1,11 +1,11 @@
 """Posterior of the originals of swapped tables when the swap rate is unknown.
 
-The distribution of a rate in (0, 1) with a Beta prior comes from an interpolation of its log likelihood that states its
-error.
+The posterior of a rate in (0, 1) with a Beta prior is computed from an interpolation of the log likelihood, whose error
+is estimated.
 
-A likelihood of a swap rate costs milliseconds to seconds per point and is smooth: its logarithm is interpolated by
-Chebyshev polynomials in arcsin(sqrt(rate)), in panels that are halved if they are inaccurate and matter. Prior,
-normalisation and inversion are cheap and use the interpolation.
+One evaluation of the likelihood of a swap rate takes milliseconds to seconds, but the likelihood is smooth. Its
+logarithm is interpolated by Chebyshev polynomials in arcsin(sqrt(rate)), in panels that are halved if they are
+inaccurate and not negligible. Prior, normalisation and inversion are fast and use the interpolation.
 """
 
 from collections.abc import Callable
@@ -26,26 +26,26 @@ from ..counts.tailed_law import TailedLaw, nearer_tail
 from .unswapped import MixedLaw, StrataLaw, Stratum, UnswappedPosterior, stacked, summed
 
 Array = NDArray[np.float64]
-NODES = 24  # nodes of a panel
-TOLERANCE = 1e-9  # tolerance of its last coefficients
+NODES = 24  # number of nodes of a panel
+TOLERANCE = 1e-9  # tolerance of the last coefficients of a panel
 _DEEPEST, _MOST_HALVINGS = 700.0, 14
-_IRRELEVANT, _ROUGH = 60.0, 1.0  # panels whose log density is this far below the largest are fitted to this tolerance
-_LEAST_LEVEL = float(np.log(1e-15))  # tails down to this are covered by `RateLaw.error`
-_TESTED = np.array([0.119, 0.382, 0.71])  # places in a panel, off its nodes, at which the likelihood is tested
-_STEPS = 20_000  # steps of the logit, for draws
-_END = 1e-12  # rates nearer to 0 or 1 are not evaluated
-_COVERED = (float(logit(_END)), float(logit(1 - _END)))  # a peak may lie there however deep a valley before it
+_IRRELEVANT, _ROUGH = 60.0, 1.0  # panels whose log density is this far below the maximum are fitted with this tolerance
+_LEAST_LEVEL = float(np.log(1e-15))  # `RateLaw.error` covers tail probabilities down to this
+_TESTED = np.array([0.119, 0.382, 0.71])  # points of a panel, between its nodes, at which the likelihood is tested
+_STEPS = 20_000  # number of steps of the logit, for draws
+_END = 1e-12  # rates closer to 0 or 1 are not evaluated
+_COVERED = (float(logit(_END)), float(logit(1 - _END)))  # there may be a peak anywhere in this range
 
 LogLikelihood = Callable[[float], float]
 
 
 class RateLaw(TailedLaw):
-    """Posterior distribution of a rate: probabilities have the relative error `error` down to 1e-15, the nearer tail's
-    at quantiles of levels from 1e-15 to 1 - 1e-15.
+    """Posterior distribution of a rate: probabilities have the relative error `error` down to 1e-15, as have the
+    smaller tail probabilities at quantiles of levels from 1e-15 to 1 - 1e-15.
 
     Parameters
     ----------
-    log_likelihood : function rate in (0, 1) -> log likelihood, up to a constant.
+    log_likelihood : function from a rate in (0, 1) to its log likelihood, up to a constant.
     a, b : parameters of the Beta prior, > 0.
     nodes, tolerance : nodes and tolerance of the interpolation of the log likelihood.
     """
@@ -83,7 +83,7 @@ class RateLaw(TailedLaw):
         return np.asarray(found.reshape(np.shape(x)))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Draw independent values from 20,000 steps of equal length in the logit of the rate, uniform within a step.
+        """Draw independent values from 20,000 steps of equal length in the logit of the rate, uniformly within a step.
 
         Parameters
         ----------
@@ -102,8 +102,8 @@ class RateLaw(TailedLaw):
 
     @cached_property
     def error(self) -> float:
-        """Relative error of any probability, from the error of the density at three places off the nodes of every
-        panel; twice, since both the whole and the part have this error.
+        """Relative error of any probability: twice the error of the density at three points between the nodes of every
+        panel, since numerator and denominator have this error.
         """
         top = max(panel[3] for panel in self._panels)
         apart = [0.0]
@@ -116,12 +116,12 @@ class RateLaw(TailedLaw):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy: ``approximate`` with `error`."""
+        """Accuracy status ``approximate``, with `error` as the error."""
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated likelihood")
 
     def nodes(self, size: int) -> tuple[Array, Array]:
-        """Return Gauss's rule for this distribution: averages of polynomials of degree 2 size - 1 in the rate are
-        exact.
+        """Return the Gaussian quadrature rule of this distribution: averages of polynomials of degree 2 size - 1 in the
+        rate are exact.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class RateLaw(TailedLaw):
         for k in range(size):
             ahead = x * basis[k]
             diagonal[k] = basis[k] @ ahead
-            for row in basis:  # twice: rounding spoils the orthogonality of the first pass
+            for row in basis:  # twice: rounding impairs the orthogonality of the first pass
                 ahead = ahead - (row @ ahead) * row
             for row in basis:
                 ahead = ahead - (row @ ahead) * row
@@ -151,7 +151,7 @@ class RateLaw(TailedLaw):
 
     @cached_property
     def _discrete(self) -> tuple[Array, Array]:
-        """Return rates and masses that integrate smooth functions: those of the panels, and both ends."""
+        """Return rates and masses that integrate smooth functions: those of the panels, and both end points."""
         z, mass = self._density.rule()
         edges = [self._density.panels[0].low, self._density.panels[-1].high]
         ends = [self._density.log_tail(edge, upper=upper) for edge, upper in zip(edges, (False, True), strict=True)]
@@ -165,8 +165,8 @@ class RateLaw(TailedLaw):
         return mean, float(mass @ (x - mean) ** 2)
 
     def _fitted(self, tolerance: float) -> list[tuple[float, float, Array, float]]:
-        """Return panels of theta = arcsin(sqrt(rate)), increasing: ends, series, and the largest log density on the
-        scale of z.
+        """Return panels of theta = arcsin(sqrt(rate)) in increasing order: ends, series, and the largest log density on
+        the scale of z.
         """
         waiting, done, top = [(0.0, np.pi / 2, 0)], [], -np.inf
         while waiting:
@@ -216,12 +216,12 @@ class RateLaw(TailedLaw):
 
 Counts = NDArray[np.int64]
 _NODES = (12, 24, 48)  # numbers of rates over which the cells are averaged
-_ENOUGH = 1e-8  # error of every cell at which no more rates are used
+_ENOUGH = 1e-8  # if the error of every cell is below this, the number of rates is not increased
 
 
 @dataclass(frozen=True)
 class UnknownRate:
-    """Posterior of the swap rate, and of the cells averaged over it.
+    """Posterior of the swap rate, and posterior of the cells averaged over the rate.
 
     Parameters
     ----------
@@ -230,10 +230,10 @@ class UnknownRate:
     cells : UnswappedPosterior
         Posterior of the cells, averaged over `rates`.
     rates, weights : float64 (nodes,)
-        Gauss's rule for the rate's posterior.
+        Gaussian quadrature rule of the posterior of the rate.
     cell_errors : float64 (cells,)
-        Error of every cell: the change of the probability below any count, or of the mean in standard deviations, with
-        half as many rates.
+        Error of every cell: the change in the probability of being below any count, or the change in the mean in
+        standard deviations, if half the number of rates is used.
     """
 
     rate: RateLaw
@@ -244,7 +244,7 @@ class UnknownRate:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy: ``approximate``, with the largest error of a row."""
+        """Accuracy status ``approximate``, with the largest error of a row."""
         error = max(self.rate.error, float(self.cell_errors.max()))
         return Accuracy("approximate", error, "error of probabilities: interpolated likelihood, average over the rate")
 
@@ -265,12 +265,12 @@ class UnknownRate:
 
 
 def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), alpha: ArrayLike = 1.0) -> UnknownRate:
-    """Infer swap rate and cells when the rate is unknown with a Beta prior; one rate for all strata.
+    """Infer the swap rate and the cells if the rate is unknown, with a Beta prior; all strata have the same rate.
 
     Parameters
     ----------
     swapped : integers >= 0, (rows, columns) or (strata, rows, columns)
-        Each stratum must be one that `infer` sums.
+        Each stratum must be one that `infer` can sum exactly.
     prior : (a, b)
         Parameters of the Beta prior of the rate, in (0, 500].
     alpha : float or (cells,)
@@ -283,13 +283,13 @@ def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), a
     Raises
     ------
     ValueError, TypeError
-        If an argument is out of its range or a stratum is too large to be summed.
+        If an argument is out of its range or a stratum is too large for exact sums.
 
     Notes
     -----
-    The likelihood is interpolated (`RateLaw`): 100 to 500 evaluations, of equal strata once. Cells are averaged over 24
-    or 48 rates, Gauss's rule for the rate's own posterior. One table carries little information about its rate: compare
-    the posterior with the prior.
+    The likelihood is interpolated (`RateLaw`), with 100 to 500 evaluations; identical strata are evaluated once. Cells
+    are averaged over 24 or 48 rates, by the Gaussian quadrature rule of the posterior of the rate. One table contains
+    little information about its rate: compare the posterior with the prior.
     """
     counts, own = stacked(swapped, alpha)
     a, b = _checks.positives("prior", prior, 2)
@@ -308,7 +308,7 @@ def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), a
 
 
 def _averaged(strata: "_Strata", law: RateLaw, alpha: Array) -> tuple[Array, Array, MixedLaw, Array]:
-    """Return rates, weights, the originals averaged over them, and the error of every cell."""
+    """Return rates, weights, the distribution of the originals averaged over the rates, and the error of every cell."""
     coarse = strata.averaged(*law.nodes(_NODES[0]))
     for size in _NODES[1:]:
         rates, weights = law.nodes(size)
@@ -324,7 +324,7 @@ def _averaged(strata: "_Strata", law: RateLaw, alpha: Array) -> tuple[Array, Arr
 
 
 class _Strata:
-    """Strata as functions of the rate; equal strata are computed once."""
+    """Strata as functions of the rate; identical strata are computed once."""
 
     def __init__(self, counts: Counts, prior: Array) -> None:
         keys = [(table.tobytes(), alpha.tobytes()) for table, alpha in zip(counts, prior, strict=True)]
@@ -337,7 +337,7 @@ class _Strata:
         return sum(self._times[key] * self._of(key, rate).log_acceptance for key in self._first)
 
     def averaged(self, rates: Array, weights: Array) -> MixedLaw:
-        """Return the distribution of the originals, averaged over rates."""
+        """Return the distribution of the originals, averaged over the rates."""
         laws = []
         for rate in rates.tolist():
             parts = {key: self._of(key, rate).law for key in self._first}
@@ -353,8 +353,8 @@ class _Strata:
 
 
 def _apart(fine: Array, coarse: Array, alpha: float, whole: float) -> float:
-    """Return the distance of two distributions of a cell's count: mean of its share in standard deviations, or any
-    probability.
+    """Return the distance between two distributions of a cell's count: difference of the means of the share in standard
+    deviations, or largest difference of a probability.
     """
     count = np.arange(len(fine))
     means = [float(law @ count) for law in (fine, coarse)]

@@ -1,19 +1,19 @@
-"""Posterior of the originals of swapped tables of any shape, in one stratum or several.
+"""Posterior of the originals of swapped tables of any shape, in one or several strata.
 
-Given the invariants the strata factorise, also under one Dirichlet prior over the cells of all of them: `infer` sums a
-stratum exactly where that is possible (`summed`) and otherwise samples the stratum by chains over the permutation that
-made the swapped table (`sample`), which run until they agree or a limit of work is reached. theta given the originals
-is conjugate.
+Given the invariants, the strata factorise, also under one Dirichlet prior over the cells of all strata. `infer` sums a
+stratum exactly if possible (`summed`). Otherwise, it samples the stratum by chains over the permutation that produced
+the swapped table (`sample`), which run until they have converged or a limit of work is reached. theta given the
+originals is conjugate.
 
-The original of a 2 x c table is summed without listing the originals (`TwoRowLaw`). With r records in one row, x_j of
-them in column j before and s_j after the swap, c_j in the column, and w_i the weight of i records that cross
-(`_mechanisms.swapping.swap_crossings`),
+The original of a 2 x c table is summed without listing the originals (`TwoRowLaw`). With r records in one row, of which
+x_j are in column j before the swap and s_j after it, c_j records in column j, and w_i the weight of i records that
+cross (`_mechanisms.swapping.swap_crossings`),
 
 P(S | X) = sum_i w_i/(C(r, i) C(n - r, i)) [z^i] prod_j sum_u C(x_j, u) C(c_j - x_j, u + s_j - x_j) z^u.      (1)
 
-The Dirichlet-multinomial prior is a product over columns too. So the originals are independent pairs (x_j, u_j),
-conditioned on sum x = r and weighted by a function of sum u. The pairs are tilted by kappa^x rho^u to a saddle point,
-where neither condition is rare, and their sums are convolved by Fourier transform.
+The Dirichlet-multinomial prior is also a product over columns. Therefore the originals are independent pairs (x_j,
+u_j), conditional on sum x = r and weighted by a function of sum u. The pairs are tilted by kappa^x rho^u to a saddle
+point, at which neither condition is improbable, and their sums are convolved by Fourier transform.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ from . import swapped_table, unswapping
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
-MOST_RECORDS = 1500  # transforms of n x n/2 entries, one per column
+MOST_RECORDS = 1500  # transforms have n x n/2 entries, one per column
 _STEEPEST = 200.0  # largest log tilt of the search
 
 
@@ -46,7 +46,7 @@ class TwoRowLaw(PairedLaw):
     Parameters
     ----------
     table : int64 (2, c) or (c, 2)
-        The swapped table, checked; both sides with at least two positive margins, up to 1,500 records.
+        The checked swapped table; both sides have at least two positive margins, with up to 1,500 records.
     alpha : float64 (2 c,)
         Dirichlet prior of the cells, row by row.
     rate : float
@@ -59,22 +59,22 @@ class TwoRowLaw(PairedLaw):
 
     Notes
     -----
-    Probabilities are accurate to 1e-13 absolutely, also small ones: tails below 1e-11 are rejected. c transforms of n x
-    n/2 entries: 0.3 s at n = 500, a few seconds at 1,500.
+    Probabilities have an absolute error of 1e-13, so small ones have no relative accuracy: tails below 1e-11 are
+    rejected. c transforms of n x n/2 entries: 0.3 s at n = 500, a few seconds at 1,500.
     """
 
-    least = 1e-11  # smallest probability of a tail: two digits
+    least = 1e-11  # smallest tail probability, with two digits of accuracy
 
     def __init__(self, table: Counts, alpha: Array, *, rate: float) -> None:
         self.shape = table.shape
         self._turned = table.shape[0] != 2
         rows = table.T if self._turned else table
         prior = alpha.reshape(table.shape).T if self._turned else alpha.reshape(table.shape)
-        self._lower = bool(rows[1].sum() <= rows[0].sum())  # the row that is counted: the smaller one
+        self._lower = bool(rows[1].sum() <= rows[0].sum())  # the row that is counted is the smaller one
         counted, other = (1, 0) if self._lower else (0, 1)
         self.columns, self._seen = rows.sum(axis=0), rows[counted]
         self.total, self.categories, self._r = int(table.sum()), table.size, int(rows[counted].sum())
-        # a factor of (1) per column: log C(x, u) C(c - x, u + s - x), with the prior of the column's two cells
+        # one factor of (1) per column: log C(x, u) C(c - x, u + s - x), plus the log prior of the column's two cells
         self._logs = [
             _column(int(c), int(s), float(a), float(b))
             for c, s, a, b in zip(self.columns, self._seen, prior[counted], prior[other], strict=True)
@@ -84,7 +84,7 @@ class TwoRowLaw(PairedLaw):
         self._omega = swap_crossings.log_weights(self.total, self._r, rate=rate) - crossing
         self._tilt()
         self._convolve()
-        # (1) summed over all originals, the tilts taken off (offset), times the constant of the prior
+        # (1) summed over all originals, without the tilts (offset), times the constant of the prior
         mass = self._law_of_crossings().sum()
         self.log_acceptance = float(
             np.log(mass) + self._offset + gammaln(self.total + 1) + gammaln(alpha.sum())
@@ -97,7 +97,7 @@ class TwoRowLaw(PairedLaw):
         column = int(self.columns[j])
         x = np.arange(column + 1)
         others = self._without(j)
-        # P(x_j = x) = sum_u pair(x, u) sum_v others(r - x, v) omega(u + v): the other columns hold r - x records
+        # P(x_j = x) = sum_u pair(x, u) sum_v others(r - x, v) omega(u + v): the other columns have r - x records
         inside = (x <= self._r) & (self._r - x <= self.total - column)
         rows = np.where(inside[:, None], others[np.clip(self._r - x, 0, len(others) - 1)], 0.0)
         u = np.arange(self._pairs[j].shape[1])
@@ -110,7 +110,7 @@ class TwoRowLaw(PairedLaw):
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
         """Return the joint distribution of a cell and a sum of cells, if one is a fixed number minus the other: all
-        other cells, the rest of its row, or the rest of its column. ValueError for other sums: use draws.
+        other cells, the rest of its row, or the rest of its column. For other sums, ValueError is raised: use draws.
         """
         row, j = self._place(inside)
         cells = np.arange(self.categories).reshape(self.shape)
@@ -127,11 +127,11 @@ class TwoRowLaw(PairedLaw):
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
         """Draw independent originals, int64 (size, cells)."""
-        # joint distributions of the sums of x and u over the columns after each one
+        # joint distributions of the sums of x and u over all columns after each column
         after = [self._inverse(self._products(j)) for j in range(1, len(self.columns))]
         last = np.zeros((1, 1))
         last[0, 0] = 1.0
-        # the number of records that cross, then (x, u) column by column, given the records left for the later columns
+        # draw the number of records that cross, then (x, u) column by column, given the records left for later columns
         law = self._law_of_crossings()
         left, cross = np.full(size, self._r), rng.choice(len(law), size, p=law / law.sum())
         x = np.empty((size, len(self.columns)), dtype=np.int64)
@@ -152,8 +152,8 @@ class TwoRowLaw(PairedLaw):
         return (second, first) if self._turned else (first, second)
 
     def _tilt(self) -> None:
-        """Find kappa and rho: sum of x at r on average, rho the slope of the crossing weight at the mean of sum u."""
-        # bisection for i, at which the slope of the crossing weight puts the mean of sum u
+        """Find kappa and rho: the mean of sum x is r, and rho is the slope of the crossing weight at the mean sum u."""
+        # bisection for the i at which the slope of the crossing weight makes the mean of sum u equal to i
         low, high = 0, max(self._r - 1, 0)
         while low < high:
             middle = (low + high) // 2
@@ -161,7 +161,7 @@ class TwoRowLaw(PairedLaw):
             low, high = (middle + 1, high) if u > middle else (low, middle)
         rho = self._omega[low] - self._omega[low + 1] if self._r else 0.0
         rho, kappa = -rho, self._kappa(rho)
-        # pairs tilted by kappa^x rho^u and scaled to 1; their norms and the tilts at (r, .) are the offset
+        # pairs tilted by kappa^x rho^u and normalised; their norms and the tilts at (r, .) are the offset
         tilted = [logs + kappa * np.arange(len(logs))[:, None] + rho * np.arange(logs.shape[1]) for logs in self._logs]
         norms = [float(logsumexp(t)) for t in tilted]
         self._pairs = [np.exp(t - norm) for t, norm in zip(tilted, norms, strict=True)]
@@ -207,7 +207,7 @@ class TwoRowLaw(PairedLaw):
         return self._inverse(self._products(0, skipped=j))
 
     def _law_of_crossings(self) -> Array:
-        """Return the unscaled distribution of sum u given sum x = r."""
+        """Return the unnormalised distribution of sum u given sum x = r."""
         line = self._inverse(self._products(0))[self._r, : len(self._weights)]
         return np.asarray(line * self._weights[: len(line)])
 
@@ -218,7 +218,7 @@ def _log_choose(n: int) -> Array:
 
 
 def _column(size: int, seen: int, mine: float, rest: float) -> Array:
-    """Return the log of a column's term for x (rows) and u (columns), prior included; -inf where it is 0."""
+    """Return the log term of a column for x (rows) and u (columns), including the prior; -inf where the term is 0."""
     x, u = np.arange(size + 1)[:, None], np.arange(size + 1)[None, :]
     v = u + seen - x  # records of the other row that cross
     good = (u <= x) & (v >= 0) & (v <= size - x)
@@ -230,7 +230,7 @@ def _column(size: int, seen: int, mine: float, rest: float) -> Array:
 
 
 def _pick(pairs: Array, rest: Array, a: int, t: int, size: int, rng: np.random.Generator) -> Counts:
-    """Draw (x, u) of one column, when a and t remain for it and the later ones; int64 (size, 2)."""
+    """Draw (x, u) of one column, if a and t are left for it and the later columns; int64 (size, 2)."""
     x_low, u_low = max(0, a - rest.shape[0] + 1), max(0, t - rest.shape[1] + 1)
     x_top, u_top = min(pairs.shape[0] - 1, a), min(pairs.shape[1] - 1, t)
     x, u = np.arange(x_low, x_top + 1), np.arange(u_low, u_top + 1)
@@ -242,24 +242,23 @@ def _pick(pairs: Array, rest: Array, a: int, t: int, size: int, rng: np.random.G
 
 CHAINS = 4
 DRAWS = 500  # draws kept per chain
-MOST_MOVES = 60_000_000  # moves of all chains together: a few seconds
+MOST_MOVES = 60_000_000  # total number of moves of all chains: a few seconds
 _FIRST_MOVES = 5_000  # moves per chain
 
 
 @dataclass(frozen=True)
 class Chains:
-    """Result of the chains of one stratum.
+    """Result of the chains of one stratum, with their diagnostics.
 
     Parameters
     ----------
     originals : int64 (chains, draws, cells)
     moved : int64 (chains, draws)
-        Number of records that the swap moved.
+        Number of records that were moved by the swap.
     ess, rhat : float64 (quantities,)
-        Diagnostics of every cell that varies, `moved`, the log prior of the original and, in 2 x 2 tables, nothing
-        else.
+        Diagnostics of all quantities that vary, among the cells, `moved` and the log prior of the original.
     moves : int
-        Number of proposals of all chains, warm-up included.
+        Number of proposals of all chains, including the warm-up.
     accuracy : Accuracy
     """
 
@@ -274,7 +273,7 @@ class Chains:
 def sample(
     table: Counts, alpha: Array, *, rate: float, rng: np.random.Generator, most_moves: int = MOST_MOVES
 ) -> Chains:
-    """Run four chains from different starting points, again with twice the moves until they pass.
+    """Run four chains from different starting points, and double the number of moves until they have converged.
 
     Parameters
     ----------
@@ -286,7 +285,7 @@ def sample(
         Swap rate, in (0, 1).
     rng : Generator
     most_moves : int
-        The last run starts before this many proposals.
+        Limit on the total number of proposals; a run that would exceed the limit is not started.
 
     Returns
     -------
@@ -295,9 +294,9 @@ def sample(
 
     Notes
     -----
-    The starting points are the identity and swaps of the table at the rate, at two or three times it, and at 0.9. Each
-    run continues where the last one ended and discards its draws. Relaxation takes about n times the moved records in
-    proposals.
+    The starting points are the identity and swaps at the rate, at three times the rate (at most 0.9), and at 0.9. Each
+    run continues from the end of the previous run and discards its draws. The relaxation time is about n times the
+    number of moved records, in proposals.
     """
     n = int(table.sum())
     if n < 2:
@@ -322,7 +321,7 @@ def sample(
 
 
 def _diagnostics(originals: Counts, moved: Counts, alpha: Array) -> tuple[Array, Array]:
-    """Return bulk ESS and R-hat of everything that varies."""
+    """Return bulk ESS and R-hat of all quantities that vary."""
     log_prior = np.round((gammaln(originals + alpha) - gammaln(originals + 1.0)).sum(axis=2), 9)
     quantities = [*np.moveaxis(originals, 2, 0).astype(float), moved.astype(float), log_prior]
     varying = [q for q in quantities if np.ptp(q) > 0]
@@ -352,8 +351,8 @@ class StrataLaw(PairedLaw):
         return np.concatenate([law, np.zeros(self.total + 1 - len(law))])
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
-        """Return the joint distribution of one count and the sum over `others`; other strata that are complete add
-        their totals.
+        """Return the joint distribution of one count and the sum over `others`; each other stratum must be complete and
+        adds its total.
 
         Raises
         ------
@@ -388,12 +387,12 @@ class StrataLaw(PairedLaw):
 
 
 class MixedLaw(PairedLaw):
-    """Counts whose distribution depends on a latent choice, as a `dirichlet_mixture.CountsLaw`.
+    """Mixture of distributions of counts, as a `dirichlet_mixture.CountsLaw`.
 
     Parameters
     ----------
-    laws : `CountsLaw` of each choice, all with the same total and categories.
-    weights : float64 (choices,), non-negative; scaled to 1.
+    laws : one `CountsLaw` per component, all with the same total and categories.
+    weights : float64 (components,), non-negative; normalised to sum 1.
     """
 
     def __init__(self, laws: Sequence[CountsLaw], weights: Array) -> None:
@@ -411,7 +410,7 @@ class MixedLaw(PairedLaw):
         laws = [law.pair(inside, others) for law in self.laws]
         weights = [w * p / p.sum() for w, (_, _, p) in zip(self.weights, laws, strict=True)]
         s, t, p = (np.concatenate(part) for part in ([s for s, _, _ in laws], [t for _, t, _ in laws], weights))
-        # equal pairs of different distributions are one pair of the mixture
+        # equal pairs of different components become one pair of the mixture
         pairs, index = np.unique(np.column_stack([s, t]), axis=0, return_inverse=True)
         return pairs[:, 0], pairs[:, 1], np.bincount(index.ravel(), p).astype(np.float64)
 
@@ -427,8 +426,8 @@ class MixedLaw(PairedLaw):
 
 
 METHODS = ("auto", "exact", "chain")
-_MOST_LISTED = 1e9  # steps of an enumeration that is preferred to chains: less than a second
-_MOST_PAIRED = 30  # records up to which 2 x c tables are listed
+_MOST_LISTED = 1e9  # limit of the steps of an enumeration that is preferred to chains: less than a second
+_MOST_PAIRED = 30  # 2 x c tables with up to this number of records are listed
 _MOST_COLUMNS = 64
 
 
@@ -438,15 +437,15 @@ class OutOfReach(ValueError):
 
 @dataclass(frozen=True)
 class Stratum:
-    """Solution of one stratum, and its method.
+    """Solution of one stratum, with the method used.
 
     Parameters
     ----------
     law : CountsLaw
-        Distribution of its original.
+        Distribution of the original.
     how : ``listed``, ``two rows`` or ``chain``.
     accuracy : Accuracy
-    log_acceptance : log of the marginal probability of the swapped table; NaN from chains.
+    log_acceptance : log of the marginal probability of the swapped table; NaN for chains.
     """
 
     law: CountsLaw
@@ -465,9 +464,9 @@ class UnswappedPosterior(DirichletMixture):
     counts : CountsLaw
         Distribution of the originals.
     shape : (strata, rows, columns)
-    how : method for each stratum, ``listed``, ``two rows`` or ``chain``.
+    how : method used for each stratum, ``listed``, ``two rows`` or ``chain``.
     states : Accuracy
-        Accuracy of every stratum, or of every cell; the posterior's is the worst of them.
+        Accuracy of every stratum, or of every cell; the accuracy of the posterior is the worst of them.
     """
 
     def __init__(
@@ -496,14 +495,14 @@ class UnswappedPosterior(DirichletMixture):
         Parameters
         ----------
         level : float
-            Mass of the intervals, in (0, 1).
+            Probability of the intervals, in (0, 1).
         given : sequence of int
-            Cells among which shares are taken, as in `DirichletMixture.summary`; None: all.
+            Cells among which shares are computed, as in `DirichletMixture.summary`; None: all cells.
 
         Returns
         -------
         DataFrame
-            Columns `accuracy.SUMMARY`, with `status` and `error` of each cell's stratum; quantities
+            Columns `accuracy.SUMMARY`, with `status` and `error` of the stratum of each cell; quantities
             ``theta(row, column)``, preceded by the stratum if there are several.
         """
         if given is not None:
@@ -531,18 +530,18 @@ def infer(
     Parameters
     ----------
     swapped : integers >= 0, (rows, columns) or (strata, rows, columns)
-        Swapped within strata.
+        Tables swapped within strata.
     rate : float
         Swap rate, in (0, 1).
     rng : Generator
-        Used only by chains.
+        Used only for chains.
     alpha : float or (cells,)
         Dirichlet prior over the cells of all strata, > 0.
     method : str
-        ``"exact"`` rejects tables that cannot be summed, ``"chain"`` always uses chains, ``"auto"`` sums 2 x 2 tables,
-        2 x c tables up to 1,500 records and small classes, and runs chains on the rest.
+        ``"exact"`` rejects tables that cannot be summed; ``"chain"`` always uses chains; ``"auto"`` sums 2 x 2 tables,
+        2 x c tables up to 1,500 records and small classes, and uses chains for all other tables.
     most_moves : int
-        Limit of the chains of a stratum (`sample`).
+        Limit on the moves of the chains of a stratum (`sample`).
 
     Returns
     -------
@@ -552,7 +551,7 @@ def infer(
     Raises
     ------
     ValueError, TypeError
-        If an argument is out of its range, or with ``method="exact"`` a stratum is too large.
+        If an argument is out of its range, or if ``method="exact"`` and a stratum is too large.
     """
     counts, prior = stacked(swapped, alpha)
     _checks.one_of("method", method, METHODS)
@@ -569,7 +568,7 @@ def infer(
 
 
 def stacked(swapped: ArrayLike, alpha: ArrayLike) -> tuple[Counts, Array]:
-    """Return checked tables (strata, rows, columns) and priors (strata, cells), from the arguments of `infer`."""
+    """Return the arguments of `infer`, checked: tables (strata, rows, columns) and priors (strata, cells)."""
     array = np.asarray(swapped)
     stack = array[None] if array.ndim == 2 else array
     if stack.ndim != 3 or not len(stack):
@@ -584,13 +583,13 @@ def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) ->
     Parameters
     ----------
     table : int64 (rows, columns)
-        A checked swapped table.
+        A swapped table that has been checked.
     prior : float64 (cells,)
-        Dirichlet prior of its cells.
+        Dirichlet prior of the cells.
     rate : float
         Swap rate, in (0, 1).
     strict : bool
-        Whether to try harder, and to raise instead of returning None.
+        Whether to allow more work, and to raise an error instead of returning None.
 
     Returns
     -------
