@@ -1,12 +1,13 @@
 """Composition of privacy costs: the total cost of several releases of the same source, and its conversion to
 (epsilon, delta).
 
-A cost holds for one neighbour relation; sums are taken per source and relation, never across. Sources: Mironov (2017),
-Proposition 1 (Rényi costs add by order); Bun and Steinke (2016), Lemma 2.3 and Proposition 3.3 (rho adds; a pure cost
-in Rényi terms, here in its tight form, attained by randomised response); Dwork and Roth (2014), Theorem 3.16 (basic
-composition); Canonne et al. (2020), Proposition 12 (Rényi to approximate privacy).
+A cost holds for one neighbour relation. Costs are added separately for each source and relation. Sources: Mironov
+(2017), Proposition 1 (Rényi costs add by order); Bun and Steinke (2016), Lemma 2.3 and Proposition 3.3 (rho adds; a
+pure cost in Rényi terms, here in its tight form, attained by randomised response); Dwork and Roth (2014), Theorem 3.16
+(basic composition); Canonne et al. (2020), Proposition 12 (Rényi to approximate privacy).
 
-Conversions from Rényi to approximate privacy and back: Canonne et al. (2020), equations 13 and 14 of Ponnoprat (2022).
+Conversions from Rényi to approximate privacy and back are those of Canonne et al. (2020), equations 13 and 14 of
+Ponnoprat (2022).
 
 `compose` returns the total cost of several releases in one call.
 """
@@ -24,11 +25,11 @@ from .renyi import order_at_least_one
 
 
 def floor(*, order: float, delta: float) -> float:
-    """Return the lower limit of the epsilon that equation 14 yields: its value as the Rényi epsilon goes to 0.
+    """Return the lower limit of the epsilon given by equation 14: its value as the Rényi epsilon goes to 0.
 
     Parameters
     ----------
-    order : lambda > 1; at 1 nothing can be claimed and the floor is ``inf``.
+    order : lambda > 1; at 1 there is no guarantee and the floor is ``inf``.
     delta : in (0, 1).
 
     Returns
@@ -60,7 +61,7 @@ def rdp_to_dp(epsilon: float, *, order: float, delta: float) -> float:
     Returns
     -------
     float
-        Not clipped: where it is negative the mechanism is (0, delta)-DP.
+        Not clipped: if it is negative, the mechanism is (0, delta)-DP.
     """
     return _checks.positive("epsilon", epsilon) + floor(order=order, delta=delta)
 
@@ -83,8 +84,8 @@ def dp_to_rdp(epsilon_hat: float, *, order: float, delta: float) -> float:
 
 
 def dp_to_rdp_unchecked(epsilon_hat: float, *, order: float, delta: float) -> float:
-    """Compute the same conversion as `dp_to_rdp` for any delta > 0, also above 1: the function reproduces an error in a
-    published figure and certifies no privacy.
+    """Compute the same conversion as `dp_to_rdp` for any delta > 0, also above 1, in order to reproduce an error in a
+    published figure; the result is not a privacy guarantee.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ def dp_to_rdp_unchecked(epsilon_hat: float, *, order: float, delta: float) -> fl
     Returns
     -------
     float
-        ``nan`` if no positive Rényi epsilon remains.
+        ``nan`` if there is no positive Rényi epsilon.
     """
     rest = _checks.positive("epsilon_hat", epsilon_hat) - _offset(
         order_at_least_one(order), _checks.positive("delta", delta)
@@ -118,8 +119,8 @@ class _Cost:
 
     Parameters
     ----------
-    source : name of the confidential data the release was made from.
-    relation : which two data sets are neighbours; one of `RELATIONS`.
+    source : name of the confidential data from which the release was made.
+    relation : definition of neighbouring data sets; one of `RELATIONS`.
     """
 
     source: str
@@ -138,7 +139,7 @@ class PureDP(_Cost):
     Parameters
     ----------
     epsilon : > 0.
-    source : name of the confidential data the release was made from.
+    source : name of the confidential data from which the release was made.
     relation : neighbours, ``"add or remove a record"``, ``"replace a record"`` or ``"exchange within invariants"``.
     """
 
@@ -156,7 +157,7 @@ class ZCDP(_Cost):
     Parameters
     ----------
     rho : > 0.
-    source : name of the confidential data the release was made from.
+    source : name of the confidential data from which the release was made.
     relation : neighbours, ``"add or remove a record"``, ``"replace a record"`` or ``"exchange within invariants"``.
     """
 
@@ -173,8 +174,8 @@ class RenyiDP(_Cost):
 
     Parameters
     ----------
-    epsilons : order > 1 -> epsilon > 0, at least one.
-    source : name of the confidential data the release was made from.
+    epsilons : mapping from orders > 1 to epsilons > 0, at least one.
+    source : name of the confidential data from which the release was made.
     relation : neighbours, ``"add or remove a record"``, ``"replace a record"`` or ``"exchange within invariants"``.
     """
 
@@ -199,7 +200,7 @@ class ApproxDP(_Cost):
     ----------
     epsilon : > 0.
     delta : in (0, 1).
-    source : name of the confidential data the release was made from.
+    source : name of the confidential data from which the release was made.
     relation : neighbours, ``"add or remove a record"``, ``"replace a record"`` or ``"exchange within invariants"``.
     """
 
@@ -222,10 +223,11 @@ class Total:
     Parameters
     ----------
     source, relation : source and relation of all summands.
-    pure : epsilons of the pure costs, one per release, because Rényi terms are not linear in epsilon; their sum is
+    pure : epsilons of the pure costs, one per release, because Rényi costs are not linear in epsilon; the sum is
         `sum(pure)`.
     rho : sum of the rho costs.
-    renyi : order -> summed epsilon at the orders that every Rényi cost states; None without such costs.
+    renyi : mapping from an order to the summed epsilon, for the orders that every Rényi cost has; None without such
+        costs.
     approximate_epsilon, approximate_delta : sums over the (epsilon, delta) costs.
     """
 
@@ -247,7 +249,7 @@ class Total:
         Returns
         -------
         float
-            ``inf`` if there is an (epsilon, delta) cost, or a Rényi cost does not state the order.
+            ``inf`` if there is an (epsilon, delta) cost, or if a Rényi cost does not have this order.
         """
         if self.approximate_delta > 0 or (self.renyi is not None and order not in self.renyi):
             return float("inf")
@@ -258,13 +260,14 @@ class Total:
 
         Parameters
         ----------
-        delta : in [0, 1); (epsilon, delta) costs use their part of it, and the remainder is for the conversion.
+        delta : in [0, 1); the deltas of the (epsilon, delta) costs are subtracted, and the remainder is used for the
+            conversion.
 
         Returns
         -------
         float
-            The smallest of two values: all summands but the approximate ones converted at the best order; or only the
-            rho and Rényi ones converted, and pure epsilons added. ``inf`` if no epsilon can be claimed.
+            The smaller of two values: all summands except the approximate ones are converted at the best order; or only
+            the rho and Rényi costs are converted, and pure epsilons are added. ``inf`` if there is no guarantee.
         """
         left = _checks.number("delta", delta) - self.approximate_delta
         if not 0 <= delta < 1:
@@ -301,10 +304,10 @@ class Total:
 
 
 def _least(value: Callable[[float], float]) -> float:
-    """Minimise a function over orders from 1 + 1e-6 to `_LARGEST_ORDER` by a grid search with refinement; the bound is
-    valid at any order.
+    """Minimise a function over orders from 1 + 1e-6 to `_LARGEST_ORDER` by a grid search with refinement; every order
+    gives a valid bound.
     """
-    from scipy.optimize import minimize_scalar  # a third of a second, for bounds over orders alone
+    from scipy.optimize import minimize_scalar  # a slow import, only needed for these bounds
 
     grid = np.linspace(np.log(1e-6), np.log(_LARGEST_ORDER), 120)
     found = [value(1 + float(np.exp(x))) for x in grid]
@@ -359,8 +362,8 @@ def total(costs: Iterable[Cost]) -> dict[tuple[str, str], Total]:
     Returns
     -------
     dict
-        (source, relation) -> `Total`, in order of first appearance. Costs of one source under two relations are never
-        added: neighbours under one relation are not neighbours under the other.
+        Mapping from (source, relation) to `Total`, in order of first appearance. Costs of one source under two
+        relations are never added: neighbours under one relation are not neighbours under the other.
 
     Raises
     ------
@@ -400,18 +403,18 @@ def compose(*costs: Cost) -> Total:
     Returns
     -------
     Total
-        ``.dp(delta)`` is the smallest epsilon that the known conversions give.
+        ``.dp(delta)`` is the smallest epsilon given by the known conversions.
 
     Raises
     ------
     ValueError
-        If there are no costs, or they have several sources or relations, which do not add up.
+        If there are no costs, or they have different sources or relations, whose costs cannot be added.
     TypeError
         If an argument is not a cost.
 
     Notes
     -----
-    Costs add by kind; composition may be adaptive; every release must draw its own randomness.
+    Costs add by kind; composition may be adaptive; every release must use independent randomness.
 
     Examples
     --------

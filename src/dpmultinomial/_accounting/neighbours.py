@@ -1,7 +1,8 @@
 """Conversion of privacy guarantees from adding or removing a record to replacing a record.
 
-A replacement is a removal and an addition. Let P, R, Q be the distributions of a release for the data before, between
-and after. Each guarantee holds for (P, R) and for (R, Q), in both directions, and the guarantee for (P, Q) follows:
+A replacement is a removal followed by an addition. Let P, R, Q be the distributions of a release for the data before,
+between and after. Each guarantee holds for (P, R) and for (R, Q), in both directions, and implies the guarantee for
+(P, Q):
 
 =====================  ================================================  ========================================
 stated, add or remove  then, replace                                     because
@@ -13,9 +14,9 @@ epsilon at order l     epsilon (2 l - 1)/(l - 1) at order l^2/(2 l - 1)  Hölder
 =====================  ================================================  ========================================
 
 Rényi: Mironov's (2017) weak triangle inequality with 1/p + 1/q = 1 is D_a(P||Q) <= (a - 1/p)/(a - 1) D_(p a)(P||R) +
-D_(q (a - 1/p))(R||Q). With p a = l the second order is a (l - 1)/(l - a), which is at most l as long as a <=
-l^2/(2 l - 1); divergences grow with their order, so both are at most epsilon, and at that a the first factor is
-l/(l - 1). Between normal distributions the bound is reached up to the factor 1 - 1/(2 l - 1)^2.
+D_(q (a - 1/p))(R||Q). With p a = l, the second order is a (l - 1)/(l - a), which is at most l if a <= l^2/(2 l - 1).
+Divergences increase with their order, so both are at most epsilon, and for this largest a the first factor is
+l/(l - 1). For normal distributions, the bound is attained up to the factor 1 - 1/(2 l - 1)^2.
 """
 
 import math
@@ -41,7 +42,7 @@ def pure(epsilon: float) -> float:
 
 def approximate(epsilon: float, *, delta: float) -> tuple[float, float]:
     """Return (epsilon, delta) for replacing a record, given (epsilon, delta) for adding or removing a record; a delta
-    of 1 or more guarantees nothing.
+    of 1 or more is not a guarantee.
 
     Parameters
     ----------

@@ -1,12 +1,11 @@
 """Exact (epsilon, delta) profiles of a single release when one record is replaced: Dirichlet, Laplace and geometric
 mechanisms.
 
-Two histograms that differ by one moved record have densities whose ratio depends on w = y_i/(y_i + y_j) alone, and w
-has a Beta distribution under both. So delta(epsilon) is a difference of two Beta tails, with no conversion in between.
+Two histograms that differ by one moved record have densities whose ratio depends only on w = y_i/(y_i + y_j), and w has
+a Beta distribution under both. Therefore delta(epsilon) is a difference of two Beta tails, without a conversion.
 
-Exact (epsilon, delta) profile of one histogram with Laplace noise under replace-one neighbours.
-
-Exact hockey-stick divergence of several counts with two-sided geometric noise.
+The profile of Laplace noise is in closed form, for one histogram and neighbours that differ by replacing a record. The
+profile of two-sided geometric noise is the exact hockey-stick divergence of several counts.
 """
 
 import numpy as np
@@ -30,13 +29,13 @@ def dirichlet_delta(
     ----------
     epsilon : >= 0, any shape.
     r, alpha : > 0.
-    counts : the two changed cells without the moved record. (0, 0) is the worst pair (checked over many pairs, not
+    counts : the two changed cells without the moved record. (0, 0) is the worst pair (checked over many pairs, but not
         proved); other values give the profile of one pair.
 
     Returns
     -------
     float64 of the shape of `epsilon`, in [0, 1]
-        Absolute error about 1e-15, so values below 1e-12 are not reliable; 1e-12 from epsilon = 700 on.
+        The absolute error is about 1e-15, so values below 1e-12 are not reliable; it is 1e-12 for epsilon >= 700.
 
     Raises
     ------
@@ -67,7 +66,7 @@ def _log_tail(p: float, q: float, x: float) -> float:
         return float("-inf")
     if (value := float(betainc(p, q, x))) > 1e-290:
         return float(np.log(value))
-    n = np.arange(min(40 / (1 - max((p + q) / (p + 1) * x, x)), _MOST_TERMS))  # far below its mean the series is short
+    n = np.arange(min(40 / (1 - max((p + q) / (p + 1) * x, x)), _MOST_TERMS))  # the series is short far below its mean
     series = 1 + np.cumprod((p + q + n) / (p + 1 + n) * x).sum()
     return float(p * np.log(x) + q * np.log1p(-x) - np.log(p) - betaln(p, q) + np.log(series))
 
@@ -83,12 +82,12 @@ def dirichlet_epsilon(delta_: float, *, r: float, alpha: float) -> float:
     Returns
     -------
     float
-        Absolute error 1e-13, plus the effect of an error of 1e-15 in delta.
+        The absolute error is 1e-13, plus the effect of an error of 1e-15 in delta.
 
     Raises
     ------
     ValueError, TypeError
-        If `delta_` is outside its range, or as in `delta`.
+        If `delta_` is outside its range, or as in `dirichlet_delta`.
     """
     if not 1e-12 < _checks.positive("delta_", delta_) < 1:
         raise ValueError(f"delta_ must lie in (1e-12, 1), got {delta_}")
@@ -119,7 +118,7 @@ def dirichlet_calibration(
     Returns
     -------
     float
-        r > 1e-9, 1e-13 relative.
+        r > 1e-9, with a relative error of 1e-13.
 
     Raises
     ------
@@ -147,12 +146,13 @@ def laplace_delta(epsilon: ArrayLike, *, scale: float) -> NDArray[np.float64]:
     Parameters
     ----------
     epsilon : >= 0, any shape.
-    scale : Laplace scale of every cell, > 0; one record moves two cells by one each.
+    scale : Laplace scale of every cell, > 0; replacing one record changes two cells by one each.
 
     Returns
     -------
     float64 of the shape of `epsilon`, in [0, 1]
-        ``1 - (1 + a/4) exp(-a/2)`` with ``a = max(2/scale - epsilon, 0)``, to 1e-15 relative; 0 from 2/scale on.
+        ``1 - (1 + a/4) exp(-a/2)`` with ``a = max(2/scale - epsilon, 0)``, with a relative error of 1e-15; 0 for
+        epsilon >= 2/scale.
 
     Raises
     ------
@@ -181,21 +181,21 @@ def geometric_delta(claimed: float, *, epsilon: float, changed: int = 2, support
     ----------
     claimed : epsilon of the claim, >= 0.
     epsilon : privacy parameter of each noisy count.
-    changed : number of counts that one person moves by one. In an additive release the total and one component: 2.
-    support : the noise stays within +-support.
+    changed : number of counts that one person changes by one. In an additive release, the total and one component: 2.
+    support : the noise is between -support and support.
 
     Returns
     -------
     float
         max over events E and both orders of neighbours of P(E) - exp(claimed) P'(E), summed exactly: an outcome has
-        likelihood ratio exp(epsilon (2 j - changed)) if j of the changed counts point one way, and an infinite one if
-        per count sits at the edge that the neighbour cannot reach. Post-processing (every algorithm of the paper) never
-        costs more.
+        likelihood ratio exp(epsilon (2 j - changed)) if j of the changed counts differ in one direction, and an
+        infinite ratio if a count is at the edge that is impossible for the neighbour. Post-processing (every algorithm
+        of the paper) does not increase the cost.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     if not claimed >= 0:
         raise ValueError(f"claimed must be >= 0, got {claimed}")

@@ -1,10 +1,11 @@
 """Rényi divergences of the Dirichlet, Laplace and Gaussian mechanisms, in closed form.
 
-Counts are compared under replace-one neighbours: one record moves from one cell to another, so two cells change by one
-each (L1 = 2, squared L2 = 2, largest change 1). Every function takes the order lambda >= 1; 1 is the KL divergence.
-Sources: Ponnoprat (2022), equations 16-18; Mironov (2017), Table II and Corollary 2.
+Neighbouring histograms differ by replacing one record, which moves from one cell to another, so that two cells change
+by one each (L1 = 2, squared L2 = 2, largest change 1). Every function has an order lambda >= 1; order 1 is the KL
+divergence. Sources: Ponnoprat (2022), equations 16-18; Mironov (2017), Table II and Corollary 2.
 
-Zero-concentrated differential privacy (Bun and Steinke 2016) of Gaussian noise, continuous or discrete.
+The module also has the zero-concentrated differential privacy (Bun and Steinke 2016) of continuous and discrete
+Gaussian noise.
 """
 
 import numpy as np
@@ -14,8 +15,8 @@ from scipy.special import digamma, gammaln, polygamma
 from .. import _checks, _quadrature
 
 _NODES = 20
-_NEAR_ONE = 0.05  # below this order - 1 the divergences are taken as means, not as differences over order - 1
-_SMALL_SHIFT = 1e-4  # of Laplace noise: below, leading terms would cancel
+_NEAR_ONE = 0.05  # if order - 1 is below this, divergences are computed as means
+_SMALL_SHIFT = 1e-4  # shift of Laplace noise below which leading terms would cancel
 
 
 def order_at_least_one(order: float) -> float:
@@ -45,14 +46,14 @@ def dirichlet_divergence(u: ArrayLike, v: ArrayLike, *, order: float) -> float:
 
     Parameters
     ----------
-    u, v : float (d,), positive, of equal length.
+    u, v : float (d,), positive, of the same length.
     order : lambda >= 1; 1 gives the KL divergence.
 
     Returns
     -------
     float
-        ``inf`` where u_i + (order - 1)(u_i - v_i) <= 0 for some i. The absolute error is about 1e-16 times the
-        largest log-gamma: 1e-7 relative from r = 1e-3 on with counts up to 1e3.
+        ``inf`` if u_i + (order - 1)(u_i - v_i) <= 0 for some i. The absolute error is about 1e-16 times the largest
+        log-gamma: a relative error of 1e-7 for r >= 1e-3 and counts up to 1e3.
     """
     order = order_at_least_one(order)
     u = _checks.reals("u", u, least_size=2)
@@ -82,7 +83,7 @@ def dirichlet_bound(r: float, *, order: float, l2_squared: float = 2.0, linf: fl
     Returns
     -------
     float
-        Rényi epsilon; 1e-15 relative, O(1).
+        Rényi epsilon, with a relative error of 1e-15. O(1).
     """
     order, r = order_at_least_one(order), _checks.positive("r", r)
     trigamma = polygamma(1, 1 + 3 * (order - 1) * r * _checks.positive("linf", linf))
@@ -93,8 +94,8 @@ def dirichlet_worst_case(r: float, *, alpha: float, order: float) -> float:
     """Return the largest Rényi divergence of the Dirichlet mechanism over all pairs of histograms that differ by
     replacing one record, for any number of categories and any counts.
 
-    A record moves from cell i to cell j. The totals cancel, and each of the two terms falls in its own count, so the
-    supremum is at one record in i and none in j (methods of Ponnoprat, 2022, in the documentation).
+    A record moves from cell i to cell j. The totals cancel, and each of the two terms decreases in its own count, so
+    the supremum is attained with one record in i and none in j (methods of Ponnoprat, 2022, in the documentation).
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ def dirichlet_worst_case(r: float, *, alpha: float, order: float) -> float:
     Returns
     -------
     float
-        ``inf`` where alpha <= (order - 1) r; else good to 1e-12 relative for any r and for orders down to 1. O(1).
+        ``inf`` if alpha <= (order - 1) r; otherwise, the relative error is 1e-12 for any r and any order >= 1. O(1).
     """
     order, r, alpha = order_at_least_one(order), _checks.positive("r", r), _checks.positive("alpha", alpha)
     least = alpha - (order - 1) * r
@@ -147,13 +148,13 @@ def laplace(scale: float, *, order: float, l1: float, cells: int = 1) -> float:
     scale : Laplace scale b > 0.
     order : lambda >= 1.
     l1 : total shift > 0.
-    cells : integer >= 1; the shift is shared equally by this number of independent cells. One moved record is
-        ``l1=2, cells=2``, which is exact; ``l1=2, cells=1`` is valid and larger.
+    cells : integer >= 1; the shift is divided equally among this number of independent cells. Replacing one record is
+        ``l1=2, cells=2``, which is exact; ``l1=2, cells=1`` is valid but larger.
 
     Returns
     -------
     float
-        2e-11 relative for any order and scale. O(1).
+        The relative error is 2e-11 for any order and scale. O(1).
     """
     order, scale = order_at_least_one(order), _checks.positive("scale", scale)
     cells = _checks.integer("cells", cells, least=1)
@@ -167,7 +168,7 @@ def _laplace(scale: float, order: float, l1: float, cells: int) -> float:
         return cells * _laplace_near_one(shift, order - 1)
     up, down = (order - 1) * shift, -order * shift
     weight = order / (2 * order - 1)
-    if up < 1:  # the logarithm of 1 + something small
+    if up < 1:  # the logarithm of 1 + a small number
         return float(cells * np.log1p(weight * np.expm1(up) + (1 - weight) * np.expm1(down)) / (order - 1))
     return float(cells * np.logaddexp(np.log(weight) + up, np.log1p(-weight) + down) / (order - 1))
 
@@ -177,7 +178,7 @@ def _laplace_near_one(shift: float, excess: float) -> float:
     cancellation.
 
     The moment is 1 + excess y with y = (1 + excess)/(1 + 2 excess) times the integral over t from 0 to shift of
-    exp(excess t) - exp(-(1 + excess) t), which is positive; a shift above 1 leaves it in closed form.
+    exp(excess t) - exp(-(1 + excess) t), which is positive; for a shift above 1 it is evaluated in closed form.
     """
     rate, front = 1 + 2 * excess, (1 + excess) / (1 + 2 * excess)
     if excess * shift > 1:
@@ -204,14 +205,14 @@ def laplace_scale(epsilon: float, *, order: float, l1: float, cells: int = 1) ->
     Returns
     -------
     float
-        1e-11 relative; about 30 evaluations of `laplace`.
+        The relative error is 1e-11; about 30 evaluations of `laplace`.
 
     Raises
     ------
     ValueError, TypeError
-        As in `laplace`, naming the argument.
+        As in `laplace`; the message states the argument.
     """
-    from scipy.optimize import brentq  # a third of a second, for this search alone
+    from scipy.optimize import brentq  # the import takes a third of a second and is only needed here
 
     epsilon = _checks.positive("epsilon", epsilon)
     order, l1 = order_at_least_one(order), _checks.positive("l1", l1)

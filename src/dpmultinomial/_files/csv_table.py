@@ -1,15 +1,15 @@
 """Strict reader for every CSV file provided by a user.
 
-Every value is text until a column is requested as numbers; no column becomes an index; nothing is guessed silently.
-Errors name file, line, column and rule; errors about a confidential file never show its content, not even its header.
+Every value is text until a column is requested as numbers; no column becomes an index, and nothing is guessed silently.
+Errors state file, line, column and rule; errors about a confidential file never show its content, not even its header.
 
 `decode` converts the bytes of a file to bytes that are ASCII-compatible, and `Decoded.encode` converts them back
 without loss.
 
-UTF-8 and Latin-1 stay as they are; UTF-16 becomes UTF-8 and returns as the same UTF-16 (a lone surrogate is rejected,
-so the conversion is exactly reversible).
+UTF-8 and Latin-1 are not changed. UTF-16 is converted to UTF-8 and back to the same UTF-16 (a lone surrogate is
+rejected, so the conversion is exactly reversible).
 
-`read` opens public files. Confidential ones are rejected (`_files.places`); only `_releases` opens them.
+`read` opens public files. Confidential files are rejected (`_files.places`); only `_releases` opens them.
 """
 
 import codecs
@@ -38,9 +38,9 @@ class Decoded:
 
     Parameters
     ----------
-    data : content of the file without its mark, in UTF-8 or Latin-1.
-    stored : ``"utf-8"``, ``"utf-16-le"``, ``"utf-16-be"`` or ``"latin-1"``, the file's encoding.
-    mark : byte order mark at the start of the file, or nothing.
+    data : content of the file without its byte order mark, in UTF-8 or Latin-1.
+    stored : encoding of the file: ``"utf-8"``, ``"utf-16-le"``, ``"utf-16-be"`` or ``"latin-1"``.
+    mark : byte order mark at the start of the file, or empty.
     """
 
     data: bytes
@@ -64,10 +64,10 @@ def decode(raw: bytes, *, name: str, encoding: str | None = None) -> Decoded:
 
     Parameters
     ----------
-    raw : the whole file.
-    name : name of the file, for errors.
-    encoding : one of `ENCODINGS`; None trusts a byte order mark and assumes UTF-8 without one. ``"utf-16"`` needs a
-        mark. Latin-1 accepts any bytes, so it is never guessed.
+    raw : all bytes of the file.
+    name : name of the file, for error messages.
+    encoding : one of `ENCODINGS`. None uses the byte order mark, and assumes UTF-8 if there is none. ``"utf-16"``
+        requires a mark. Latin-1 accepts any bytes, so it is never guessed.
 
     Returns
     -------
@@ -76,7 +76,8 @@ def decode(raw: bytes, *, name: str, encoding: str | None = None) -> Decoded:
     Raises
     ------
     ValueError
-        If the bytes are not in that encoding (file and line), or a mark contradicts it. No byte of the file is shown.
+        If the bytes are not in this encoding (with file and line), or a mark contradicts it. No byte of the file is
+        shown.
     """
     mark, marked = next(((m, e) for m, e in _MARKS if raw.startswith(m)), (b"", ""))
     stated = None if encoding is None else _checks.one_of("encoding", encoding, ENCODINGS)
@@ -116,7 +117,7 @@ LARGEST_WHOLE = 2**53
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _FORMS = {"whole": (_WHOLE, "must be an integer"), "number": (_NUMBER, "must be a number with a decimal point")}
-_SHOWN = 20  # invalid cells that are listed
+_SHOWN = 20  # largest number of invalid cells that are listed
 Cell = tuple[str, int, str, str]  # column, record, rule, value
 _RULES = {
     "quote inside": "a quote inside a field that does not begin with one; quote the field and double the quote",
@@ -141,12 +142,12 @@ class CsvTable:
 
     Parameters
     ----------
-    name : name of the file, for errors.
+    name : name of the file, for error messages.
     confidential : whether errors must not show the content of the file.
     columns : names in the header.
     delimiter : delimiter between fields.
     source : bytes of the file and their encoding.
-    starts, ends : int64 (records, columns), byte positions of every field, without the header's.
+    starts, ends : int64 (records, columns), byte positions of every field, without the header.
     lines : int64 (records,), line on which each record begins.
     """
 
@@ -209,8 +210,8 @@ class CsvTable:
         return np.asarray(values, dtype=np.int64)
 
     def numbers(self, column: str) -> NDArray[np.float64]:
-        """Return the values of a column as finite numbers: float64 (records,); a decimal point, no blanks, no words
-        such as nan.
+        """Return the values of a column as finite numbers: float64 (records,). The decimal separator is a point; blanks
+        and words such as nan are rejected.
         """
         texts = self.texts(column)
         wrong, values = self._judged(column, texts, "number", -np.inf, np.inf)
@@ -220,7 +221,7 @@ class CsvTable:
     def wrong_cells(
         self, column: str, kind: str, *, least: float = -np.inf, most: float = np.inf, empty: bool = False
     ) -> list[Cell]:
-        """Return the invalid cells of a column of numbers, in the form that `refuse_all` takes.
+        """Return the invalid cells of a column of numbers, in the format required by `refuse_all`.
 
         Parameters
         ----------
@@ -234,7 +235,7 @@ class CsvTable:
         return [cell for cell in wrong if not (empty and cell[3] == "")]
 
     def refuse_all(self, cells: Sequence[Cell]) -> None:
-        """Raise one error that lists all given cells in the order of lines; do nothing if the list is empty.
+        """Raise one error that lists all given cells in the order of their lines; do nothing if the list is empty.
 
         Parameters
         ----------
@@ -243,7 +244,7 @@ class CsvTable:
         Raises
         ------
         FileFault
-            For one cell as in `refuse`; for several, one line per cell, up to twenty.
+            For one cell, the error of `refuse`; for several cells, an error with one line per cell, for at most twenty.
         """
         listed = sorted(cells, key=lambda cell: cell[1])
         if len(listed) == 1:
@@ -261,7 +262,7 @@ class CsvTable:
 
         Parameters
         ----------
-        columns : names, each once.
+        columns : names of the columns, each once.
         sources : int64 (records,), a permutation of 0..records-1.
         """
         places = np.array(sorted(self.place(c) for c in columns), dtype=np.int64)
@@ -269,8 +270,8 @@ class CsvTable:
         return source.encode(_csv_fields.exchange(source.data, self.starts, self.ends, columns=places, sources=sources))
 
     def sorted(self) -> "CsvTable":
-        """Return the table of the file with its records sorted by their bytes, each on a line that ends as the header's
-        does, without empty lines. O(bytes log records).
+        """Return the table of the file with its records sorted by their bytes, without empty lines; every line has the
+        line break of the header. O(bytes log records).
         """
         data = self.source.data
         first = int(self.starts[0, 0]) if len(self) else len(data)
@@ -322,12 +323,12 @@ def parse(
     Parameters
     ----------
     raw : the file's bytes.
-    name : name of the file, for errors.
-    confidential : True keeps the content of the file out of errors.
-    delimiter : one of `DELIMITERS`; None detects the delimiter that the header contains outside quotes and under which
-        every row has the header's width. A file without any delimiter is one column.
+    name : name of the file, for error messages.
+    confidential : whether the content of the file is kept out of error messages.
+    delimiter : one of `DELIMITERS`; None detects the delimiter that occurs in the header outside quotes and for which
+        every row has as many fields as the header. A file without any delimiter has one column.
     encoding : see `decode`.
-    limits : limits on columns and on the bytes of one field; None takes the defaults of `Limits`.
+    limits : limits on the number of columns and on the bytes of one field; None: the defaults of `Limits`.
 
     Returns
     -------
@@ -336,13 +337,14 @@ def parse(
     Raises
     ------
     ValueError
-        With file, line, column and rule: a row of another width, a column without a name or with a duplicate name, an
-        error of quoting, a field or row too long, no header, an encoding that does not fit, or an ambiguous delimiter.
+        With file, line, column and rule: a row with another number of fields, a column without a name or with a
+        duplicate name, wrong quoting, a field or row that is too long, no header, a wrong encoding, or an ambiguous
+        delimiter.
 
     Notes
     -----
-    The rules are RFC 4180; `_csv_fields` settles what it leaves open. About 5 ns per byte; 16 bytes of memory per
-    field.
+    The rules are those of RFC 4180, with the additional rules of `_csv_fields`. About 5 ns per byte; 16 bytes of memory
+    per field.
     """
     source = decode(raw, name=name, encoding=encoding)
     limits = limits or Limits()
@@ -432,7 +434,7 @@ def read(path: str | Path, *, delimiter: str | None = None, encoding: str | None
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Return all bytes of a public file of at most 4 GiB; errors are raised as in `read`."""
+    """Return all bytes of a public file of at most 4 GiB; the errors are those of `read`."""
     with open(places.public(path), "rb") as file:
         about = os.fstat(file.fileno())
         if about.st_size > LARGEST_FILE:

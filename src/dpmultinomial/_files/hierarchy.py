@@ -16,7 +16,7 @@ class Hierarchy:
 
     Parameters
     ----------
-    parent : position of each node's parent; -1 for the root, the only one.
+    parent : position of each node's parent; -1 for the root. There is exactly one root.
     depth : distance of each node from the root.
     """
 
@@ -25,7 +25,7 @@ class Hierarchy:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """Return the number of nodes of each level, from the root down."""
+        """Return the number of nodes of each level, starting with the root."""
         found = [0] * (max(self.depth) + 1)
         for depth in self.depth:
             found[depth] += 1
@@ -60,7 +60,7 @@ def of(table: CsvTable, names: Sequence[str], *, column: str = "parent") -> Hier
     ----------
     table : file with the nodes.
     names : names of the nodes, one per record, all different.
-    column : column with the name of each node's parent, empty in the root's record.
+    column : column with the name of each node's parent, which is empty for the root.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def of(table: CsvTable, names: Sequence[str], *, column: str = "parent") -> Hier
     ------
     FileFault
         With file, line, column and rule: a parent that is not a node, no root or two roots, a node that is its own
-        ancestor, more than 50 levels.
+        ancestor, or more than 50 levels.
     """
     given = table.texts(column)
     places = {name: i for i, name in enumerate(names)}

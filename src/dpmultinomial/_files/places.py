@@ -1,10 +1,10 @@
-"""Check of paths: outside of `_releases`, no confidential file may be opened under any name.
+"""Check of paths: outside of `_releases`, no confidential file may be opened, whatever name is used for it.
 
-A file is confidential if it lies in a folder ``confidential``, or in the folder that ``confidential/`` of the working
-directory leads to, or is the same file as one there (a hard link, a mount). The check uses the file system's metadata;
-no file is opened.
+A file is confidential if it is in a folder ``confidential``, or in the folder to which ``confidential/`` of the working
+directory is linked, or is the same file as one in these folders (a hard link, a mount). The check uses the metadata of
+the file system; no file is opened.
 
-`FileFault` describes what is wrong with a file, in words that are safe to show.
+`FileFault` describes an error in a file, in words that do not reveal confidential content.
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 class FileFault(ValueError):
-    """Error for a file that breaks a rule of the reader: it states file, line, column and rule, and nothing else about
+    """Error for a file that breaks a rule of the reader. It states file, line, column and rule, and nothing else about
     a confidential file.
     """
 
@@ -24,11 +24,11 @@ _WAY_OUT = (
 
 
 def public(path: str | Path) -> Path:
-    """Return the path if the file is not confidential; every reader of files that a user names calls this check.
+    """Return the path if the file is not confidential; every reader of files named by a user calls this check.
 
     Parameters
     ----------
-    path : path of a file or folder, which need not exist; relative paths start in the working directory.
+    path : path of a file or folder, which need not exist; relative paths are relative to the working directory.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def public(path: str | Path) -> Path:
     Raises
     ------
     FileFault
-        If the file is confidential, or the path has a NUL.
+        If the file is confidential, or the path contains a NUL.
     """
     if "\0" in str(path):
         raise FileFault(f"{str(path)!r}: a path must not contain NUL")
@@ -63,7 +63,7 @@ def is_confidential(path: Path) -> bool:
 def _resolved(path: Path) -> Path:
     try:
         return path.resolve()
-    except (OSError, RuntimeError):  # links that form a cycle: nothing can be opened there
+    except (OSError, RuntimeError):  # links that form a cycle: the path cannot be opened
         return path.absolute()
 
 

@@ -1,15 +1,11 @@
-"""Opening of a release for inference: the public file is checked against its record, and both are checked against the
-ledger.
+"""Opening of a release for inference: the public file is checked against its record, and both against the ledger.
 
-Nothing here can be confidential (`places`). If a ledger lies two folders above, as in ``releases/``, it must name
-exactly these files; a release that was copied elsewhere is checked against its record only.
+The files checked here are never confidential (`places`). If there is a ledger two folders above, as in ``releases/``,
+it must contain exactly these files; a release that was copied to another folder is only checked against its record.
 
-Each mechanism has a closed schema for the public record, which also determines the content of the release's file.
-
-The checks are plain Python on a parsed ``record.json``; related numbers are compared with each other, so that a record
-whose scale was changed is rejected even without a ledger.
-
-The public file of a release is checked given its record: columns, rows and values per mechanism.
+The public record of each mechanism has a closed schema, which also determines the content of the public file: columns,
+rows and values. Related numbers of a record are compared with each other, so that a record with a modified scale is
+rejected even without a ledger.
 """
 
 import hashlib
@@ -30,8 +26,8 @@ from .places import FileFault
 Rule = Callable[[Any], bool]
 STATISTICS = ("mean", "sse", "low", "high")
 _LARGEST_SCALE, _LARGEST = 2.0**40 * (1 + 1e-9), 2**53
-_MOST = 1e250  # largest number: products of two are finite, or inf
-_CLOSE = 1e-4  # tolerance: a scale is rounded upwards, a statistic's sensitivity to steps of a grid
+_MOST = 1e250  # largest number: the product of two is finite, or inf
+_CLOSE = 1e-4  # tolerance: a scale is rounded upwards, the sensitivity of a statistic to steps of a grid
 
 
 def _number(low: float = -math.inf, high: float = math.inf) -> Rule:
@@ -87,7 +83,7 @@ COMMON: dict[str, Rule] = {
     "sha256": lambda v: isinstance(v, str) and _hex.fullmatch(v) is not None,
     "versions": lambda v: isinstance(v, dict),
 }
-LATER: dict[str, Rule] = {  # not in records of version 0.2
+LATER: dict[str, Rule] = {  # keys that records of version 0.2 do not have
     "against_ceiling": lambda v: _text(v) or _cost(v),
     "ceiling": lambda v: _text(v) or (isinstance(v, dict) and all(map(_positive, v.values()))),
 }
@@ -169,13 +165,13 @@ def parsed(raw: bytes, place: str) -> dict[str, Any]:
     Parameters
     ----------
     raw : the bytes of ``record.json``.
-    place : name of the record, for errors.
+    place : name of the record, for error messages.
 
     Raises
     ------
     FileFault
         With the key and the rule: not a JSON object, a duplicate key, an invalid number, an unknown mechanism, a key
-        that is missing, unknown or wrong, or numbers that are inconsistent.
+        that is missing, unknown or invalid, or inconsistent numbers.
     """
     try:
         record = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_number)
@@ -251,8 +247,8 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
 
 
 def _counted(record: Mapping[str, Any]) -> bool:
-    """Return whether a record states correctly the part of its cost that counts against a budget: twice the epsilon or
-    four times the rho if records are added or removed, no such part for an exchange.
+    """Return whether a record states the correct cost that counts against a budget: twice the epsilon or four times
+    the rho if neighbours differ by adding or removing a record; no such cost for an exchange.
     """
     cost, stated = record["cost"], record.get("against_ceiling")
     if stated is None or cost["relation"] == "exchange within invariants":
@@ -324,7 +320,7 @@ def check(table: CsvTable, record: Mapping[str, Any]) -> None:
     Raises
     ------
     FileFault
-        With file, line, column and rule: other columns, rows that the record does not have, a duplicate category, a
+        With file, line, column and rule: wrong columns, rows that the record does not have, a duplicate category, or a
         value that is impossible for such a release.
     """
     mechanism = record["mechanism"]
@@ -429,9 +425,9 @@ def open_release(folder: str | Path) -> Published:
     Raises
     ------
     FileNotFoundError, FileFault
-        If a file is missing or confidential; the record breaks the schema of its mechanism; the public file does not
-        have the SHA-256 that the record states, or is not valid for such a release; or the ledger names other files, or
-        none.
+        If a file is missing or confidential, the record breaks the schema of its mechanism, the public file does not
+        have the SHA-256 stated in the record or is not valid for such a release, or the ledger does not contain these
+        files.
     """
     folder = Path(folder)
     raw, data = read_bytes(folder / RECORD), read_bytes(folder / DATA)

@@ -51,8 +51,8 @@ class Goal:
 
     Raises
     ------
-    If not exactly one of `interval` and `question` is given, or a name or number is invalid.
-        If not exactly one of `interval` and `question` is given, or a name or number breaks its rule.
+    ValueError, KeyError
+        If not exactly one of `interval` and `question` is given, or a name or number is invalid.
     """
 
     names: tuple[str, ...]

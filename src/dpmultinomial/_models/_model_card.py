@@ -1,6 +1,6 @@
 """Metadata card of a released model: mechanism, parameters, cost, and the source of the noise.
 
-An exported model is also read back here: any dict gives either a model that predicts numbers or a clear error.
+It also reads exported models: any dict gives either a model whose predictions are numbers, or a clear error.
 """
 
 import math
@@ -47,7 +47,7 @@ def randomness(
     Raises
     ------
     ValueError, TypeError
-        If either argument is something else.
+        If one of the arguments is neither of these.
     """
     if rng is not None:
         return _checks.generator(rng), "a generator of the caller"
@@ -97,14 +97,15 @@ def card(model: str, noise: Noise, *, epsilon: float, order: float, releases: in
     epsilon, order : Rényi budget of the whole model.
     releases : number of histograms that one record changes.
     floor : smallest value of noisy counts.
-    random : origin of the noise.
+    random : description of the origin of the noise.
 
     Returns
     -------
     dict
-        Values for JSON. `epsilon_exact` is the exact Rényi cost of the whole model at `order`; `delta_of_one_release`
-        the exact delta of one release at `delta_epsilon` = epsilon; `epsilon_hat` an upper bound of the whole model's
-        epsilon at `delta` by the best of many Rényi orders, exact where `epsilon_hat_exact` says so.
+        Values for JSON. `epsilon_exact` is the exact Rényi cost of the whole model at `order`, `delta_of_one_release`
+        is the exact delta of one release at `delta_epsilon` = epsilon, and `epsilon_hat` is an upper bound on the
+        epsilon of the whole model at `delta`, by the best of many Rényi orders; it is exact if `epsilon_hat_exact` is
+        true.
     """
     scale, alpha = float(noise.scale[0]), float(noise.alpha[0])
     mechanism = _mechanism(noise.law, scale, alpha)
@@ -138,9 +139,7 @@ def _mechanism(law: str, scale: float, alpha: float) -> claims.Mechanism:
 
 
 def _approximate(mechanism: claims.Mechanism, releases: int) -> tuple[float, bool]:
-    """Return the smallest known epsilon_hat at `DELTA` for all releases together, and whether this epsilon_hat is
-    exact.
-    """
+    """Return the smallest known epsilon_hat at `DELTA` for all releases together, and whether it is exact."""
     costs = {o: releases * claims.exact_renyi(mechanism, order=o) for o in _ORDERS}
     finite = {o: e for o, e in costs.items() if np.isfinite(e)}
     if isinstance(mechanism, Gaussian):
@@ -166,9 +165,9 @@ def _gaussian_epsilon(mechanism: Gaussian, releases: int) -> float:
     return high
 
 
-LEAST = -1e290  # smallest log probability: sums over all columns stay finite
+LEAST = -1e290  # smallest log probability: sums over all columns are finite
 _WHOLE = 1e-6  # tolerance for the sum of probabilities
-_FEW = 80  # characters of a value that are shown
+_FEW = 80  # largest number of characters of a value that are shown
 
 
 @dataclass(frozen=True)
@@ -208,7 +207,7 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
     Raises
     ------
     ValueError, TypeError
-        If it is not such a dict, a column is not described as in ``export``, or the card has no known mechanism.
+        If it is not such a dict, a column is not described as in ``export``, or the card has an unknown mechanism.
     """
     if not isinstance(exported, Mapping):
         raise TypeError(f"exported must be a dict, got {type(exported).__name__}")
@@ -258,13 +257,13 @@ def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float6
 
 
 def add_up(name: str, probabilities: NDArray[np.float64], axis: int) -> None:
-    """Raise ValueError if probabilities do not add up to 1 along an axis; the error states the sum.
+    """Raise ValueError if probabilities do not sum to 1 along an axis; the error states the sum.
 
     Parameters
     ----------
     name : name for errors.
     probabilities : probabilities of a table.
-    axis : axis along which they add up.
+    axis : axis along which the probabilities must have sum 1.
     """
     sums = np.atleast_1d(probabilities.sum(axis=axis))
     wrong = np.flatnonzero(np.abs(sums - 1) > _WHOLE)

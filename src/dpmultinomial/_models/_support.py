@@ -1,12 +1,11 @@
 """Categories of a column: public levels and bounds given by the caller, or categories derived from the data with a
 warning.
 
-The budget covers counts, not the set of categories: a support that depends on the records reveals information about
-them.
+The budget covers the counts but not the set of categories: categories that depend on the records reveal information
+about them.
 
-A table of records is read column by column: numbers, truth values or text, with clear errors.
-
-The estimators share the reading of X and y by scikit-learn's conventions, and the description of their columns.
+A table of records is read column by column: numbers, truth values or text, with clear errors. The estimators share the
+functions that read X and y by scikit-learn's conventions and describe the columns.
 """
 
 import math
@@ -31,10 +30,10 @@ class Column:
 
     Parameters
     ----------
-    name : name of the column, or its number as a string.
+    name : name of the column, or its index as a string.
     kind : ``"number"``, ``"truth"`` (numbers 0 and 1) or ``"text"``.
-    values : float64 (n,) of numbers and truth values, objects (n,) of text.
-    declared : categories of a pandas categorical column, else empty.
+    values : float64 (n,) for numbers and truth values, objects (n,) for text.
+    declared : categories of a pandas categorical column, otherwise empty.
     """
 
     name: str
@@ -48,7 +47,7 @@ def read_columns(X: pd.DataFrame | ArrayLike) -> list[Column]:
 
     Parameters
     ----------
-    X : (n, columns) without missing cells. An object column must be only strings or only numbers.
+    X : (n, columns) without missing cells. An object column must contain only strings or only numbers.
 
     Returns
     -------
@@ -57,9 +56,9 @@ def read_columns(X: pd.DataFrame | ArrayLike) -> list[Column]:
     Raises
     ------
     ValueError
-        For missing cells, infinities, complex numbers, or no row or column at all.
+        For missing cells, infinities, complex numbers, or a table without rows or columns.
     TypeError
-        For cells that are neither numbers nor text, or a column that mixes both.
+        For cells that are neither numbers nor text, or a column with both.
     """
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     if not frame.shape[0] or not frame.shape[1]:
@@ -109,8 +108,8 @@ def _finite_values(name: str, values: NDArray[np.generic]) -> NDArray[np.float64
 
 
 Scalar = str | float | int | bool
-MANY: Final = 30  # distinct values above which a numeric column without levels is binned
-_NAMED: Final = 8  # columns listed in a warning
+MANY: Final = 30  # number of distinct values above which a numeric column without levels is binned
+_NAMED: Final = 8  # largest number of columns listed in a warning
 
 
 class SupportFromData(UserWarning):
@@ -124,7 +123,7 @@ class Levels:
     Parameters
     ----------
     values : the categories in order, all strings or all numbers.
-    public : whether they were known without the data.
+    public : whether the categories were known without the data.
     """
 
     values: tuple[Scalar, ...]
@@ -150,7 +149,7 @@ class Levels:
 
 @dataclass(frozen=True)
 class Bins:
-    """Support of a numeric column divided into `bins` intervals of equal width; values outside the range go to the
+    """Support of a numeric column divided into `bins` intervals of equal width; values outside the range belong to the
     first or last interval.
 
     Parameters
@@ -202,7 +201,7 @@ def from_card(card: Mapping[str, object]) -> Support:
     Raises
     ------
     ValueError, TypeError
-        If a part is missing or wrong.
+        If a part is missing or invalid.
     """
     try:
         if card["kind"] == "levels":
@@ -230,21 +229,22 @@ def learn(
     Parameters
     ----------
     columns : columns returned by `read_columns`.
-    levels : column name or number -> all values it can have. Truth values need none.
-    bounds : column name or number -> (lower, upper) of a numeric column, or one pair for all columns without levels.
+    levels : mapping from a column name or index to all values that the column can have. Truth values need none.
+    bounds : mapping from a column name or index to (lower, upper) of a numeric column, or one pair for all columns
+        without levels.
     bins : number of intervals of a bounded column.
 
     Returns
     -------
     tuple of Levels or Bins
-        One per column. A text column without levels takes its distinct values; a numeric one takes them if they are
-        integers and at most 30, else bounds from its smallest to its largest value; neither is then public.
-
+        One per column. A text column without levels has its distinct values as levels, and so has a numeric column with
+        at most 30 distinct values that are integers; any other numeric column has bounds from its smallest to its
+        largest value. In these cases the support is not public.
     Raises
     ------
     ValueError, TypeError
-        For unknown columns, repeated levels, bounds that are not an interval or belong to text, and a value of a record
-        that is not among its column's levels.
+        For unknown columns, repeated levels, bounds that are not an interval or refer to text, and a value of a record
+        that is not among the levels of its column.
     """
     _checks.integer("bins", bins, least=2)
     levels_given = {_place("levels", key, columns): plain(f"levels of {key!r}", v) for key, v in (levels or {}).items()}
@@ -272,7 +272,7 @@ def warn_of_data(columns: Sequence[Column], supports: Sequence[Support], *, clas
 
     Returns
     -------
-    None; there is no warning if nothing was taken from the records.
+    None; there is no warning if nothing was derived from the records.
     """
     names = [c.name for c, s in zip(columns, supports, strict=True) if not s.public]
     what = ["the classes"] if not classes else []
@@ -292,18 +292,18 @@ def plain(name: str, values: Sequence[Scalar] | NDArray[np.generic]) -> tuple[Sc
 
     Parameters
     ----------
-    name : name of the argument, for the error.
-    values : at least one.
+    name : name of the argument, for error messages.
+    values : at least one value.
 
     Returns
     -------
     tuple
-        In the given order.
+        The values in the given order.
 
     Raises
     ------
     ValueError, TypeError
-        If a value is neither, the values are mixed, or one occurs twice.
+        If a value is neither, strings and numbers are mixed, or a value occurs twice.
     """
     if isinstance(values, str) or not hasattr(values, "__len__"):
         raise TypeError(f"{name} must be a list of values, got {values!r}")
@@ -321,7 +321,7 @@ def plain(name: str, values: Sequence[Scalar] | NDArray[np.generic]) -> tuple[Sc
 def _finite(value: object) -> bool:
     try:
         return math.isfinite(value)  # type: ignore[arg-type]
-    except OverflowError:  # an integer beyond floats
+    except OverflowError:  # an integer too large for a float
         return False
 
 
@@ -348,7 +348,7 @@ def _bounded(column: Column, pair: Bounds | None, bins: int) -> Bins:
     if column.kind == "text":
         raise TypeError(f"bounds of {column.name!r} must belong to a numeric column, got text; give its levels")
     lower, upper = (_checks.number(f"bounds of {column.name!r}", float(v)) for v in pair)
-    if not upper / 2 - lower / 2 > 0:  # 5e-324 is above 0, and its half is not
+    if not upper / 2 - lower / 2 > 0:  # 5e-324 is above 0, but half of it is not
         raise ValueError(f"bounds of {column.name!r} must have lower < upper, got {pair}")
     return Bins(lower, upper, bins, public=True)
 
@@ -373,7 +373,7 @@ def read_records(
     *,
     reset: bool = True,
 ) -> tuple[list[Column], NDArray[np.generic]]:
-    """Return the columns of X and the labels; the names and number of columns are stored on `estimator`, or compared
+    """Return the columns of X and the labels; the names and number of columns are stored in `estimator`, or compared
     with the stored ones.
 
     Parameters
@@ -381,17 +381,17 @@ def read_records(
     estimator : a scikit-learn estimator.
     X : data frame or array.
     y : labels; optional.
-    reset : True in ``fit``, False after.
+    reset : True in ``fit``, otherwise False.
 
     Returns
     -------
     list of Column, ndarray (n,)
-        The labels are empty without `y`.
+        The labels are empty if `y` is missing.
 
     Raises
     ------
     ValueError, TypeError
-        As `read_columns`, and for other columns than those of ``fit``.
+        As in `read_columns`, and for other columns than those of ``fit``.
     """
     framed = isinstance(X, pd.DataFrame)
     supervised = not isinstance(y, str)

@@ -1,9 +1,9 @@
 """Discrete Bayesian networks: private parameters and test log-likelihood (Ponnoprat 2022, section 5.2).
 
-The module counts a discrete Bayesian network: its graph, the layout of every node's table, and the tables themselves.
+The module defines the graph of a network and the layout of every node's table, and counts the records in these tables.
 
-Each node is one release: a record lies in one configuration of its parents and in one category, so a replaced record
-changes a node's counts by one in two cells, as in a single histogram (methods of Ponnoprat, 2022, in the
+Each node is one release: a record is in one configuration of its parents and in one category, so replacing a record
+changes the counts of a node by one in two cells, as in a single histogram (methods of Ponnoprat, 2022, in the
 documentation).
 """
 
@@ -28,7 +28,7 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "n
 
     Parameters
     ----------
-    parents : node -> its parents; every parent is a node as well.
+    parents : mapping from each node to its parents; every parent must also be a node.
     columns : allowed names of nodes.
 
     Returns
@@ -56,14 +56,14 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "n
 
 @dataclass(frozen=True, kw_only=True)
 class NodeLayout:
-    """Layout of the table of a node in the form that `private_blocks` takes, without counts.
+    """Layout of the table of a node in the format of `private_blocks`, without counts.
 
     Parameters
     ----------
     node, parents : name of the node, and names of its parents.
     starts : int64 (configurations + 1,), first cell of the histogram of every parent configuration.
-    index : int64, configuration * categories + category -> cell, or -1 if there is none.
-    strides : int64, one per parent: contribution of its category to the configuration number.
+    index : int64, mapping from configuration * categories + category to the cell, or -1 if there is none.
+    strides : int64, one per parent: factor of its category in the configuration number.
     """
 
     node: str
@@ -78,7 +78,7 @@ class NodeLayout:
         Parameters
         ----------
         own : categories of the node, (n,).
-        above : categories of its parents, (n, parents); -1 is unseen.
+        above : categories of the parents, (n, parents); -1 for unseen values.
 
         Returns
         -------
@@ -124,8 +124,8 @@ def count(
     categories : int32 (n, columns), -1 for unseen values (such a record is not counted at that node).
     columns, sizes : names and numbers of categories of the columns.
     parents : the network.
-    support : ``"public"`` has a cell for each possible (configuration, category) pair. ``"observed"`` has one only for
-        pairs that occur in training: the release then shows which pairs occur, so it has no privacy guarantee.
+    support : ``"public"`` has a cell for each possible (configuration, category) pair. ``"observed"`` has only cells
+        for pairs that occur in training: the release reveals these pairs, so it has no privacy guarantee.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def count(
     Raises
     ------
     ValueError
-        As in `graph`, for an unknown string, and for a table of more than 20 million cells.
+        As in `graph`; also for an unknown support, and for a table of more than 20 million cells.
     """
     _checks.one_of("support", support, SUPPORTS)
     graph(parents, columns=columns)
@@ -194,13 +194,13 @@ def release(
     rng: np.random.Generator,
     smoothing: float = 0.0,
 ) -> list[NDArray[np.float64]]:
-    """Release the tables of all nodes with noise.
+    """Release noisy tables of all nodes.
 
     Parameters
     ----------
     nodes : result of `count`.
     noise : noise of one node, one entry per release.
-    floor, smoothing : smallest value of noisy counts, as in `calibrated_noise.floors`.
+    floor, smoothing : lower bound on noisy counts, as in `calibrated_noise.floors`.
     rng : numpy Generator.
 
     Returns
@@ -228,7 +228,7 @@ def smoothed(nodes: Sequence[NodeCounts], smoothing: float) -> list[NDArray[np.f
     Returns
     -------
     list of float64 (1, cells)
-        In the shape of one release.
+        The parameters in the shape of one release.
     """
     logs = []
     for n in nodes:
@@ -245,10 +245,10 @@ def log_likelihoods(
     *,
     columns: Sequence[str],
 ) -> tuple[NDArray[np.float64], float]:
-    """Return the log-likelihood of test records under every release, and the fraction of (record, node) terms it
+    """Return the log-likelihood of test records under every release, and the fraction of (record, node) terms that it
     includes.
 
-    A term whose cell is missing in the release is dropped; with public support there is none.
+    A term whose cell is missing in the release is omitted; with public support, no terms are omitted.
 
     Parameters
     ----------
@@ -333,19 +333,19 @@ def fit(
     categories, columns, sizes, parents : as in `count`.
     mechanism : ``"dirichlet"``, ``"gaussian"``, ``"laplace"``, or ``"none"`` for counts plus `smoothing`.
     epsilon, order : Rényi budget of the whole network; each node gets an equal part.
-    floor : smallest noisy count, a number > 0 or ``"sigma"``; never below `smoothing`.
+    floor : lower bound on noisy counts, a number > 0 or ``"sigma"``; never below `smoothing`.
     smoothing : > 0, also added to every count without privacy.
     rng : numpy Generator, for private fits.
 
     Returns
     -------
     Network
-        The network contains parameters only, no counts.
+        The network contains parameters but no counts.
 
     Raises
     ------
     ValueError, TypeError
-        As in `count`, and for a budget, order or floor outside its range.
+        As in `count`, and for a budget, an order or a floor outside its range.
     """
     _checks.one_of("mechanism", mechanism, (*calibrated_noise.MECHANISMS, "none"))
     nodes = count(categories, columns=columns, sizes=sizes, parents=parents)

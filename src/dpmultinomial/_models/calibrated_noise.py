@@ -1,5 +1,5 @@
-"""Calibration of noise to a budget: the three mechanisms of the experiments in Ponnoprat (2022), in the form that
-`private_blocks` takes.
+"""Calibration of noise to a budget, for the three mechanisms in the experiments of Ponnoprat (2022), in the format of
+`private_blocks`.
 """
 
 from dataclasses import dataclass
@@ -61,22 +61,22 @@ def calibrated(
 
     Parameters
     ----------
-    mechanism : ``"dirichlet"``, ``"gaussian"`` or ``"laplace"``; neighbours replace one record.
+    mechanism : ``"dirichlet"``, ``"gaussian"`` or ``"laplace"``; neighbouring data sets differ by replacing one record.
     epsilons : budgets of one release, (releases,), > 0.
     order : lambda >= 1.
-    laplace : ``"exact"`` charges the two touched cells one each, ``"one cell"`` charges a shift of 2 in one cell, which
-        is valid and about sqrt(2) too noisy.
-    exact : True calibrates the Dirichlet to its exact worst case instead of Theorem 1's bound.
+    laplace : ``"exact"`` assumes a shift of 1 in each of the two changed cells; ``"one cell"`` assumes a shift of 2 in
+        one cell, which is valid, but the noise is about sqrt(2) times too large.
+    exact : whether the Dirichlet is calibrated to its exact worst case instead of the bound of Theorem 1.
 
     Returns
     -------
     Noise
-        One entry per budget; under 1 ms each.
+        One entry per budget, computed in less than 1 ms.
 
     Raises
     ------
     ValueError, TypeError
-        For an unknown string, or a budget or order outside its range.
+        For an unknown mechanism or option, or a budget or order outside its range.
     """
     _checks.one_of("mechanism", mechanism, MECHANISMS)
     _checks.one_of("laplace", laplace, tuple(LAPLACE_CELLS))
@@ -98,10 +98,10 @@ def floors(rule: float | str, noise: Noise, *, smoothing: float = 0.0) -> Array:
 
     Parameters
     ----------
-    rule : a number > 0, or ``"sigma"``, the noise's public standard deviation.
+    rule : a number > 0, or ``"sigma"``, the public standard deviation of the noise.
     noise : noise of the releases.
-    smoothing : lower limit of the floor. The paper's variants have 0: their floor then goes to 0 with the noise, and an
-        empty cell makes one category impossible.
+    smoothing : lower limit of the floor. The paper's variants use 0: their floor goes to 0 with the noise, and an empty
+        cell makes a category impossible.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def floors(rule: float | str, noise: Noise, *, smoothing: float = 0.0) -> Array:
     Raises
     ------
     ValueError, TypeError
-        If `rule` is neither, or `smoothing` is negative or not a number.
+        If `rule` is neither of these, or `smoothing` is negative or not a number.
     """
     if _checks.number("smoothing", smoothing) < 0:
         raise ValueError(f"smoothing must be >= 0, got {smoothing}")

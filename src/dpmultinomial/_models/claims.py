@@ -1,6 +1,6 @@
 """Check of a claimed privacy guarantee against the exact cost of the mechanism when one record is replaced.
 
-A claim is valid if the exact worst case does not exceed it; `slack` = claimed/exact measures how much noise is wasted.
+A claim is valid if it is at least the exact worst case; `slack` = claimed/exact measures how much noise is unnecessary.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Audit:
 
     @property
     def slack(self) -> float:
-        """Ratio of claimed to exact cost: the claim is tight at 1 and false below 1; ``inf`` if the cost is 0."""
+        """Ratio of claimed to exact cost; the claim is tight at 1 and false below 1; ``inf`` if the exact cost is 0."""
         return self.claimed / self.exact if self.exact > 0 else float("inf")
 
     def __repr__(self) -> str:
@@ -43,25 +43,24 @@ class Audit:
 
 
 def audit(mechanism: Mechanism, *, epsilon: float, delta: float | None = None, order: float | None = None) -> Audit:
-    """Compare a claimed privacy guarantee of one release with the exact cost of the release when one record is
-    replaced.
+    """Compare the claimed privacy guarantee of one release with the exact cost when one record is replaced.
 
     Parameters
     ----------
     mechanism : `Dirichlet`, `Gaussian` or `Laplace`; the last two add noise to every cell of a histogram.
     epsilon : claimed epsilon, > 0.
-    delta : in (0, 1): the claim is (epsilon, delta)-differential privacy.
-    order : >= 1: the claim is Rényi differential privacy of this order.
+    delta : in (0, 1); the claim is (epsilon, delta)-differential privacy.
+    order : >= 1; the claim is Rényi differential privacy of this order.
 
     Returns
     -------
     Audit
-        Result with ``.holds``, and ``.slack``, claimed over exact; in units of delta, or of the Rényi epsilon.
+        Result with ``.holds``, and ``.slack``, the ratio of claimed to exact cost, in units of delta or Rényi epsilon.
 
     Raises
     ------
     ValueError, TypeError
-        If not exactly one of delta and order is given, or an argument breaks its rule.
+        If not exactly one of delta and order is given, or an argument is invalid.
 
     Examples
     --------

@@ -4,10 +4,11 @@ separately.
 Numeric columns are converted to categories by quantile bins, with tied values kept separate, learnt from the training
 records only.
 
-A numeric column with more than `many` distinct training values is binned: its most frequent values become separate
-categories while the i-th of them has more than n/3^i records, and the remaining values go to quantile bins if there are
-still more than `many` distinct ones. Without the first step tied quantiles would merge (a column that is mostly 0 would
-keep one bin). Edges come from the training data and are not covered by any privacy budget.
+A numeric column with more than `many` distinct training values is binned. First, the i-th most frequent value becomes a
+separate category if it has more than n/3^i records and all more frequent values are separate categories. Then, if there
+are still more than `many` distinct values, the remaining values are divided into quantile bins. Without the first step,
+tied quantiles would merge (a column that is mostly 0 would have one bin). The edges are derived from the training data
+and are not covered by any privacy budget.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from .. import _checks
 
 MISSING = ("refuse", "category")
-FEW = 5  # size of a class below which `examine` reports it
+FEW = 5  # classes with fewer records are reported by `examine`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,9 +32,9 @@ class CodedTable:
     ----------
     name : name of the data set.
     columns : names of the columns, the target last.
-    codes : int32 (records, columns); entry c of column k stands for levels[k][c].
-    levels : the distinct values of every column in increasing order; float64 where `numeric`, else text.
-    numeric : whether a column's values are numbers, which may be binned.
+    codes : int32 (records, columns); entry c of column k represents levels[k][c].
+    levels : the distinct values of every column in increasing order; float64 if `numeric`, otherwise text.
+    numeric : whether the values of a column are numbers, which may be binned.
     """
 
     name: str
@@ -74,7 +75,7 @@ def encode(
 
     Parameters
     ----------
-    frame : one row per record; an empty cell of a column that is not numeric is a category.
+    frame : one row per record; an empty cell of a non-numeric column is a category.
     name : name of the data set.
     target : column to predict.
     numeric : columns whose values are numbers.
@@ -88,7 +89,7 @@ def encode(
     Raises
     ------
     ValueError
-        If a column is unknown, a numeric column holds text or missing cells, or the target has one class.
+        If a column is unknown, a numeric column contains text or missing cells, or the target has only one class.
     """
     _checks.one_of("missing", missing, MISSING)
     if len(set(frame.columns)) < frame.shape[1]:
@@ -131,7 +132,7 @@ class Finding:
 
 
 def examine(table: CodedTable) -> list[Finding]:
-    """Return the columns of a table that waste budget or from which a model can learn nothing.
+    """Return the columns of a table that waste budget or that do not contribute to a model.
 
     Parameters
     ----------
@@ -140,8 +141,8 @@ def examine(table: CodedTable) -> list[Finding]:
     Returns
     -------
     list of Finding
-        Identifiers (a string column with more levels than half of its records), constant columns, missing cells, and
-        classes with fewer than 5 records. The findings depend on the records: they are only for the holder of the data.
+        Identifiers (string columns with more levels than half the number of records), constant columns, missing cells,
+        and classes with fewer than 5 records. The findings depend on the records, so only the data holder may see them.
     """
     found = []
     for k, (name, levels) in enumerate(zip(table.columns, table.levels, strict=True)):
@@ -192,7 +193,7 @@ class Binning:
 
     Parameters
     ----------
-    train, test : int32 arrays, code -> category or `UNSEEN`; they differ only under ``match="exact"``.
+    train, test : int32 arrays, mapping from codes to categories or `UNSEEN`; they differ only if ``match="exact"``.
     sizes : number of categories of each column.
     """
 
@@ -224,22 +225,22 @@ def learn(
     table : all records.
     rows : indices of the training records.
     bins : number of quantile bins of a binned column.
-    many : distinct values above which a numeric column is binned.
-    match : ``"nearest"`` puts every value of a binned column into a bin. ``"exact"`` emulates the published protocol: a
-        test value counts only if the same value occurs in training, and the lowest bin is lost in testing.
-    public_levels : True also makes a category of each level without training records; the set of categories then
-        reveals nothing about the training records. False leaves such levels `UNSEEN`, except those of the target: a
-        rare class may have no training record and still be requested.
+    many : number of distinct values above which a numeric column is binned.
+    match : ``"nearest"`` assigns every value of a binned column to a bin. ``"exact"`` emulates the published protocol:
+        a test value is used only if the same value occurs in training, and the lowest bin is lost in testing.
+    public_levels : if True, each level without training records is also a category, so that the set of categories does
+        not reveal anything about the training records. If False, such levels are `UNSEEN`, except those of the target:
+        a rare class may have no training record but still be requested.
 
     Returns
     -------
     Binning
-        Missing numbers, if the table has any, are a separate category, the last one.
+        Missing numbers, if the table has any, are a separate category, which is the last one.
 
     Raises
     ------
     ValueError, TypeError
-        For an unknown string or fewer than 2 bins.
+        For an unknown option or fewer than 2 bins.
     """
     _checks.one_of("match", match, MATCHES)
     _checks.integer("bins", bins, least=2)
@@ -306,8 +307,8 @@ def _frequent(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _compact(categories: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Renumber categories so that each contains a training record; a category without training records takes the number
-    of the nearest smaller one.
+    """Renumber categories so that each contains a training record; a category without training records is merged into
+    the nearest smaller category.
     """
     held = np.unique(categories[counts > 0])
     renamed = np.clip(np.searchsorted(held, categories, side="right") - 1, 0, None)

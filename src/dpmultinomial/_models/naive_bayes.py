@@ -1,14 +1,11 @@
 """`PrivateNaiveBayes`, a scikit-learn classifier that stores released probabilities and never counts.
 
 K features and the class are K + 1 releases, each with an equal part of the budget: one record is in one class and in
-one category of each feature, so each release costs what a single histogram costs (methods of Ponnoprat, 2022, in the
+one category of each feature, so each release has the cost of a single histogram (methods of Ponnoprat, 2022, in the
 documentation).
 
-`Counts` holds class and category counts of naive Bayes and makes their private releases (Ponnoprat 2022, section 5.1).
-
-K features and the class are K + 1 releases, each with an equal part of the budget: one record is in one class and in
-one category of each feature, so each release costs what a single histogram costs (methods of Ponnoprat, 2022, in the
-documentation).
+`Counts` contains the class and category counts of naive Bayes and makes their private releases (Ponnoprat 2022, section
+5.1).
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,8 +34,8 @@ class Counts:
     ----------
     categories : int32 (n, features); -1 is unseen.
     labels : int32 (n,).
-    sizes : categories of each feature.
-    classes : number of classes. Features with one category are dropped: they carry no information and cost nothing.
+    sizes : number of categories of each feature.
+    classes : number of classes. Features with one category are dropped: they have no information and no cost.
     """
 
     def __init__(
@@ -81,14 +78,14 @@ class Counts:
 
         Parameters
         ----------
-        noise : one entry per release, already split over the K + 1 histograms.
-        floor : lower limit of noisy counts before the logarithm; see `calibrated_noise.floors`. The Dirichlet needs
-            none.
-        direction : ``"categories"``: Pr[category | class], each class sums to 1. ``"classes"`` follows the paper's text
-            literally: the Dirichlet is drawn over the classes of each category, and additive noise is divided by the
-            noisy class counts.
+        noise : one entry per release, already divided over the K + 1 histograms.
+        floor : lower bound on noisy counts before the logarithm; see `calibrated_noise.floors`. Not used for the
+            Dirichlet.
+        direction : ``"categories"``: Pr[category | class], with sum 1 for each class. ``"classes"`` follows the paper's
+            text literally: the Dirichlet is drawn over the classes of each category, and additive noise is divided by
+            the noisy class counts.
         rng : numpy Generator.
-        smoothing : smallest floor of additive noise.
+        smoothing : lower limit of the floor of additive noise.
 
         Raises
         ------
@@ -178,22 +175,23 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     mechanism : ``"dirichlet"``, ``"gaussian"``, ``"laplace"``, or ``"none"`` for the non-private model.
     epsilon : Rényi budget of the whole model, shared equally by its K + 1 histograms; unused without privacy.
     order : Rényi order lambda >= 1. Neighbours replace one record.
-    floor : smallest noisy count, for additive noise: a number > 0 or ``"sigma"``, the noise's public standard
-        deviation; never below `smoothing`.
-    smoothing : smallest noisy count, > 0; the non-private model adds it to every count.
+    floor : lower bound on noisy counts, for additive noise: a number > 0 or ``"sigma"``, the public standard deviation
+        of the noise; never below `smoothing`.
+    smoothing : lower limit of noisy counts, > 0; the non-private model adds it to every count.
     exact : whether to calibrate the Dirichlet to its exact worst case.
-    levels : column name or number -> all values the column can have.
-    bounds : (lower, upper) of all numeric columns without levels, or column name or number -> (lower, upper).
+    levels : mapping from a column name or index to all values that the column can have.
+    bounds : (lower, upper) of all numeric columns without levels, or mapping from a column name or index to (lower,
+    upper).
     bins : number of intervals of equal width of a bounded column, 2 or more.
-    classes : all values y can have.
+    classes : all values that y can have.
     random_state : None (fresh randomness from the operating system), a seed, a RandomState or a Generator. A seed that
-        others know removes the protection.
+        is known to others removes the privacy protection.
 
     Attributes
     ----------
-    classes_ : values of y.
+    classes_ : the distinct values of y.
     class_log_prior_ : float64 (classes,).
-    feature_log_prob_ : a float64 (categories, classes) array for each column; zeros if a column has a single category
+    feature_log_prob_ : a float64 (categories, classes) array for each column; zeros if a column has only one category
         and is dropped.
     supports_ : `Levels` or `Bins` of every column.
     card_ : description of the release and its cost, as values for JSON.
@@ -201,9 +199,10 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     Notes
     -----
-    Fitted models and their pickles contain no counts. Missing `levels`, `bounds` and `classes` are taken from the
-    records with a `SupportFromData` warning: the budget does not cover them. Source: Ponnoprat (2022), section 5.1.
-    Cost: O(n K) to fit and to predict.
+    Fitted models and their pickles contain no counts. If `levels`, `bounds` or `classes` are missing, they are derived
+    from the records with a `SupportFromData` warning, and the budget does not cover them. Source: Ponnoprat (2022),
+    section 5.1.
+    Cost: O(n K) for fitting and for prediction.
     """
 
     def __init__(
@@ -240,7 +239,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
         Parameters
         ----------
-        X : (n, columns) numbers or text, no missing cells; a data frame or an array.
+        X : (n, columns) numbers or text without missing cells; a data frame or an array.
         y : (n,) classes, two or more.
         rng : Generator that draws the noise instead of `random_state`.
 
@@ -252,8 +251,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         Raises
         ------
         ValueError, TypeError
-            For missing or infinite cells, mixed columns, values outside their levels, a single class, or parameters
-            outside their range; the message names the column or parameter.
+            For missing or infinite cells, columns with numbers and text, values that are not among the levels, a single
+            class, or parameters outside their range; the message states the column or parameter.
         """
         _checks.one_of("mechanism", self.mechanism, (*calibrated_noise.MECHANISMS, "none"))
         _checks.positive("smoothing", self.smoothing)

@@ -1,5 +1,5 @@
-"""`PrivateBayesianNetwork`, a scikit-learn estimator of a joint distribution: it stores released probabilities, never
-counts.
+"""`PrivateBayesianNetwork`, a scikit-learn estimator of a joint distribution that stores released probabilities and
+never counts.
 """
 
 import math
@@ -27,9 +27,10 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
     Parameters
     ----------
-    network : node -> its parents, by column names (or numbers as strings if X has no names); None gives every column
-        no parents. Columns that are not nodes are dropped. The structure must not come from the data.
-    mechanism, epsilon, order, floor, smoothing, exact : as in `PrivateNaiveBayes`; the budget is shared by the nodes.
+    network : mapping from each node to its parents, by column names (or indices as strings if X has no names). With
+        None, every column is a node without parents. Columns that are not nodes are dropped. The structure must not be
+        derived from the data.
+    mechanism, epsilon, order, floor, smoothing, exact : as in `PrivateNaiveBayes`; the budget is divided by the nodes.
     levels, bounds, bins, random_state : as in `PrivateNaiveBayes`.
 
     Attributes
@@ -77,7 +78,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
         Parameters
         ----------
-        X : (n, columns) numbers or text, no missing cells.
+        X : (n, columns) numbers or text without missing cells.
         y : ignored.
         rng : Generator that draws the noise instead of `random_state`.
 
@@ -89,7 +90,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         Raises
         ------
         ValueError, TypeError
-            For a network that names unknown columns or has a cycle, and as in `PrivateNaiveBayes.fit`.
+            For a network with unknown columns or a cycle, and as in `PrivateNaiveBayes.fit`.
         """
         _checks.one_of("mechanism", self.mechanism, (*calibrated_noise.MECHANISMS, "none"))
         columns, _ = _support.read_records(self, X)
@@ -115,7 +116,8 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
         Parameters
         ----------
-        X : (n, columns), as in `fit`; a value outside its column's levels drops the nodes that need it.
+        X : (n, columns), as in `fit`; for a value that is not among the levels of its column, the nodes that need it
+            are omitted.
 
         Returns
         -------
@@ -136,7 +138,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         return float(np.mean(self.score_samples(X)))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> pd.DataFrame:
-        """Draw synthetic records from the network, without further privacy cost.
+        """Draw synthetic records from the network, at no further privacy cost.
 
         Parameters
         ----------
@@ -146,7 +148,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         Returns
         -------
         DataFrame
-            One column per node: its levels, or midpoints of its bins.
+            One column per node, with its levels, or the midpoints of its bins.
 
         Raises
         ------

@@ -107,7 +107,7 @@ def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None 
         Swap rate, in (0, 1).
     log_prior : float64 (d,), optional
         Log prior of the class in increasing order of the last cell; with `window`, it determines where to stop. None is
-            a flat prior.
+        a flat prior.
     window : float
         Entries this far below the best posterior, on the log scale, are neglected (-inf). Infinite: no entries.
 
