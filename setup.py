@@ -1,12 +1,13 @@
-"""The compiled kernels: every .pyx below src is one extension of the same shape, beside the modules that call it.
+"""Build of the compiled kernels: every .pyx file below src is an extension module, next to the modules that use it.
 
-C code is in .h files next to the .pyx that includes it: cythonize finds them, and adds them to the dependencies.
+C code is in .h files next to the .pyx file that includes it; cythonize finds them and adds them to the dependencies.
 
-Cython's own utility code (memoryviews above all) is compiled once: dpmultinomial._cyutility, which all kernels import.
+Cython's shared utility code (mostly memoryviews) is compiled once, as dpmultinomial._cyutility, which all kernels
+import.
 
-DPMULTINOMIAL_NATIVE=1  adds -march=native (faster here, last digits may differ, not portable; not for MSVC).
-DPMULTINOMIAL_DEBUG=1   checks every index (slow); the unit tests are run once against such a build.
-DPMULTINOMIAL_KERNELS   builds only these (paths below src without suffix, between blanks); a workflow rule uses it.
+DPMULTINOMIAL_NATIVE=1  adds -march=native: faster on this machine, not portable, last digits may differ; not for MSVC.
+DPMULTINOMIAL_DEBUG=1   checks every index (slow); the unit tests are run once with such a build.
+DPMULTINOMIAL_KERNELS   builds only these (paths below src without suffix, separated by blanks); for a workflow rule.
 """
 
 import os
@@ -48,16 +49,16 @@ directives = {
 
 
 class Build(build_ext):
-    """On all cores, however it is built; products and sums are never contracted: results have equal bits everywhere."""
+    """Builder that uses all cores; products and sums are never contracted, so results are bit-identical everywhere."""
 
     def finalize_options(self):
         super().finalize_options()
-        self.parallel = self.parallel or CORES  # `pip install` hands over no option of its own
+        self.parallel = self.parallel or CORES  # `pip install` does not pass this option
 
     def build_extensions(self):
-        if "bdist_wheel" in self.distribution.commands:  # a wheel is the library alone
+        if "bdist_wheel" in self.distribution.commands:  # a wheel contains only the library
             self.extensions = [e for e in self.extensions if e.name.startswith("dpmultinomial.")]
-        microsoft = self.compiler.compiler_type == "msvc"  # /fp:precise, its default, contracts nothing by itself
+        microsoft = self.compiler.compiler_type == "msvc"  # the default, /fp:precise, does not contract
         gnu = ["-O3", "-g0", "-ffp-contract=off", "-fno-trapping-math", *(["-march=native"] if native else [])]
         flags = ["/O2"] if microsoft else gnu
         for extension in self.extensions:

@@ -1,10 +1,10 @@
 """Check a whole configuration against the schemas of all papers and scenarios, before Snakemake or any job starts.
 
-`schema_of` combines the schemas of all papers. `excess` rejects work and memory above the stated limits: every section
-of settings was measured at its defaults; in a schema, ``time: p`` at a setting means that work grows like its p-th
-power, and ``memory: p`` means the same for memory (1 if only ``time`` is given). The work for a list is the sum over
-its entries. An estimate is the measured cost times the growth of every setting that is above its default: rough, and
-never far below the true cost. A scenario has no default; the estimate is in ``rules.py`` of its kind.
+`schema_of` combines the schemas of all papers. `excess` rejects work and memory above the stated limits. Every section
+of settings was measured at its defaults; in a schema, ``time: p`` at a setting means that the work is proportional to
+its p-th power, and ``memory: p`` means the same for memory (1 if only ``time`` is given). The work for a list is the
+sum over its entries. An estimate is the measured cost times the growth of every setting that is above its default: it
+is rough, but never far below the true cost. A scenario has no default; the estimate is in ``rules.py`` of its kind.
 """
 
 from collections.abc import Iterator, Mapping

@@ -5,7 +5,7 @@ rule                       file                                             func
 ========================== ================================================ =======================================
 ``<paper>_<name>_table``   ``results/<paper>/<name>.csv``                   ``table.function`` of paper.yaml
 ``<paper>_<name>_figure``  ``figures/<paper>/<name>.png`` and ``.pdf``      ``figure.function``
-``<paper>_<module>_loop``  ``results/<paper>/simulated/<module>_{shard}..`` ``<module>.simulate``, cut into pieces
+``<paper>_<module>_loop``  ``results/<paper>/simulated/<module>_{shard}..`` ``<module>.simulate``, in several pieces
 ========================== ================================================ =======================================
 
 One job makes one file. A table with ``by: summarise`` reads all pieces of its module's loop.
@@ -20,7 +20,7 @@ from typing import Any
 from .. import dependencies
 from ..paper import Artefact, Paper, Table
 
-LONG = 0.2  # minutes from which a loop is cut into pieces and a table gets a separate cluster submission
+LONG = 0.2  # minutes from which a loop is divided into pieces and a table gets a separate cluster submission
 PIECE = 0.4  # minutes of one piece of a long loop
 MOST_PIECES = 4
 PRINTED = "published.tsv"  # the printed statements of a paper
@@ -28,15 +28,15 @@ PRINTED = "published.tsv"  # the printed statements of a paper
 
 @dataclass(frozen=True)
 class Loop:
-    """Simulation loop whose draws are summarised by the tables of one module; the loop is cut into pieces, with one job
+    """Simulation loop whose draws are summarised by the tables of one module; it is divided into pieces, with one job
     per piece.
 
     Parameters
     ----------
-    slug : of the paper.
-    module : its `simulate` runs one block of the loop.
+    slug : slug of the paper.
+    module : module whose function `simulate` runs one block of the loop.
     settings : section of the paper's settings, which holds `replications` and `block`.
-    minutes : expected on one core.
+    minutes : expected minutes on one core.
     pieces : number of jobs, >= 1.
     """
 
@@ -92,9 +92,10 @@ def loops(paper: Paper, section: Mapping[str, Any] | None = None, shards: int | 
 
     Parameters
     ----------
-    paper : as `paper.discover` found it.
-    section : the paper's settings; by default the defaults.
-    shards : pieces of each loop of `LONG` minutes or more. With ``auto`` the number depends only on the expected
+    paper : a paper, as returned by `paper.discover`.
+    section : settings of the paper; None: the default settings.
+    shards : number of pieces of each loop of `LONG` minutes or more. With ``auto``, the number depends only on the
+        expected
         minutes, so that results remain valid on a machine with a different number of cores.
     """
     declared: dict[tuple[str, str], float] = {}

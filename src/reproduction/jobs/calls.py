@@ -36,13 +36,13 @@ def made(
     Parameters
     ----------
     function : as in `find`.
-    by : how it is made (``compute``, ``measure``, ``summarise``, ``gather``).
+    by : how the table is made (``compute``, ``measure``, ``summarise``, ``gather``).
     settings : section of the configuration.
-    read : name -> input table; pieces of a loop and gathered tables in order.
-    files : argument -> file.
-    programs : program -> path, passed as an argument with the program's lower-case name.
-    names, root_seed : of the random stream, if the function has an argument `rng`; `root_seed` is passed if it has that
-        argument.
+    read : mapping from a name to an input table; pieces of a loop and gathered tables are in order.
+    files : mapping from an argument to a file.
+    programs : mapping from a program to its path, passed as an argument with the program's lower-case name.
+    names, root_seed : name and root seed of the random stream, if the function has an argument `rng`; `root_seed` is
+        also passed if the function has an argument of this name.
     """
     call = find(function)
     if by == "summarise":
