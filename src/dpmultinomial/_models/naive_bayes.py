@@ -180,8 +180,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     smoothing : lower limit of noisy counts, > 0; the non-private model adds it to every count.
     exact : whether to calibrate the Dirichlet to its exact worst case.
     levels : mapping from a column name or index to all values that the column can have.
-    bounds : (lower, upper) of all numeric columns without levels, or mapping from a column name or index to (lower,
-    upper).
+    bounds : (lower, upper) of all numeric columns without levels, or mapping from a column name or index to
+        (lower, upper).
     bins : number of intervals of equal width of a bounded column, 2 or more.
     classes : all values that y can have.
     random_state : None (fresh randomness from the operating system), a seed, a RandomState or a Generator. A seed that

@@ -95,8 +95,7 @@ def loops(paper: Paper, section: Mapping[str, Any] | None = None, shards: int | 
     paper : a paper, as returned by `paper.discover`.
     section : settings of the paper; None: the default settings.
     shards : number of pieces of each loop of `LONG` minutes or more. With ``auto``, the number depends only on the
-        expected
-        minutes, so that results remain valid on a machine with a different number of cores.
+        expected minutes, so that results remain valid on a machine with a different number of cores.
     """
     declared: dict[tuple[str, str], float] = {}
     for _, table in tables(paper):

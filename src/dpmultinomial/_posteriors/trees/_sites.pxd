@@ -1,52 +1,52 @@
 # cython: language_level=3
-"""The weight of one node's count, psi(n): its measurements, its share of the prior, its bounds, times exp(tilt n).
+"""Weight psi(n) of the count of a node: its measurements, its factor of the prior, its bounds, times exp(tilt n).
 
-log psi(n) = concave(n) + power(n), with a parabola or a tent plus a line,
+The log weight is log psi(n) = concave(n) + power(n), where the concave part is a parabola or a tent plus a line,
 
 concave(n) = (slope + tilt) n - square (n - centre)^2 - absolute |n - centre|, and the monotone
 power(n) = log Gamma(n + own)/Gamma(n + others) - damped log(1 + n).
 
-Distributions without such a form are tables. Windows come from these shapes in closed form; the weight beyond a window
-is bounded by geometric series. The last part bounds a weight over all counts, also those outside its window: the bound
-of the total variation rests on it.
+Distributions without this form are tables. Windows are computed from these shapes in closed form; the weight beyond a
+window is bounded by geometric series. The last part of the file bounds a weight over all counts, including those
+outside its window; the bound of the total variation distance is based on it.
 """
 from libc.math cimport INFINITY, ceil, exp, fabs, floor, log, log1p, sqrt, tanh
 from libc.stdint cimport int64_t
 
 cdef enum:
     GOOD = 0
-    UNBOUNDED = 1  # the tilted weight does not fall off
+    UNBOUNDED = 1  # the tilted weight does not decrease
     WIDE = 2
     EMPTY = 3
-    WIDEST = 1 << 26  # of any window
+    WIDEST = 1 << 26  # largest width of a window
 
 cdef extern from *:
-    const int64_t FAR "(1LL << 52)"  # stands for no upper bound
-    const double STEEP "500.0"  # log weights that a product of ratios may run through
-    const double MARGIN "5.0"  # of log weight, beyond what is asked of a window
+    const int64_t FAR "(1LL << 52)"  # represents no upper bound
+    const double STEEP "500.0"  # largest range of log weights for a product of ratios
+    const double MARGIN "5.0"  # log weight added to the requested range of a window
     const double LOG_2 "0.6931471805599453"
 
 cdef struct Site:
     double centre, square, absolute  # -square (n - centre)^2 - absolute |n - centre|; at most one is positive
     double own, others, slope, damped
     int64_t lower, upper
-    int64_t table, begin, length  # log weights tables[table + n - begin], nothing beyond; table = -1: none
-    double highest, swing  # of the table: its largest entry, the largest less the smallest
-    double below, above  # what the log weight falls by at least a count beyond its ends; infinite: nothing is there
+    int64_t table, begin, length  # log weights tables[table + n - begin], -inf elsewhere; table = -1: none
+    double highest, swing  # of the table: its largest entry, and its largest minus its smallest entry
+    double below, above  # smallest decrease of the log weight per count beyond the ends; infinite: weight 0
 
 
 cdef inline double c_stirling(double x) noexcept nogil:
-    """log Gamma(x) - ((x - 1/2) log x - x + log(2 pi)/2) for x >= 20, to 1e-15."""
+    """Return log Gamma(x) - ((x - 1/2) log x - x + log(2 pi)/2) for x >= 20, with an error of 1e-15."""
     cdef double y = 1.0 / (x * x)
     return (1.0 / 12 - y * (1.0 / 360 - y * (1.0 / 1260 - y / 1680))) / x
 
 
 cdef inline double c_power(const Site *s, double n) noexcept nogil:
-    """log Gamma(n + own)/Gamma(n + others) - damped log(1 + n), without the cancellation of two large logarithms."""
+    """Return log Gamma(n + own)/Gamma(n + others) - damped log(1 + n), without cancellation of large logarithms."""
     cdef double a = s.own, b = s.others, x = n, shift = 1.0, u, v
     if a == b:
         return -s.damped * log1p(n) if s.damped != 0.0 else 0.0
-    # Gamma(x + a)/Gamma(x + b) = (x + b)/(x + a) times that at x + 1, until Stirling's series is accurate
+    # Gamma(x + a)/Gamma(x + b) = (x + b)/(x + a) times the ratio at x + 1, until Stirling's series is accurate
     while x + min(a, b) < 20.0:
         shift *= (x + a) / (x + b)
         x += 1.0
@@ -57,12 +57,12 @@ cdef inline double c_power(const Site *s, double n) noexcept nogil:
 
 
 cdef inline bint c_rises(const Site *s) noexcept nogil:
-    """Return whether the power part grows with n."""
+    """Return whether the power part increases with n."""
     return s.own > s.others
 
 
 cdef inline double c_concave(const Site *s, double tilt, double n, double base) noexcept nogil:
-    """The concave part at n less that at `base`."""
+    """Return the concave part at n minus the concave part at `base`."""
     cdef double gap = n - base
     cdef double value = gap * (s.slope + tilt - s.square * (n + base - 2.0 * s.centre))
     if s.absolute > 0.0:
@@ -71,7 +71,7 @@ cdef inline double c_concave(const Site *s, double tilt, double n, double base) 
 
 
 cdef inline double c_level(const Site *s, double tilt, double n) noexcept nogil:
-    """The concave part at n."""
+    """Return the concave part at n."""
     cdef double gap = n - s.centre
     return (s.slope + tilt) * n - s.square * gap * gap - s.absolute * fabs(gap)
 
@@ -82,7 +82,7 @@ cdef inline double c_table(const Site *s, const double *tables, double n) noexce
 
 
 cdef inline double c_log(const Site *s, const double *tables, double tilt, double n, double base) noexcept nogil:
-    """Log weight at n, the concave part taken relative to `base`."""
+    """Return the log weight at n, with the concave part relative to `base`."""
     cdef double value = c_concave(s, tilt, n, base)
     if s.own != s.others or s.damped != 0.0:
         value += c_power(s, n)
@@ -90,7 +90,7 @@ cdef inline double c_log(const Site *s, const double *tables, double tilt, doubl
 
 
 cdef inline double c_peak(const Site *s, double tilt) noexcept nogil:
-    """Where the concave part is largest on the whole line; either end where nothing holds it."""
+    """Return the position of the maximum of the concave part, or an infinite end if there is no maximum."""
     cdef double slope = s.slope + tilt
     if s.square > 0.0:
         return s.centre + slope / (2.0 * s.square)
@@ -100,13 +100,13 @@ cdef inline double c_peak(const Site *s, double tilt) noexcept nogil:
 
 
 cdef inline double c_step(const Site *s, double tilt, double base, double fall, bint up) noexcept nogil:
-    """Distance from `base`, at or beyond the peak of the concave part, to where that part is lower by `fall`."""
+    """Return the distance from `base`, at or beyond the peak, at which the concave part is lower by `fall`."""
     cdef double slope = s.slope + tilt, lead
     if s.square > 0.0:  # square ((lead + step)^2 - lead^2) = fall
         lead = base - c_peak(s, tilt)
         lead = max(lead if up else -lead, 0.0)
         return sqrt(lead * lead + fall / s.square) - lead
-    slope = slope if up else -slope  # along the way; it changes once, at the tent's top, where that lies ahead
+    slope = slope if up else -slope  # in this direction; it changes once, at the top of the tent, if the top is ahead
     lead = s.centre - base if up else base - s.centre
     if lead > 0.0 and s.absolute > 0.0:
         if -(slope + s.absolute) * lead >= fall:
@@ -118,8 +118,8 @@ cdef inline double c_step(const Site *s, double tilt, double base, double fall, 
 
 
 cdef inline int c_window(const Site *s, double tilt, double fall, int64_t *low, int64_t *high) noexcept nogil:
-    """The counts whose log weight is within `fall` of the largest, and some more; the whole range of a table that
-    stands alone or has holes."""
+    """Set the range of counts with log weights within `fall` of the maximum (or wider); a table without another factor,
+    or with holes, has its whole range."""
     cdef double peak = c_peak(s, tilt), base, right = fall + MARGIN, left, reach, most
     cdef int64_t k, first = s.lower, last = s.upper
     if s.table >= 0:
@@ -130,11 +130,11 @@ cdef inline int c_window(const Site *s, double tilt, double fall, int64_t *low, 
         if s.square == 0.0 and s.absolute == 0.0 or s.swing == INFINITY:
             low[0], high[0] = first, last
             return GOOD if last - first < WIDEST else WIDE
-    # start from the peak of the concave part, inside the bounds
+    # start at the peak of the concave part, within the bounds
     base = min(max(floor(peak + 0.5), <double> first), <double> last)
     if base >= FAR:
         return UNBOUNDED
-    # a monotone power part moves the peak: allow for what it gains on its way, to the right by fixed-point iteration
+    # a monotone power part moves the peak: allow for its increase up to there, to the right by fixed-point iteration
     left = right
     if c_rises(s):
         for k in range(40):
@@ -146,7 +146,7 @@ cdef inline int c_window(const Site *s, double tilt, double fall, int64_t *low, 
             right = most
     else:
         left += c_power(s, first) - c_power(s, base) + log(base - first + 1.0)
-    # ends where the concave part has fallen by as much
+    # ends where the concave part has decreased by this amount
     reach = c_step(s, tilt, base, right, True) if base < last else 0.0
     high[0] = last if reach >= last - base else <int64_t> (base + ceil(reach))
     reach = c_step(s, tilt, base, left, False) if base > first else 0.0
@@ -161,13 +161,13 @@ cdef inline double c_plain(const Site *s, const double *tables, double tilt, int
 
 
 cdef inline bint c_steep(const Site *s, int64_t low, int64_t high) noexcept nogil:
-    """Return whether the power part runs through more than a product of ratios can hold."""
+    """Return whether the range of the power part is too large for a product of ratios."""
     return fabs(s.own - s.others) * log((high + 1.0) / (low + min(s.own, s.others, 1.0))) > STEEP
 
 
 cdef inline double c_fill_logs(const Site *s, const double *tables, double tilt, int64_t low, int64_t high,
                                double base, double *out) noexcept nogil:
-    """As `c_fill`, by way of logs: relative to `base`, the power part relative to its first value."""
+    """Compute `c_fill` from logs, with the concave part relative to `base` and the power part to its first value."""
     cdef double total = 0.0, most = -INFINITY, n
     cdef int64_t k
     for k in range(high - low + 1):
@@ -184,10 +184,10 @@ cdef inline double c_fill_logs(const Site *s, const double *tables, double tilt,
 
 cdef inline double c_fill(const Site *s, const double *tables, double tilt, int64_t low, int64_t high,
                           double *out) noexcept nogil:
-    """out = weights at low .. high, scaled; returns the log of the scale."""
+    """Set `out` to the scaled weights at low .. high; return the log of the scale."""
     cdef double base = min(max(floor(c_peak(s, tilt) + 0.5), <double> low), <double> high), weight = 1.0, n, scale
     cdef int64_t k
-    # all weights relative to exp(scale): the concave part at `base`, the power part at `low`
+    # all weights are relative to exp(scale): the concave part at `base`, the power part at `low`
     scale = c_level(s, tilt, base) + c_power(s, low)
     if s.table >= 0 or c_steep(s, low, high):
         scale += c_fill_logs(s, tables, tilt, low, high, base, out)
@@ -199,7 +199,7 @@ cdef inline double c_fill(const Site *s, const double *tables, double tilt, int6
             for k in range(high - low + 1):
                 n = low + k
                 out[k] = exp((n - base) * (s.slope + tilt - s.square * (n + base - 2.0 * s.centre)))
-        if s.own != s.others:  # power part by ratios of neighbours, (n + own)/(n + others)
+        if s.own != s.others:  # power part by ratios of neighbouring terms, (n + own)/(n + others)
             for k in range(high - low + 1):
                 out[k] *= weight
                 n = low + k
@@ -215,13 +215,13 @@ cdef inline double c_most(const Site *s) noexcept nogil:
 
 
 cdef inline double c_end(const Site *s, const double *tables, double tilt, double n, bint up) noexcept nogil:
-    """Log of all weight beyond the end n of a list that stands for a longer one, as a geometric series."""
+    """Return a bound of the log of all weight beyond the end n of a truncated list, by a geometric series."""
     cdef double fall = s.above if up else s.below, ratio, power = c_power(s, n), terms = n - s.lower
     if fall == INFINITY:
         return -INFINITY
     if not fall >= 0.0:
         return INFINITY
-    # log of the ratio of neighbours beyond the end: the concave part bends down, so that it is largest there
+    # log ratio of neighbouring terms beyond the end: the concave part is concave, so the ratio is largest at the end
     ratio = c_concave(s, tilt, n + 1.0 if up else n - 1.0, n) - fall
     if up and c_rises(s):
         ratio += log((n + s.own) / (n + s.others))
@@ -234,7 +234,7 @@ cdef inline double c_end(const Site *s, const double *tables, double tilt, doubl
 
 
 cdef inline double c_above(const Site *s, const double *tables, double tilt, int64_t last) noexcept nogil:
-    """Bound of the log of all weight above `last`, as a geometric series."""
+    """Return a bound of the log of all weight above `last`, by a geometric series."""
     cdef double ratio, n = last + 1.0
     if last >= s.upper:
         return -INFINITY
@@ -242,7 +242,7 @@ cdef inline double c_above(const Site *s, const double *tables, double tilt, int
         return c_end(s, tables, tilt, s.begin + s.length - 1, True)
     if s.table >= 0 and not s.above >= 0.0:
         return INFINITY
-    # psi(n)/(1 - ratio) bounds a sequence whose ratios of neighbours fall
+    # psi(n)/(1 - ratio) bounds the sum of a sequence with decreasing ratios of neighbouring terms
     ratio = c_concave(s, tilt, n + 1.0, n)
     if c_rises(s):
         ratio += log((n + s.own) / (n + s.others))
@@ -251,7 +251,7 @@ cdef inline double c_above(const Site *s, const double *tables, double tilt, int
 
 
 cdef inline double c_below(const Site *s, const double *tables, double tilt, int64_t first) noexcept nogil:
-    """Bound of the log of all weight below `first`."""
+    """Return a bound of the log of all weight below `first`."""
     cdef double ratio, n = first - 1.0, terms = first - s.lower
     if first <= s.lower:
         return -INFINITY
@@ -259,7 +259,7 @@ cdef inline double c_below(const Site *s, const double *tables, double tilt, int
         return c_end(s, tables, tilt, s.begin, False)
     if s.table >= 0 and s.begin > s.lower and not s.below >= 0.0:
         return INFINITY
-    # as many terms as there are counts below, or as the geometric series says
+    # number of counts below times the largest term, or the geometric series
     ratio = c_concave(s, tilt, n - 1.0, n)
     if ratio < 0.0 and terms * -ratio > 1.0:
         terms = 1.0 / (-ratio if ratio > -1e-8 else 1.0 - exp(ratio))
@@ -276,7 +276,7 @@ cdef inline double c_log_cosh(double x) noexcept nogil:
 
 cdef inline double c_smooth(const Site *s, double tilt, double eta, double centre, double n,
                             double base) noexcept nogil:
-    """Concave part less log cosh(eta (n - centre)), concave too."""
+    """Return the concave part minus log cosh(eta (n - centre)), which is also concave."""
     return c_concave(s, tilt, n, base) - (c_log_cosh(eta * (n - centre)) if eta > 0.0 else 0.0)
 
 
@@ -286,7 +286,7 @@ cdef inline double c_slope(const Site *s, double tilt, double eta, double centre
 
 
 cdef inline double c_top(const Site *s, double tilt, double eta, double centre, double low, double high) noexcept nogil:
-    """Where the smooth part is largest on [low, high], to half a count."""
+    """Return the position of the maximum of the smooth part on [low, high], with an accuracy of half a count."""
     cdef double middle
     cdef int64_t k
     if eta == 0.0:
@@ -295,7 +295,7 @@ cdef inline double c_top(const Site *s, double tilt, double eta, double centre, 
         return low
     if c_slope(s, tilt, eta, centre, high) >= 0.0:
         return high
-    for k in range(200):  # bisection: the slope falls
+    for k in range(200):  # bisection, because the slope decreases
         middle = low + 0.5 * (high - low)
         if c_slope(s, tilt, eta, centre, middle) > 0.0:
             low = middle
@@ -308,7 +308,7 @@ cdef inline double c_top(const Site *s, double tilt, double eta, double centre, 
 
 cdef inline double c_beyond_end(const Site *s, const double *tables, double tilt, double eta, double centre,
                                 double reach, double base, bint up) noexcept nogil:
-    """As `c_supremum`, from the end of a list on to `reach`: all parts but the power are concave there."""
+    """Compute `c_supremum` from the end of a list to `reach`, where all parts except the power part are concave."""
     cdef double n = s.begin + s.length - 1 if up else s.begin, next_ = n + 1.0 if up else n - 1.0
     cdef double fall = s.above if up else s.below, ratio, best
     if fall == INFINITY or (reach <= n if up else reach >= n):
@@ -319,7 +319,7 @@ cdef inline double c_beyond_end(const Site *s, const double *tables, double tilt
     best = c_plain(s, tables, tilt, <int64_t> n, base) - c_log_cosh(eta * (n - centre))
     best += c_power(s, n if up or c_rises(s) else reach)
     if up and c_rises(s):
-        ratio += c_power(s, next_) - c_power(s, n)  # grows ever more slowly
+        ratio += c_power(s, next_) - c_power(s, n)  # its increase becomes slower and slower
     if ratio > 0.0:
         return INFINITY if up and reach >= FAR else best + ratio * fabs(reach - n)
     return best + ratio
@@ -327,13 +327,14 @@ cdef inline double c_beyond_end(const Site *s, const double *tables, double tilt
 
 cdef inline double c_supremum(const Site *s, const double *tables, double tilt, double eta, double centre,
                               int64_t first, int64_t last, double base) noexcept nogil:
-    """Upper bound of the log of weight(n) exp(tilt n)/cosh(eta (n - centre)) over first .. last, concave part relative
-    to `base`; the power part is taken from one end of blocks that grow away from the top."""
+    """Return an upper bound of the log of weight(n) exp(tilt n)/cosh(eta (n - centre)) over first .. last, with the
+    concave part relative to `base`; the power part is evaluated at one end of blocks that grow away from the
+    maximum."""
     cdef double low = max(first, s.lower), high = min(last, s.upper), top, best, value, near, far, width
     cdef int64_t n
     if low > high:
         return -INFINITY
-    if s.table >= 0:  # every entry of the list, and bounds of what is beyond its ends
+    if s.table >= 0:  # every entry of the list, and bounds beyond the ends
         best = max(c_beyond_end(s, tables, tilt, eta, centre, high, base, True),
                    c_beyond_end(s, tables, tilt, eta, centre, low, base, False))
         for n in range(<int64_t> max(low, s.begin), <int64_t> min(high, s.begin + s.length - 1) + 1):
@@ -342,8 +343,8 @@ cdef inline double c_supremum(const Site *s, const double *tables, double tilt, 
         return best
     top = s.slope + tilt
     if high >= FAR and eta > 0.0 and fabs(top - eta) <= 1e-15 * eta and s.square == 0.0 and s.absolute == 0.0:
-        return INFINITY if c_rises(s) else eta * (centre - base) + LOG_2 + c_power(s, low)  # rises towards a limit
-    # the largest value of the smooth part; without a power part it is the answer
+        return INFINITY if c_rises(s) else eta * (centre - base) + LOG_2 + c_power(s, low)  # increases towards a limit
+    # the maximum of the smooth part; without a power part this is the result
     top = c_top(s, tilt, eta, centre, low, high)
     if top >= FAR:
         return INFINITY
@@ -352,7 +353,7 @@ cdef inline double c_supremum(const Site *s, const double *tables, double tilt, 
         return best
     width = 0.25 / sqrt(s.square) if s.square > 0.0 else (0.25 / s.absolute if s.absolute > 0.0 else 1.0)
     width = max(width, 1.0)
-    # the power part rises: on each block, the smooth part at its near end plus the power part at its far end
+    # the power part increases: on each block, the smooth part at the near end plus the power part at the far end
     if c_rises(s):
         best += c_power(s, floor(top) + 1.0)
         near = top
@@ -367,7 +368,7 @@ cdef inline double c_supremum(const Site *s, const double *tables, double tilt, 
             near = far
             width *= 1.25
         return best
-    # it falls: the same to the left of the top
+    # the power part decreases: the same to the left of the maximum
     near = floor(top)
     best += c_power(s, max(near, low))
     while near > low:

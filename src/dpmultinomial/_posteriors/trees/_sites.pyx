@@ -1,19 +1,19 @@
 # cython: language_level=3
-"""Weights of the nodes before messages are passed: multipliers that centre them, and chains along directions.
+"""Weights of the nodes before messages are computed: tilts that centre them, and chains along directions.
 
-Multipliers of "the children add up to their parent" are the tilts that the rest of the tree applies to a family. With
-every node's weight psi_v summed as if it stood alone, they minimise the convex function
+The multipliers of the constraints "the sum of the children is the count of the parent" are the tilts that the rest of
+the tree applies to a family. With the weight psi_v of every node summed separately, they minimise the convex function
 
 F(lambda) = sum_v log sum_n psi_v(n) exp((lambda_parent(v) - lambda_v) n),
 
-lambda of the root's parent and of leaves' children 0. At its minimum, the tilted means of a family's children add up to
-the tilted mean of their parent. Newton's steps solve the tree from the leaves up in O(nodes). Nodes without measurement
-or bound pass their parent's tilt on, plus the slope of log psi_v. Rough sums are good enough: the tilts only centre the
-messages (`balance`, `refine`).
+where lambda is 0 for the parent of the root and for the children of leaves. At the minimum, the tilted means of the
+children of a family sum to the tilted mean of the parent. A Newton step solves the tree from the leaves up in O(nodes).
+The tilt of a node without measurement or bound is that of its parent plus the slope of log psi_v. Approximate sums are
+sufficient, because the tilts only centre the messages (`balance`, `refine`).
 
 A chain over crossed cells moves along a direction, which gives +1, 0 or -1 to every cell; n is the count of the first
-cell that moves, and a sum over cells is rest + k n. `Ends` writes into the sites what is known of n given all other
-counts; everything that does not depend on the state is kept from move to move.
+moving cell, and a sum over cells is rest + k n. `Ends` sets the weights of n given all other counts in the sites; terms
+that do not depend on the state are computed only once.
 """
 cimport cython
 import numpy as np
@@ -22,22 +22,22 @@ from libc.math cimport INFINITY, ceil, exp, fabs, floor, sqrt
 from libc.stdint cimport int64_t
 
 cdef enum:
-    POINTS = 32  # of a long window
-    FIRST = 8  # counts at the lower bound that are never skipped
+    POINTS = 32  # number of points of a long window
+    FIRST = 8  # number of counts at the lower bound that are never skipped
 
 cdef extern from *:
-    const double FALL "18.0"  # log weight that is neglected
-cdef double NEAR = 0.1  # of a standard deviation: close enough
-cdef double EDGE = 0.01  # of the inverse of a count
-cdef double STRIDE = 3.0  # of one step, in standard deviations, or per count
+    const double FALL "18.0"  # terms whose log weight is lower by this amount are neglected
+cdef double NEAR = 0.1  # in standard deviations: close enough to the minimum
+cdef double EDGE = 0.01  # relative to the inverse of a count
+cdef double STRIDE = 3.0  # longest step, in standard deviations, or per count
 cdef enum:
     ROUNDS = 60
 
 
-# Rough means and variances of tilted weights, from few counts: they only centre what is summed exactly later.
+# Approximate means and variances of tilted weights from few counts, used only to centre sums that are exact later.
 
 cdef inline void c_zoom(const Site *s, const double *tables, double tilt, int64_t *low, int64_t *high) noexcept nogil:
-    """Where a table has its weight, by ever finer steps."""
+    """Find the range of a table that has its weight, on successively finer grids."""
     cdef int64_t step, n, k, first, last, size = high[0] - low[0] + 1
     cdef double most, value
     while size > 2 * POINTS:
@@ -46,7 +46,7 @@ cdef inline void c_zoom(const Site *s, const double *tables, double tilt, int64_
         most = -INFINITY
         for k in range((size + step - 1) // step):
             most = max(most, c_log(s, tables, tilt, low[0] + k * step, low[0]))
-        # keep the grid points within FALL of it, and one step more on either side
+        # keep the grid points within FALL of the maximum, and one more on each side
         first, last = high[0], low[0]
         for k in range((size + step - 1) // step):
             n = low[0] + k * step
@@ -61,7 +61,7 @@ cdef inline void c_zoom(const Site *s, const double *tables, double tilt, int64_
 
 cdef inline int c_each(const Site *s, const double *tables, double tilt, int64_t low, int64_t high, double *mean,
                        double *variance) noexcept nogil:
-    """As `c_moments`, from every count of a list with holes, which steps could fall into."""
+    """Compute `c_moments` from every count of a list with holes, which a grid could miss."""
     cdef double most = -INFINITY, total = 0.0, first = 0.0, second = 0.0, weight
     cdef int64_t n
     for n in range(low, high + 1):
@@ -81,7 +81,7 @@ cdef inline int c_each(const Site *s, const double *tables, double tilt, int64_t
 
 cdef inline int c_moments(const Site *s, const double *tables, double tilt, double *mean,
                           double *variance) noexcept nogil:
-    """Mean and variance under the tilt, from every count of a short window, from some of a long one."""
+    """Compute mean and variance under the tilt, from every count of a short window or from some of a long one."""
     cdef int64_t low, high, step, j, size = 0
     cdef double points[2 * POINTS + FIRST]
     cdef double logs[2 * POINTS + FIRST]
@@ -94,8 +94,8 @@ cdef inline int c_moments(const Site *s, const double *tables, double tilt, doub
         return c_each(s, tables, tilt, low, high, mean, variance)
     if s.table >= 0:
         c_zoom(s, tables, tilt, &low, &high)
-    # points n_j that stand for blocks of `step` counts each, with the block's length as weight; the counts next to the
-    # lower bound stand for themselves, since weights may change by large factors there
+    # points n_j represent blocks of `step` counts each, with the length of the block as weight; the counts next to the
+    # lower bound are used separately, since the weights may change by large factors there
     step = (high - low + POINTS) // POINTS
     if step > 1 and low == s.lower:
         for j in range(FIRST):
@@ -123,31 +123,31 @@ cdef inline int c_moments(const Site *s, const double *tables, double tilt, doub
     return GOOD
 
 
-# What a tilt of one family has to keep to, and second tilts to either side of it under which errors are bounded.
+# Limits on the tilt of a family, and slacks: second tilts on both sides of it, under which errors are bounded.
 
 cdef struct Node:
     double mean, variance  # of the node's own weight under its tilt
-    double below, spread  # sum of the children's means, of their variances
-    double ceiling  # tilts of the children must stay below
-    double estimate  # of the count
-    double fall  # of the log weight a count, far above; infinite where it falls faster or ends
-    double stride  # longest step; shorter where the last one went too far
-    double edge  # distance kept from tilts under which the weight does not fall off
+    double below, spread  # sum of the means of the children, and of their variances
+    double ceiling  # upper limit of the tilts of the children
+    double estimate  # estimate of the count
+    double fall  # decrease of the log weight per count, far above; infinite if it decreases faster or ends
+    double stride  # longest step; reduced if the last step was too long
+    double edge  # distance from tilts under which the weight does not decrease
     bint passes
 
 
 cdef inline bint c_plain_node(const Site *s) noexcept nogil:
-    """No measurement and no bound: the tilt passes."""
+    """Return whether a node has neither a measurement nor a bound, so that it passes the tilt on."""
     return s.square == 0.0 and s.absolute == 0.0 and s.table < 0 and s.lower == 0 and s.upper >= FAR
 
 
 cdef inline double c_floor(const Site *s, const Node *node, double above) noexcept nogil:
-    """What a family's tilt must stay above, so that its parent's own weight falls off."""
+    """Return the lower limit of the tilt of a family, above which the weight of its parent decreases."""
     return -INFINITY if node.passes else above + s.slope - node.fall + node.edge
 
 
 cdef inline double c_fall(const Site *s) noexcept nogil:
-    """What the log weight falls by a count, far above."""
+    """Return the decrease of the log weight per count, far above."""
     if s.square > 0.0 or s.upper < FAR:
         return INFINITY
     if s.table < 0:
@@ -157,7 +157,7 @@ cdef inline double c_fall(const Site *s) noexcept nogil:
 
 cdef inline double c_cost(const Site *s, const double *tables, double tilt, double eta, double outer,
                           double estimate, double spread) noexcept nogil:
-    """What an error pays at most on its way through a node, in logs."""
+    """Return the log of the largest factor by which a node multiplies an error."""
     cdef double base = <double> (<int64_t> (estimate + 0.5)), up, down
     up = c_supremum(s, tables, tilt + outer, eta, estimate, 0, FAR, base)
     down = c_supremum(s, tables, tilt - outer, eta, estimate, 0, FAR, base) if outer > 0.0 else up
@@ -166,12 +166,12 @@ cdef inline double c_cost(const Site *s, const double *tables, double tilt, doub
 
 cdef inline double c_slack(const Site *s, const double *tables, const Node *node, double tilt, double below,
                            double outer, double *slack) noexcept nogil:
-    """The cheapest of some slacks, and its cost."""
+    """Choose the slack with the lowest cost among several candidates; return the cost."""
     cdef double least = max(tilt + outer, 0.0) if node.passes else 0.0, room = 0.7 * (node.ceiling - below), cost
     cdef double best = INFINITY
     cdef double etas[9]
     cdef int64_t k
-    # candidates: a grid on the scale of 1/sd of the sum, and three shares of the room below the ceiling
+    # candidates: a grid on the scale of 1/sd of the sum, and three fractions of the room below the ceiling
     for k in range(6):
         etas[k] = least + 0.125 * k * k / sqrt(node.spread) if node.spread > 0.0 else least
     for k in range(3):
@@ -191,7 +191,7 @@ cdef inline double c_slack(const Site *s, const double *tables, const Node *node
 
 cdef int64_t gather_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,
                          const double[::1] tables, const double[::1] tilts, Node *nodes, int *state) noexcept nogil:
-    """From the leaves up: what every family's sum is and how it moves with the tilt; the node that failed, or -1."""
+    """Compute, from the leaves up, every family's sum and its derivative by the tilt; return the failing node or -1."""
     cdef int64_t v, p, n = parent.shape[0]
     cdef Node *node
     cdef double tilt, share
@@ -208,7 +208,7 @@ cdef int64_t gather_fill(const int64_t[::1] parent, const int64_t[::1] count, co
                 return v
         if p < 0:
             continue
-        # what v adds to its parent's sum of means and of variances, with the tilts below v eliminated
+        # contribution of v to the means and variances of its parent's sum, with the tilts below v eliminated
         if not count[v]:
             nodes[p].below += node.mean
             nodes[p].spread += node.variance
@@ -218,7 +218,7 @@ cdef int64_t gather_fill(const int64_t[::1] parent, const int64_t[::1] count, co
         elif node.spread + node.variance == 0.0:
             nodes[p].below += node.mean
         else:
-            # two normal distributions of the same count multiplied: precisions add up
+            # product of two normal distributions of the same count: the precisions are added
             share = node.spread / (node.spread + node.variance)
             nodes[p].below += share * node.mean + (1.0 - share) * node.below
             nodes[p].spread += share * node.variance
@@ -227,12 +227,12 @@ cdef int64_t gather_fill(const int64_t[::1] parent, const int64_t[::1] count, co
 
 cdef void start_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,
                      const double[::1] reach, double[::1] tilts, Node *nodes) noexcept nogil:
-    """First tilts: 0 where everything falls off by itself, else what makes as many leaves as there are share a sum."""
+    """Choose initial tilts: 0 if all weights decrease, otherwise so that the leaves share a sum equally."""
     cdef int64_t v, p
     cdef double above, least
     for v in range(parent.shape[0]):
         nodes[v].below = 0.0
-    # number of leaves, or of nodes with a weight, that add up at every node
+    # number of leaves, or of nodes with a weight, that are summed at every node
     for v in range(parent.shape[0] - 1, 0, -1):
         nodes[parent[v]].below += nodes[v].below if nodes[v].passes else 1.0
     for v in range(parent.shape[0]):
@@ -250,7 +250,7 @@ cdef void start_fill(const int64_t[::1] parent, const int64_t[::1] count, const 
 
 cdef double move_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites, double[::1] tilts,
                       double[::1] moves, Node *nodes, bint aimed) noexcept nogil:
-    """From the root down: one step of every tilt, clipped; the largest, in standard deviations of its family's sum."""
+    """Move every tilt by one clipped step, from the root down; return the longest step in sds of the family's sum."""
     cdef int64_t v, p
     cdef double above, change, limit, largest = 0.0, new, offset, floor_
     cdef Node *node
@@ -270,16 +270,16 @@ cdef double move_fill(const int64_t[::1] parent, const int64_t[::1] count, const
         elif node.spread + node.variance == 0.0:
             new = tilts[v]
         else:
-            # Newton's step of lambda_v, given the step `above` of its parent: mean of the node = mean of the sum below
+            # Newton step of lambda_v, given the step `above` of its parent: mean of the node = mean of the sum below
             change = (node.mean + node.variance * above - node.below) / (node.spread + node.variance)
             node.stride *= 0.5 if change * moves[v] < 0.0 else 1.25
             node.stride = min(node.stride, max(STRIDE / max(limit, 1.0), 0.3 * fabs(tilts[v])))
             offset = node.stride
-            if node.ceiling <= 0.0:  # sums grow without end there, sds as fast: a share of the way is short enough
+            if node.ceiling <= 0.0:  # sums increase without limit near it, and so do the sds: a fraction suffices
                 offset = max(offset, min(0.7 * (node.ceiling - tilts[v]), 1.0))
             new = tilts[v] + min(max(change, -offset), offset)
             node.estimate = node.below + change * node.spread
-        # stay strictly between the floor and the ceiling, where all weights fall off
+        # stay strictly between the floor and the ceiling, where all weights decrease
         floor_ = c_floor(&sites[v], node, tilts[p] if p >= 0 else 0.0)
         if new >= node.ceiling:
             new = tilts[v] + 0.9 * (node.ceiling - tilts[v])
@@ -294,7 +294,7 @@ cdef double move_fill(const int64_t[::1] parent, const int64_t[::1] count, const
 
 cdef void ceilings_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,
                         const double[::1] reach, Node *nodes) noexcept nogil:
-    """What the tilts of a family must stay below, so that a child's weight falls off, and not too slowly."""
+    """Compute upper limits of the tilts of families, below which the weights of all children decrease fast enough."""
     cdef int64_t v, p
     for v in range(parent.shape[0]):
         nodes[v].edge, nodes[v].stride = EDGE / (1.0 + reach[v]), STRIDE
@@ -309,8 +309,8 @@ cdef void ceilings_fill(const int64_t[::1] parent, const int64_t[::1] count, con
 
 cdef void slacks_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,
                       const double[::1] tables, double[::1] tilts, double[::1] slacks, Node *nodes) noexcept nogil:
-    """Second tilts, to either side of the first, under which errors are measured too; where none of them bounds what
-    an error pays, the tilt of a node without measurement is that of its parent."""
+    """Choose slacks: tilts plus and minus the slack are second tilts under which errors are bounded. If no slack gives
+    a bound, the tilt of a node without measurement is set to that of its parent."""
     cdef int64_t v, p
     cdef double outer, above, least
     for v in range(parent.shape[0]):
@@ -318,11 +318,11 @@ cdef void slacks_fill(const int64_t[::1] parent, const int64_t[::1] count, const
             continue
         p = parent[v]
         outer, above = (slacks[p], tilts[p]) if p >= 0 else (0.0, 0.0)
-        slacks[v] = outer  # unless something better is found below
+        slacks[v] = outer  # unless a better slack is found below
         if nodes[v].passes and sites[v].own == sites[v].others and sites[v].damped == 0.0:
             tilts[v] = above
             continue
-        # move tilts away from the floor, so that there is room for a slack to either side
+        # move tilts away from the floor, so that there is room for a slack on both sides
         if nodes[v].passes:
             tilts[v] = max(tilts[v], above - 0.3 * (nodes[v].ceiling - above))
         else:
@@ -336,11 +336,11 @@ cdef void slacks_fill(const int64_t[::1] parent, const int64_t[::1] count, const
 
 
 def reach(parent, sites):
-    """Rough upper guesses of all counts, float64 (n,): of the nearest node at or above each that says something.
+    """Return approximate upper bounds of all counts, float64 (n,): that of the nearest measured or bounded ancestor.
 
     Parameters
     ----------
-    parent, sites : as of `balance`.
+    parent, sites : as in `balance`.
     """
     cdef const int64_t[::1] above = parent
     cdef const Site[::1] site = sites
@@ -349,7 +349,7 @@ def reach(parent, sites):
     cdef double steep
     with nogil:
         for v in range(above.shape[0]):
-            # 1/variance of a measurement: of exp(-square d^2), and of exp(-absolute |d|) but for a factor of 2
+            # 1/variance of a measurement: of exp(-square d^2), and of exp(-absolute |d|) up to a factor of 2
             steep = 2.0 * site[v].square if site[v].square > 0.0 else site[v].absolute * site[v].absolute
             if site[v].table >= 0:
                 out[v] = max(<double> (site[v].begin + site[v].length), 1.0)
@@ -363,23 +363,24 @@ def reach(parent, sites):
 
 
 def balance(parent, count, sites, tables, reach, start=None):
-    """Tilts that centre the messages of a tree.
+    """Return tilts that centre the messages of a tree.
 
     Parameters
     ----------
-    parent : int64 (n,), of every node, before it in the order; -1 at the root, which stands first.
+    parent : int64 (n,), parent of every node, which precedes it in the order; -1 at the root, which is first.
     count : int64 (n,), number of children.
     sites : structured (n,), see `sites.SITE`.
-    tables : float64 (t,), t >= 1, log weights that sites point to.
-    reach : float64 (n,), >= 0, a rough upper guess of every count, where a first tilt must make weights fall off.
-    start : float64 (n,), tilts under which all weights fall off; None: 0 where that will do.
+    tables : float64 (t,), t >= 1, log weights to which sites point.
+    reach : float64 (n,), >= 0, approximate upper bound of every count, up to which an initial tilt must make weights
+        fall.
+    start : float64 (n,), initial tilts, under which all weights decrease; None: 0 if that is possible.
 
     Returns
     -------
-    tilts : float64 (n,), of the children of every node; 0 at leaves.
-    slacks : float64 (n,), >= 0: errors are bounded under tilts - slacks and tilts + slacks.
-    rounds : Newton's steps taken.
-    failed : (node, state) of a weight that has no window, else (-1, 0).
+    tilts : float64 (n,), tilts of the children of every node; 0 at leaves.
+    slacks : float64 (n,), >= 0; errors are bounded under tilts - slacks and tilts + slacks.
+    rounds : number of Newton steps.
+    failed : (node, state) of a weight that has no window, otherwise (-1, 0).
     """
     cdef const int64_t[::1] parent_view = parent, count_view = count
     cdef const Site[::1] sites_view = sites
@@ -410,18 +411,18 @@ def balance(parent, count, sites, tables, reach, start=None):
 
 
 def refine(parent, count, sites, tables, reach, tilts, sums, means=None):
-    """One more step, from the sums that the messages themselves have under these tilts.
+    """Improve the tilts by one step, from the sums of the messages under the current tilts.
 
     Parameters
     ----------
-    parent, count, sites, tables, reach : as of `balance`.
+    parent, count, sites, tables, reach : as in `balance`.
     tilts : float64 (n,).
-    sums : float64 (n, 2), mean and variance of the sum of every inner node's children.
-    means : float64 (n,), what the mean of each sum shall be; None: what balances it with the node's own weight.
+    sums : float64 (n, 2), mean and variance of the sum of the children of every inner node.
+    means : float64 (n,), target mean of each sum; None: the mean that is in balance with the node's own weight.
 
     Returns
     -------
-    tilts, slacks, failed : as of `balance`.
+    tilts, slacks, failed : as in `balance`.
     """
     cdef const int64_t[::1] parent_view = parent, count_view = count
     cdef const Site[::1] sites_view = sites
@@ -454,22 +455,22 @@ def refine(parent, count, sites, tables, reach, tilts, sums, means=None):
 @cython.auto_pickle(False)
 @cython.final
 cdef class Ends:
-    """Bounds, parabolas, tents and listed priors of one direction.
+    """Bounds, parabolas, tents and listed priors along one direction.
 
     Parameters
     ----------
-    direction : int64 (cells,), +1, 0 and -1, the first that is not 0 positive.
+    direction : int64 (cells,), +1, 0 and -1; the first non-zero entry is positive.
     count : int64 (m,), numbers of children, in the kernels' order.
-    sums : int64 (queries, cells), 1 where a query adds a cell up.
-    hard : int64 (h, 3), node, query and k of every sum with bounds; all k are not 0.
-    bounds : float64 (h, 2), its lower and upper end.
-    measured : int64 (p, 4), node, query, k and whether it is a parabola (1) or a tent (0), of measured numbers.
-    form : float64 (p, 2), their centres and steepnesses.
+    sums : int64 (queries, cells), 1 if the query includes the cell.
+    hard : int64 (h, 3), node, query and k of every sum with bounds; no k is 0.
+    bounds : float64 (h, 2), lower and upper bound of each of these sums.
+    measured : int64 (p, 4), node, query, k and form (1 for a parabola, 0 for a tent) of every measured value.
+    form : float64 (p, 2), centre and steepness of each measured value.
 
     Raises
     ------
     ValueError
-        If lengths disagree, or a node, a query or a k is none.
+        If lengths disagree, or a node, a query or a k is invalid.
     """
     cdef const int64_t[::1] direction, count
     cdef const int64_t[:, ::1] sums, hard, measured
@@ -492,18 +493,18 @@ cdef class Ends:
         self.first = int(np.argmax(direction))
 
     def ends(self, state, sites):
-        """First and last possible count of the first cell in every node.
+        """Compute the first and last possible count of the first cell in every node.
 
         Parameters
         ----------
         state : int64 (m, cells), counts in the kernels' order.
-        sites : structured (m,), `sites.SITE`; lower and upper are set.
+        sites : structured (m,), `sites.SITE`; the fields lower and upper are set.
 
         Returns
         -------
         free : whether any leaf has two possible counts.
-        total : numbers of possible counts of all nodes together.
-        most : largest possible count of any cell that moves.
+        total : total number of possible counts of all nodes.
+        most : largest possible count of any moving cell.
         """
         cdef const int64_t[:, ::1] counts = state
         cdef Site[::1] site = sites
@@ -512,7 +513,7 @@ cdef class Ends:
         cdef double rest, one, two, total = 0.0
         cdef bint free = False
         with nogil:
-            # every cell must stay >= 0: those that move up bound n from below, those that move down from above
+            # every cell must be >= 0: cells that increase bound n from below, those that decrease bound it from above
             for v in range(counts.shape[0]):
                 n = counts[v, self.first]
                 low, high = n, FAR
@@ -529,7 +530,7 @@ cdef class Ends:
                 one, two = (self.bounds[i, 0] - rest) / k, (self.bounds[i, 1] - rest) / k
                 site[v].lower = max(site[v].lower, <int64_t> ceil(max(min(one, two), -1.0)))
                 site[v].upper = min(site[v].upper, <int64_t> floor(min(max(one, two), <double> FAR)))
-            # numbers of possible n, and the largest count that a cell can reach with them
+            # number of possible n, and the largest possible count of a cell
             for v in range(counts.shape[0]):
                 low, high = site[v].lower, site[v].upper
                 free = free or (self.count[v] == 0 and low < high)
@@ -541,11 +542,11 @@ cdef class Ends:
         return bool(free), int(total), int(most)
 
     def shapes(self, state, sites):
-        """Put closed forms into sites: what several parabolas are together, and single tents.
+        """Set closed forms in the sites: the product of all parabolas of a node, and single tents.
 
         Parameters
         ----------
-        state, sites : as of `ends`; centre, square and absolute are set.
+        state, sites : as in `ends`; the fields centre, square and absolute are set.
         """
         cdef const int64_t[:, ::1] counts = state
         cdef Site[::1] site = sites
@@ -553,14 +554,14 @@ cdef class Ends:
         cdef int64_t i, v, k
         cdef double centre, steep
         with nogil:
-            self.space[:, :] = 0.0  # of every node: steepness of its parabolas, one of them, and how far their mean is
-            # total steepness of a node's parabolas, and the centre of one of them
+            self.space[:, :] = 0.0  # per node: total steepness, centre of one parabola, and offset of their mean
+            # total steepness of the parabolas of a node, and the centre of one of them
             for i in range(self.measured.shape[0]):
                 v = self.measured[i, 0]
                 self.space[v, 1] = self._centre(counts, i)
                 if self.measured[i, 3]:
                     self.space[v, 0] += self._steep(i)
-            # mean of the centres by steepness, as a distance from that one: the sum of parabolas is one around it
+            # mean of the centres weighted by steepness, relative to that one: the sum is a parabola around it
             for i in range(self.measured.shape[0]):
                 v, k = self.measured[i, 0], self.measured[i, 2]
                 centre = self._centre(counts, i)
@@ -574,14 +575,14 @@ cdef class Ends:
                     site[v].square = self.space[v, 0]
 
     def priors(self, state, sites, tables, rows, logs):
-        """List the log prior of all cells that move, between the ends.
+        """List the log prior of all moving cells over the possible counts.
 
         Parameters
         ----------
-        state, sites : as of `ends`, whose lower and upper ends are read; what they say of lists is set.
-        tables : float64 (t, size), log weights of counts 0, 1, .., up to the largest possible one at least.
-        rows : int64 (cells, m), row of `tables` of every cell in every node; -1: no weight.
-        logs : float64 (total,) at least, filled.
+        state, sites : as in `ends`, whose fields lower and upper are used; the fields of the lists are set.
+        tables : float64 (t, size), log weights of counts 0, 1, .., at least up to the largest possible count.
+        rows : int64 (cells, m), row of `tables` for every cell in every node; -1: no weight.
+        logs : float64 array with at least `total` entries, which is filled.
 
         Raises
         ------
@@ -610,7 +611,7 @@ cdef class Ends:
                         k = counts[v, i] + self.direction[i] * (site[v].lower - counts[v, self.first])
                         for n in range(size):
                             out[begin + n] += table[row[i, v], k + self.direction[i] * n]
-                # what the site says of its list: place, first count, length, largest entry, largest less smallest
+                # fields of the list: position, first count, length, largest entry, largest minus smallest entry
                 highest, lowest = -INFINITY, INFINITY
                 for n in range(size):
                     highest, lowest = max(highest, out[begin + n]), min(lowest, out[begin + n])
@@ -633,7 +634,7 @@ cdef class Ends:
         return total
 
     cdef inline double _centre(self, const int64_t[:, ::1] counts, int64_t i) noexcept nogil:
-        """The n under which a measured number is hit exactly."""
+        """Return the n for which the sum equals the measured value."""
         cdef int64_t v = self.measured[i, 0]
         cdef double gap = self.form[i, 0] - <double> self._sum(counts, v, self.measured[i, 1])
         return <double> counts[v, self.first] + gap / <double> self.measured[i, 2]

@@ -8,7 +8,7 @@ _Window = tuple[int, NDArray[np.float64]]
 
 @final
 class SumProduct:
-    # parent, first, count, sites, tables, tilts, slacks, drop; the compiled slot shows no names
+    # arguments parent, first, count, sites, tables, tilts, slacks, drop; the compiled slot has no names
     def __new__(cls, *args: NDArray[np.generic] | float) -> SumProduct: ...
     def up(self) -> tuple[float, float, tuple[int, str]]: ...
     def down(

@@ -1,10 +1,10 @@
 # cython: language_level=3
 """Exact sums over all counts of a tree: evidence, marginals, conditional draws, and a bound of what windows neglect.
 
-Every node's count has a weight (its measurements, its part of the prior, its bounds); an inner count is the sum of its
-children's. Messages from the leaves up are convolutions times weights, those from the root down correlations. Each
-family's messages carry a tilt exp(lambda n) that centres them where the whole tree puts them (`_sites`); tilts
-cancel. All terms are positive, so no digits are lost. The proof of the bound is in the documentation (trees).
+The count of every node has a weight (measurements, factor of the prior, bounds), and an inner count is the sum of the
+counts of its children. Messages from the leaves up are convolutions times weights, those from the root down are
+correlations. The messages of each family have a tilt exp(lambda n) that centres them given the whole tree (`_sites`);
+tilts cancel. All terms are positive, so there is no cancellation. The documentation (trees) has the proof of the bound.
 """
 cimport cython
 import numpy as np
@@ -29,20 +29,20 @@ cdef extern from "convolution.h" nogil:
                                        int64_t low_b, int64_t low, int64_t size, double *spare, double *out) noexcept
 
 cdef extern from *:
-    const double TERMS "5e10"  # of one sum: more take minutes
-    const double ROUNDED "1e-10"  # of a sum, more than its rounding
-    const double TIE "1e-12"  # of a probability: sums of rounded numbers are equal within it
+    const double TERMS "5e10"  # largest number of terms of one sum: more take minutes
+    const double ROUNDED "1e-10"  # relative error of a sum, more than its rounding error
+    const double TIE "1e-12"  # relative tolerance of a probability, for ties between sums of rounded numbers
 
 cdef enum:
-    MEMORY = 4  # after the states of `_sites`
+    MEMORY = 4  # number that follows the states of `_sites`
 
 STATES = ("good", "unbounded", "wide", "empty", "memory")
 
 cdef struct Piece:
-    int64_t at, low, size  # place in the store, first count, length
-    int64_t left, right  # pieces it is the sum of; -1: a child
-    int64_t least, most  # sums of the children's first and last counts
-    double centre, variance, log_scale  # centre: the mean; of a sum, of its parts before cuts
+    int64_t at, low, size  # position in the store, first count, length
+    int64_t left, right  # pieces whose sum it is; -1: a child
+    int64_t least, most  # sums of the first counts and of the last counts of the children
+    double centre, variance, log_scale  # centre: the mean; for a sum, that of its parts before truncation
     double error[2]
     double mass[2]
     double spill, peak
@@ -61,17 +61,17 @@ cdef struct Tree:
     const double *tilts
     const double *slacks
     double drop
-    int64_t *window  # (n, 4): counts that the node's own weight allows, those that its ancestors leave
+    int64_t *window  # (n, 4): counts possible by the node's own weight, and those also possible by its ancestors
     double *sums  # (n, 2): mean and variance of the sum of a node's children under their tilt
-    Piece *heads  # of inner nodes' messages, places in `inner`
-    Piece *pieces  # of one family
+    Piece *heads  # messages of inner nodes, stored in `inner`
+    Piece *pieces  # pieces of one family
     Store inner, outer, scratch
 
 
 # Sums over a window.
 
 cdef inline double c_sum(const double *values, int64_t n) noexcept nogil:
-    """Four running sums."""
+    """Return the sum of the values, by four running sums."""
     cdef int64_t i = 0
     cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
     while i + 3 < n:
@@ -87,7 +87,7 @@ cdef inline double c_sum(const double *values, int64_t n) noexcept nogil:
 
 
 cdef inline double c_about(const double *values, int64_t n, double centre, bint squared) noexcept nogil:
-    """Sum of the values times their distance from `centre`, or its square, in four running sums."""
+    """Return the sum of the values times their distance from `centre`, or its square, by four running sums."""
     cdef int64_t i, j
     cdef double gap
     cdef double sums[4]
@@ -103,13 +103,13 @@ cdef inline double c_about(const double *values, int64_t n, double centre, bint 
 
 
 cdef inline int64_t c_cut(const double *values, int64_t n, double most, int64_t *begin) noexcept nogil:
-    """Length of what is left when at most `most` is dropped at either end, from `begin` on."""
+    """Return the length that is left if at most `most` is dropped at each end, and its start in `begin`."""
     cdef int64_t i = 0, j = n
     cdef double dropped = values[0]
-    while i < n - 1 and dropped <= most:  # from the low end, as long as the sum of what goes is small enough
+    while i < n - 1 and dropped <= most:  # from the lower end, as long as the dropped sum is small enough
         i += 1
         dropped += values[i]
-    dropped = values[n - 1]  # and from the high end
+    dropped = values[n - 1]  # then from the upper end
     while j > i + 1 and dropped <= most:
         j -= 1
         dropped += values[j - 1]
@@ -117,14 +117,14 @@ cdef inline int64_t c_cut(const double *values, int64_t n, double most, int64_t 
     return j - i
 
 
-# One family: the messages of its children, added up two by two.
+# One family: the messages of its children, added in pairs.
 #
-# A message is a window of weights under the family's tilt, scaled to sum 1. With it come bounds of what its subtree has
-# neglected, `error`, and of what it holds, `mass`, both under the tilt less and plus the slack, relative to the sum;
-# and of both at any one count under the tilt itself, `spill` and `peak`.
+# A message is a window of weights under the tilt of the family, normalised to sum 1. Each message has bounds: `error`
+# of the weight neglected in its subtree and `mass` of the weight it contains, both under the tilt minus and plus the
+# slack, relative to the sum; `spill` and `peak` are the same at any single count, under the tilt itself.
 
 cdef inline int64_t c_take(Store *store, int64_t size) noexcept nogil:
-    """Place of `size` new numbers; -1 where there is no memory. Pointers into the store are void afterwards."""
+    """Return the position of `size` new numbers, or -1 without memory. Pointers into the store become invalid."""
     cdef int64_t room = store.room, place = store.used
     cdef double *data
     if place + size > room:
@@ -138,7 +138,7 @@ cdef inline int64_t c_take(Store *store, int64_t size) noexcept nogil:
 
 
 cdef inline double c_mean(const double *sides) noexcept nogil:
-    """Bound under the tilt itself, from those to either side of it: cosh >= 1."""
+    """Return a bound under the tilt itself, from the bounds on both sides of it: cosh >= 1."""
     return 0.5 * (sides[0] + sides[1])
 
 
@@ -157,7 +157,7 @@ cdef inline double c_highest(const double *values, int64_t size) noexcept nogil:
 
 cdef inline int64_t c_cut_tilted(const double *values, Piece *piece, double drop, double slack,
                                  int64_t *begin) noexcept nogil:
-    """As `c_cut`, the low end under the tilt less the slack, the high end under the tilt plus the slack."""
+    """Compute `c_cut` with the lower end under the tilt minus the slack, the upper under the tilt plus the slack."""
     cdef int64_t i = 0, j = piece.size, k
     cdef double down = 0.0, up = 0.0, dropped
     # sums under both second tilts, then the ends as in `c_cut`
@@ -178,7 +178,7 @@ cdef inline int64_t c_cut_tilted(const double *values, Piece *piece, double drop
 
 cdef inline void c_drop(const double *values, Piece *piece, int64_t first, int64_t last, double slack, double *most,
                         double *dropped) noexcept nogil:
-    """Count what is dropped from `first` to before `last`: the largest, and the sums to either side of the tilt."""
+    """Add the weights dropped from `first` to before `last`: the largest, and the sums under both second tilts."""
     cdef int64_t k, side
     for k in range(first, last):
         most[0] = max(most[0], values[k])
@@ -188,7 +188,7 @@ cdef inline void c_drop(const double *values, Piece *piece, int64_t first, int64
 
 
 cdef inline void c_scale(Piece *piece, Store *store, double drop, double slack) noexcept nogil:
-    """Cut both ends, scale to sum 1, count what was dropped."""
+    """Truncate both ends, normalise to sum 1, and update the bounds by the dropped weights."""
     cdef double *values = store.data + piece.at
     cdef double kept, most = 0.0
     cdef double dropped[2]
@@ -199,11 +199,11 @@ cdef inline void c_scale(Piece *piece, Store *store, double drop, double slack) 
     else:
         size = c_cut(values, piece.size, drop * c_sum(values, piece.size), &begin)
     kept = c_sum(values + begin, size)
-    # what is dropped: the largest weight, and the sums under both second tilts
+    # the dropped weights: the largest one, and the sums under both second tilts
     dropped[0] = dropped[1] = 0.0
     c_drop(values, piece, 0, begin, slack, &most, dropped)
     c_drop(values, piece, begin + size, piece.size, slack, &most, dropped)
-    # sum 1 again; bounds are relative to the sum
+    # normalise to sum 1; bounds are relative to the sum
     for k in range(begin, begin + size):
         values[k] /= kept
     for side in range(2):
@@ -218,7 +218,7 @@ cdef inline void c_scale(Piece *piece, Store *store, double drop, double slack) 
 
 
 cdef inline void c_clip(Piece *piece, int64_t least, int64_t most) noexcept nogil:
-    """Only counts least .. most: the others cannot stand in any sum that is kept."""
+    """Restrict a message to counts least .. most; other counts do not occur in any sum that is kept."""
     if piece.low < least:
         piece.at += least - piece.low
         piece.size -= least - piece.low
@@ -227,7 +227,7 @@ cdef inline void c_clip(Piece *piece, int64_t least, int64_t most) noexcept nogi
 
 
 cdef inline void c_heads(Piece *a, Piece *b, Piece *out) noexcept nogil:
-    """All but the window of a sum of two."""
+    """Set all fields of the sum of two pieces, except its window."""
     cdef int64_t side
     cdef double lost = c_mean(a.error), lost_too = c_mean(b.error), held = c_mean(a.mass), held_too = c_mean(b.mass)
     out.peak = min(a.peak * held_too, held * b.peak)
@@ -241,7 +241,7 @@ cdef inline void c_heads(Piece *a, Piece *b, Piece *out) noexcept nogil:
 
 
 cdef inline void c_peak_of_sum(Piece *out, const double *values) noexcept nogil:
-    """What a sum holds at any one count: the largest of its window, or all that is outside."""
+    """Bound the weight of a sum at any single count: the largest in its window, or all weight outside."""
     cdef double held = c_mean(out.mass), outside
     outside = max(held - c_sum(values, out.size), 0.0) + ROUNDED * held
     out.peak = min(out.peak, max(c_highest(values, out.size), outside))
@@ -249,16 +249,16 @@ cdef inline void c_peak_of_sum(Piece *out, const double *values) noexcept nogil:
 
 cdef inline int64_t c_merge(Piece *pieces, int64_t size, int64_t low, int64_t high, bint top, double drop,
                             double slack, Store *store) noexcept nogil:
-    """Add pieces two by two until one is left; sums of all of them outside low .. high are of no interest.
+    """Add pieces in pairs until one is left; sums of all pieces outside low .. high are not needed.
 
-    Returns the number of pieces, the last of which is the sum (its window is not filled unless `top`); 0 where a
-    window is empty, -1 where memory ran out, -2 where a sum has too many terms.
+    Returns the number of pieces, the last of which is the sum (its window is only filled if `top`); 0 if a window is
+    empty, -1 if there is not enough memory, -2 if a sum has too many terms.
     """
     cdef int64_t first = 0, last = size, n_pieces = size, i, least = 0, most = 0, offset, spare
     cdef Piece *a
     cdef Piece *b
     cdef Piece *out
-    # counts of a child that can occur: the sum less the least, or most, that all others add
+    # possible counts of a child: the sum minus the smallest, or largest, sum of all others
     for i in range(size):
         pieces[i].least, pieces[i].most = pieces[i].low, pieces[i].low + pieces[i].size - 1
         least += pieces[i].least
@@ -295,7 +295,7 @@ cdef inline int64_t c_merge(Piece *pieces, int64_t size, int64_t low, int64_t hi
             c_peak_of_sum(out, store.data + out.at)
             if last - first > 2:
                 c_scale(out, store, drop, slack)
-        if i < last:  # the odd one waits
+        if i < last:  # the last piece of an odd number is kept for the next level
             pieces[n_pieces] = pieces[i]
             pieces[n_pieces].left, pieces[n_pieces].right = -2, i
             n_pieces += 1
@@ -303,22 +303,22 @@ cdef inline int64_t c_merge(Piece *pieces, int64_t size, int64_t low, int64_t hi
     return n_pieces
 
 
-# Messages from the leaves up, with a bound of what is cut.
+# Messages from the leaves up, with a bound of the truncated weight.
 
 cdef inline bint c_has_weight(const Site *s, double tilt) noexcept nogil:
-    """Return whether there is anything to multiply with."""
+    """Return whether a node has a weight other than 1."""
     return s.square > 0.0 or s.absolute > 0.0 or s.table >= 0 or s.own != s.others or s.damped != 0.0 or \
         tilt + s.slope != 0.0 or s.lower > 0 or s.upper < FAR
 
 
 cdef inline double c_own_tilt(Tree *t, int64_t v) noexcept nogil:
-    """Tilt of the node's own weight: from its children's to its siblings'."""
+    """Return the tilt of the node's own weight: that of its siblings minus that of its children."""
     cdef int64_t p = t.parent[v]
     return (t.tilts[p] if p >= 0 else 0.0) - (t.tilts[v] if t.count[v] else 0.0)
 
 
 cdef inline void c_windows(Tree *t) noexcept nogil:
-    """Windows of the inner nodes, from the root down."""
+    """Compute the windows of the inner nodes, from the root down."""
     cdef int64_t v, p
     cdef int64_t *w
     cdef const Site *s
@@ -328,7 +328,7 @@ cdef inline void c_windows(Tree *t) noexcept nogil:
             continue
         w, s, p = t.window + 4 * v, &t.sites[v], t.parent[v]
         w[0], w[1] = s.lower, s.upper
-        # counts that the node's own weight allows, and of those the ones that its ancestors leave possible
+        # counts possible by the node's own weight, and those of them that its ancestors make possible
         if s.square > 0.0 or s.absolute > 0.0 or s.table >= 0:
             if c_window(s, c_own_tilt(t, v), fall, &w[0], &w[1]) != GOOD:
                 w[0], w[1] = s.lower, s.upper
@@ -338,7 +338,7 @@ cdef inline void c_windows(Tree *t) noexcept nogil:
 
 
 cdef inline void c_masses(Piece *piece, const double *values, double slack) noexcept nogil:
-    """Sums under the tilt less and plus the slack."""
+    """Compute the sums under the tilt minus and plus the slack."""
     cdef int64_t k, side
     if slack == 0.0:
         piece.mass[0] = piece.mass[1] = c_sum(values, piece.size)
@@ -350,7 +350,7 @@ cdef inline void c_masses(Piece *piece, const double *values, double slack) noex
 
 
 cdef inline void c_centre(Piece *piece, const double *values) noexcept nogil:
-    """Mean and variance of a message."""
+    """Compute mean and variance of a message."""
     cdef double total = c_sum(values, piece.size), mean = c_about(values, piece.size, 0.0, False) / total
     piece.centre = piece.low + mean
     piece.variance = c_about(values, piece.size, mean, True) / total
@@ -358,7 +358,7 @@ cdef inline void c_centre(Piece *piece, const double *values) noexcept nogil:
 
 cdef inline double c_beyond(const Site *s, const double *tables, double tilt, int64_t most,
                             int64_t high) noexcept nogil:
-    """Bound of the log of all weight above `most`, where it need not fall yet, `high` the end of its window."""
+    """Return a bound of the log of all weight above `most`, where it may still increase; `high` ends its window."""
     cdef double bound = c_above(s, tables, tilt, most), base = most
     if bound < INFINITY and s.table < 0:
         return bound
@@ -369,13 +369,13 @@ cdef inline double c_beyond(const Site *s, const double *tables, double tilt, in
 
 
 cdef inline int c_leaf(Tree *t, int64_t v, Piece *piece) noexcept nogil:
-    """Message of a leaf."""
+    """Compute the message of a leaf."""
     cdef const Site *s = &t.sites[v]
     cdef int64_t p = t.parent[v], low, high, most, side
     cdef double tilt = t.tilts[p], slack = t.slacks[p], scale, shift
     cdef double *values
     cdef int state = c_window(s, tilt - slack, 5.0 - log(t.drop), &low, &high)
-    # a window that holds the weight under tilt - slack and tilt + slack
+    # a window that contains the weight under tilt - slack and tilt + slack
     if state == GOOD and slack > 0.0:
         state = c_window(s, tilt + slack, 5.0 - log(t.drop), &most, &high)
     if state != GOOD:
@@ -389,7 +389,7 @@ cdef inline int c_leaf(Tree *t, int64_t v, Piece *piece) noexcept nogil:
     if piece.at < 0:
         return MEMORY
     values = t.scratch.data + piece.at
-    # psi(n) exp(tilt n) at low .. most, and the bounds of what is beyond, under both second tilts
+    # psi(n) exp(tilt n) at low .. most, and the bounds of the weight outside, under both second tilts
     scale = c_fill(s, t.tables, tilt, low, most, values)
     if not c_sum(values, piece.size) > 0.0:
         return EMPTY
@@ -412,7 +412,7 @@ cdef inline int c_leaf(Tree *t, int64_t v, Piece *piece) noexcept nogil:
 
 
 cdef inline int c_gather(Tree *t, int64_t v, bint top, int64_t *n_pieces) noexcept nogil:
-    """The children's messages, added up; EMPTY where no sum is possible."""
+    """Add the messages of the children; return EMPTY if no sum is possible."""
     cdef int64_t k, c, size = t.count[v]
     cdef Piece *piece
     cdef int state
@@ -424,12 +424,12 @@ cdef inline int c_gather(Tree *t, int64_t v, bint top, int64_t *n_pieces) noexce
             if state != GOOD:
                 return state
             continue
-        piece[0] = t.heads[c]  # an inner child: a copy of its message, which the merge may clip
+        piece[0] = t.heads[c]  # an inner child: a copy of its message, which the merge may restrict
         piece.at = c_take(&t.scratch, piece.size)
         if piece.at < 0:
             return MEMORY
         memcpy(t.scratch.data + piece.at, t.inner.data + t.heads[c].at, piece.size * sizeof(double))
-        piece.log_scale = 0.0  # counted where the message was made
+        piece.log_scale = 0.0  # included when the message was computed
     n_pieces[0] = c_merge(t.pieces, size, t.window[4 * v + 2], t.window[4 * v + 3], top, t.drop, t.slacks[v],
                           &t.scratch)
     if n_pieces[0] > 0:
@@ -438,7 +438,7 @@ cdef inline int c_gather(Tree *t, int64_t v, bint top, int64_t *n_pieces) noexce
 
 
 cdef inline double c_weight(Tree *t, int64_t v, int64_t low, int64_t size, double *values) noexcept nogil:
-    """Multiply by the node's own weight, tilted; returns the log of its scale. Scratch memory has been taken."""
+    """Multiply by the node's own weight, tilted; return the log of the scale. Scratch memory has been allocated."""
     cdef double *weights = t.scratch.data + t.scratch.used - size
     cdef double scale
     cdef int64_t k
@@ -451,17 +451,17 @@ cdef inline double c_weight(Tree *t, int64_t v, int64_t low, int64_t size, doubl
 
 
 cdef inline double c_total_bound(Tree *t, int64_t v, double scale, double base, Piece *out) noexcept nogil:
-    """Bound of a node's tilted weight summed over all counts; its window stands in the scratch store (`c_weight`)."""
+    """Bound the sum of a node's tilted weight over all counts; its window is in the scratch store (`c_weight`)."""
     cdef const Site *s = &t.sites[v]
     cdef double tilt = c_own_tilt(t, v), below
-    # below the window at most as many counts as there are times the largest weight; above it a geometric series
+    # below the window, the number of counts times the largest weight; above it, a geometric series
     below = c_level(s, tilt, base) - scale + c_supremum(s, t.tables, tilt, 0.0, base, 0, out.low - 1, base)
     return c_sum(t.scratch.data + t.scratch.used - out.size, out.size) + out.low * exp(below) + \
         exp(c_above(s, t.tables, tilt, out.low + out.size - 1) - scale)
 
 
 cdef inline void c_error_bounds(Tree *t, int64_t v, double scale, Piece *below, Piece *out) noexcept nogil:
-    """Bounds of what is neglected, once the node's own weight is multiplied on, before the scale to sum 1."""
+    """Bound the neglected weight after multiplication by the node's own weight, before normalisation."""
     cdef const Site *s = &t.sites[v]
     cdef int64_t p = t.parent[v], side
     cdef int64_t *w = t.window + 4 * v
@@ -475,7 +475,7 @@ cdef inline void c_error_bounds(Tree *t, int64_t v, double scale, Piece *below, 
     for side in range(2):
         shift = (2 * side - 1) * outer
         add = c_level(s, tilt, base) + shift * (base - out.centre) - scale
-        if not c_has_weight(s, tilt) and outer == slack:  # no weight of its own: the bounds of the children's sum
+        if not c_has_weight(s, tilt) and outer == slack:  # no weight of its own: the bounds of the sum of the children
             beyond = exp(shift * (below.centre - out.centre))
             out.error[side] += below.error[side] * beyond
             out.spill = below.spill
@@ -483,14 +483,14 @@ cdef inline void c_error_bounds(Tree *t, int64_t v, double scale, Piece *below, 
                 out.mass[side] = max(out.mass[side], below.mass[side] * beyond)
                 out.peak = max(out.peak, below.peak)
             continue
-        # the largest factor that the node's weight puts on an error anywhere, and on counts outside its window
+        # the largest factor by which the node's weight multiplies an error, and that for counts outside its window
         all_ = exp(add + c_supremum(s, t.tables, tilt + shift, slack, below.centre, 0, FAR, base))
         beyond = exp(add + c_supremum(s, t.tables, tilt + shift, slack, below.centre, 0, w[0] - 1, base))
         beyond += exp(add + c_supremum(s, t.tables, tilt + shift, slack, below.centre, w[1] + 1, FAR, base))
         # errors of the sum times that factor, and the mass outside the window
         beyond = 0.0 if beyond == 0.0 else beyond * mass
         paid = 0.0 if error == 0.0 else all_ * error
-        if below.spill > 0.0:  # spread over many counts, of which the node's weight takes a few
+        if below.spill > 0.0:  # spread over many counts, of which the node's weight selects a few
             paid = min(paid, whole * below.spill)
         out.error[side] += paid + beyond
         if level:
@@ -502,7 +502,7 @@ cdef inline void c_error_bounds(Tree *t, int64_t v, double scale, Piece *below, 
 
 
 cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
-    """Message of an inner node."""
+    """Compute the message of an inner node."""
     cdef int64_t n_pieces, k, p = t.parent[v], place, side
     cdef Piece *top
     cdef Piece *out = &t.heads[v]
@@ -511,7 +511,7 @@ cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
     cdef int state = c_gather(t, v, True, &n_pieces)
     if state != GOOD:
         return state
-    # the sum of the children, on the counts that the node and its ancestors allow
+    # the sum of the children, restricted to counts possible by the node and its ancestors
     top = &t.pieces[n_pieces - 1]
     c_clip(top, t.window[4 * v + 2], t.window[4 * v + 3])
     if top.size < 1:
@@ -527,7 +527,7 @@ cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
     out.at = place
     values = t.inner.data + place
     memcpy(values, t.scratch.data + top.at, top.size * sizeof(double))
-    # times the node's own weight; the tilt changes from the family's to the siblings'
+    # times the node's own weight; the tilt changes from that of the children to that of the siblings
     scale = c_weight(t, v, out.low, out.size, values)
     if not c_sum(values, out.size) > 0.0:
         return EMPTY
@@ -535,7 +535,7 @@ cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
     c_masses(out, values, t.slacks[p] if p >= 0 else 0.0)
     out.error[0] = out.error[1] = 0.0
     out.peak = c_highest(values, out.size)
-    # bounds of what is neglected, then ends are cut and the sum becomes 1
+    # bounds of the neglected weight, then truncation and normalisation
     c_error_bounds(t, v, scale, top, out)
     out.log_scale += scale
     c_scale(out, &t.inner, t.drop, t.slacks[p] if p >= 0 else 0.0)
@@ -543,7 +543,7 @@ cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
     return GOOD
 
 
-# What the rest of the tree says of the children of one node, from the root down, and the summaries of a marginal.
+# Messages from the root down, to the children of each node, and the summaries of a marginal distribution.
 
 cdef inline void c_largest_one(double *values, int64_t size) noexcept nogil:
     cdef int64_t k
@@ -556,7 +556,7 @@ cdef inline void c_largest_one(double *values, int64_t size) noexcept nogil:
 
 
 cdef inline int c_down(Tree *t, int64_t v, int64_t *places, int64_t *n_pieces) noexcept nogil:
-    """places[i]: where in the scratch store stands what all others say of piece i, on its window, largest 1."""
+    """Set places[i] to the position in scratch of the message of all others to piece i, on its window, largest 1."""
     cdef int64_t i, k, place, gap, spare, size = t.count[v]
     cdef Piece *head = &t.heads[v]
     cdef Piece *a
@@ -567,7 +567,7 @@ cdef inline int c_down(Tree *t, int64_t v, int64_t *places, int64_t *n_pieces) n
     place = c_take(&t.scratch, head.size)
     if place < 0 or c_take(&t.scratch, head.size) < 0:
         return MEMORY
-    # what the rest says of the node's count, times the node's own weight: that is what is known of the children's sum
+    # message of the rest to the node, times the node's own weight: the message to the sum of the children
     for k in range(head.size):
         t.scratch.data[place + k] = t.outer.data[head.at + k]
     c_weight(t, v, head.low, head.size, t.scratch.data + place)
@@ -582,7 +582,7 @@ cdef inline int c_down(Tree *t, int64_t v, int64_t *places, int64_t *n_pieces) n
         return GOOD
     t.pieces[n_pieces[0] - 1].low, t.pieces[n_pieces[0] - 1].size = head.low, head.size
     places[n_pieces[0] - 1] = place
-    # down the binary tree of `c_merge`: a(i) = sum_k outer(k) b(k - i) for either part of a sum
+    # down the binary tree of `c_merge`: a(i) = sum_k outer(k) b(k - i) for both parts of a sum
     for i in range(n_pieces[0] - 1, size - 1, -1):
         head = &t.pieces[i]
         if head.left == -2:
@@ -614,7 +614,7 @@ cdef inline double c_digamma(double x) noexcept nogil:
 
 
 cdef inline double c_expected_digamma(const double *p, int64_t low, int64_t size, double shift) noexcept nogil:
-    """E psi(n + shift) under probabilities p at low, low + 1, .."""
+    """Return E psi(n + shift) under probabilities p at low, low + 1, .."""
     cdef double value = c_digamma(low + shift), total = 0.0
     cdef int64_t k
     for k in range(size):  # psi(x + 1) = psi(x) + 1/x
@@ -624,7 +624,7 @@ cdef inline double c_expected_digamma(const double *p, int64_t low, int64_t size
 
 
 cdef inline void c_summary(double *p, int64_t low, int64_t size, double tail, double *out) noexcept nogil:
-    """Scale to sum 1; mean, sd, and the smallest counts with P(N <= n) >= tail and P(N > n) <= tail."""
+    """Normalise to sum 1; mean, sd, and the smallest counts with P(N <= n) >= tail and P(N > n) <= tail."""
     cdef double total = c_sum(p, size), mean = 0.0, variance = 0.0, running
     cdef int64_t k
     for k in range(size):
@@ -650,7 +650,7 @@ cdef inline void c_summary(double *p, int64_t low, int64_t size, double tail, do
 
 
 cdef inline void c_pass_down(Tree *t, int64_t v, const int64_t *places) noexcept nogil:
-    """What the rest says of inner children, to where their own turn finds it."""
+    """Store the downward messages to inner children, for use when the child is processed."""
     cdef int64_t k, j, c, gap
     for k in range(t.count[v]):
         c = t.first[v] + k
@@ -665,7 +665,7 @@ cdef inline void c_pass_down(Tree *t, int64_t v, const int64_t *places) noexcept
 
 cdef inline void split_fill(Tree *t, int64_t n_pieces, int64_t size, int64_t spare, int64_t[:, ::1] values,
                      bitgen_t *bits) noexcept nogil:
-    """From the sum of all down to the children: the first of two given their sum, by inversion; -1 where impossible."""
+    """Draw counts from the sum down to the children, the first of two parts by inversion; -1 if impossible."""
     cdef int64_t i, j, n, low, high, draws = values.shape[1]
     cdef double *running = t.scratch.data + spare
     cdef double *left
@@ -699,9 +699,9 @@ cdef inline void split_fill(Tree *t, int64_t n_pieces, int64_t size, int64_t spa
 
 
 cdef inline int64_t tree_fill(Tree *t, int64_t[:, ::1] values, int64_t[::1] counts, bitgen_t *bits) noexcept nogil:
-    """One draw of all families given the root's count, which stands first; a node where there is none, or -1.
+    """Draw all families once, given the root's count in the first entry; return a node without a possible draw, or -1.
 
-    `values` has a row a piece of the largest family.
+    `values` has one row per piece of the largest family.
     """
     cdef int64_t v, i, n_pieces, most, spare
     for v in range(t.size):
@@ -727,17 +727,17 @@ cdef inline int64_t tree_fill(Tree *t, int64_t[:, ::1] values, int64_t[::1] coun
 @cython.auto_pickle(False)
 @cython.final
 cdef class SumProduct:
-    """Messages of one tree.
+    """Sum-product messages of one tree.
 
     Parameters
     ----------
-    parent : int64 (n,), of every node, before it in the order; -1 at the root, which stands first.
-    first : int64 (n,), first child; the children of a node stand together.
+    parent : int64 (n,), parent of every node, which precedes it in the order; -1 at the root, which is first.
+    first : int64 (n,), first child; the children of a node are contiguous.
     count : int64 (n,), number of children.
     sites : structured (n,), weights of the nodes, see `sites.SITE`.
-    tables : float64 (t,), t >= 1, log weights that sites point to.
+    tables : float64 (t,), t >= 1, log weights to which sites point.
     tilts, slacks : float64 (n,), see `_sites.balance`.
-    drop : in (0, 1e-3], share of a message that may be cut at either end.
+    drop : in (0, 1e-3], fraction of a message that may be truncated at each end.
     """
     cdef Tree tree
     cdef object kept
@@ -768,13 +768,13 @@ cdef class SumProduct:
         free(self.tree.scratch.data)
 
     def up(self):
-        """From the leaves to the root.
+        """Compute the messages from the leaves to the root.
 
         Returns
         -------
         log_evidence : log of the sum over all counts.
-        bound : of the total variation between any marginal and what is computed of it.
-        failed : (node, state) where no message could be made, else (-1, ``"good"``).
+        bound : bound of the total variation distance between any marginal distribution and its computed form.
+        failed : (node, state) if a message could not be computed, otherwise (-1, ``"good"``).
         """
         cdef int64_t v, node = -1
         cdef int state = GOOD
@@ -794,22 +794,22 @@ cdef class SumProduct:
         return log_evidence, self.tree.heads[0].error[0], (int(node), STATES[state])
 
     def down(self, wanted, tail, *, digammas=False, groups=None, edges=None):
-        """From the root towards the leaves.
+        """Compute the messages from the root towards the leaves, and summaries of the marginal distributions.
 
         Parameters
         ----------
-        wanted : bool (n,), nodes whose children are asked for; a node's parent must be wanted too.
-        tail : in (0, 1/2), probability beyond either end of the intervals.
-        digammas : also E psi(N + own) and E psi(N + others) of every node.
-        groups : int64 (n,), row of a histogram that a leaf's distribution is added to, -1 for none; with `edges`.
-        edges : int64 (b + 1,), increasing from 0; bin j holds edges[j] <= n < edges[j + 1].
+        wanted : bool (n,), nodes whose children are requested; the parent of such a node must also be in it.
+        tail : in (0, 1/2), probability beyond each end of the intervals.
+        digammas : whether to return E psi(N + own) and E psi(N + others) of every node.
+        groups : int64 (n,), row of a histogram to which a leaf's distribution is added, -1 for none; with `edges`.
+        edges : int64 (b + 1,), increasing from 0; bin j contains edges[j] <= n < edges[j + 1].
 
         Returns
         -------
-        summary : float64 (n, 4), mean, sd, lower, upper; NaN where nothing was asked for.
+        summary : float64 (n, 4), mean, sd, lower, upper; NaN for nodes that were not requested.
         digammas : float64 (n, 2), or None.
         masses : float64 (groups, b), expected numbers of leaves, or None.
-        failed : as of `up`.
+        failed : as in `up`.
         """
         self._begin()
         cdef const unsigned char[::1] asked = np.ascontiguousarray(wanted, dtype=np.uint8)
@@ -834,7 +834,7 @@ cdef class SumProduct:
         return summary, sums, masses if groups is not None else None, (int(node), STATES[state])
 
     def family(self, v):
-        """Messages of one family, after `down` (or `family`) has reached its parent.
+        """Return the messages of one family, after `down` (or `family`) has reached its parent.
 
         Parameters
         ----------
@@ -842,9 +842,9 @@ cdef class SumProduct:
 
         Returns
         -------
-        children : list of (first count, float64 weights), under the family's tilt, sum 1.
-        others : (first count, float64 weights): what all others and the node itself say of its count.
-        laws : list of (first count, probabilities), of the children.
+        children : list of (first count, float64 weights), under the tilt of the family, with sum 1.
+        others : (first count, float64 weights): message of the rest and the node's own weight to the children's sum.
+        laws : list of (first count, probabilities) of the children.
         """
         if not self.downward:
             self._begin()
@@ -870,18 +870,18 @@ cdef class SumProduct:
         return children, others, laws
 
     def root(self):
-        """Distribution of the root's count: first count, probabilities."""
+        """Return the distribution of the root's count: first count, probabilities."""
         law = self._copy(self.tree.inner.data + self.tree.heads[0].at, self.tree.heads[0].size)
         return self.tree.heads[0].low, law / law.sum()
 
     def split(self, v, totals, *, rng):
-        """Independent draws of the children's counts given their parent's.
+        """Draw independent counts of the children given the count of their parent.
 
         Parameters
         ----------
         v : an inner node.
         totals : int64 (size,), counts of the node, each possible.
-        rng : numpy Generator; one uniform per child less one, and draw.
+        rng : numpy Generator; for each draw, one uniform per child except one.
 
         Returns
         -------
@@ -907,7 +907,7 @@ cdef class SumProduct:
         return np.ascontiguousarray(out[:size].T)
 
     def splits(self, total, *, rng):
-        """One draw of all counts, int64 (n,), given the root's: `split` of every family, from the root down."""
+        """Draw all counts once, int64 (n,), given the root's count: `split` of every family, from the root down."""
         cdef bitgen_t *bits = c_bitgen(_checks.generator(rng))
         cdef int64_t[::1] counts = np.zeros(self.tree.size, dtype=np.int64)
         cdef int64_t[:, ::1] values = np.zeros((len(self.kept[9]) * 8 // sizeof(Piece), 1), dtype=np.int64)
@@ -920,11 +920,11 @@ cdef class SumProduct:
         return np.asarray(counts)
 
     def sums(self):
-        """Mean and variance of the sum of every inner node's children under their tilt, float64 (n, 2)."""
+        """Return mean and variance of the sum of every inner node's children under their tilt, float64 (n, 2)."""
         return self.kept[10]
 
     def nodes(self):
-        """Per inner node: first count, length and error bound of its message."""
+        """Return first count, length and error bound of the message of every inner node."""
         return np.array([(self.tree.heads[v].low, self.tree.heads[v].size, self.tree.heads[v].error[0])
                          for v in range(self.tree.size)])
 
@@ -947,7 +947,7 @@ cdef class SumProduct:
         self.downward = True
 
     cdef void _node(self, int64_t v, double tail, double *out, double *more) noexcept nogil:
-        """Summary of an inner node."""
+        """Compute the summary of an inner node."""
         cdef int64_t k, place
         cdef Piece *head = &self.tree.heads[v]
         self.tree.scratch.used = 0
@@ -967,7 +967,7 @@ cdef class SumProduct:
 
     cdef int _family(self, int64_t v, double tail, double[:, ::1] out, double[:, ::1] more, bint digammas,
                      const int64_t[::1] rows, const int64_t[::1] edges, double[:, ::1] mass) noexcept nogil:
-        """Summaries of a node's children."""
+        """Compute the summaries of the children of a node."""
         cdef int64_t k, j, c, n_pieces, places, size = self.tree.count[v], bin_
         cdef int64_t *place
         cdef double *law
@@ -988,7 +988,7 @@ cdef class SumProduct:
             for j in range(piece.size):
                 law[j] *= outer[j]
             self._describe(c, law, piece.low, piece.size, tail, &out[0, 0], &more[0, 0] if digammas else NULL)
-            if rows[c] >= 0:  # expected numbers of leaves per bin: probabilities of the bin, added up over leaves
+            if rows[c] >= 0:  # expected numbers of leaves per bin: probabilities of the bin, summed over leaves
                 bin_ = 0
                 for j in range(piece.size):
                     while bin_ < edges.shape[0] - 2 and piece.low + j >= edges[bin_ + 1]:

@@ -1,5 +1,5 @@
-/* Windows of convolutions and correlations of non-negative numbers, 64 neighbouring sums at a time: the loop in which
-   trees spend their time. Sums of positive products keep their digits. */
+/* Windows of convolutions and correlations of non-negative numbers, 64 neighbouring sums at a time: the loop that takes
+   most of the time for trees. Sums of positive products have full relative accuracy. */
 #ifndef DPM_TREES_CONVOLUTION_H
 #define DPM_TREES_CONVOLUTION_H
 
@@ -9,9 +9,10 @@
 
 #define TREES_TILE 64 /* sums at a time */
 
-/* out[t] += sum_i a[i] b[t - i] for t = 0 .. 63, every step a fused multiply-add: rounded once. Blocks of 64 i are
-   taken by i mod 8, then by i; what is left, by i. The functions differ in their registers alone and have one
-   order, so that no digit depends on the machine. A processor without fused multiply-add (before 2013) is slow. */
+/* out[t] += sum_i a[i] b[t - i] for t = 0 .. 63, where every step is a fused multiply-add with one rounding. Blocks of
+   64 i are processed by i mod 8, then by i; the remaining i in order. The functions differ only in their registers and
+   use the same order, so that results are bit-identical on all machines. Slow without fused multiply-add (before 2013).
+   */
 static void trees_tile_plain(const double *a, int64_t n, const double *b, double *out) {
     int64_t i = 0;
     for (; i + 64 <= n; i += 64)
@@ -62,7 +63,7 @@ static void trees_tile_four(const double *a, int64_t n, const double *b, double 
     #undef TREES_AT
 }
 
-/* Registers of eight: what one i loads, the next of its remainder by 8 uses again, one place further. */
+/* Registers of eight numbers: the numbers loaded for one i are used again for i + 8, shifted by one register. */
 __attribute__((target("avx512f")))
 static void trees_tile_eight(const double *a, int64_t n, const double *b, double *out) {
     #define TREES_AT(k) _mm512_loadu_pd(p + 8 * (k))
@@ -119,12 +120,12 @@ static void trees_tile(const double *a, int64_t n, const double *b, double *out)
 #define trees_tile trees_tile_plain
 #endif
 
-/* Length of the work space that a convolution of na with nb numbers needs, or a correlation of na with nb. */
+/* Return the length of the work space for a convolution, or a correlation, of na numbers with nb numbers. */
 static inline int64_t trees_room(int64_t na, int64_t nb) {
     return na + 2 * nb + 2 * TREES_TILE;
 }
 
-/* out[k - first] = sum_i a[i] b[k - i] for k = first .. last; 0 where the full convolution does not reach. */
+/* out[k - first] = sum_i a[i] b[k - i] for k = first .. last; 0 outside the range of the full convolution. */
 static inline void trees_convolve(const double *a, int64_t na, const double *b, int64_t nb, int64_t first,
                                   int64_t last, double *spare, double *out) {
     double rest[TREES_TILE], *sums;
@@ -136,7 +137,7 @@ static inline void trees_convolve(const double *a, int64_t na, const double *b, 
         na = nb, nb = length;
     }
     memset(out, 0, (size_t)(last - first + 1) * sizeof(double));
-    /* The longer one between two tiles of zeros: the tiles reach beyond either end of it. */
+    /* The longer array between two tiles of zeros, because the tiles reach beyond both of its ends. */
     memset(spare, 0, TREES_TILE * sizeof(double));
     spare += TREES_TILE;
     memcpy(spare, b, (size_t)nb * sizeof(double));
@@ -155,7 +156,7 @@ static inline void trees_convolve(const double *a, int64_t na, const double *b, 
     }
 }
 
-/* out[k] = sum_r a(low + k + r) b(r), k < size, for arrays whose first entries are a(low_a) and b(low_b). */
+/* out[k] = sum_r a(low + k + r) b(r), k < size, for arrays with first entries a(low_a) and b(low_b). */
 static inline void trees_correlate(const double *a, int64_t na, int64_t low_a, const double *b, int64_t nb,
                                    int64_t low_b, int64_t low, int64_t size, double *spare, double *out) {
     int64_t first = low + low_b + nb - 1 - low_a;
