@@ -633,7 +633,19 @@ class Books:
 
 
 def readable_memory(memory: Memory, identity: str, place: Path) -> None:
-    """Reject an unreadable copy of this journal in the account's memory; ValueError with its name and the remedy."""
+    """Reject an unreadable copy of this journal in the account's memory.
+
+    Parameters
+    ----------
+    memory : memory of the account.
+    identity : identity of the journal.
+    place : folder of the journal.
+
+    Raises
+    ------
+    ValueError
+        With the path of the copy and the remedy.
+    """
     for torn in memory.unreadable():
         if torn.is_about(identity, place):
             raise Refused(
