@@ -55,7 +55,7 @@ def _array(name: str, values: Any, kinds: str) -> NDArray[Any]:
         array = array.astype(np.int64) if "f" not in kinds else array  # an empty list has no integer dtype
     if array.dtype.kind not in kinds:
         what = "integers" if kinds == "iu" else "numbers"
-        raise TypeError(f"{name} must hold {what}, got dtype {array.dtype}")
+        raise TypeError(f"{name} must contain {what}, got dtype {array.dtype}")
     return array
 
 

@@ -148,7 +148,7 @@ def table(name: str, values: ArrayLike) -> NDArray[np.int64]:
         raise ValueError(f"{name} must be two-dimensional, at least 2 x 2, got shape {array.shape}")
     good = np.isfinite(array) & (array >= 0) & (array == np.floor(array))
     if not np.all(good):
-        raise ValueError(f"{name} must hold integers >= 0, got {_worst(array, good)}")
+        raise ValueError(f"{name} must contain integers >= 0, got {_worst(array, good)}")
     return np.ascontiguousarray(array.astype(np.int64))
 
 

@@ -84,7 +84,7 @@ BAD = [
     (_arrays.floats, (np.ones((1, 1)),), {"ndim": 1}, r"1 dimension, got shape \(1, 1\)"),
     (_arrays.floats, ([1.0],), {"ndim": 1, "shape": (2,)}, r"shape \(2,\), got shape \(1,\)"),
     (_arrays.floats, ([NAN],), {"ndim": 1}, "must not contain NaN"),
-    (_arrays.floats, (["a"],), {"ndim": 1}, "must hold numbers"),
+    (_arrays.floats, (["a"],), {"ndim": 1}, "must contain numbers"),
     (_arrays.floats, ([[1], [1, 2]],), {"ndim": 2}, "rectangular"),
     (_arrays.spectra, ([INF],), {"ndim": 1}, "finite"),
     (_arrays.spectra, (1j,), {"ndim": 1}, r"1 dimension, got shape \(\)"),

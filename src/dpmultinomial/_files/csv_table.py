@@ -440,5 +440,5 @@ def read_bytes(path: str | Path) -> bytes:
         if about.st_size > LARGEST_FILE:
             raise FileFault(f"{path}: must be at most {LARGEST_FILE} bytes, got {about.st_size}")
         if not os.path.samestat(about, os.stat(places.public(path))):
-            raise FileFault(f"{path}: was replaced while it was being opened")
+            raise FileFault(f"{path}: was replaced while it was being opened; run the command again")
         return file.read()

@@ -1,1 +1,1 @@
-"""Inference from a release: `Release`, `posterior`, `posteriors`, `read`; one adapter per kind of mechanism."""
+"""Inference from a release: `Release`, `posterior`, `posteriors`, `read` and one adapter per kind of mechanism."""

@@ -212,8 +212,9 @@ class Search:
             chance = _FALL * float(fall.std()) / np.sqrt(len(fall))
             if fall.mean() > chance and self._seen[second][:, 0].mean() < self._wanted:
                 raise ValueError(
-                    f"more epsilon must not answer less, but {self._words(first)} and {self._words(second)}: the "
-                    "prior answers where the release says little; plan between larger values (between=), or change it"
+                    f"the success rate must not decrease with epsilon, but {self._words(first)} and "
+                    f"{self._words(second)}: at small epsilon, the prior determines the answer; set larger values in "
+                    "between=, or change the prior"
                 )
 
     def _bracket(self, points: list[float]) -> tuple[float, float]:
@@ -230,8 +231,8 @@ class Search:
             i -= 1
         if self._full(points[i]) >= self._target:
             raise ValueError(
-                f"the smallest epsilon is enough: {self._words(points[0])}; the prior may answer alone, else plan from "
-                "a smaller value (between=)"
+                f"the smallest epsilon is already enough: {self._words(points[0])}; set a smaller lower value in "
+                "between= (if the prior alone determines the answer, every epsilon is enough)"
             )
         while self._full(points[i + 1]) < self._target:
             i += 1

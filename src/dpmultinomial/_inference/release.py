@@ -84,7 +84,8 @@ class Release:
             self.labels = [str(name) for name in values.index], [str(name) for name in values.columns]
         elif queries is not None and len(self.shape) > 1:
             raise ValueError(
-                "values with queries must be a list of one histogram's, or a DataFrame of nodes by queries"
+                "values with queries must be a list (one histogram), or a DataFrame with one row per node and one "
+                "column per query"
             )
         self.facts = dict(facts or {})
 

@@ -110,7 +110,7 @@ def _by_rejection(
     if rng is None:
         raise ValueError("rng: method 'abc' draws random numbers; pass a numpy Generator")
     if table.ndim != 2:
-        raise ValueError(f"method: 'abc' takes one table, got {len(table)} strata")
+        raise ValueError(f"method: 'abc' supports a single table, got {len(table)} strata")
     found = swapped_table.abc_run(
         table, rate=release.mechanism.rate, iterations=_PROPOSALS, rng=rng, alpha=alpha, method="margins_first"
     )

@@ -54,7 +54,9 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     """
     _checks.one_of("method", method, ("auto", "exact"))
     if isinstance(release.total, Mapping):
-        raise ValueError("total: of a tree it is the root's count; a noisy one is a measurement of the root")
+        raise ValueError(
+            "total: omit it; the total of a tree is the root's count, and a noisy total is a measurement of the root"
+        )
     tree = _tree(release)
     laws = laws_by_row(release.mechanism, len(release))
     values = release.values.ravel()
@@ -70,7 +72,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
 def _tree(release: Release) -> Tree:
     given = dict(release.parents or {})
     if strangers := [name for name in release.names if name not in given]:
-        raise ValueError(f"parents must name every count, got none for {', '.join(strangers[:5])}")
+        raise ValueError(f"parents must have an entry for every count, got none for {', '.join(strangers[:5])}")
     lower, upper = release.bounds or (0, np.inf)
     least = _by_node(release, given, lower, 0.0, np.maximum)
     most = _by_node(release, given, upper, np.inf, np.minimum)
@@ -214,7 +216,7 @@ def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.rand
     """
     _checks.one_of("method", method, METHODS)
     if release.total is not None:
-        raise ValueError("total: of cells it is a query; add one of all cells, with the law exact")
+        raise ValueError("total: omit it; add a query over all cells with the law exact")
     if release.groups is not None:
         raise ValueError("groups are not supported for crossed cells: every cell has a separate prior")
     crossed = _crossed(release)
@@ -279,7 +281,7 @@ def _crossed_tree(release: Release, rows: list[str]) -> tuple[Tree, list[int]]:
     parents = release.parents
     if parents is None:
         if len(rows) != 1:
-            raise ValueError(f"parents must say which of the {len(rows)} nodes is part of which")
+            raise ValueError(f"parents must give the parent of each of the {len(rows)} nodes")
         parents = {rows[0]: None}
     if strangers := [name for name in rows if name not in parents]:
         raise ValueError(f"parents must name every node, got none for {', '.join(strangers[:5])}")

@@ -97,13 +97,13 @@ def _of_file(product: Product, path: Path, kind: str, values: bool, wanted: set[
     with pq.ParquetFile(path, metadata=stated, read_dictionary=_repeated(product, stated)) as file:
         there = set(listed := file.schema_arrow.names)
         if twice := [name for name in there if listed.count(name) > 1]:
-            raise ValueError(f"has the column {twice[0]} twice")
+            raise ValueError(f"must not have duplicate columns, got {twice[0]} twice")
         if "query_name" in there and not _is_text(file.schema_arrow.field("query_name").type):
             raise ValueError("column query_name: must be text")
         needed = ["geocode", "query_name", *(axis.name for axis in product.axes)]
         needed += ["value"] * values + ["variance"] * (kind == DPQUERY)
         if missing := [name for name in needed if name not in there]:
-            raise ValueError(f"lacks {', '.join(missing)}, columns of {product.product} {product.table}")
+            raise ValueError(f"must have the columns {', '.join(missing)} of {product.product} {product.table}")
         columns = [*needed, *({"sign"} & there), *({"query_shape"} & there if values else ())]
         groups = [g for g in range(file.num_row_groups) if wanted is None or _may_hold(file, g, wanted)]
         for group in groups:  # one group at a time: a reader keeps what it read of all its groups
@@ -200,7 +200,7 @@ def _shaped(column: pa.Array, shape: tuple[int, ...], name: str) -> None:
     rows = stated.flatten().to_numpy(zero_copy_only=False).reshape(-1, len(shape)) if listed else None
     if rows is None or not (rows == np.array(shape)).all():
         wrong = next(one for one in stated.to_pylist() if one != list(shape))
-        raise ValueError(f"{name}: query_shape is {wrong}, its binnings make {list(shape)}")
+        raise ValueError(f"{name}: query_shape must be {list(shape)}, as its binnings imply, got {wrong}")
 
 
 def _matrix(column: pa.Array, cells: int, name: str) -> Array:
@@ -209,13 +209,13 @@ def _matrix(column: pa.Array, cells: int, name: str) -> Array:
     """
     kind = column.type.value_type if _is_list(column.type) else column.type
     if not _is_list(column.type) or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise ValueError(f"{name}: value must have lists of integers, has {column.type}")
+        raise ValueError(f"{name}: value must contain lists of integers, got {column.type}")
     lengths = column.value_lengths().to_numpy(zero_copy_only=False)
     if column.null_count or not (lengths == cells).all():
-        raise ValueError(f"{name}: value must have {cells} numbers in every row, has {lengths[lengths != cells][:1]}")
+        raise ValueError(f"{name}: value must have {cells} numbers in every row, got {lengths[lengths != cells][:1]}")
     flat = column.flatten()
     if flat.null_count:
-        raise ValueError(f"{name}: value has an empty number")
+        raise ValueError(f"{name}: value contains a missing number")
     if pa.types.is_integer(kind) and len(flat):
         ends = pc.min_max(flat).as_py()
         far = [n for n in ends.values() if abs(n) > _LARGEST]
@@ -223,5 +223,5 @@ def _matrix(column: pa.Array, cells: int, name: str) -> Array:
         numbers = np.asarray(flat.to_numpy(zero_copy_only=False))
         far = numbers[~((np.abs(numbers) <= _LARGEST) & (numbers == np.floor(numbers)))].tolist()
     if far:
-        raise ValueError(f"{name}: value must have integers within +-2^53, got {far[0]:g}")
+        raise ValueError(f"{name}: value must contain integers within +-2^53, got {far[0]:g}")
     return np.asarray(flat.to_numpy(zero_copy_only=False), dtype=np.float64).reshape(-1, cells)

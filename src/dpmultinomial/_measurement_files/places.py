@@ -67,7 +67,7 @@ class Places:
         spine = self.measured.spine
         known = [name for name in spine.tabulated if name in self.measured.levels or name not in spine.levels]
         if strangers := [name for name in self.levels if name not in known]:
-            raise ValueError(f"levels: the files have nothing at {', '.join(strangers)}; they have {', '.join(known)}")
+            raise ValueError(f"levels: the files have no data for {', '.join(strangers)}; they have {', '.join(known)}")
         last = max(i for of in self.nodes.values() for rows in of.values() for i in rows)
         return int(np.searchsorted(spine.starts, last, side="right")) - 1
 

@@ -223,5 +223,5 @@ def parts(folders: Iterable[Path], kind: str) -> list[Path]:
     found = [path for folder in folders if folder.parent.name == kind for path in sorted(folder.rglob("*.parquet"))]
     for path in found:
         if not places.public(path).is_file():
-            raise ValueError(f"{str(path)!r} must be a file, and is none")
+            raise ValueError(f"{str(path)!r} must be a file")
     return found

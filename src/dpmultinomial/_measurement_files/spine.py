@@ -56,7 +56,8 @@ class Spine:
         doubled = _cut(tail, 11, 12) == _cut(tail, 12, 13)
         if not doubled.all():
             raise ValueError(
-                f"{codes[~doubled][0]} is not a block's code: its last 16 characters have no block group twice"
+                f"{codes[~doubled][0]} is not the code of a block: characters 12 and 13 of its last 16 must both be "
+                "the digit of the block group"
             )
         return np.char.add(_cut(tail, 0, 11), _cut(tail, 12, 16))
 
@@ -158,7 +159,10 @@ def spine_of(codes: Mapping[str, Texts], state: int) -> Spine:
             raise ValueError(f"geocodes of level {level} must begin with {' or '.join(branches)}, got {strange!r}")
         sizes = np.unique(np.char.str_len(own))
         if len(sizes) > 1 or (lengths and sizes[0] <= lengths[-1]):
-            raise ValueError(f"geocodes of level {level} must have one length above {lengths[-1:] or 0}, have {sizes}")
+            raise ValueError(
+                f"geocodes of level {level} must all have the same length, greater than "
+                f"{lengths[-1] if lengths else 0}, got lengths {sizes.tolist()}"
+            )
         lengths.append(int(sizes[0]))
     found: list[Texts] = []
     for i in range(len(levels) - 1, -1, -1):

@@ -108,7 +108,9 @@ def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tupl
     epsilon, order = _checks.positive("epsilon", epsilon), renyi.order_at_least_one(order)
     counts = _checks.counts("counts", counts, least_size=2)
     if np.all(counts == counts[0]):
-        raise ValueError("counts must not all be equal: at a flat histogram the largest alpha always wins")
+        raise ValueError(
+            "counts must not all be equal: for equal counts, the expected loss decreases with alpha without end"
+        )
 
     def cost(log_alpha: float) -> float:
         alpha = float(np.exp(log_alpha))
@@ -130,7 +132,9 @@ def _least_cost(cost: Callable[[float], float]) -> float:
     grid = np.log(np.geomspace(1e-9, 1e15, 97))
     place = int(np.argmin([cost(x) for x in grid]))
     if place in (0, len(grid) - 1):
-        raise ValueError(f"counts must be further from flat: no alpha up to 1e15 is best ({np.exp(grid[place]):.0e})")
+        raise ValueError(
+            f"counts are too close to equal: the best alpha lies outside 1e-9 to 1e15 ({np.exp(grid[place]):.0e})"
+        )
     ends = grid[place - 1], grid[place + 1]
     return float(minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-9}).x)
 

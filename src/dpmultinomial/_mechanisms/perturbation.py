@@ -40,7 +40,7 @@ class Perturbation:
         true, p = _checks.counts("true", table["true"]), _checks.reals("probability", table["probability"])
         released = _checks.reals("released", _checks.integral("released", table["released"]))
         if not len(true) == len(released) == len(p):
-            raise ValueError(f"columns must be equally long, got {len(true)}, {len(released)} and {len(p)}")
+            raise ValueError(f"columns must have the same length, got {len(true)}, {len(released)} and {len(p)}")
         if p.min() < 0:
             raise ValueError(f"probability must be >= 0, got {p.min()} (index {int(p.argmin())})")
         self.beyond = _checks.one_of("beyond", beyond, BEYOND)

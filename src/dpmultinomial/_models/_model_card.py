@@ -214,12 +214,12 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
     if exported.get("format") != expected:
         raise ValueError(f"exported must have the format {expected!r}, got {_shown(exported.get('format'))}")
     if missing := [key for key in ("columns", "card", *keys) if key not in exported]:
-        raise ValueError(f"exported must hold {', '.join(missing)}")
+        raise ValueError(f"exported must contain {', '.join(missing)}")
     if other := [key for key in keys if not isinstance(exported[key], list)]:
-        raise TypeError(f"exported must hold {', '.join(other)} as a list")
+        raise TypeError(f"exported must contain {', '.join(other)} as a list")
     columns, card = exported["columns"], exported["card"]
     if not isinstance(columns, list) or not isinstance(card, dict) or not columns:
-        raise TypeError("exported must hold a list of columns and a card")
+        raise TypeError("exported must contain a list of columns and a card")
     known = (*calibrated_noise.MECHANISMS, "none")
     if not isinstance(card.get("mechanism"), str) or card["mechanism"] not in known:
         raise ValueError(f"card must state a mechanism of {', '.join(known)}, got {_shown(card.get('mechanism'))}")
@@ -252,7 +252,7 @@ def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float6
             if isinstance(value, float) and math.isnan(value):
                 raise ValueError(f"{name} must contain only numbers, got NaN")
             if not LEAST <= value <= _WHOLE:
-                raise ValueError(f"{name} must hold log probabilities, got {_shown(value)}")
+                raise ValueError(f"{name} must contain log probabilities, got {_shown(value)}")
     return np.array(rows, dtype=np.float64).reshape(shape)
 
 
@@ -294,7 +294,7 @@ def _names(columns: Sequence[object]) -> list[str | None]:
             raise TypeError(f"a column must be a dict whose name is a string or None, got {_shown(column)}")
         names.append(name)
     if len(set(map(type, names))) > 1:
-        raise ValueError("columns must all have a name, or none")
+        raise ValueError("either all columns or none of them must have a name")
     texts("names of columns", [name for name in names if name is not None])
     return names
 

@@ -214,7 +214,7 @@ def from_card(card: Mapping[str, object]) -> Support:
             raise ValueError(f"bins must have lower < upper, got {pair}")
         return Bins(*pair, _checks.integer("bins", card["bins"], least=2), bool(card["public"]))
     except KeyError as missing:
-        raise ValueError(f"a support's card must hold {missing}, got {dict(card)}") from None
+        raise ValueError(f"the exported description of a column must contain {missing}, got {dict(card)}") from None
 
 
 def learn(
@@ -338,7 +338,7 @@ def _stated(column: Column, support: Levels) -> Levels:
     outside = np.flatnonzero(support.codes(column) < 0)
     if len(outside):
         value = column.values[outside[0]]
-        raise ValueError(f"column {column.name!r} must hold its levels alone, got {value!r} in row {outside[0]}")
+        raise ValueError(f"column {column.name!r} must contain its levels alone, got {value!r} in row {outside[0]}")
     return support
 
 
@@ -346,7 +346,7 @@ def _bounded(column: Column, pair: Bounds | None, bins: int) -> Bins:
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise TypeError(f"bounds of {column.name!r} must be a pair (lower, upper), got {pair!r}")
     if column.kind == "text":
-        raise TypeError(f"bounds of {column.name!r} must belong to a numeric column, got text; give its levels")
+        raise TypeError(f"column {column.name!r} contains text and cannot have bounds: give its levels")
     lower, upper = (_checks.number(f"bounds of {column.name!r}", float(v)) for v in pair)
     if not upper / 2 - lower / 2 > 0:  # 5e-324 is above 0, but half of it is not
         raise ValueError(f"bounds of {column.name!r} must have lower < upper, got {pair}")

@@ -48,7 +48,7 @@ class Counts:
         self.starts = np.append(0, np.cumsum(self.sizes)).astype(np.int64)
         self.classes = classes
         if (categories >= np.asarray(sizes)).any() or (labels < 0).any() or (labels >= classes).any():
-            raise ValueError("categories and labels must lie below the sizes that are stated for them")
+            raise ValueError("categories must be < sizes, and labels must be < classes")
         cells, width = self.cells(categories), int(self.starts[-1])
         seen = cells >= 0
         places = cells + width * labels[:, None].astype(np.int64)
@@ -339,7 +339,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         stated: list[object] = exported["feature_log_prob"]  # type: ignore[assignment]
         if len(stated) != len(parts.supports):
             raise ValueError(
-                f"feature_log_prob must have the shapes of {len(parts.supports)} columns, got {len(stated)}"
+                f"feature_log_prob must contain one list for each of {len(parts.supports)} columns, got {len(stated)}"
             )
         shapes = [(s.size, len(classes)) for s in parts.supports]
         model = cls(mechanism=parts.mechanism)
@@ -387,7 +387,7 @@ def _labels(
     if classes is None:
         known, labels = np.unique(y, return_inverse=True)
         if len(known) < 2:
-            raise ValueError(f"y must hold at least two classes, got one class: {known[0]!r}")
+            raise ValueError(f"y must contain at least two classes, got one class: {known[0]!r}")
         return known, labels.astype(np.int32), False
     values = plain("classes", classes)
     labels = Levels(values, True).codes(_support.column("y", y))

@@ -131,7 +131,7 @@ def key(place: Path) -> bytes:
         raise Refused(f"{path}: must be readable by its owner alone (chmod 600)")
     found = path.read_bytes()
     if len(found) != 32:
-        raise Refused(f"{path}: must hold 32 bytes, got {len(found)}")
+        raise Refused(f"{path}: must contain 32 bytes, got {len(found)}")
     return found
 
 

@@ -199,7 +199,7 @@ def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
 
 
 def finish(asked: Asked, entry: Entry, books: Books) -> Path:
-    """Publish a spent release, or verify that it is published and intact; nothing is drawn.
+    """Publish a release whose budget is already spent, or verify that it is published and intact. No noise is drawn.
 
     Parameters
     ----------

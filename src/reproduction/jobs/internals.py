@@ -25,7 +25,7 @@ def without_rate_limit(workflow: Any) -> None:
 
 
 def planned(workflow: Any) -> Iterator[tuple[int, str]]:
-    """Return the number and rule of every job that a run will start.
+    """Yield (job ID, rule name) for every job that a run will start.
 
     Parameters
     ----------

@@ -234,7 +234,7 @@ def _margin(value: float) -> str:
 
 
 def _power(row: dict[Any, Any]) -> str:
-    """Return the detection limit of a test as text for the note of its statement."""
+    """Return the detection limit of a test as text for the note below the reported statement."""
     sees = texts.text(row["sees"])
     return f"the test detects {sees}" if sees else ""
 

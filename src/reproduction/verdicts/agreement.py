@@ -145,7 +145,7 @@ def _paired(statements: list[Any], ours: list[Any], paper: str) -> None:
     printed, found = ({(row.artefact, row.quantity) for row in rows} for rows in (statements, ours))
     if printed != found or len(printed) < len(statements):
         raise ValueError(
-            f"{paper}: published and computed statements must pair up; only printed {sorted(printed - found)}, "
+            f"{paper}: published and computed statements must be the same; only printed {sorted(printed - found)}, "
             f"only computed {sorted(found - printed)}"
         )
     if unknown := {row.variant for row in ours} - _ORDER.keys():

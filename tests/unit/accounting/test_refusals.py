@@ -85,7 +85,7 @@ WRONG_VALUES = calls(
     (lambda: encode(FRAME.set_axis(["y", "y"], axis=1)), "distinct"),
     (lambda: encode(FRAME, numeric=["z"]), "no column 'z'; the columns are x, y"),
     (lambda: coded_table.learn(encode(FRAME), [0], bins=1), "bins must be"),
-    (lambda: _support.from_card({"kind": "levels", "values": ["a"]}), "must hold 'public'"),
+    (lambda: _support.from_card({"kind": "levels", "values": ["a"]}), "must contain 'public'"),
     (lambda: _support.from_card({"kind": "bins", "lower": 0, "upper": 1, "bins": 1, "public": 1}), "bins must be >= 2"),
     (lambda: _support.plain("levels", [1.0, float("inf")]), "levels must be finite"),
     (lambda: _support.plain("levels", [1, 1]), "levels must be distinct"),
@@ -129,9 +129,9 @@ def test_what_is_just_good_enough_is_taken(call):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"row": [None, "a", "b", "b"]}, "table, row and column must not be missing"),
-        ({"count": [1.5, 2, 3, 4]}, "count must hold integers >= 0"),
-        ({"count": [-1, 2, 3, 4]}, "count must hold integers >= 0"),
+        ({"row": [None, "a", "b", "b"]}, "columns table, row and column must not contain missing values"),
+        ({"count": [1.5, 2, 3, 4]}, "count must contain integers >= 0"),
+        ({"count": [-1, 2, 3, 4]}, "count must contain integers >= 0"),
         ({"column": ["x", "x", "x", "y"]}, r"cell \(b, x\)|duplicate cell"),
         ({"rate": [0.1, 0.1, 0.2, 0.1]}, "rate must be the same in all lines of a table, got 2 values"),
     ],

@@ -99,7 +99,7 @@ def test_the_search_finds_where_a_known_curve_crosses():
     [
         (lambda e: 0.95 if e < 0.05 else min(1.0, 0.3 + 0.5 * e), "must not answer less"),
         (lambda e: 0.6 if e < 0.05 else min(1.0, 0.2 + 0.5 * e), "must not answer less"),  # below the wish, too
-        (lambda e: 0.97, "the smallest epsilon is enough"),
+        (lambda e: 0.97, "the smallest epsilon is already enough"),
         (lambda e: 0.9 * e / 100, "even the largest epsilon is not enough for 90.0%"),
     ],
 )

@@ -55,7 +55,12 @@ def test_what_is_wrong_is_named(values, options, error, match):
     [
         ("no release", {}, TypeError, "release must be a Release"),
         (dpm.Release([0.4, 0.6], mechanism=dpm.Dirichlet(r=1, alpha=1)), {}, ValueError, "total: released shares need"),
-        (dpm.Release([1, 2], mechanism=LAPLACE), {"method": "gibbs"}, ValueError, "needs an exact total and no bounds"),
+        (
+            dpm.Release([1, 2], mechanism=LAPLACE),
+            {"method": "gibbs"},
+            ValueError,
+            "needs an exact total and does not allow bounds",
+        ),
         (
             dpm.Release([1, 2], mechanism="laplace", total=3),
             {},

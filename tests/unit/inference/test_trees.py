@@ -101,7 +101,7 @@ def test_bounds_unmeasured_and_withheld_counts():
 @pytest.mark.parametrize(
     ("rest", "message"),
     [
-        ({"parents": {"state": None}}, "parents must name every count, got none for north, a, b, c, d"),
+        ({"parents": {"state": None}}, "parents must have an entry for every count, got none for north, a, b, c, d"),
         ({"parents": {**PARENTS, "south": "nowhere"}}, "parent of south must be a node, got 'nowhere'"),
         ({"parents": PARENTS, "total": {"released": 14, "noise": {"law": "exact"}}}, "is a measurement of the root"),
         (

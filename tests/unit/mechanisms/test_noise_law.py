@@ -384,7 +384,7 @@ def test_beyond_its_last_row_a_table_may_move_with_the_count():
         ({"released": [0, 0, 1, 1, *CELL_KEYS["released"][4:]]}, "true 1, released 1 is listed 2 times"),
         ({"true": [-1, *CELL_KEYS["true"][1:]]}, "true must be integers >= 0"),
         ({"probability": [1.0, -0.5, 1.25, *CELL_KEYS["probability"][3:]]}, "probability must be >= 0, got -0.5"),
-        ({"released": [0, 1]}, "columns must be equally long, got 13, 2 and 13"),
+        ({"released": [0, 1]}, "columns must have the same length, got 13, 2 and 13"),
     ],
 )
 def test_a_wrong_table_is_refused_by_its_row(change, words):

@@ -102,8 +102,8 @@ def test_whatever_stands_in_an_export_it_is_refused_plainly_or_predicts(make):
     [
         (lambda e: e["feature_log_prob"][0][0].__setitem__(0, float("nan")), "must contain only numbers, got NaN"),
         (lambda e: e["feature_log_prob"][0][0].__setitem__(0, 0.0), "add up to 1"),
-        (lambda e: e["feature_log_prob"][0][0].__setitem__(0, 0.5), "must hold log probabilities, got 0.5"),
-        (lambda e: e["class_log_prior"].__setitem__(0, -1e300), "must hold log probabilities"),
+        (lambda e: e["feature_log_prob"][0][0].__setitem__(0, 0.5), "must contain log probabilities, got 0.5"),
+        (lambda e: e["class_log_prior"].__setitem__(0, -1e300), "must contain log probabilities"),
         (
             lambda e: e["class_log_prior"].__setitem__(0, -50.0),
             "class_log_prior must be .* add up to 1",

@@ -197,7 +197,7 @@ def test_exports_are_json_and_come_back(mechanism):
         PrivateNaiveBayes.from_export(network.export())
     broken = model.export() | {"feature_log_prob": [[[0.0, 0.0]]]}
     for wrong in (5, "abc", {"a": 1}, None):
-        with pytest.raises(TypeError, match="exported must hold feature_log_prob as a list"):
+        with pytest.raises(TypeError, match="exported must contain feature_log_prob as a list"):
             type(model).from_export(model.export() | {"feature_log_prob": wrong})
     holes = [np.full(np.shape(table), np.nan).tolist() for table in model.export()["feature_log_prob"]]
     with pytest.raises(ValueError, match="must contain only numbers, got NaN"):
@@ -268,12 +268,12 @@ X5, Y5 = data(60)
         ({"smoothing": 0.0}, {}, ValueError, "smoothing must be finite and > 0"),
         ({"bins": 1}, {}, ValueError, r"bins must be >= 2"),
         ({"random_state": "7"}, {}, TypeError, "random_state must be an integer"),
-        ({"levels": {"word": ["a", "b"]}}, {}, ValueError, "column 'word' must hold its levels alone, got 'c'"),
+        ({"levels": {"word": ["a", "b"]}}, {}, ValueError, "column 'word' must contain its levels alone, got 'c'"),
         ({"levels": {"nope": ["a"]}}, {}, ValueError, "levels must name columns of X"),
         ({"levels": {"word": ["a", "a"]}}, {}, ValueError, "levels of 'word' must be distinct"),
         ({"levels": {"word": ["a", 1]}}, {}, TypeError, "non-empty list of only strings or only numbers"),
         ({"levels": {"word": "abc"}}, {}, TypeError, "must be a list of values"),
-        ({"bounds": {"word": (0, 1)}}, {}, TypeError, "bounds of 'word' must belong to a numeric column"),
+        ({"bounds": {"word": (0, 1)}}, {}, TypeError, "column 'word' contains text and cannot have bounds"),
         ({"bounds": {"wide": (1, 1)}}, {}, ValueError, "bounds of 'wide' must have lower < upper"),
         ({"bounds": (0, np.inf)}, {}, ValueError, "bounds of 'wide' must be finite"),
         ({"classes": ["no"]}, {}, ValueError, "classes must be at least two and hold every y"),
@@ -310,7 +310,7 @@ def test_networks_refuse_what_they_cannot_fit():
 
 def test_one_class_and_seeds_are_refused():
     X, y = data(30)
-    with pytest.raises(ValueError, match="y must hold at least two classes"):
+    with pytest.raises(ValueError, match="y must contain at least two classes"):
         PrivateNaiveBayes(**PUBLIC).fit(X, np.full(30, "no"))
     with pytest.raises(TypeError, match="rng must be a numpy"):
         public().fit(X, y, rng=1)

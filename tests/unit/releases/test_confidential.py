@@ -23,7 +23,7 @@ def test_a_confidential_file_is_a_file(tmp_path):
     assert _confidential.has_key(tmp_path)
     assert (tmp_path / ".gitignore").read_text() == "*\n"
     (tmp_path / _confidential.KEY).write_bytes(b"short")
-    with pytest.raises(ValueError, match="must hold 32 bytes, got 5"):
+    with pytest.raises(ValueError, match="must contain 32 bytes, got 5"):
         _confidential.key(tmp_path)
     marks = [
         _confidential.fingerprint(b"k" * 32, *parts) for parts in [(b"a", b"b"), (b"ab",), (b"ab", b""), (b"b", b"a")]

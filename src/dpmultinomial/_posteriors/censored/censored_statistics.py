@@ -339,7 +339,7 @@ def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
     """
     found = _statistics_sampler.log_inside_density(mean, sse, counts)
     if not np.isfinite(found).all():
-        raise ValueError("mean and sse must lie inside 0 < sse/count < 1 - mean^2")
+        raise ValueError("mean and sse must satisfy 0 < sse/count < 1 - mean^2")
     rows = zip(found, mean, counts, strict=True)
     return np.array([_one(tilt, second, float(m), int(c)) for (_, *tilt, second), m, c in rows])
 

@@ -46,7 +46,7 @@ _MOST_TILTS = 200
 
 @dataclass(frozen=True)
 class Window:
-    """Positive weights of the integers first, first + 1, .., up to a common factor.
+    """Positive weights of the integers `first`, `first` + 1 and so on, determined up to a common factor.
 
     Parameters
     ----------

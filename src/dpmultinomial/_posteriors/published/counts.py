@@ -141,7 +141,7 @@ def posterior(
 
 
 class PublishedCounts:
-    """Noisy counts, each with a prior: their posterior distributions, and the effect of the prior.
+    """Posterior distributions of noisy counts, each with its prior, and the effect of the prior on them.
 
     Parameters
     ----------

@@ -136,14 +136,14 @@ def _table(
 ) -> tuple[NDArray[np.int64], list[str], list[str]]:
     """Return the table of one group of lines, and the names of its rows and columns."""
     if cells["missing"].any():
-        raise ValueError("table, row and column must not be missing")
+        raise ValueError("columns table, row and column must not contain missing values")
     pairs = list(zip(map(str, cells["row"]), map(str, cells["column"]), strict=True))
     if len(set(pairs)) < len(pairs):
         row, column = next(pair for i, pair in enumerate(pairs) if pair in pairs[:i])
         raise ValueError(f"duplicate cell ({row}, {column})")
     counts = cells["count"]
     if not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts)) & (counts < 2**40)):
-        raise ValueError("count must hold integers >= 0")
+        raise ValueError("count must contain integers >= 0")
     sides = [_side(which, pairs, given) for which, given in enumerate((rows, columns))]
     if len(sides[0]) * len(sides[1]) > _MOST_CELLS:
         raise ValueError(f"table must have at most {_MOST_CELLS} cells, got {len(sides[0])} x {len(sides[1])}")

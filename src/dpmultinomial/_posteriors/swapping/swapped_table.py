@@ -38,7 +38,7 @@ def _monte_carlo(effective: float) -> Accuracy:
 def _summary(draws: NDArray[np.float64], weights: NDArray[np.float64], level: float, status: Accuracy) -> pd.DataFrame:
     """Return weighted moments and quantiles of each cell."""
     if not len(draws):
-        raise ValueError("draws must not be empty: nothing was accepted")
+        raise ValueError("draws must not be empty: the sampler accepted no proposal")
     tails = [(1 - _checks.inside("level", level)) / 2, (1 + level) / 2]
     mean = weights @ draws
     sd = np.sqrt(weights @ (draws - mean) ** 2)
@@ -73,7 +73,8 @@ class Accepted:
         return f"{type(self).__name__}({len(self.draws)} draws of {self.draws.shape[1]} cells, {self.accuracy})"
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return mean, standard deviation and interval of every cell, ``theta1``, ``theta2``, .. row by row.
+        """Return the mean, standard deviation and interval of every cell; the cells are named ``theta1``,
+        ``theta2``, .. row by row.
 
         Parameters
         ----------

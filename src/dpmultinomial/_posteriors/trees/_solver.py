@@ -174,7 +174,9 @@ def consistent(tree: Tree, sites: NDArray[Any]) -> None:
             if less > high[row] or more < low[row]:
                 ends = f"{less} .. {'any' if more >= FAR else more}"
                 own_range = f"{low[row]} .. {'any' if high[row] >= FAR else high[row]}"
-                raise ValueError(f"the children of {_name(tree, row)} add up to {ends}, its own count is {own_range}")
+                raise ValueError(
+                    f"the children of {_name(tree, row)} add up to {ends}, but its own count is {own_range}"
+                )
         low[inner], high[inner] = np.maximum(low[inner], least), np.minimum(high[inner], most)
     held = (
         (sites["square"] > 0)

@@ -291,7 +291,10 @@ class TreeTogether:
             return self._pair(first[0], second[0])
         found = self._siblings(first, second)
         if found is None:
-            raise Unlisted(f"{len(first) + len(second)} counts that are not siblings")
+            raise Unlisted(
+                f"{len(first) + len(second)} counts whose joint distribution is not available, because they are not "
+                "siblings"
+            )
         return found
 
 

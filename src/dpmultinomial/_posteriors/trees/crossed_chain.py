@@ -228,8 +228,8 @@ def directions(cells: int, exact: Whole) -> Whole:
         found += _fours(one, exact)
     if _free(found, exact) < needed:
         raise ValueError(
-            "the exact sums over crossed cells leave the chain no move (margins that cross in three "
-            "directions); use method='least squares'"
+            "the chain cannot move between the counts that agree with the exact sums over crossed cells (margins that "
+            "cross in three directions); use method='least squares'"
         )
     return np.array(found)
 

@@ -68,7 +68,7 @@ class Windows:
 
     @property
     def values(self) -> Whole:
-        """Value to which each probability belongs."""
+        """Value of the count to which each probability belongs."""
         return np.asarray(np.arange(len(self.p)) + np.repeat(self.low - self.begin, self.size))
 
     def at(self, i: int) -> tuple[int, Array]:

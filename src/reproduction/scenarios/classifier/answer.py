@@ -174,7 +174,9 @@ def _judge(question: Mapping[str, Any], tables: int) -> None:
     if question.get("about", "rates") != "rates":
         raise ValueError(f"about: a model supports only rates, got {question['about']}; omit about")
     if "rank" in question and question["rank"].get("of") == "all":
-        raise ValueError("rank: probabilities of different tables cannot be ranked; name those of one table, of: [..]")
+        raise ValueError(
+            "rank: probabilities of different tables cannot be ranked; list the probabilities of one table in of: [..]"
+        )
     kind = next((kind for kind in ("sum", "share", "rank") if kind in question), "")
     if kind and tables > 1:
         raise ValueError(

@@ -67,7 +67,10 @@ def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
     law, settings = found.source, case.settings
     assert isinstance(law, TreeLaw)
     if settings["about"] == "rates" or "among" in settings:
-        raise ValueError("a tree supports only counts: set about: counts and omit among; use a question for a share")
+        raise ValueError(
+            "a tree supports only counts: set about: counts and omit among; for a share, ask a question with the key "
+            "share"
+        )
     table, facts_of_tree = tree_rows(law, settings["level"]), {**facts, **tree_facts(law)}
     result = standard.answer(
         found, case, facts=facts_of_tree, released={}, about="counts", table=table, accuracy=law.accuracy

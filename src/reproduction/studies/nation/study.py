@@ -53,7 +53,7 @@ def table(
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Draw root mean square error and coverage by level, one line per method."""
+    """Plot the root mean square error and the coverage by level, with one line per method."""
     figure_drawn = Figure(figsize=(DOUBLE, 2.6))
     panels = figure_drawn.subplots(1, 2)
     levels = list(dict.fromkeys(table["level"]))[1:]  # the count of the state itself is known

@@ -249,7 +249,7 @@ def test_the_face_takes_nodes_by_queries():
         ({"queries": {"all": ["a", "a"]}}, "query all must name every cell once"),
         ({"queries": {"all": []}}, "query all must be a list"),
         ({"queries": {"a": ["a", "b"]}}, "query a has the same name as a cell but is the sum of several: a, b"),
-        ({"total": 5}, "total: of cells it is a query"),
+        ({"total": 5}, "total: omit it; add a query over all cells"),
         ({"groups": ["x", "y", "z"]}, "groups are not supported for crossed cells"),
         ({"mechanism": {"a": GAUSSIAN, "b": GAUSSIAN}}, "mechanism must name every query, got none for all"),
         ({"mechanism": {"law": "table", "table": {"true": [3], "released": [3], "probability": [1]}}}, "table"),

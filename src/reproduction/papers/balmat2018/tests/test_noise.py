@@ -112,8 +112,8 @@ def test_chains_that_are_trapped_know_the_scale(monkeypatch):
 
 
 def test_what_is_lost_to_the_printed_noises():
-    """Check that the privacy loss of the printed noise is 2/scale, since two counts change by 1 each. At epsilon = 1/2
-    the text's scale 2 loses 1, the listings' 4 loses 1/2.
+    """Check that the privacy loss of the noise in the paper is 2/scale, because two counts change by 1 each. At
+    epsilon = 1/2, the scale 2 in the text has a loss of 1, and the scale 4 in the listings a loss of 1/2.
 
     First p from the counts: -log(rest/(rest + draws)) with 4,000 vectors of 12 draws and 11 other partitions.
     """
