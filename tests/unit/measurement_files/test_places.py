@@ -137,7 +137,7 @@ def test_tracts_and_block_groups_follow_from_blocks_alone(tiny):
     mean = each.groupby(each["geoid"].str[:12])["mean"].sum()
     np.testing.assert_allclose(group["mean"], mean, rtol=1e-9)
     with pytest.raises(
-        ValueError, match="the files have nothing at Prim; they have State, County, Block, Tract, Block_Group"
+        ValueError, match="the files have no data for Prim; they have State, County, Block, Tract, Block_Group"
     ):
         Places(read(tiny, query="hispanic"), ["Prim"])
 
@@ -353,7 +353,7 @@ def broken(folder, change):
         (lambda t: t.drop_columns(["variance"]), "must have the columns variance"),
         (lambda t: t.set_column(1, "query_name", [["a_dpq", None]]), "query_name: some rows are empty"),
         (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3]]]), "must have 2 numbers"),
-        (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3, None]]]), "an empty number"),
+        (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3, None]]]), "a missing number"),
         (lambda t: t.set_column(t.schema.get_field_index("variance"), "variance", [[1.0, 0.0]]), "finite, got 0"),
         (lambda t: t.set_column(t.schema.get_field_index("hispanic"), "hispanic", [["hispanic", "*"]]), "same value"),
         (lambda t: t.set_column(0, "geocode", [[COUNTY, COUNTY]]), "geocode 050100011 has two rows"),
@@ -403,7 +403,7 @@ def test_what_is_not_there_is_said(tiny, tmp_path):
         read(tiny, {"cenrace": "white"})
     with pytest.raises(ValueError, match=r"cenrace does not measure this cell at .*: hispanic does"):
         read(tiny, query="cenrace")
-    with pytest.raises(ValueError, match=r"have nothing at Ward; they have State, County, Block, Tract, Block_Group$"):
+    with pytest.raises(ValueError, match=r"have no data for Ward; they have State, County, Block, Tract, Block_Group$"):
         Places(read(tiny), ["Ward"])
     assert read(tiny / "US_Person_PL_PROD", query="hispanic").state == 50
 

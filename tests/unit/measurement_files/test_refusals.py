@@ -74,8 +74,8 @@ WRONG_COLUMNS = {
     "an infinite variance": ("variance", pa.array([float("inf"), 4.0]), "variance must be > 0 and finite, got inf"),
     "a variance that is none": ("variance", pa.array([float("nan"), 4.0]), "variance must be > 0 and finite"),
     "no variance": ("variance", None, "must have the columns variance"),
-    "another shape below": ("query_shape", pa.array([[1, 1, 1, 1], [1, 1, 2, 1]], INTS), r"is \[1, 1, 2, 1\]"),
-    "a shape that is longer": ("query_shape", pa.array([[1, 1, 1, 1, 1]] * 2, INTS), "query_shape is"),
+    "another shape below": ("query_shape", pa.array([[1, 1, 1, 1], [1, 1, 2, 1]], INTS), r"got \[1, 1, 2, 1\]"),
+    "a shape that is longer": ("query_shape", pa.array([[1, 1, 1, 1, 1]] * 2, INTS), "query_shape must be"),
     "a shape that is no list": ("query_shape", pa.array([1, 1]), "query_shape must be .* as its binnings imply, got 1"),
 }  # fmt: skip
 

@@ -202,7 +202,7 @@ def test_exports_are_json_and_come_back(mechanism):
     holes = [np.full(np.shape(table), np.nan).tolist() for table in model.export()["feature_log_prob"]]
     with pytest.raises(ValueError, match="must contain only numbers, got NaN"):
         type(model).from_export(model.export() | {"feature_log_prob": holes})
-    with pytest.raises(ValueError, match="feature_log_prob must have the shapes"):
+    with pytest.raises(ValueError, match="feature_log_prob must contain one list"):
         PrivateNaiveBayes.from_export(broken)
 
 
