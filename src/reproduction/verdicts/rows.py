@@ -56,7 +56,7 @@ def claim(
     Parameters
     ----------
     artefact, quantity, note, variant : as in `computed`.
-    left, relation, right : relation of our numbers; `relation` is one of `RELATIONS`. For arrays, it must contain for
+    left, relation, right : relation of our numbers; `relation` is one of `RELATIONS`. For arrays, it must hold for
         every pair, and the row is the pair with the smallest margin; a pair with a NaN counts as the smallest.
     mc_se : standard error of left - right, for each pair or for all.
     rounding : rounding tolerance, at least 0: ``=``, ``<=`` and ``>=`` hold within it, ``<`` and ``>``
