@@ -326,8 +326,8 @@ def draw(tables, size, *, rng):
     cdef int64_t n = factors.shape[1]
     if factors.shape[0] < 2 or n < 1 or suffix.shape[0] != factors.shape[0] or suffix.shape[1] != n:
         raise ValueError(
-            f"tables must contain factors and suffix of one shape (k >= 2, total + 1), got {np.shape(tables.factors)} and "
-            f"{np.shape(tables.suffix)}"
+            f"tables must contain factors and suffix of one shape (k >= 2, total + 1), got {np.shape(tables.factors)} "
+            f"and {np.shape(tables.suffix)}"
         )
     out = np.empty((size, factors.shape[0]), dtype=np.int64)
     if size == 0:
