@@ -1,8 +1,10 @@
-"""Rényi divergences against dp-accounting, an independent library."""
+"""Rényi divergences and composed loss distributions against dp-accounting, an independent library."""
+
+from collections import Counter
 
 import pytest
 
-from dpmultinomial._accounting import composition, renyi
+from dpmultinomial._accounting import composition, privacy_loss, renyi
 
 dp_accounting = pytest.importorskip("dp_accounting")
 rdp = pytest.importorskip("dp_accounting.rdp")
@@ -26,3 +28,40 @@ def test_conversion_is_the_same():
     theirs = accountant(dp_accounting.GaussianDpEvent(3.0)).get_epsilon(1e-5)
     ours = min(composition.rdp_to_dp(renyi.gaussian(3.0, order=o, l2_squared=1), order=o, delta=1e-5) for o in ORDERS)
     assert ours == pytest.approx(theirs, rel=1e-12)
+
+
+def composed(parts, *, pessimistic):
+    """Epsilon of their loss distributions at 1e-6, above or below the exact one."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    made = {
+        privacy_loss.DiscreteGaussianLoss: pld.from_discrete_gaussian_mechanism,
+        privacy_loss.DiscreteLaplaceLoss: lambda b, **how: pld.from_discrete_laplace_mechanism(1 / b, **how),
+        privacy_loss.LaplaceLoss: pld.from_laplace_mechanism,
+        privacy_loss.GaussianLoss: pld.from_gaussian_mechanism,
+    }
+    total = None
+    for one, k in parts.items():
+        first, _ = (getattr(one, name) for name in one.__dataclass_fields__)
+        found = made[type(one)](
+            first, sensitivity=one.change, pessimistic_estimate=pessimistic, value_discretization_interval=1e-4,
+            use_connect_dots=pessimistic,
+        )  # fmt: skip
+        found = found.self_compose(k) if k > 1 else found
+        total = found if total is None else total.compose(found)
+    return total.get_epsilon_for_delta(1e-6)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {privacy_loss.LaplaceLoss(4.0, 1.0): 20},
+        {privacy_loss.GaussianLoss(3.0, 1.0): 5},
+        {privacy_loss.DiscreteGaussianLoss(10.0, 2): 10, privacy_loss.DiscreteLaplaceLoss(5.0, 1): 5},
+        {privacy_loss.DiscreteGaussianLoss(10.0, 1): 10, privacy_loss.LaplaceLoss(4.0, 1.0): 2},
+    ],
+)
+def test_composed_losses_are_between_the_two_bounds(parts):
+    pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    ours = privacy_loss.epsilon(Counter(parts), 1e-6)
+    assert composed(parts, pessimistic=False) - 1e-6 <= ours <= composed(parts, pessimistic=True) + 2e-3

@@ -9,7 +9,9 @@ pure cost in Rényi terms, here in its tight form, attained by randomised respon
 Conversions from Rényi to approximate privacy and back are those of Canonne et al. (2020), equations 13 and 14 of
 Ponnoprat (2022).
 
-`compose` returns the total cost of several releases in one call.
+`compose` returns the total cost of several releases in one call. If every cost comes from a mechanism whose loss
+distribution is known, the total is also composed from these distributions (`privacy_loss`), which is nearly exact; the
+smaller epsilon counts.
 """
 
 from collections import Counter
@@ -21,6 +23,8 @@ import numpy as np
 from scipy.special import xlogy
 
 from .. import _checks
+from .privacy_loss import Mechanism, PureLoss
+from .privacy_loss import epsilon as composed_epsilon
 from .renyi import order_at_least_one
 
 
@@ -111,6 +115,7 @@ def _offset(order: float, delta: float) -> float:
 
 RELATIONS: Final = ("add or remove a record", "replace a record", "exchange within invariants")
 _LARGEST_ORDER: Final = 1e9
+_MOST_MECHANISMS: Final = 64  # different mechanisms up to which their losses are composed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,10 +126,12 @@ class _Cost:
     ----------
     source : name of the confidential data from which the release was made.
     relation : definition of neighbouring data sets; one of `RELATIONS`.
+    mechanisms : the mechanisms of the release, one per count that a record changes, if their losses are known.
     """
 
     source: str
     relation: str
+    mechanisms: tuple[Mechanism, ...] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.source, str) or not self.source:
@@ -141,6 +148,7 @@ class PureDP(_Cost):
     epsilon : > 0.
     source : name of the confidential data from which the release was made.
     relation : neighbours, ``"add or remove a record"``, ``"replace a record"`` or ``"exchange within invariants"``.
+    mechanisms : the mechanisms of the release, whose losses are known; set by the ``cost`` of a noise distribution.
     """
 
     epsilon: float
@@ -148,6 +156,10 @@ class PureDP(_Cost):
     def __post_init__(self) -> None:
         super().__post_init__()
         _checks.positive("epsilon", self.epsilon)
+
+    def dp(self, delta: float) -> float:
+        """Return the smallest epsilon at a given `delta` (`Total.dp`)."""
+        return compose(self).dp(delta)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +171,7 @@ class ZCDP(_Cost):
     rho : > 0.
     source : name of the confidential data from which the release was made.
     relation : neighbours, ``"add or remove a record"``, ``"replace a record"`` or ``"exchange within invariants"``.
+    mechanisms : the mechanisms of the release, whose losses are known; set by the ``cost`` of a noise distribution.
     """
 
     rho: float
@@ -166,6 +179,10 @@ class ZCDP(_Cost):
     def __post_init__(self) -> None:
         super().__post_init__()
         _checks.positive("rho", self.rho)
+
+    def dp(self, delta: float) -> float:
+        """Return the smallest epsilon at a given `delta` (`Total.dp`)."""
+        return compose(self).dp(delta)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +194,7 @@ class RenyiDP(_Cost):
     epsilons : mapping from orders > 1 to epsilons > 0, at least one.
     source : name of the confidential data from which the release was made.
     relation : neighbours, ``"add or remove a record"``, ``"replace a record"`` or ``"exchange within invariants"``.
+    mechanisms : the mechanisms of the release, whose losses are known; set by the ``cost`` of a noise distribution.
     """
 
     epsilons: Mapping[float, float] = field(hash=False)
@@ -202,6 +220,7 @@ class ApproxDP(_Cost):
     delta : in (0, 1).
     source : name of the confidential data from which the release was made.
     relation : neighbours, ``"add or remove a record"``, ``"replace a record"`` or ``"exchange within invariants"``.
+    mechanisms : the mechanisms of the release, whose losses are known; set by the ``cost`` of a noise distribution.
     """
 
     epsilon: float
@@ -214,6 +233,25 @@ class ApproxDP(_Cost):
 
 
 Cost = PureDP | ZCDP | RenyiDP | ApproxDP
+
+
+class Epsilon(float):
+    """An epsilon: a float with ``.method``, the accounting method that gives it.
+
+    Attributes
+    ----------
+    method : ``"conversion"`` of pure, concentrated or Rényi costs, or ``"loss distributions"`` of the mechanisms.
+    """
+
+    method: str
+
+    def __new__(cls, value: float, method: str = "conversion") -> "Epsilon":
+        found = super().__new__(cls, value)
+        found.method = method
+        return found
+
+    def __reduce__(self) -> tuple[type, tuple[float, str]]:
+        return Epsilon, (float(self), self.method)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,6 +267,7 @@ class Total:
     renyi : mapping from an order to the summed epsilon, for the orders that every Rényi cost has; None without such
         costs.
     approximate_epsilon, approximate_delta : sums over the (epsilon, delta) costs.
+    mechanisms : mechanism -> number of releases, if the losses of all summands are known.
     """
 
     source: str
@@ -238,6 +277,7 @@ class Total:
     renyi: Mapping[float, float] | None = field(default=None, hash=False)
     approximate_epsilon: float = 0.0
     approximate_delta: float = 0.0
+    mechanisms: Mapping[Mechanism, int] | None = field(default=None, compare=False, repr=False)
 
     def renyi_epsilon(self, order: float) -> float:
         """Return the Rényi epsilon of the pure, zero-concentrated and Rényi summands at one order.
@@ -255,7 +295,26 @@ class Total:
             return float("inf")
         return self._renyi_part(order)
 
-    def dp(self, delta: float) -> float:
+    def dp(self, delta: float) -> Epsilon:
+        """Return the smallest epsilon, at a given `delta`, that is known for the total cost.
+
+        Parameters
+        ----------
+        delta : in [0, 1).
+
+        Returns
+        -------
+        Epsilon
+            A float with ``.method``: the smaller of `converted` and, if the mechanisms of all summands are known, the
+            composition of their losses (`privacy_loss.epsilon`), which holds for mechanisms that were fixed in advance.
+        """
+        best = Epsilon(self.converted(delta))
+        if self.mechanisms and delta > 0 and len(self.mechanisms) <= _MOST_MECHANISMS:
+            tight = composed_epsilon(Counter(self.mechanisms), delta)
+            best = Epsilon(tight, "loss distributions") if tight < best else best
+        return best
+
+    def converted(self, delta: float) -> float:
         """Return the smallest epsilon, at a given `delta`, that the known conversions yield for the total cost.
 
         Parameters
@@ -267,7 +326,8 @@ class Total:
         -------
         float
             The smaller of two values: all summands except the approximate ones are converted at the best order; or only
-            the rho and Rényi costs are converted, and pure epsilons are added. ``inf`` if there is no guarantee.
+            the rho and Rényi costs are converted, and pure epsilons are added. ``inf`` if there is no guarantee. The
+            value also holds if later mechanisms are chosen given earlier releases.
         """
         left = _checks.number("delta", delta) - self.approximate_delta
         if not 0 <= delta < 1:
@@ -390,7 +450,26 @@ def _sum(source: str, relation: str, costs: list[Cost]) -> Total:
         renyi={o: float(sum(s[o] for s in stated)) for o in common} if stated else None,
         approximate_epsilon=float(sum(c.epsilon for c in approximate)),
         approximate_delta=float(sum(c.delta for c in approximate)),
+        mechanisms=_mechanisms(costs),
     )
+
+
+def _mechanisms(costs: list[Cost]) -> Counter[Mechanism] | None:
+    """Return the mechanisms of all costs, or None if one is not known, or all are bare numbers.
+
+    A bare pure cost counts as randomised response, which is the least private mechanism of its epsilon.
+    """
+    if not any(cost.mechanisms for cost in costs):
+        return None
+    found: Counter[Mechanism] = Counter()
+    for cost in costs:
+        if cost.mechanisms:
+            found.update(cost.mechanisms)
+        elif isinstance(cost, PureDP):
+            found[PureLoss(cost.epsilon)] += 1
+        else:
+            return None
+    return found
 
 
 def compose(*costs: Cost) -> Total:
@@ -403,7 +482,8 @@ def compose(*costs: Cost) -> Total:
     Returns
     -------
     Total
-        ``.dp(delta)`` is the smallest epsilon given by the known conversions.
+        ``.dp(delta)`` is the smallest epsilon given by the loss distributions of the mechanisms, or by the known
+        conversions.
 
     Raises
     ------
@@ -414,7 +494,8 @@ def compose(*costs: Cost) -> Total:
 
     Notes
     -----
-    Costs add by kind; composition may be adaptive; every release must use independent randomness.
+    Costs add by kind; every release must use independent randomness. ``.converted(delta)`` also holds if mechanisms are
+    chosen given earlier releases; loss distributions need mechanisms that were fixed in advance.
 
     Examples
     --------

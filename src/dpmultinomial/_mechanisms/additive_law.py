@@ -5,6 +5,7 @@ cost.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any, Self
 
@@ -14,8 +15,19 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _checks
 from .._accounting import renyi
 from .._accounting.composition import ZCDP, Cost, PureDP
+from .._accounting.privacy_loss import Mechanism, SplitLoss
 from .coarsened import Coarsened
-from .noise_law import Array, Index, by_row, number_or_range, releasable, released_values, summed_over_records
+from .noise_law import (
+    DISJOINT,
+    Array,
+    Index,
+    by_row,
+    changed_counts,
+    number_or_range,
+    releasable,
+    released_values,
+    summed_over_records,
+)
 
 
 class AdditiveLaw(ABC):
@@ -51,8 +63,19 @@ class AdditiveLaw(ABC):
         """Draw noisy versions of `counts`, of the same shape."""
 
     @abstractmethod
-    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
+    def cost(
+        self,
+        relation: str,
+        *,
+        sensitivity: float | None = None,
+        changes: Sequence[float] | None = None,
+        source: str = "data",
+    ) -> Cost:
         """Return the privacy cost of one release."""
+
+    @abstractmethod
+    def loss(self, change: float) -> Mechanism | None:
+        """Return the mechanism of a single count that changes by `change`; None if its losses are not known."""
 
     @abstractmethod
     def halfwidth(self, log_mass: float) -> float | Array:
@@ -253,7 +276,14 @@ class LaplaceFamily(Family):
         """Return the exact cost in pure differential privacy of one release: sensitivity/scale."""
         return self._as_given(_checks.positive("sensitivity", sensitivity) / self.parameter)
 
-    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> PureDP:
+    def cost(
+        self,
+        relation: str,
+        *,
+        sensitivity: float | None = None,
+        changes: Sequence[float] | None = None,
+        source: str = "data",
+    ) -> PureDP:
         """Return the exact privacy cost of one release.
 
         Parameters
@@ -261,15 +291,20 @@ class LaplaceFamily(Family):
         relation : which data sets are neighbours, one of `composition.RELATIONS`.
         sensitivity : L1 sensitivity of the released vector; None: disjoint counts, 2 if one record is replaced, 1 if
             one is added or removed.
+        changes : instead of `sensitivity`, the sizes of the changes of the counts that change, e.g. ``(1, 1)``.
         source : name of the confidential data.
 
         Returns
         -------
         PureDP
+            With the loss distribution, if it is known, which composes more tightly.
         """
-        given = None if sensitivity is None else _checks.positive("sensitivity", sensitivity)
+        sizes = changed_counts(changes, sensitivity)
+        given = _checks.positive("sensitivity", sensitivity) if sensitivity is not None else None
+        given = given if sizes is None else sum(sizes)
         epsilon = summed_over_records(1 / self.parameter, relation, given)
-        return PureDP(epsilon=epsilon, source=source, relation=relation)
+        mechanisms = known_mechanisms(self, sizes, relation, given, power=1)
+        return PureDP(epsilon=epsilon, source=source, relation=relation, mechanisms=mechanisms)
 
 
 class GaussianFamily(Family):
@@ -289,7 +324,14 @@ class GaussianFamily(Family):
     def _exponent(self, gaps: Array, parameter: Array) -> Array:
         return np.asarray(-((gaps / parameter) ** 2) / 2)
 
-    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> ZCDP:
+    def cost(
+        self,
+        relation: str,
+        *,
+        sensitivity: float | None = None,
+        changes: Sequence[float] | None = None,
+        source: str = "data",
+    ) -> ZCDP:
         """Return the privacy cost of one release; for the discrete distribution see Canonne, Kamath, Steinke (2020),
         Theorem 14.
 
@@ -298,14 +340,72 @@ class GaussianFamily(Family):
         relation : which data sets are neighbours, one of `composition.RELATIONS`.
         sensitivity : L2 sensitivity of the released vector; None: disjoint counts, sqrt(2) if one record is replaced, 1
             if one is added or removed.
+        changes : instead of `sensitivity`, the sizes of the changes of the counts that change, e.g. ``(1, 1)``.
         source : name of the confidential data.
 
         Returns
         -------
         ZCDP
-            The cost rho; costs of queries with different scales are summed by `composition.total`, whose ``dp(delta)``
-            converts.
+            The cost rho, with the loss distribution if it is known; costs of queries with different scales are summed
+            by `composition.total`, whose ``dp(delta)`` converts.
         """
-        squared = None if sensitivity is None else _checks.positive("sensitivity", sensitivity) ** 2
+        sizes = changed_counts(changes, sensitivity)
+        squared = _checks.positive("sensitivity", sensitivity) ** 2 if sensitivity is not None else None
+        squared = squared if sizes is None else sum(size * size for size in sizes)
         rho = summed_over_records(1 / (2 * self.parameter**2), relation, squared)
-        return ZCDP(rho=rho, source=source, relation=relation)
+        mechanisms = known_mechanisms(self, sizes, relation, squared, power=2)
+        return ZCDP(rho=rho, source=source, relation=relation, mechanisms=mechanisms)
+
+
+_MOST_SPLITS = 12  # largest norm of which all splits into integers are compared
+
+
+def known_mechanisms(
+    law: AdditiveLaw, sizes: tuple[float, ...] | None, relation: str, norm: float | None, *, power: int
+) -> tuple[Mechanism, ...] | None:
+    """Return the mechanisms of the counts that one record changes.
+
+    Parameters
+    ----------
+    law : distribution of the noise.
+    sizes : sizes of the changes, None if only their norm is known.
+    relation : which data sets are neighbours.
+    norm : sum of the sizes to the `power`; None: disjoint counts that change by 1.
+    power : 1 or 2.
+
+    Returns
+    -------
+    tuple of mechanisms, or None if the losses are not known
+    """
+    if law.row_count is not None:
+        return None
+    if sizes is None and norm is None:
+        sizes = (1.0,) * DISJOINT[relation]
+    if sizes is not None:
+        return _losses(law, sizes)
+    assert norm is not None
+    if power == 2 and not law.discrete:
+        return _losses(law, (norm**0.5,))  # Gaussian noise is the same in all directions
+    if not law.discrete or abs(norm - round(norm)) > 1e-9 or norm > _MOST_SPLITS:
+        return None
+    cases = [_losses(law, split) for split in _splits(round(norm), power)]
+    found = tuple(case for case in cases if case is not None)
+    return found[0] if len(found) == 1 else (SplitLoss(found),)
+
+
+def _losses(law: AdditiveLaw, sizes: Sequence[float]) -> tuple[Mechanism, ...] | None:
+    found = [law.loss(size) for size in sizes]
+    return tuple(one for one in found if one is not None) if all(one is not None for one in found) else None
+
+
+def _splits(norm: int, power: int, largest: int | None = None) -> list[tuple[float, ...]]:
+    """Return all non-increasing tuples of integers >= 1 whose powers add up to `norm`."""
+    if norm == 0:
+        return [()]
+    top = largest or norm
+    return [
+        (float(one), *rest)
+        for one in range(top, 0, -1)
+        if one**power <= norm
+        for rest in _splits(norm - one**power, power, one)
+    ]

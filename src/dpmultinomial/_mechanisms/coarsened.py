@@ -4,6 +4,7 @@ A released value then means that the noisy value lay in a set of neighbouring va
 of that set, a sum of tails. The order is: noise, rounding, clipping, withholding.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -174,9 +175,16 @@ class Coarsened:
             values = np.maximum(values, self.at)
         return values if self.least is None else np.where(values < self.least, np.nan, values)
 
-    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
+    def cost(
+        self,
+        relation: str,
+        *,
+        sensitivity: float | None = None,
+        changes: Sequence[float] | None = None,
+        source: str = "data",
+    ) -> Cost:
         """Return the privacy cost of the noise, which rounding, clipping and withholding cannot increase."""
-        return self.noise.cost(relation, sensitivity=sensitivity, source=source)
+        return self.noise.cost(relation, sensitivity=sensitivity, changes=changes, source=source)
 
     def settings(self) -> dict[str, object]:
         """Return the distribution as configuration keys and values."""

@@ -1,5 +1,6 @@
 """Counts that are released without noise: invariants."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,7 +85,14 @@ class Exact:
         """Return the unchanged distribution, because all rows share it."""
         return self
 
-    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
+    def cost(
+        self,
+        relation: str,
+        *,
+        sensitivity: float | None = None,
+        changes: Sequence[float] | None = None,
+        source: str = "data",
+    ) -> Cost:
         """Raise ValueError, because an exact release has no finite epsilon."""
         raise ValueError("an exact count has no finite privacy cost; list it as an invariant instead")
 

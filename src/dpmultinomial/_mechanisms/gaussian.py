@@ -20,6 +20,7 @@ from scipy.special import eval_hermitenorm, log_ndtr
 
 from .. import _checks
 from .._accounting import renyi
+from .._accounting.privacy_loss import DiscreteGaussianLoss, GaussianLoss, Mechanism
 from .additive_law import GaussianFamily
 from .noise_law import Array, Scale, by_row
 
@@ -121,6 +122,10 @@ class Gaussian(GaussianFamily):
     def variance(self) -> float | Array:
         """Return the variance of the noise of one entry."""
         return self._as_given(self.parameter**2)
+
+    def loss(self, change: float) -> Mechanism | None:
+        """Return the mechanism of a single count that changes by `change`."""
+        return GaussianLoss(float(self.parameter), change)
 
     def halfwidth(self, log_mass: float) -> float | Array:
         """Return the distance that the noise exceeds with probability below exp(-log_mass), for each row."""
@@ -393,6 +398,10 @@ class DiscreteGaussian(GaussianFamily):
     def variance(self) -> float | Array:
         """Return the variance of the noise of one entry, which is slightly below sigma^2."""
         return variance(self.sigma, self.log_normaliser)
+
+    def loss(self, change: float) -> Mechanism | None:
+        """Return the mechanism of a single count that changes by `change`, an integer."""
+        return DiscreteGaussianLoss(float(self.parameter), int(change)) if change == int(change) else None
 
     def halfwidth(self, log_mass: float) -> float | Array:
         """Return the distance that the noise exceeds with probability below exp(-log_mass), for each row."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
+from .._accounting.privacy_loss import DiscreteLaplaceLoss, LaplaceLoss, Mechanism
 from .._kernels import geometric
 from .additive_law import LaplaceFamily
 from .noise_law import Array, Scale
@@ -47,6 +48,10 @@ class Laplace(LaplaceFamily):
     def variance(self) -> float | Array:
         """Return the variance of the noise of one entry, 2 scale^2."""
         return self._as_given(2 * self.parameter**2)
+
+    def loss(self, change: float) -> Mechanism | None:
+        """Return the mechanism of a single count that changes by `change`."""
+        return LaplaceLoss(float(self.parameter), change)
 
     def halfwidth(self, log_mass: float) -> float | Array:
         """Return the distance that the noise exceeds with probability exp(-log_mass), for each row."""
@@ -96,6 +101,10 @@ class DiscreteLaplace(LaplaceFamily):
     def variance(self) -> float | Array:
         """Return the variance of the noise of one entry, 2 a/(1 - a)^2 = 1/(2 sinh(1/(2 scale))^2)."""
         return self._as_given(0.5 / np.sinh(np.minimum(0.5 / self.parameter, 300.0)) ** 2)
+
+    def loss(self, change: float) -> Mechanism | None:
+        """Return the mechanism of a single count that changes by `change`, an integer."""
+        return DiscreteLaplaceLoss(float(self.parameter), int(change)) if change == int(change) else None
 
     def halfwidth(self, log_mass: float) -> float | Array:
         """Return the distance that the noise exceeds with probability below exp(-log_mass), for each row."""

@@ -4,6 +4,7 @@ in the far tails.
 Parameters may be one number, or an array with one entry per row: the first axis of the released values.
 """
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from .._accounting.composition import Cost
 Array = NDArray[np.float64]
 Index = NDArray[np.int64] | slice
 Scale = Any  # a float, or float64 (rows,); who made a distribution with one number is spared a cast
-_DISJOINT = {"add or remove a record": 1, "replace a record": 2}  # counts that one record changes, by 1 each
+DISJOINT = {"add or remove a record": 1, "replace a record": 2}  # counts that one record changes, by 1 each
 
 
 class NoiseLaw(Protocol):
@@ -45,7 +46,14 @@ class NoiseLaw(Protocol):
 
     def take(self, rows: Index) -> "NoiseLaw": ...
 
-    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost: ...
+    def cost(
+        self,
+        relation: str,
+        *,
+        sensitivity: float | None = None,
+        changes: Sequence[float] | None = None,
+        source: str = "data",
+    ) -> Cost: ...
 
     def settings(self) -> dict[str, object]: ...
 
@@ -113,6 +121,32 @@ def number_or_range(parameter: Array) -> object:
     return {**ends, "rows": len(parameter)}
 
 
+def changed_counts(changes: Sequence[float] | None, sensitivity: float | None) -> tuple[float, ...] | None:
+    """Return the sizes of the changes of the counts that one record changes, or None if they are not stated.
+
+    Parameters
+    ----------
+    changes : numbers, not 0.
+    sensitivity : must be None if `changes` is given.
+
+    Returns
+    -------
+    tuple of float, or None
+
+    Raises
+    ------
+    ValueError, TypeError
+        If both are given, or a change is 0 or not a number.
+    """
+    if changes is None:
+        return None
+    if sensitivity is not None:
+        raise ValueError("give sensitivity or changes, not both")
+    if isinstance(changes, str) or not isinstance(changes, Sequence) or not changes:
+        raise TypeError(f"changes must be a sequence of numbers such as (1, 1), got {changes!r}")
+    return tuple(_checks.positive("changes", abs(_checks.number("changes", change))) for change in changes)
+
+
 def summed_over_records(cost: Array, relation: str, sensitivity: float | None) -> float:
     """Return the privacy cost of releasing disjoint counts of the same records, given one parameter per row.
 
@@ -129,8 +163,8 @@ def summed_over_records(cost: Array, relation: str, sensitivity: float | None) -
     """
     if sensitivity is not None:
         return float(cost.max()) * sensitivity
-    if relation not in _DISJOINT:
-        known = " and ".join(repr(word) for word in _DISJOINT)
+    if relation not in DISJOINT:
+        known = " and ".join(repr(word) for word in DISJOINT)
         raise ValueError(f"sensitivity is required for relation {relation!r}; only {known} imply one for counts")
-    changed = _DISJOINT[relation]
+    changed = DISJOINT[relation]
     return float(cost) * changed if cost.ndim == 0 else float(np.sort(cost)[::-1][:changed].sum())

@@ -1,14 +1,16 @@
 """Noise given by a table of P(released | true), as in cell-key methods, random rounding and post-randomisation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
 from .._accounting.composition import RELATIONS, PureDP
-from .noise_law import Array, Index, releasable, summed_over_records
+from .._accounting.privacy_loss import TableLoss
+from .noise_law import DISJOINT, Array, Index, changed_counts, releasable, summed_over_records
 
 BEYOND = ("none", "shift")
 _SUM = 1e-6  # tolerance within which the probabilities of one true count must add up to 1; they are scaled
@@ -149,7 +151,14 @@ class Perturbation:
         """Return the unchanged distribution, because all rows share one table."""
         return self
 
-    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> PureDP:
+    def cost(
+        self,
+        relation: str,
+        *,
+        sensitivity: float | None = None,
+        changes: Sequence[float] | None = None,
+        source: str = "data",
+    ) -> PureDP:
         """Return the privacy cost of one release: the largest log ratio of neighbouring rows of the table.
 
         Parameters
@@ -157,11 +166,13 @@ class Perturbation:
         relation : which data sets are neighbours, one of `composition.RELATIONS`.
         sensitivity : number of steps by 1 by which all counts move in total; None: one if a record is added or removed,
             two if one is replaced.
+        changes : instead of `sensitivity`, the numbers of steps of the counts that change, e.g. ``(1, 1)``.
         source : name of the confidential data.
 
         Returns
         -------
         PureDP
+            With the loss distribution if every count changes by one step, which composes more tightly.
 
         Raises
         ------
@@ -169,7 +180,9 @@ class Perturbation:
             If a value can follow from one count and not from its neighbour: no finite epsilon covers that.
         """
         _checks.one_of("relation", relation, RELATIONS)
+        sizes = changed_counts(changes, sensitivity)
         given = None if sensitivity is None else _checks.positive("sensitivity", sensitivity)
+        given = given if sizes is None else float(sum(sizes))
         first = self.values[0] - 1 if self.beyond == "shift" else self.values[0]
         y = np.arange(first, self.values[-1] + 2)
         n = np.arange(self.true[0], self._last + (2 if self.beyond == "shift" else 1))
@@ -180,9 +193,10 @@ class Perturbation:
         if not 0 < largest < np.inf:
             why = "some value follows from one count, not from the next" if largest else "it has one count alone"
             raise ValueError(f"this table has no finite epsilon: {why}")
-        return PureDP(
-            epsilon=summed_over_records(np.asarray(largest), relation, given), source=source, relation=relation
-        )
+        epsilon = summed_over_records(np.asarray(largest), relation, given)
+        ones = sizes or ((1.0,) * DISJOINT[relation] if given is None else (given,))
+        mechanisms = (_loss(logs),) * len(ones) if set(ones) == {1.0} else None
+        return PureDP(epsilon=epsilon, source=source, relation=relation, mechanisms=mechanisms)
 
     def settings(self) -> dict[str, object]:
         """Return the distribution as configuration keys and values, and the size of the table."""
@@ -190,3 +204,14 @@ class Perturbation:
 
     def __repr__(self) -> str:
         return f"Perturbation(true {self.true[0]}..{self._last}, released {self.values[0]}..{self.values[-1]})"
+
+
+def _loss(logs: Array) -> TableLoss:
+    """Return the losses between neighbouring rows of log probabilities (counts, released values), in both orders."""
+    pairs = {}
+    for one, two in pairwise(logs):
+        some = one > -np.inf
+        for p, q in ((one[some], two[some]), (two[some], one[some])):
+            pair = tuple((p - q).tolist()), tuple(np.exp(p).tolist())
+            pairs[pair] = None
+    return TableLoss(tuple(pairs))

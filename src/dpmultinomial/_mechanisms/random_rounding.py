@@ -1,5 +1,6 @@
 """Random rounding to a multiple of a base, as statistical agencies publish counts (base 3, 5 or 10)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,7 +95,14 @@ class RandomRounding:
         """Return the unchanged distribution, because all rows share one base."""
         return self
 
-    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
+    def cost(
+        self,
+        relation: str,
+        *,
+        sensitivity: float | None = None,
+        changes: Sequence[float] | None = None,
+        source: str = "data",
+    ) -> Cost:
         """Raise ValueError, because random rounding has no finite epsilon: multiples of the base are released
         unchanged.
         """

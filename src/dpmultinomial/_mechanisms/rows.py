@@ -112,7 +112,14 @@ class LawByRow:
             out[rows] = law.sample(values[rows], rng=rng)
         return out
 
-    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
+    def cost(
+        self,
+        relation: str,
+        *,
+        sensitivity: float | None = None,
+        changes: Sequence[float] | None = None,
+        source: str = "data",
+    ) -> Cost:
         """Raise an error, because the costs of different distributions are of different kinds."""
         raise ValueError(
             "distributions that differ by row have no single cost: sum their cost(..) with composition.total"
