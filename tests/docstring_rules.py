@@ -1,6 +1,6 @@
-"""What every docstring of ``src`` keeps: one entry a line, known sections, parameters that exist, names that resolve.
+"""Rules for every docstring of ``src``: one entry per line, known sections, existing parameters and existing names.
 
-Files are read, never imported, so that compiled and plain modules are judged alike.
+Files are read but not imported, so that compiled and Python modules are checked in the same way.
 """
 
 import ast
@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 SECTIONS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Notes", "Examples")  # in this order
-WIDTH, ROOM = 120, 30  # of a line; columns that a broken line may leave unused
+WIDTH, ROOM = 120, 30  # line length; columns that a broken line may leave unused
 _ENTRY = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*) : \S")
 _SECOND = re.compile(r"[.;:)] +\w+(?:, \w+)* : ")
 _ERRORS = re.compile(r"[A-Z]\w*(?:, (?:\w+\.)*[A-Z]\w*)*$")
@@ -25,7 +25,7 @@ _HEAD = re.compile(
 
 @dataclass(frozen=True)
 class Docstring:
-    """One docstring and the names that its ``Parameters`` may and must have; None where nothing says which."""
+    """One docstring, with the names that its ``Parameters`` may and must have, or None if these are unknown."""
 
     where: str
     name: str
@@ -34,7 +34,7 @@ class Docstring:
 
     @property
     def sections(self) -> list[tuple[str, list[str]]]:
-        """(title, lines) of every underlined section, empty lines at the ends dropped."""
+        """Return (title, lines) of every underlined section, without empty lines at its ends."""
         lines = inspect.cleandoc(self.text).splitlines()
         starts = [i - 1 for i, line in enumerate(lines) if i and re.fullmatch(r"-{3,}", line)]
         ends = [*starts[1:], len(lines)]
@@ -45,7 +45,7 @@ class Docstring:
 
 
 def of_python(path: Path, source: str) -> Iterator[Docstring]:
-    """Docstrings of a module of Python, its classes and its functions."""
+    """Yield the docstrings of a Python module, of its classes and of its functions."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -56,7 +56,7 @@ def of_python(path: Path, source: str) -> Iterator[Docstring]:
 
 
 def of_cython(path: Path, source: str) -> Iterator[Docstring]:
-    """Docstrings of a module of Cython; a class takes the arguments of its ``__init__`` or ``__cinit__``."""
+    """Yield the docstrings of a Cython module; a class has the arguments of its ``__init__`` or ``__cinit__``."""
     parts = source.split('"""')
     for i in range(1, len(parts), 2):
         head = _HEAD.search(re.split(r"^(?= *(?:c?p?def|class)\b)", parts[i - 1], flags=re.MULTILINE)[-1])
@@ -70,7 +70,7 @@ def of_cython(path: Path, source: str) -> Iterator[Docstring]:
 
 
 def _cython_arguments(text: str) -> Iterator[str]:
-    for part in re.sub(r"\([^()]*\)|\[[^\[\]]*\]|#.*", "", text).split(","):  # neither defaults nor shapes
+    for part in re.sub(r"\([^()]*\)|\[[^\[\]]*\]|#.*", "", text).split(","):  # remove default values and shapes
         declared = part.partition("=")[0].strip().removesuffix(" not None")
         found = re.search(r"(\w+)\s*(?::.*)?$", declared)
         if found and found[1] not in ("self", "cls"):
@@ -87,7 +87,7 @@ def _parameters(node: ast.AST, tree: ast.Module) -> tuple[str, ...] | None:
 
 
 def _fields(node: ast.ClassDef, tree: ast.Module) -> tuple[str, ...] | None:
-    """What a class is made from: its ``__init__``, or the fields of a dataclass and of its parents in the file."""
+    """Return the arguments of a class: those of ``__init__``, or the fields of a dataclass and its parents."""
     for inner in node.body:
         if isinstance(inner, ast.FunctionDef) and inner.name == "__init__":
             return _parameters(inner, tree)
@@ -103,7 +103,7 @@ def _fields(node: ast.ClassDef, tree: ast.Module) -> tuple[str, ...] | None:
 
 
 def mistakes(docstring: Docstring) -> Iterator[str]:
-    """What is wrong in one docstring, in words."""
+    """Yield the mistakes in one docstring, as text."""
     titles = [title for title, _ in docstring.sections]
     for title in titles:
         if title not in SECTIONS:
@@ -121,7 +121,7 @@ def mistakes(docstring: Docstring) -> Iterator[str]:
 
 
 def entries(lines: list[str]) -> list[list[str]]:
-    """Entries of a section: a line at the margin and the indented ones below it."""
+    """Return the entries of a section: a line at the margin with the indented lines below it."""
     found: list[list[str]] = []
     for line in filter(None, lines):
         if line.startswith(" ") and found:
@@ -168,7 +168,7 @@ def _wrong_parameters(docstring: Docstring, lines: list[str]) -> Iterator[str]:
 
 
 def _broken_lines(text: str) -> Iterator[str]:
-    """Lines that end within a sentence though the next word would have fitted: what wrapping twice leaves."""
+    """Yield lines that end within a sentence although the next word would fit, the effect of wrapping twice."""
     lines = inspect.cleandoc(text).splitlines()
     for line, after in pairwise(lines):
         if (
@@ -187,7 +187,7 @@ def _broken_lines(text: str) -> Iterator[str]:
 
 
 class Names:
-    """Every word of the code below a folder, docstrings apart, and where its modules and packages lie."""
+    """All words of the code below a folder, without docstrings, and the locations of its modules and packages."""
 
     def __init__(self, folder: Path) -> None:
         files = [p for suffix in ("py", "pyx", "pxd") for p in sorted(folder.rglob(f"*.{suffix}"))]
@@ -196,7 +196,7 @@ class Names:
         self._places = {(p.parent.name, p.stem) for p in files} | {(p.parent.parent.name, p.parent.name) for p in files}
 
     def unknown(self, text: str) -> Iterator[str]:
-        """Names in single backticks that nothing has; ``package.module.name`` is followed from part to part."""
+        """Yield names in single backticks that do not exist; ``package.module.name`` is checked part by part."""
         for name in _NAME.findall(text):
             parts = name.split(".")
             if not all(part in self._all or part in dict(self._places) for part in parts):

@@ -1,4 +1,4 @@
-"""What a figure looks like once it is drawn: texts that lie on each other or are cut, marks beside their bars."""
+"""Checks of drawn figures: texts that overlap or are cut off, and marks that do not touch their bars."""
 
 from itertools import combinations
 from unittest import mock
@@ -11,12 +11,12 @@ from matplotlib.lines import Line2D
 from matplotlib.path import Path
 from matplotlib.text import Text
 
-_SHRUNK = 0.12  # of a line's height: a box is higher than its letters
+_SHRUNK = 0.12  # fraction of a line's height, because a box is higher than its letters
 _TOUCH = 1.5  # pixels
 
 
 def faults(figure):
-    """All that is wrong with a figure, in words."""
+    """Return all mistakes in a figure, as text."""
     texts, renderer = _drawn(figure)
     boxes = [(text.get_text(), _box(text, renderer)) for text in texts]
     yield from _overlaps(boxes)
@@ -26,7 +26,7 @@ def faults(figure):
 
 
 def _drawn(figure):
-    """Texts that the renderer is given; what is out of view is not."""
+    """Return the texts that are drawn, without texts outside the view."""
     texts = []
     draw = Text.draw
 
@@ -36,7 +36,7 @@ def _drawn(figure):
         return draw(self, renderer)
 
     renderer = FigureCanvasAgg(figure).get_renderer()
-    figure.draw_without_rendering()  # the first drawing lays out; what is saved keeps its places
+    figure.draw_without_rendering()  # the first drawing determines the layout, which is kept when the figure is saved
     figure.set_layout_engine("none")
     with mock.patch.object(Text, "draw", record):
         figure.draw_without_rendering()
@@ -63,7 +63,7 @@ def _cut(boxes, whole):
 
 
 def astray(figure):
-    """Marks of `style.interval` that do not touch their bars."""
+    """Return the marks of `style.interval` that do not touch their bars."""
     for axis in figure.axes:
         bars = {c.get_gid(): c for c in axis.collections if isinstance(c, LineCollection) and c.get_gid()}
         for marks in (line for line in axis.lines if line.get_gid() in bars):
@@ -84,14 +84,14 @@ def _astray(axis, bars, marks):
 
 
 def _crossed(figure, texts, renderer):
-    """Words within a panel that a curve runs through."""
+    """Return the texts inside a panel that are crossed by a curve."""
     for axis in figure.axes:
         legend = axis.get_legend()
         inside = [*axis.texts, *(legend.get_texts() if legend else [])]
         curves = [line for line in axis.lines if isinstance(line, Line2D) and line.get_visible()]
         for text in (t for t in texts if t in inside):
             box = _box(text, renderer)
-            box = box.padded(-_SHRUNK * box.height, -2 * _SHRUNK * box.height)  # letters alone
+            box = box.padded(-_SHRUNK * box.height, -2 * _SHRUNK * box.height)  # the letters without the margin
             for curve in curves:
                 if _through(curve, axis, box):
                     yield f"a curve runs through {text.get_text()!r}"

@@ -1,4 +1,4 @@
-"""Writes small files in the Census Bureau's layout, a row at a time, for tests."""
+"""Writer of small files in the Census Bureau's layout, row by row, for tests."""
 
 import numpy as np
 import pyarrow as pa
@@ -24,14 +24,15 @@ def put(
     sign=None,
     **more,
 ):
-    """Write a part: rows are (geocode, query, {axis: binning}, values, variance or sign).
+    """Write a part of a file; rows are (geocode, query, {axis: binning}, values, variance or sign).
 
     Parameters
     ----------
-    folder, level, kind, ending, state, part : where; `more` has ``county`` for a folder below the state's.
-    rows : of the part.
+    folder, level, kind, ending, state, part : location of the file; `more` has ``county`` for a folder below the
+        state's.
+    rows : rows of the part.
     width : type of the integers.
-    sign : whether there is a column of signs; by default among constraints alone.
+    sign : whether there is a column of signs; by default only for constraints.
     """
     path = folder / f"US_{ending}" / f"{level}.parquet" / kind / f"State={state}"
     path = path / f"County={more['county']}" if "county" in more else path

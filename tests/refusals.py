@@ -1,4 +1,4 @@
-"""Tables of rejected input: what a callable must not accept, and the words of its error message.
+"""Tables of rejected input: values that a function must reject, with the expected error messages.
 
 A test file lists rows, one or two lines each, and runs them all with one function::
 
@@ -24,10 +24,10 @@ ERRORS = (ValueError, TypeError)
 def cases(*rows):
     """Return one case per callable, argument and bad value of each row.
 
-    A row is (callables, arguments, bad values), then the words and then the type of the error where they are not the
-    default. `callables` is one callable or a list of them, `arguments` names keyword arguments, separated by spaces,
-    each of which takes each bad value, and `bad values` is a list, or a dictionary by name. The words are a regular
-    expression that the message must match; by default they are the name of the argument.
+    A row is (callables, arguments, bad values), followed by the words and the type of the error if they are not the
+    default. `callables` is one callable or a list of callables, `arguments` contains names of keyword arguments,
+    separated by spaces, each of which is tested with each bad value, and `bad values` is a list, or a dictionary by
+    name. The words are a regular expression that the message must match; by default they are the name of the argument.
     """
     found = []
     for calls, names, values, *rest in rows:

@@ -1,8 +1,9 @@
-"""Which worker of ``pytest -n`` runs what: a file is one worker's, the longest files are begun first.
+"""Scheduling of test files for ``pytest -n``: each file is run by one worker, and the longest files are started first.
 
-A worker that is given a long file last leaves the others idle, so files are begun in the order of the seconds they
-took when they were last weighed, those that are not listed last. ``make test ARGS=--weigh`` writes the list anew; it
-changes nothing but the order. Files that look at the run of the whole workflow are one worker's: it is made once.
+If a worker gets a long file last, the other workers are idle at the end. Files are therefore started in the order of
+the seconds that they took when they were last timed; files that are not listed come last. ``make test ARGS=--weigh``
+regenerates the list, which only affects the order. All files that use the run of the whole workflow are run by one
+worker, so that it is computed once.
 """
 
 from collections import Counter
@@ -15,17 +16,17 @@ OF_ONE_RUN = (
     *("tests/workflow/test_archive.py", "tests/workflow/test_smoke.py"),
     "tests/attacks/test_results_on_disk.py",  # damages copies
 )
-_LEAST = 1.0  # seconds of a file that is listed
+_LEAST = 1.0  # smallest number of seconds of a listed file
 
 
 def scope(nodeid):
-    """The file of a test; files of one run have one name."""
+    """Return the file of a test; files that use the same run have one name."""
     file = nodeid.partition("::")[0]
     return OF_ONE_RUN[0] if file in OF_ONE_RUN else file
 
 
 def weighed(path=LIST):
-    """Scope -> seconds."""
+    """Return a mapping from each scope to its seconds."""
     seconds = Counter()
     for line in path.read_text(encoding="utf-8").splitlines()[1:]:
         file, _, taken = line.partition("\t")
@@ -34,12 +35,12 @@ def weighed(path=LIST):
 
 
 def longest_first(nodeids, seconds):
-    """The same tests, those of long files first; within a file, and between files of equal seconds, as they were."""
+    """Return the tests with those of long files first; the order within a file and between equal files is unchanged."""
     return sorted(nodeids, key=lambda nodeid: -seconds[scope(nodeid)])
 
 
 def scheduling(config, log):
-    """xdist's own scheduling by files, with these scopes in this order."""
+    """The scheduler of xdist that assigns whole files, with these scopes in this order."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
@@ -50,7 +51,7 @@ def scheduling(config, log):
 
 
 class Scales:
-    """Adds up the seconds of every file's tests and writes those of long files."""
+    """Plugin that adds up the seconds of every test file and writes those of long files."""
 
     def __init__(self):
         self.seconds = Counter()
@@ -59,14 +60,14 @@ class Scales:
         self.seconds[report.nodeid.partition("::")[0]] += report.duration
 
     def pytest_sessionfinish(self):
-        """Files that did not run keep their seconds, unless they are gone."""
+        """Write the list; files that did not run keep their seconds, unless they were deleted."""
         known = [line.split("\t") for line in LIST.read_text(encoding="utf-8").splitlines()[1:]]
         kept = {file: float(taken) for file, taken in known if (LIST.parents[1] / file).is_file()}
         LIST.write_text(listed(kept | self.seconds), encoding="utf-8")
 
 
 def listed(seconds):
-    """The list: file and whole seconds, the longest first."""
+    """Return the list of files and integer seconds, the longest file first."""
     found = sorted(((-round(taken), file) for file, taken in seconds.items() if taken >= _LEAST))
     return "\n".join(["file\tseconds", *(f"{file}\t{-taken}" for taken, file in found), ""])
 
@@ -82,7 +83,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Every worker collects in the order in which files are handed out."""
+    """Make every worker collect the tests in the order in which the files are assigned."""
     if hasattr(config, "workerinput"):
         order = {nodeid: place for place, nodeid in enumerate(longest_first([i.nodeid for i in items], weighed()))}
         items.sort(key=lambda item: order[item.nodeid])

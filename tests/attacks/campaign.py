@@ -1,7 +1,7 @@
-"""make attacks: every attack many times over, against releases and against doubles weakened on purpose.
+"""make attacks: run every attack many times, against releases and against versions weakened on purpose.
 
-Prints a table of what was tried and what did harm, and writes it to docs/attacks.md, which the documentation shows.
-Harm to a release, or a double that withstands its attack, is an error.
+The program prints a table of attempts and successes and writes it to docs/attacks.md, which the documentation includes.
+A success against a release, or a weakened version that withstands its attack, is an error.
 """
 
 import os
@@ -37,7 +37,7 @@ attack.
 
 
 def replayed(root, tries):
-    """The truth among the replays of 200 public seeds."""
+    """Return whether the truth is among the replays of 200 public seeds."""
     strong = weak = 0
     for i in range(tries):
         name = f"replay{i}"
@@ -49,7 +49,7 @@ def replayed(root, tries):
 
 
 def two_epsilons(root, tries):
-    """2a - b of two releases of the same counts at epsilon and 2 epsilon."""
+    """Attack by 2a - b, for two releases of the same counts at epsilon and 2 epsilon."""
     strong = weak = 0
     for i in range(tries):
         a = attacks.released(attacks.counts(root, f"first{i}", epsilon=1.0))
@@ -62,7 +62,7 @@ def two_epsilons(root, tries):
 
 
 def one_record_more(root, tries):
-    """The difference of two generations against the record that was added between them."""
+    """Attack by the difference of two generations, which may reveal the record that was added between them."""
     more = attacks.TRUE.copy()
     more[4] += 1
     strong = weak = 0
@@ -76,7 +76,7 @@ def one_record_more(root, tries):
 
 
 def inverted_swap(root, tries):
-    """The original column among the inversions of 200 public seeds."""
+    """Return whether the original column is among the inversions of 200 public seeds."""
     path = root / "confidential" / "p.csv"
     path.write_text("id,g,income\n" + "".join(f"{i},{i % 2},{1000 + i}\n" for i in range(120)))
     true, strata = [str(1000 + i) for i in range(120)], np.arange(120) % 2
@@ -96,7 +96,7 @@ def inverted_swap(root, tries):
 
 
 def excluded_neighbour(root, tries):
-    """A released number that the neighbouring count could not have led to, at epsilon = 0.2."""
+    """Attack by a released number that is impossible for the neighbouring count, at epsilon = 0.2."""
     rng, weak = stream(3, "support"), 0
     for _ in range(tries):
         value = attacks.floating(5, 10.0, rng)
@@ -104,12 +104,12 @@ def excluded_neighbour(root, tries):
     strong = 0
     for i in range(tries // len(attacks.TRUE)):
         found = attacks.released(attacks.counts(root, f"support{i}", epsilon=0.2))
-        strong += int(np.sum(found != np.rint(found)))  # every whole number is reached from every count
+        strong += int(np.sum(found != np.rint(found)))  # every integer is possible for every count
     return strong, tries, weak, tries
 
 
 def killed_at_every_step(root, tries):
-    """kill -9 before each step of a release: a file without its line, or one that is drawn twice."""
+    """Kill a release with -9 before each step; harm is a file without a line, or one that is drawn twice."""
 
     def harm():
         done, names = 0, protocol.steps_of(lambda: protocol.make(fresh(root)))
@@ -129,7 +129,7 @@ def killed_at_every_step(root, tries):
 
 
 def fresh(root):
-    """A project of the protocol's tests, with an account that remembers nothing yet."""
+    """Return a project of the protocol's tests, with an account whose memory is empty."""
     place = root / str(len(list(root.iterdir())))
     os.environ["XDG_STATE_HOME"] = str(place / "account")
     (place / "confidential").mkdir(parents=True, mode=0o700)
@@ -138,7 +138,7 @@ def fresh(root):
 
 
 def mounted(door):
-    """Every attack on one of the doors beside a mechanism."""
+    """Run every attack that bypasses a mechanism."""
 
     def campaign(root, tries):
         strong = sum(doors.succeeded(door, a, root / f"s{i}", double=False) for i, a in enumerate(door.attacks))
@@ -164,7 +164,7 @@ def main():
     for name, campaign, tries in CAMPAIGNS:
         with TemporaryDirectory() as folder:
             root = Path(folder)
-            os.environ["XDG_STATE_HOME"] = str(root / "account")  # never what the real one remembers
+            os.environ["XDG_STATE_HOME"] = str(root / "account")  # never the memory of the real account
             (root / "confidential").mkdir(mode=0o700)
             strong, tried, weak, doubles = campaign(root, tries)
         lines.append(f"| {name} | {tried} | {strong} | {doubles} | {weak} |")

@@ -1,7 +1,7 @@
-"""Doors beside the mechanism: every way around a release that was found open, and the double that leaves it open.
+"""Attacks that bypass the mechanism: every way around a release that was found, and a version without its check.
 
-A door has many attacks. Each is mounted in a folder of its own and says whether it did its harm. Against the project
-none does; against the double, which asks less (mostly what version 0.2 asked), those that it must fall for do.
+Each entry has several attacks. An attack runs in a separate folder and returns whether it did harm. Against the project
+none succeeds; against the weakened version, with fewer checks (mostly those of version 0.2), the expected ones succeed.
 """
 
 import hashlib
@@ -54,10 +54,10 @@ class Door:
 
     Parameters
     ----------
-    name : what the attacks of it are after.
-    attacks : name -> attack on a folder; True if it did its harm.
-    weaken : makes the double.
-    withstood : attacks that the double withstands too, or that have nothing to attack there.
+    name : what the attacks try to obtain.
+    attacks : mapping from a name to an attack on a folder, which returns True if it did harm.
+    weaken : function that makes the weakened version.
+    withstood : attacks that the weakened version also withstands, or that do not apply to it.
     """
 
     name: str
@@ -67,12 +67,12 @@ class Door:
 
     @property
     def against_double(self) -> list[str]:
-        """Attacks that the double must fall for."""
+        """Return the attacks that must succeed against the weakened version."""
         return [name for name in self.attacks if name not in self.withstood]
 
 
 def succeeded(door: Door, attack: str, folder: Path, *, double: bool) -> bool:
-    """Mount one attack of a door in a folder, with an account that remembers nothing yet."""
+    """Run one attack in a folder, with an account whose memory is empty."""
     with pytest.MonkeyPatch.context() as patch:
         folder.mkdir(parents=True)
         patch.chdir(folder)
@@ -83,7 +83,7 @@ def succeeded(door: Door, attack: str, folder: Path, *, double: bool) -> bool:
 
 
 def project(root: Path, text: str = COUNTS) -> Path:
-    """A confidential file; its folder."""
+    """Write a confidential file and return its folder."""
     place = root / "confidential"
     place.mkdir(mode=0o700)
     (place / "c.csv").write_text(text, encoding="utf-8")
@@ -91,7 +91,7 @@ def project(root: Path, text: str = COUNTS) -> Path:
 
 
 def made(root: Path, name: str = "a", budgets=None, **settings) -> bool:
-    """Whether a release is made; refusals are words, anything else is an error of the attack."""
+    """Return whether a release is made; a rejection has a message, and any other error is an error of the attack."""
     try:
         room.make(name, LAPLACE | settings, root=root, budgets=budgets)
     except (ValueError, OSError):
@@ -99,7 +99,7 @@ def made(root: Path, name: str = "a", budgets=None, **settings) -> bool:
     return True
 
 
-# A configuration that runs a program.
+# Configurations that run a program.
 
 
 def _read(spelling: str) -> Attack:
@@ -119,7 +119,7 @@ CONFIGURATION = Door(
 )
 
 
-# What was spent, forgotten.
+# Spending that is forgotten.
 
 
 def _forgotten(loss: str) -> Attack:
@@ -143,7 +143,7 @@ LEDGER = Door(
 )
 
 
-# Second doors into the confidential folder.
+# Other paths into the confidential folder.
 
 
 def _named(key: str, name: str) -> Attack:
@@ -185,7 +185,7 @@ SECOND = Door(
 )
 
 
-# A ceiling that vanishes by another name.
+# A budget that disappears under another name.
 
 
 def _renamed(change: Callable[[Path], dict]) -> Attack:
@@ -238,7 +238,7 @@ NAMES = Door(
 )  # fmt: skip
 
 
-# Results that moved on disk.
+# Results that were moved on disk.
 
 
 def _damaged(damage: Callable[[Path], object]) -> Attack:
@@ -256,7 +256,7 @@ def _damaged(damage: Callable[[Path], object]) -> Attack:
             return not results.read(path).equals(good)
         except trust.Damaged:
             return False
-        except (ValueError, OSError):  # what no reader of tables can read
+        except (ValueError, OSError):  # a file that no reader of tables can read
             return False
 
     return attack
@@ -317,7 +317,7 @@ def _committed_and_removed(root, name):
 
 
 def _only_the_data(patch):
-    """As version 0.2 asked: whether this one file is tracked; every failure of git counted as no."""
+    """Apply the check of version 0.2: whether this one file is tracked; every failure of git counts as no."""
 
     def tracked(root, home):
         command = ["git", "-C", str(root), "ls-files", "--error-unmatch", "confidential/c.csv"]
@@ -357,7 +357,7 @@ GIT = Door(
 )
 
 
-# One ceiling, spent once a relation.
+# One budget, spent once per relation.
 
 
 def _in_turn(*asked: dict) -> Attack:
@@ -373,7 +373,7 @@ def _in_turn(*asked: dict) -> Attack:
 
 
 def _by_relation(costs, ceiling):
-    """As version 0.2 added up: within the relation of the last one, and no further."""
+    """Add costs as in version 0.2: only within the relation of the last release."""
     epsilon = spending.epsilon_at([c for c in costs if c.relation == costs[-1].relation], delta=0.0)
     return None if "epsilon" not in ceiling or epsilon <= ceiling["epsilon"] * (1 + 1e-12) else "above"
 
@@ -406,7 +406,7 @@ def _edited(change: Callable[[dict, str], str | None]) -> Attack:
 
 
 def _tree(change: Callable[[dict, str], str | None]) -> Attack:
-    """As `_edited`, of a release of a tree."""
+    """Apply `_edited` to a release of a tree."""
 
     def attack(root):
         project(root, "category,parent,count\nall,,10\nleft,all,4\nright,all,6\nx,left,4\ny,right,6\n")
@@ -418,7 +418,7 @@ def _tree(change: Callable[[dict, str], str | None]) -> Attack:
 
 
 def _write(folder, change):
-    """Both public files anew, changed, with the digest that belongs to them."""
+    """Rewrite both public files with changes and matching digests."""
     record, text = json.loads((folder / "record.json").read_text()), (folder / "release.csv").read_text()
     data = (change(record, text) or text).encode()
     record["sha256"] = hashlib.sha256(data).hexdigest()
@@ -429,7 +429,7 @@ def _write(folder, change):
 
 def _rewritten(folder, change):
     _write(folder, change)
-    shutil.copytree(folder, folder.parents[2] / "elsewhere")  # where no ledger is at hand
+    shutil.copytree(folder, folder.parents[2] / "elsewhere")  # without a ledger nearby
     return _opens(folder) or _opens(folder.parents[2] / "elsewhere")
 
 
@@ -442,7 +442,7 @@ def _opens(folder):
 
 
 def _copied(root):
-    """Under another name, which the ledger does not know."""
+    """Rename the release, so that the ledger does not know it."""
     project(root)
     folder = room.make("a", LAPLACE, root=root)
     shutil.copytree(folder, root / "releases/b/1")
@@ -450,7 +450,7 @@ def _copied(root):
 
 
 def _as_written(patch):
-    """As version 0.2 checked: the digest that the record itself states."""
+    """Apply the check of version 0.2: only the digest stated in the record itself."""
     patch.setattr(published, "parsed", lambda raw, place: json.loads(raw))
     patch.setattr(published, "_named_by_ledger", lambda *_: None)
     patch.setattr(published, "check", lambda *_: None)
@@ -492,7 +492,7 @@ RECORDS = Door(
 )  # fmt: skip
 
 
-# Public mistakes that are told too late.
+# Errors in public settings that are reported too late.
 
 
 def _late(**settings) -> Attack:
@@ -530,7 +530,7 @@ def _bad_line(cost: str) -> Attack:
 
 
 def _unprepared(patch):
-    """As version 0.2: no look at scales, nor at what a ledger's cost says."""
+    """Apply the checks of version 0.2: neither scales nor the costs in a ledger."""
     patch.setattr(_statistics, "problems", lambda *_: ())
 
     def of_line(values, place):
@@ -559,7 +559,7 @@ LATE = Door(
 )
 
 
-# Modes and places.
+# Permissions and locations of files.
 
 
 def _placed(prepare: Callable[[Path], str | None]) -> Attack:
@@ -582,7 +582,7 @@ def _moved(name: str) -> Callable[[Path], str]:
 
 
 def _denied(patch):
-    """As version 0.2: three folders and no others."""
+    """Apply the check of version 0.2: three folders and no others."""
 
     def problems(data, root):
         first = Path(data).parts[0]
@@ -611,7 +611,7 @@ PLACES = Door(
 )  # fmt: skip
 
 
-# Categories that a reader takes for one.
+# Categories that look equal to a reader.
 
 
 def _alike(how: str) -> Attack:

@@ -1,6 +1,6 @@
-"""A configuration that runs a program: however it is spelled and wherever it stands, no byte of it is acted on.
+"""Tests of configurations that would run a program: whatever their spelling and location, none is executed.
 
-The weakened double is Snakemake's own reader: it must run the same file's program, or the attack shows nothing.
+The weakened version is Snakemake's own reader: it must run the program of the same file, or the attack shows nothing.
 """
 
 import json
@@ -44,7 +44,7 @@ def python(folder, *words):
 
 
 def bare(folder, *words):
-    """What Snakemake itself says of this workflow; it must end badly."""
+    """Return Snakemake's output for this workflow, which must fail."""
     return snakemake(["-s", str(ROOT / "Snakefile"), "--cores", "1", *words], folder=folder, good=False)
 
 
@@ -54,7 +54,7 @@ def ran(folder):
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_the_double_runs_what_is_written(tmp_path, monkeypatch, spelling):
-    """What Snakemake does with the same bytes, for every spelling that YAML takes for the flag."""
+    """Check Snakemake's behaviour with the same bytes, for every YAML spelling of the flag."""
     (tmp_path / "mine.yaml").write_text(SPELLINGS[spelling])
     monkeypatch.chdir(tmp_path)
     load_configfile("mine.yaml")
@@ -86,13 +86,13 @@ def test_bare_snakemake_runs_nothing_of_config_yaml(tmp_path, spelling):
 
 
 def test_what_bare_snakemake_ran_of_an_overlay_is_refused_before_any_job(tmp_path):
-    """It cannot be kept from reading what is named on its own command line; nothing goes on from there."""
+    """Check a file on Snakemake's own command line: it cannot be prevented from reading it, but nothing follows."""
     (tmp_path / "config.yaml").write_text("run: [pan2023]\n")
     (tmp_path / "mine.yaml").write_text(SPELLINGS["hexadecimal"])
     said = bare(tmp_path, "--configfile", "mine.yaml")
     assert "mine.yaml" in said
     assert "escapes" in said
-    assert ran(tmp_path)  # and that is said in docs/threat-model.md
+    assert ran(tmp_path)  # stated in docs/threat-model.md
     assert not (tmp_path / "results").exists()
 
 
@@ -128,7 +128,7 @@ def test_no_word_of_the_command_line_leads_past_the_reader(tmp_path, words):
 
 
 def test_what_snakemake_is_given_is_json_that_was_written_here(tmp_path):
-    """And it stands for all: a later change of config.yaml does not reach the jobs of this run."""
+    """Check that a later change of config.yaml does not reach the jobs of this run."""
     (tmp_path / "config.yaml").write_text("run: [pan2023]\npan2023: {abc: {bins: 3}}\n")
     (tmp_path / "mine.yaml").write_text("pan2023: {phi_density: {replications: 5}}\n")
     words = ["--configfile", "mine.yaml", "-C", "root_seed=5"]
@@ -142,6 +142,6 @@ def test_what_snakemake_is_given_is_json_that_was_written_here(tmp_path):
     assert file.read_bytes().isascii()
     (tmp_path / "config.yaml").write_text("run: [wang2020]\n")
     assert overlays.in_use([file], {}, tmp_path) == whole
-    file.write_text(file.read_text().replace("5", "6"))  # changed by hand: no longer what was written
+    file.write_text(file.read_text().replace("5", "6"))  # changed by hand, so the digest does not match
     assert overlays.in_use([file], {}, tmp_path)["run"] == ["pan2023"]
     assert overlays.in_use([], {"root_seed": 1}, tmp_path) == {"run": ["wang2020"], "root_seed": 1}

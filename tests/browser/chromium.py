@@ -1,4 +1,4 @@
-"""Chromium without a screen, and its driver: for tests of pages, which are skipped where there is none."""
+"""Headless Chromium and its driver, for tests of pages, which are skipped if they are not installed."""
 
 import shutil
 
@@ -12,7 +12,7 @@ def there():
 
 
 def driver(profile):
-    """A window of 1200 x 900 that keeps its logs and has `profile`, a folder; the caller ends it."""
+    """Start a window of 1200 x 900 that keeps its logs and uses the folder `profile`; the caller must end it."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
@@ -27,7 +27,7 @@ def driver(profile):
 
 
 def shown(browser, path):
-    """The browser with a page of a report opened."""
+    """Return the browser with an open page of a report."""
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
 

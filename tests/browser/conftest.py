@@ -1,4 +1,4 @@
-"""The report of a made-up run, and a browser to read it."""
+"""Fixtures: the report of a synthetic run, and a browser that reads it."""
 
 import re
 import shutil
@@ -22,13 +22,13 @@ def run_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def pages(run_folder):
-    """Folder of the report of `run_folder`."""
+    """Return the folder of the report of `run_folder`."""
     return report.write(run_folder, run_folder / "results/report").parent
 
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
-    """Chromium, driven; a test that has it is skipped where there is none."""
+    """Return a driver of Chromium; tests with this fixture are skipped without Chromium."""
     if not chromium.there():
         pytest.skip(chromium.MISSING)
     driver = chromium.driver(tmp_path_factory.mktemp("profile"))
@@ -38,13 +38,13 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, pages):
-    """Opens a page of the report."""
+    """Return a function that opens a page of the report."""
     return lambda name: chromium.shown(browser, pages / name)
 
 
 @pytest.fixture(scope="session")
 def few(pages, tmp_path_factory):
-    """The report with one statement in `SHARE` on its agreement page: a script makes the table in as much less time."""
+    """Return a report with a fraction `SHARE` of the statements on its agreement page, so that scripts run faster."""
     folder = tmp_path_factory.mktemp("few") / "report"
     shutil.copytree(pages, folder)
     page = folder / "agreement.html"
@@ -58,5 +58,5 @@ def few(pages, tmp_path_factory):
 
 @pytest.fixture
 def agreement(browser, few):
-    """The agreement page of `few`, opened."""
+    """Return the agreement page of `few`, opened."""
     return chromium.shown(browser, few / "agreement.html")

@@ -1,4 +1,4 @@
-"""A run made up in a second: every paper's folder of results, with the names that a hostile user would choose."""
+"""Synthetic run, written in a second: a results folder per paper, with names that a hostile user would choose."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ NOT_MADE = "table_1"  # an artefact of every run here that was not made, where a
 
 
 def make(root, *, papers=None):
-    """Write a run into `root`; returns the slugs of its papers."""
+    """Write a run into `root`; return the slugs of its papers."""
     found = {slug: p for slug, p in paper.discover().items() if papers is None or slug in papers}
     config = {"root_seed": 7, "shards": 1, "run": list(found), "releases": {}, "budgets": {}}
     for p in found.values():
@@ -38,7 +38,7 @@ def make(root, *, papers=None):
 
 
 def vouch(root):
-    """State the bytes of every file, as the jobs that make them do."""
+    """Write the checksums of every file, as the jobs that make the files do."""
     for folder in ("results", "figures"):
         for path in sorted((root / folder).rglob("*.*")):
             if path.parent == root / "results/scenarios":
@@ -68,7 +68,7 @@ def _results(root, p):
 
 
 def statements(p):
-    """Every printed statement with a verdict: the i-th statement has the i-th verdict, in turn."""
+    """Return every printed statement with a verdict; the verdicts are assigned in turn."""
     printed = agreement.read_published(p.folder / "published.tsv")
     rows = printed.rename(columns={"value": "printed", "digits": "printed_digits", "error": "printed_error"})
     verdict = [VERDICTS[i % len(VERDICTS)] for i in range(len(rows))]
@@ -93,7 +93,7 @@ def _provenance(name):
 
 
 def _scenarios(root):
-    """A case with a hostile name, a chain that failed, a batch with a refused table, and one that was not made."""
+    """Write a case with a hostile name, a chain that failed, a batch with an invalid table, and a missing scenario."""
     counts = {END: 12.3, "b": -4.1, "c": 44.2}
     written = {
         "mine": {"kind": "noisy_counts", "counts": counts, "epsilon": 1.0, "total": 50, "among": [END, "b"]},

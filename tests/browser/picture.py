@@ -1,4 +1,4 @@
-"""A picture of a report for README: ``python -m tests.browser.picture results/report/index.html report.png``."""
+"""Picture of a report for README: ``python -m tests.browser.picture results/report/index.html report.png``."""
 
 import io
 import sys
@@ -14,12 +14,12 @@ WIDTH, HEIGHT, COLOURS = 1300, 960, 128
 
 
 def taken(page, target):
-    """Write the top of a page as a PNG of `WIDTH` pixels and few colours.
+    """Write the top of a page as a PNG image of `WIDTH` pixels with few colours.
 
     Parameters
     ----------
     page : an HTML file.
-    target : the PNG.
+    target : the PNG file.
     """
     with tempfile.TemporaryDirectory() as profile:
         window = driver(profile)

@@ -1,4 +1,4 @@
-"""The report as a person uses it: it opens from disk, its tables work, everyone can read it, and it prints."""
+"""Tests of the report in a browser: opening from disk, tables, accessibility, and printing."""
 
 import base64
 import json
@@ -33,12 +33,12 @@ def names(folder):
 
 
 def kinds(folder):
-    """One page of every kind."""
+    """Return one page of every kind."""
     return list({re.split(r"[-.]", name)[0]: name for name in names(folder)}.values())
 
 
 def asked(browser):
-    """Addresses that the browser asked for since the last look."""
+    """Return the addresses that the browser requested since the last call."""
     for entry in browser.get_log("performance"):
         message = json.loads(entry["message"])["message"]
         if message["method"] == "Network.requestWillBeSent":
@@ -64,7 +64,7 @@ def test_every_page_opens_with_its_images_and_without_an_error_a_network_or_a_sc
 
 
 def choose(page, text):
-    """Tick one entry of the filter that is open."""
+    """Select one entry of the open filter."""
     from selenium.webdriver.common.by import By
 
     next(entry for entry in page.find_elements(By.CSS_SELECTOR, LISTED) if text in entry.text).click()
@@ -219,7 +219,7 @@ def telephone(browser, width=WIDEST):
 
 
 def test_on_a_small_telephone_the_verdict_is_seen_first(opened, browser):
-    """Of each row the verdict is within the width and above the row's other words."""
+    """Check that the verdict of each row is within the width and above the other text of the row."""
     first = """return [...document.querySelectorAll(arguments[0])].slice(0, 5).map(row => {
         const v = row.querySelector('.verdict, .small').getBoundingClientRect();
         const others = [...row.children].map(c => c.getBoundingClientRect()).filter(r => r.height);

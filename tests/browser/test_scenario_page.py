@@ -1,4 +1,4 @@
-"""The page of a scenario as its readers get it: one file, on a telephone, in print, for everyone."""
+"""Tests of the page of a scenario in a browser: one file, narrow screens, printing, and accessibility."""
 
 import base64
 from pathlib import Path

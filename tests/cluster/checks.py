@@ -1,4 +1,4 @@
-"""What is asked of the workflow on a cluster; each check returns a line for the table, or fails."""
+"""Checks of the workflow on a cluster; each returns a line of the table, or fails."""
 
 import subprocess
 import time
@@ -19,13 +19,13 @@ Line = tuple[str, str]
 
 
 def made(folder: Path) -> Path:
-    """A new folder."""
+    """Return a new folder."""
     folder.mkdir(parents=True)
     return folder
 
 
 def memory(folder: Path, slurm: SingleNode) -> Line:
-    """A job killed for its memory gets more at its second attempt."""
+    """Check that a job that was killed for exceeding its memory gets more at its second attempt."""
     run = Run(made(folder), TOY, ("hungry.txt",))
     code = run.ended(600)
     asked = [job["ReqTRES"] if "ReqTRES" in job else job.get("MinMemoryNode", "") for job in _jobs(run, slurm)]
@@ -38,7 +38,7 @@ def memory(folder: Path, slurm: SingleNode) -> Line:
 
 
 def together(folder: Path, slurm: SingleNode) -> Line:
-    """Twelve quick jobs share two submissions of the shipped profile, each of which asks for two cores at most."""
+    """Check that twelve quick jobs share two submissions of the shipped profile, each with at most two cores."""
     run = Run(made(folder), TOY, ("quick",))
     assert run.ended(600) == 0, run.text()
     asked = [int(job["NumCPUs"]) for job in _jobs(run, slurm)]
@@ -49,7 +49,7 @@ def together(folder: Path, slurm: SingleNode) -> Line:
 
 
 def cancelled(folder: Path, slurm: SingleNode) -> Line:
-    """A job that somebody cancels is submitted again."""
+    """Check that a cancelled job is submitted again."""
     run = Run(made(folder), TOY)
     run.until(lambda: any(state == "RUNNING" for _, state, _ in slurm.queue()))
     victim = next(job for job, state, _ in slurm.queue() if state == "RUNNING")
@@ -60,7 +60,7 @@ def cancelled(folder: Path, slurm: SingleNode) -> Line:
 
 
 def controller_killed(folder: Path, slurm: SingleNode) -> Line:
-    """After SIGKILL of the controller the same command goes on, and no job runs beside its own double."""
+    """Check that after SIGKILL of the controller the same command continues, and that no job runs twice at a time."""
     first = Run(made(folder), TOY)
     first.until(lambda: len(first.submitted()) == 4 and any(s == "RUNNING" for _, s, _ in slurm.queue()))
     first.killed()
@@ -77,7 +77,7 @@ def controller_killed(folder: Path, slurm: SingleNode) -> Line:
 
 
 def logs(folder: Path) -> Line:
-    """A failed job's log lies where the message says, and holds the reason."""
+    """Check that the log of a failed job is where the message states, and contains the reason."""
     run = Run(made(folder), TOY, ("broken.txt",))
     assert run.ended(600) != 0
     found = [log for _, log in run.submitted()]
@@ -90,7 +90,7 @@ def logs(folder: Path) -> Line:
 
 
 def whole(folder: Path, local: Path | None, papers: list[str]) -> list[Line]:
-    """The smoke configuration: submissions, and the same bytes as a run on this machine."""
+    """Run the smoke configuration: number of submissions, and the same bytes as a run on this machine."""
     settings = smoke.configuration() | {"shards": SHARDS, "run": papers}
     here, there = local or made(folder / "local"), made(folder / "cluster")
     if local is None:

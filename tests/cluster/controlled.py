@@ -1,4 +1,4 @@
-"""Runs of Snakemake as users start them, on the cluster or here, with what they submitted."""
+"""Runs of Snakemake as users start them, on the cluster or on this machine, with their submissions."""
 
 import os
 import re
@@ -19,7 +19,7 @@ _SUBMITTED = re.compile(r"Job (\S+) has been submitted with SLURM jobid (\d+) \(
 
 
 def variables() -> dict[str, str]:
-    """This process's environment with this tree and this Python first."""
+    """Return this process's environment with this source tree and this Python first."""
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
     return kept | {"PATH": path, "PYTHONPATH": str(ROOT / "src")}
@@ -27,7 +27,7 @@ def variables() -> dict[str, str]:
 
 @dataclass
 class Run:
-    """One run of ``python -m reproduction.run`` in a folder."""
+    """A run of ``python -m reproduction.run`` in a folder."""
 
     folder: Path
     snakefile: Path
@@ -48,12 +48,12 @@ class Run:
         STARTED.append(self)
 
     def until(self, happened: Callable[[], object], seconds: float = 900) -> None:
-        """Wait until something has happened, or the run has ended.
+        """Wait until a condition is true, or the run has ended.
 
         Raises
         ------
         TimeoutError
-            After `seconds`.
+            If neither happens within `seconds`.
         """
         deadline = time.monotonic() + seconds
         while not happened() and self.process.poll() is None:
@@ -62,7 +62,7 @@ class Run:
             time.sleep(0.3)
 
     def ended(self, seconds: float = 3600) -> int:
-        """Exit code, once it has ended; an interrupt after `seconds`."""
+        """Return the exit code after the end of the run, which is interrupted after `seconds`."""
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -70,15 +70,15 @@ class Run:
             return self.process.wait()
 
     def killed(self) -> None:
-        """End the controller the hard way; its jobs in the queue go on."""
+        """Kill the controller; its jobs in the queue continue."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
     def text(self) -> str:
-        """What it has printed."""
+        """Return the output of the run."""
         return self.output.read_text()
 
     def submitted(self) -> list[tuple[str, Path]]:
-        """(id in the queue, log) of every submission, in their order."""
+        """Return (id in the queue, log) of every submission, in order."""
         return [(job, Path(log)) for _, job, log in _SUBMITTED.findall(self.text())]

@@ -1,4 +1,4 @@
-"""``make cluster-test``: the workflow on a real Slurm of one node, brought up here and torn down again.
+"""``make cluster-test``: the workflow on a real Slurm of one node, which is started and stopped on this machine.
 
 python -m tests.cluster.run [--papers a,b] [--local FOLDER] [--only toys|smoke]
 """

@@ -1,8 +1,8 @@
-"""A Slurm of one node on this machine: up, down, and the word to say where that cannot be.
+"""Slurm of one node on this machine: start, stop, and the reason if this is not possible.
 
-All state lies below one folder; only its own daemons are ended, by the process ids they wrote. Debian's packages
-``slurm-wlm`` and ``munge``, root. No accounting; listens on the loopback address alone. Processes that take more memory
-than their job asked for are killed, as clusters do.
+All state is below one folder, and only the daemons of this Slurm are ended, by the process ids that they wrote. It
+requires Debian's packages ``slurm-wlm`` and ``munge``, and root. It has no accounting and listens only on the loopback
+address. Processes that use more memory than their job requested are killed, as on clusters.
 """
 
 import os
@@ -49,7 +49,7 @@ PartitionName=main Nodes=localhost Default=YES MaxTime=INFINITE DefMemPerCPU=500
 
 
 def why_not() -> str:
-    """What keeps this machine from it; empty if nothing does."""
+    """Return the reason why Slurm cannot run on this machine; empty if it can."""
     if not Path("/etc/debian_version").is_file():
         return "a single-node Slurm is brought up on Debian and its kin only"
     if os.geteuid() != 0:
@@ -62,16 +62,16 @@ def why_not() -> str:
 
 
 class SingleNode:
-    """``with SingleNode(folder) as slurm``: up inside, down after.
+    """Context manager ``with SingleNode(folder) as slurm``, which starts Slurm and stops it at the end.
 
     Parameters
     ----------
-    folder : for its state; must not exist, or be empty.
+    folder : folder for the state; it must be empty or not exist.
 
     Raises
     ------
     RuntimeError
-        If it cannot be brought up here.
+        If Slurm cannot be started.
     """
 
     def __init__(self, folder: Path):
@@ -129,19 +129,19 @@ class SingleNode:
 
     @staticmethod
     def queue(form: str = "%i|%T|%k") -> list[list[str]]:
-        """Fields of all jobs in the queue, by default id, state and rule."""
+        """Return fields of all jobs in the queue, by default id, state and rule."""
         lines = subprocess.run(["squeue", "-h", "-o", form], check=True, capture_output=True, text=True).stdout
         return [line.split("|") for line in lines.splitlines()]
 
     @staticmethod
     def finished() -> list[dict[str, str]]:
-        """Every job that Slurm still remembers, by the keys of ``scontrol``."""
+        """Return every job that Slurm still has in memory, by the keys of ``scontrol``."""
         text = subprocess.run(["scontrol", "-o", "show", "jobs"], check=True, capture_output=True, text=True).stdout
         return [dict(part.split("=", 1) for part in line.split() if "=" in part) for line in text.splitlines()]
 
 
 def _end(file: Path) -> None:
-    """End the daemon whose process id a file holds, and wait for it."""
+    """End the daemon whose process id is in a file, and wait for its end."""
     try:
         process = int(file.read_text())
         os.kill(process, 15)

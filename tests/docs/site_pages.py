@@ -1,4 +1,4 @@
-"""What a browser would ask for: every address in the pages and style sheets of a built site."""
+"""Addresses that a browser would request: those in all pages and style sheets of a built site."""
 
 import re
 from collections.abc import Iterator
@@ -32,12 +32,12 @@ class Page(HTMLParser):
 
 
 def pages(root: Path) -> dict[Path, Page]:
-    """Every page of the site; what lies in the theme's own folder is no page."""
+    """Return every page of the site, without the files of the theme."""
     return {path: Page(path) for path in sorted(root.rglob("*.html")) if "_static" not in path.parts}
 
 
 def broken(root: Path) -> Iterator[str]:
-    """Links within the site that lead nowhere, and files that are not there."""
+    """Return links within the site without a target, and missing files."""
     found = pages(root)
     for path, page in found.items():
         for link in page.links + page.loaded:
@@ -53,7 +53,7 @@ def broken(root: Path) -> Iterator[str]:
 
 
 def remote(root: Path) -> Iterator[str]:
-    """Addresses of other machines that a page or a style sheet would load."""
+    """Return addresses of other machines that a page or a style sheet would load."""
     for path, page in pages(root).items():
         for address in page.loaded:
             if urlsplit(address).netloc:

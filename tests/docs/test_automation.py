@@ -1,4 +1,4 @@
-"""The files for hosted continuous integration, as far as linters can judge them: they cannot be run here."""
+"""Tests of the files for hosted continuous integration, as far as linters can check them without running them."""
 
 import json
 import os
@@ -68,7 +68,7 @@ def test_the_catalogue_file_says_how_the_workflow_is_used():
 
 
 def test_the_catalogue_accepts_the_repository():
-    """What its generator asks for: workflow/Snakefile, rules that end in .smk, config/README.md, words in README."""
+    """Check the requirements of the catalogue's generator: Snakefile, .smk rules, config/README.md, words in README."""
     assert (ROOT / "workflow/Snakefile").is_file()
     assert {path.suffix for path in (ROOT / "workflow/rules").iterdir() if path.is_file()} == {".smk"}
     assert (ROOT / "config/README.md").read_text(encoding="utf-8").strip()
@@ -100,7 +100,7 @@ def test_the_image_has_a_pinned_base_and_installs_from_the_lock_alone():
 
 
 def in_image(folder):
-    """The files that the image is built from, as .dockerignore lets them in."""
+    """Check the files from which the image is built, as selected by .dockerignore."""
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     assert lines[1] == "*"
     for name in (line[1:] for line in lines if line.startswith("!")):
@@ -120,7 +120,7 @@ def test_nothing_private_and_no_result_gets_into_the_image(tmp_path):
 
 
 def test_what_is_in_the_image_is_enough_for_a_run(tmp_path):
-    """The same files, with the kernels that the image compiles: one table from nothing."""
+    """Compute one table from scratch with the same files and the kernels that the image compiles."""
     image, run = in_image(tmp_path / "image"), tmp_path / "run"
     run.mkdir()
     shutil.copyfile(ROOT / "config.yaml", run / "config.yaml")
@@ -138,7 +138,7 @@ def test_what_is_in_the_image_is_enough_for_a_run(tmp_path):
 
 
 def test_every_file_of_tests_is_collected():
-    """Folders are listed one by one, long ones first, so that two processes end together; `make test-all` runs all."""
+    """Check that folders are listed one by one, long ones first, and that `make test-all` runs all of them."""
     about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     folders = [ROOT / folder for folder in about["tool"]["pytest"]["ini_options"]["testpaths"]]
     command = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ntest-all:")[2].partition("\n\n")[0]
@@ -154,7 +154,7 @@ def test_every_file_of_tests_is_collected():
     [(["report"], {"report"}), (["release", "ARGS=release_county"], {"release_county"}), (["reproduce"], set())],
 )
 def test_make_hands_its_targets_to_snakemake(command, targets):
-    """`--quiet` takes all words that follow it: a target there is lost."""
+    """Check that no target follows `--quiet`, which takes all following words as its values."""
     from snakemake.cli import get_argument_parser
 
     rules = (ROOT / "Makefile").read_text(encoding="utf-8")

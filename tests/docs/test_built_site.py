@@ -1,4 +1,4 @@
-"""The documentation site as `make docs` has built it: its links hold, nothing is missing, it opens in a browser."""
+"""Tests of the documentation site built by `make docs`: valid links, no missing files, and rendering in a browser."""
 
 import json
 import sys
@@ -54,7 +54,7 @@ def test_every_public_name_of_the_library_is_in_the_reference_and_nothing_else(s
 
 @browser
 def test_the_pages_render_in_a_browser_and_ask_no_other_machine(site, tmp_path):
-    """All that are written by hand, and some of the reference, whose pages are made alike."""
+    """Return all pages written by hand, and some of the reference, whose pages are generated in the same way."""
     driver = chromium.driver(tmp_path)
     try:
         alike = sorted((site / "api").glob("*.html"))
@@ -80,7 +80,7 @@ def test_the_pages_render_in_a_browser_and_ask_no_other_machine(site, tmp_path):
 
 
 def _shown(driver):
-    """Text of the page, once the browser has built it: a driver on a busy machine can be asked before that."""
+    """Return the text of the page, after the browser has built it, since a driver can be asked before."""
     from selenium.webdriver.support.ui import WebDriverWait
 
     text = "const part = document.querySelector('main, .bd-article, body'); return part && part.innerText"
@@ -88,7 +88,7 @@ def _shown(driver):
 
 
 def _asked(driver):
-    """Addresses that the browser asked for since the last look."""
+    """Return the addresses that the browser requested since the last call."""
     for entry in driver.get_log("performance"):
         message = json.loads(entry["message"])["message"]
         if message["method"] == "Network.requestWillBeSent":

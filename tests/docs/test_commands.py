@@ -1,4 +1,4 @@
-"""Commands and scenarios of README and the how-tos: every one is run, or checked where it would need a cluster."""
+"""Tests of the commands and scenarios in README and the how-tos: each is run, or checked if it needs a cluster."""
 
 import re
 import shlex
@@ -28,14 +28,14 @@ LINES = sorted(
 
 
 def shown(page, start):
-    """A file as a page shows it."""
+    """Return a file as shown on a page."""
     text = (ROOT / f"docs/how-to/{page}.md").read_text(encoding="utf-8")
     return re.search(rf"^```\n({re.escape(start)}.*?)^```", text, re.DOTALL | re.MULTILINE)[1]
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """What the pages say is there: public counts, a confidential file, mine.yaml."""
+    """Write the files that the pages assume: public counts, a confidential file, mine.yaml."""
     monkeypatch.chdir(tmp_path)
     Path("counts.csv").write_text("name,value\nmet,12.3\nnot_met,-4.1\nfailed,44.2\n")
     Path("geography.csv").write_text(shown("scenario", "name,value,parent"))

@@ -1,4 +1,4 @@
-"""The coverage that docs/methods shows is what the study gives with its own settings and the seed of config.yaml."""
+"""Check that the coverage in docs/methods is the study's result with its settings and the seed of config.yaml."""
 
 from pathlib import Path
 

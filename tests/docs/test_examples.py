@@ -1,4 +1,4 @@
-"""The Python examples of README and docs/, run; the walk through a toy paper, which must be a paper."""
+"""Tests of the Python examples in README and docs/, and of the toy paper in the walk-through."""
 
 import doctest
 import itertools
@@ -53,7 +53,7 @@ def test_the_readme_has_a_kind_for_all_data_and_its_scores_add_up():
 
 
 def test_the_readmes_numbers_are_those_of_a_plain_enumeration():
-    """Posterior of p1/(p1 + p0) for M = 50: every composition by itself, Beta laws, no convolution."""
+    """Return the posterior of p1/(p1 + p0) for M = 50 from all compositions, by Beta distributions."""
     noisy, total, scale = (12.3, -4.1, 44.2), 50, 2.0
     cells = [(a, b, total - a - b) for a, b in itertools.product(range(total + 1), repeat=2) if a + b <= total]
     counts = np.array(cells, dtype=float)
@@ -69,7 +69,7 @@ def test_the_readmes_numbers_are_those_of_a_plain_enumeration():
 
 
 def walked_through(folder):
-    """The files that docs/how-to/add-a-paper.md shows, written into `folder`."""
+    """Write the files that docs/how-to/add-a-paper.md shows into `folder`."""
     text = (ROOT / "docs/how-to/add-a-paper.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)```", text, flags=re.DOTALL)
     folder.mkdir()

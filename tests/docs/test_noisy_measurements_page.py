@@ -1,4 +1,4 @@
-"""What docs say of noisy measurement files: commands are run, the scenario is answered, numbers are the code's."""
+"""Tests of the page on noisy measurement files: commands are run, the scenario is answered, numbers are checked."""
 
 import re
 import shlex
@@ -22,7 +22,7 @@ METHODS = (DOCS / "methods/noisy-measurements.md").read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """The folder that the first command of the page makes."""
+    """Return the folder that the first command of the page makes."""
     folder = tmp_path_factory.mktemp("home")
     first = next(line for line in PAGE.splitlines() if line.startswith("python -m "))
     words = shlex.split(first)

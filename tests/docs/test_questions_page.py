@@ -1,4 +1,4 @@
-"""The answers shown in docs/how-to/questions.md, by plain enumeration of the counts."""
+"""Check the answers in docs/how-to/questions.md against an enumeration of the counts."""
 
 import re
 from pathlib import Path
@@ -17,19 +17,19 @@ N = np.arange(120)
 
 
 def law(released, sigma=5.0):
-    """Prior 1/(1 + n), discrete Gaussian noise: the constant of the noise cancels."""
+    """Return the posterior for the prior 1/(1 + n) and discrete Gaussian noise, whose constant cancels."""
     weights = np.exp(-((released - N) ** 2) / (2 * sigma**2)) / (1 + N)
     return weights / weights.sum()
 
 
 def shown(name):
-    """Numbers of the row that begins with this name."""
+    """Return the numbers of the row that begins with this name."""
     (row,) = re.findall(rf"^ *{re.escape(name)} +(\S.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     return [float(part) for part in row.split()[:3]]
 
 
 def interval(p):
-    """Central 95 %: as much beyond either end, at most."""
+    """Return the central 95 % interval, with at most 2.5 % beyond each end."""
     values, below = np.arange(len(p)), np.cumsum(p)
     return [float(values[np.argmax(below >= 0.025)]), float(values[np.argmax(below >= 0.975)])]
 
@@ -78,7 +78,7 @@ def blocks(language):
 
 
 def test_the_five_tasks_in_yaml_run_and_equal_enumeration(counts, tmp_path, monkeypatch):
-    """Each in eight lines at most; the numbers in full, not as printed."""
+    """Check answers of at most eight lines each, with the numbers in full precision."""
     monkeypatch.chdir(tmp_path)
     (listed,) = blocks("text")
     (tmp_path / "census.csv").write_text(listed)

@@ -1,4 +1,4 @@
-"""Every number that methods and errata quote is tied to the table that gives it, or is said to be given."""
+"""Check that every number quoted in methods and errata is linked to the table that contains it, or marked as given."""
 
 import re
 
@@ -14,7 +14,7 @@ QUOTES = [(slug, quote) for slug, paper in PAPERS.items() for quote in quotes.of
 
 
 def cheap(slug, name):
-    """Can this table be made here at its full size in seconds, from nothing but settings?"""
+    """Return whether a table can be computed at full size in seconds, from settings only."""
     table = next(a.table for a in PAPERS[slug].artefacts if a.name == name)
     return table.by == "compute" and table.minutes <= 0.1 and not set(table.inputs) - {"published"}
 

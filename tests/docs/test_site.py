@@ -1,4 +1,4 @@
-"""What builds and checks the documentation site; the site itself is judged by `make docs`."""
+"""Tests of the programs that build and check the documentation site; `make docs` checks the site itself."""
 
 import shutil
 import sys
@@ -28,7 +28,7 @@ import site_pages  # noqa: E402
 
 
 def test_the_checkers_find_what_is_wrong(tmp_path):
-    """A page with one mistake of each kind beside what is allowed: every mistake is named, nothing else."""
+    """Check a page with one mistake of each kind next to valid text: every mistake is reported and nothing else."""
     (tmp_path / "other.html").write_text('<h1 id="top">x</h1>')
     (tmp_path / "good.css").write_text(
         "a { background: url(picture.png) } b { background: url(data:image/png;base64,A) }"
@@ -122,7 +122,7 @@ ValueError
 
 
 def test_an_entry_is_shown_as_a_name_and_its_text():
-    """In Returns a type stands in place of the name; what already has its text below it stays."""
+    """Check that in Returns a type replaces the name, and that existing text below it is unchanged."""
     assert docstrings.sections(SECTION.splitlines()) == SHOWN.splitlines()
     assert docstrings.sections(SHOWN.splitlines()) == SHOWN.splitlines()
     assert docstrings.sections(["One line."]) == ["One line."]
@@ -173,7 +173,7 @@ def test_a_setting_is_described_in_words():
 
 
 def test_a_paper_without_texts_of_its_own_shows_its_list_of_errata(tmp_path):
-    """Every part of a page comes from the folder: a folder with half of them has half a page and no mistake."""
+    """Check that every part of a page comes from the folder: a folder with half of the files has half a page."""
     slug, found = next(iter(paper.discover().items()))
     copied = shutil.copytree(found.folder, tmp_path / slug)
     (copied / "errata.md").unlink()

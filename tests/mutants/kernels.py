@@ -1,9 +1,9 @@
 """python tests/mutants/kernels.py [--count N] [--seed N]: mutants of the kernels, each compiled and tested.
 
-A seeded sample of small wrong changes of .pyx, .pxd and .h files (signs, operators, comparisons, constants,
-statements, arguments), and all kernels of ``listed.yaml``. Each is made in a copy of the tree, where only the kernels
-that contain the file are built (-O1). A mutant that does not compile is passed over. A mutant that survives meets the
-unit tests once more in a build that checks every index. Rows, rates and exit code are those of `run.py`.
+A seeded random sample of small errors in .pyx, .pxd and .h files (signs, operators, comparisons, constants, statements,
+arguments), and all kernels of ``listed.yaml``. Each mutant is made in a copy of the tree, in which only the kernels
+that contain the file are built (-O1). A mutant that does not compile is skipped. A mutant that survives is tested again
+by the unit tests in a build that checks every index. Rows, rates and exit code are those of `run.py`.
 """
 
 import ast
@@ -23,7 +23,7 @@ import mutants
 import run
 from mutants import KERNELS, ROOT, Mutant, Row
 
-MOST = 300.0  # CPU seconds of tests that a mutant meets
+MOST = 300.0  # CPU seconds of tests per mutant
 SWAPS = {
     "+": "-", "-": "+", "*": "/", "/": "*", "//": "*", "%": "*", "+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=",
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "and": "or", "or": "and",
@@ -49,7 +49,7 @@ Change = tuple[int, int, str, str]  # first and last place in the text, kind, re
 
 
 def changes(text: str, c: bool) -> Iterator[Change]:
-    """Every change of a source of Cython or C that may compile, in the order of its text."""
+    """Return every change of a Cython or C source that may compile, in the order of the text."""
     token = re.compile("|".join(f"({part})" for part in ("|".join((*SKIPPED[c], *_WORDS)), "|".join(_CODE))))
     masked = re.sub("|".join((*SKIPPED[c], *_WORDS)), lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     allowed, start, signature = [], 0, False
@@ -70,7 +70,7 @@ def changes(text: str, c: bool) -> Iterator[Change]:
 
 
 def _of_word(before: str, word: str, after: str) -> Iterator[tuple[str, str]]:
-    """Changes of one word: (kind, replacement)."""
+    """Return the changes of one word: (kind, replacement)."""
     value = bool(re.match(r"[\w.\])]", before)) and before not in ("return", "and", "or", "not", "in", "if", "else")
     if re.fullmatch(r"\d+|\d*\.\d*(e[+-]?\d+)?", word) and word != ".":
         number = ast.literal_eval(word)
@@ -88,7 +88,7 @@ def _of_word(before: str, word: str, after: str) -> Iterator[tuple[str, str]]:
 
 
 def _of_line(line: str, c: bool) -> Iterator[Change]:
-    """f(a, b, ..) becomes f(b, a, ..); a statement that is no block's first line is left out."""
+    """Replace f(a, b, ..) by f(b, a, ..); a statement that is not the first line of a block is removed."""
     for call in _CALL.finditer(line):
         if call[1] != call[2]:
             yield call.start(1), call.end(2), "arguments", f"{call[2]}, {call[1]}"
@@ -103,7 +103,7 @@ def _of_line(line: str, c: bool) -> Iterator[Change]:
 
 
 def sampled(seed: int) -> Iterator[Mutant]:
-    """Mutants without end: a line, uniformly from all that can change, then a kind of change, then a change."""
+    """Yield mutants without end: a line, uniformly from all that can change, then a kind of change, then a change."""
     rng, places, seen = random.Random(seed), defaultdict(lambda: defaultdict(list)), set()
     files = sorted(path for suffix in KERNELS for path in (ROOT / "src").rglob(f"*{suffix}"))
     texts = {path: path.read_text(encoding="utf-8") for path in files}
@@ -122,7 +122,7 @@ def sampled(seed: int) -> Iterator[Mutant]:
 
 
 def build(tree: Path, kernels: list[str], *, checked: bool = False) -> dict[Path, bytes] | None:
-    """The compiled kernels of a tree, None if they do not compile; `checked`: with checks of every index."""
+    """Build the kernels of a tree; return None if they do not compile; `checked`: with checks of every index."""
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "--force"]
     settings = {**os.environ, "DPMULTINOMIAL_KERNELS": " ".join(kernels), "DPMULTINOMIAL_DEBUG": str(int(checked))}
     done = subprocess.run(command, cwd=tree, env=settings, capture_output=True)
@@ -130,19 +130,19 @@ def build(tree: Path, kernels: list[str], *, checked: bool = False) -> dict[Path
 
 
 def compiled(tree: Path, kernels: list[str]) -> dict[Path, bytes]:
-    """The kernels' compiled files as they are now."""
+    """Return the current compiled files of the kernels."""
     return {path: path.read_bytes() for kernel in kernels for path in (tree / "src").glob(f"{kernel}.*.so")}
 
 
 def put(files: dict[Path, bytes]) -> None:
-    """Write files again; each is a new file, since a process may still have the old one mapped."""
+    """Write files as new files, because a process may still have the old ones mapped."""
     for path, content in files.items():
         path.unlink(missing_ok=True)
         path.write_bytes(content)
 
 
 def tried(copy: run.Copy, mutant: Mutant) -> Row | None:
-    """The row of a mutant of a kernel; None if it does not compile."""
+    """Return the row of a mutant of a kernel, or None if it does not compile."""
     from reproduction import dependencies
 
     if reason := mutants.equivalents().get(mutant.key):

@@ -1,13 +1,14 @@
-"""Mutants: a file with one change, drawn at random by cosmic-ray or listed by hand, and what is recorded of mutants.
+"""Mutants: files with one change, drawn at random by cosmic-ray or listed by hand, and the records of their results.
 
-A mutant is identified by (file, before, after): `before` is the changed lines, with as many lines above them as make
-them unique in the file, in single blanks. Where a file changed meanwhile, records of its other lines still apply.
+A mutant is identified by (file, before, after): `before` consists of the changed lines, with as many lines above them
+as are needed to make them unique in the file, with single blanks. If a file has changed since, the records of its
+other lines are still valid.
 
-A sample draws places without replacement and one operator for each place: an operator of eleven replacements must not
-count eleven times. Excluded is what cannot matter or fails at once, which would only raise the rate: annotations,
-docstrings, decorators that cache, operators that numbers do not have (``@``, shifts, bits in place of arithmetic), the
-star of a signature, what does not compile, modules that draw, benchmarks, scripts that only pass arguments on, and
-``quoted.py``, which is a test of the documents.
+A sample draws places without replacement and one operator for each place, so that an operator with eleven replacements
+does not count eleven times. Changes that have no effect or fail at once are excluded, because they would only increase
+the kill rate: annotations, docstrings, decorators that cache, operators that are not defined for numbers (``@``,
+shifts, bits instead of arithmetic), the star of a signature, code that does not compile, modules that draw figures,
+benchmarks, scripts that only pass arguments on, and ``quoted.py``, which is a test of the documents.
 """
 
 import ast
@@ -31,7 +32,7 @@ PAPERS = ROOT / "src/reproduction/papers"
 LIST, EQUIVALENT, RATES = (Path(__file__).with_name(n) for n in ("listed.yaml", "equivalent.tsv", "rates.tsv"))
 KERNELS = (".pyx", ".pxd", ".h")
 LISTED = "by hand"
-ENOUGH = 0.9  # of the sampled mutants that are not equivalent must be killed, and all that are listed by hand
+ENOUGH = 0.9  # minimum kill rate of the sampled mutants that are not equivalent; all listed mutants must be killed
 _RATES = ("package", "sample", "rate", "mutants", "killed", "out of time", "equivalent", "survived")
 _ARITHMETIC = {"Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow"}
 _SETS = {"BitOr", "BitAnd", "BitXor", "Sub"}
@@ -42,7 +43,7 @@ _DRAWS = re.compile(r"^\s*(import matplotlib|from matplotlib)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Mutant:
-    """A file below the root, the line that changes, the kind of change, its words, and the mutated text."""
+    """A file below the root, the changed line, the kind of change, a description, and the mutated text."""
 
     file: str
     line: int
@@ -53,13 +54,13 @@ class Mutant:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What identifies the mutant."""
+        """Return the key that identifies the mutant."""
         return self.file, self.before, self.after
 
 
 @dataclass(frozen=True)
 class Row:
-    """Fate of a mutant: ``killed`` (by which test), ``timeout``, ``survived``, or ``equivalent`` (why)."""
+    """Result of a mutant: ``killed`` (by which test), ``timeout``, ``survived``, or ``equivalent`` (why)."""
 
     file: str
     line: int
@@ -76,12 +77,12 @@ class Row:
 
 
 def words(text: str) -> str:
-    """The text in single blanks."""
+    """Return the text with single blanks."""
     return " ".join(text.split())
 
 
 def mutant(file: str, operator: str, text: str, mutated: str) -> Mutant:
-    """The mutant that has the text `mutated` in place of `text`."""
+    """Return the mutant that replaces `text` by `mutated`."""
     old, new, everything = text.splitlines(), mutated.splitlines(), words(text)
     start = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     most, same = min(len(old), len(new)) - start, 0
@@ -95,12 +96,12 @@ def mutant(file: str, operator: str, text: str, mutated: str) -> Mutant:
 
 
 def listed(path: Path = LIST, folder: Path = ROOT / "src") -> list[Mutant]:
-    """Mutants of a list: entries ``file`` (below `folder`), ``before`` and ``after``.
+    """Return the mutants of a list with entries ``file`` (below `folder`), ``before`` and ``after``.
 
     Raises
     ------
     ValueError
-        If a file has moved, or `before` is not exactly once in it; all such entries are named.
+        If a file does not exist, or `before` does not occur exactly once in it; the message lists all such entries.
     """
     found, wrong = [], []
     for number, entry in enumerate(yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else [], 1):
@@ -121,14 +122,14 @@ def listed(path: Path = LIST, folder: Path = ROOT / "src") -> list[Mutant]:
 
 
 def all_listed() -> list[Mutant]:
-    """Mutants of all lists: that of the library, the kernels and what the papers share, and one list per paper."""
+    """Return the mutants of all lists: that of the library, kernels and shared code, and one list per paper."""
     return listed() + [
         m for path in sorted(PAPERS.glob("*/tests/mutations.yaml")) for m in listed(path, path.parents[1])
     ]
 
 
 def package(file: str) -> str:
-    """The package of a file: ``kernels``, a paper, ``reproduction``, or a package of the library."""
+    """Return the package of a file: ``kernels``, a paper, ``reproduction``, or a package of the library."""
     parts = Path(file).parts[1:]
     if file.endswith(KERNELS):
         return "kernels"
@@ -139,7 +140,7 @@ def package(file: str) -> str:
 
 @cache
 def modules() -> dict[str, list[str]]:
-    """Package -> its Python modules that are mutated."""
+    """Return a mapping from each package to its Python modules that are mutated."""
     found = defaultdict(list)
     for path in sorted((ROOT / "src").rglob("*.py")):
         apart = {"tests", "report"} & set(path.parts) or path.name in ("__init__.py", "bench.py", "quoted.py")
@@ -150,7 +151,7 @@ def modules() -> dict[str, list[str]]:
 
 
 def sampled(files: list[str], count: int, seed: int, root: Path = ROOT) -> list[Mutant]:
-    """At most `count` mutants by cosmic-ray, at places drawn uniformly from all of `files`; the seed decides which."""
+    """Return at most `count` mutants by cosmic-ray, at places drawn uniformly from all `files` with the seed."""
     rng = random.Random(seed)
     texts = {file: (root / file).read_text(encoding="utf-8") for file in files}
     options = {file: _places(text) for file, text in texts.items()}
@@ -171,7 +172,7 @@ def sampled(files: list[str], count: int, seed: int, root: Path = ROOT) -> list[
 
 
 def _places(text: str) -> dict[Any, list[tuple[str, int]]]:
-    """Place -> (operator, occurrence) of all that may change there."""
+    """Return a mapping from each place to the (operator, occurrence) pairs that can change it."""
     tree, silent, lines = get_ast(text), list(_annotations(text)), text.splitlines()
     places = defaultdict(list)
     for name in sorted(operator_names()):
@@ -203,7 +204,7 @@ def _differs(text: str, mutated: str) -> bool:
 
 
 def _code(text: str) -> tuple[str, int]:
-    """The code without its docstrings, and the number of arguments that it takes by position alone."""
+    """Return the code without docstrings, and the number of positional-only arguments."""
     parsed = ast.parse(text)
     compile(parsed, "mutant", "exec")
     for node in ast.walk(parsed):
@@ -215,12 +216,12 @@ def _code(text: str) -> tuple[str, int]:
 
 @cache
 def equivalents() -> dict[tuple[str, str, str], str]:
-    """Key -> why no output of the mutant can differ."""
+    """Return a mapping from a key to the reason why the mutant is equivalent."""
     return {(r["file"], r["before"], r["after"]): r["reason"] for r in table(EQUIVALENT)}
 
 
 def table(path: Path) -> list[dict[str, str]]:
-    """Rows of a table with tabs; none if there is none."""
+    """Return the rows of a tab-separated table; no rows if the file does not exist."""
     if not path.exists():
         return []
     with path.open(newline="", encoding="utf-8") as stream:
@@ -228,7 +229,7 @@ def table(path: Path) -> list[dict[str, str]]:
 
 
 def write(path: Path, header: tuple[str, ...], rows: list[Any]) -> None:
-    """Write a table with tabs."""
+    """Write a tab-separated table."""
     with path.open("w", newline="", encoding="utf-8") as stream:
         csv.writer(stream, delimiter="\t", lineterminator="\n").writerows([header, *rows])
 
@@ -239,13 +240,13 @@ def write_rows(path: Path, rows: list[Row]) -> None:
 
 
 def rows_of(path: Path) -> dict[tuple[str, str, str], Row]:
-    """Key -> row of a table that `write_rows` wrote."""
+    """Return a mapping from key to row, from a table written by `write_rows`."""
     found = [Row(**{**r, "line": int(r["line"]), "seconds": float(r["seconds"])}) for r in table(path)]
     return {(row.file, row.before, row.after): row for row in found}
 
 
 def rates(package: str, sample: str, rows: list[Row]) -> list[tuple[str, ...]]:
-    """Rows of ``rates.tsv`` of a package, sampled and listed mutants apart."""
+    """Return the rows of ``rates.tsv`` for a package, separately for sampled and listed mutants."""
     found = []
     for name, part in (
         (sample, [r for r in rows if r.operator != LISTED]),
@@ -260,13 +261,13 @@ def rates(package: str, sample: str, rows: list[Row]) -> list[tuple[str, ...]]:
 
 
 def keep_rates(found: list[tuple[str, ...]]) -> None:
-    """Put rows into ``rates.tsv``, in place of those of the same sample."""
+    """Write rows to ``rates.tsv``, replacing those of the same sample."""
     kept = {(r["package"], r["sample"]): tuple(r.values()) for r in table(RATES)} | {row[:2]: row for row in found}
     write(RATES, _RATES, [kept[key] for key in sorted(kept)])
 
 
 def enough(rows: list[Row]) -> bool:
-    """Whether all listed mutants that are not equivalent were killed, and `ENOUGH` of the sampled ones."""
+    """Return whether all listed mutants that are not equivalent were killed, and `ENOUGH` of the sampled ones."""
     able = [row for row in rows if row.outcome != "equivalent"]
     alive = [row for row in able if row.outcome == "survived"]
     sampled = sum(row.operator != LISTED for row in able)

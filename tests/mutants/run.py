@@ -1,10 +1,10 @@
-"""make mutants [ARGS="--package NAME --count N --seed N"]: what the tests notice when the code is changed.
+"""make mutants [ARGS="--package NAME --count N --seed N"]: errors in the code that the tests detect.
 
-For every package: a seeded sample of mutants and all that are listed by hand. Each is applied in a copy of the tree and
-meets the files of tests that import the module, directly or through other modules, the nearest first.
-``build/mutants/<package>.<seed>.tsv`` has a row for each mutant, ``rates.tsv`` next to this file a line per package and
-sample. The exit code is 1 if a listed mutant survives, or more than a tenth of the sampled mutants that are not
-equivalent. The runner of kernels is `kernels.py`.
+For every package, a seeded random sample of mutants and all mutants that are listed by hand are tested. Each mutant is
+applied in a copy of the tree and tested by the test files that import the module, directly or through other modules,
+the nearest first. ``build/mutants/<package>.<seed>.tsv`` has one row per mutant, ``rates.tsv`` in this folder one line
+per package and sample. The exit code is 1 if a listed mutant survives, or more than a tenth of the sampled mutants
+that are not equivalent.
 """
 
 import argparse
@@ -36,10 +36,10 @@ from scheduling import weighed
 
 SEED = 20180531
 BUILD = ROOT / "build/mutants"
-SPENT = {True: 300.0, False: 90.0}  # CPU seconds of tests that a mutant meets, if it is listed and if it is sampled
-LONGEST = 600.0  # CPU seconds of a file of tests without any mutant
-FAR = 3  # distance of a test to modules of its package that it does not import: jobs name them in settings
-MEMORY = 6 * 2**30  # bytes that a test of a kernel may take
+SPENT = {True: 300.0, False: 90.0}  # CPU seconds of tests per mutant, for listed and for sampled mutants
+LONGEST = 600.0  # CPU seconds of a test file without any mutant
+FAR = 3  # distance assigned to modules of a package that a test does not import: jobs name them in settings
+MEMORY = 6 * 2**30  # bytes of memory for a test of a kernel
 _LARGE = (
     *("numpy", "scipy.stats", "scipy.optimize", "scipy.integrate", "pandas", "matplotlib.figure", "mpmath"),
     *("yaml", "jsonschema", "sklearn.naive_bayes", "sklearn.model_selection", "networkx"),
@@ -52,7 +52,7 @@ _OURS = ("dpmultinomial", "reproduction", "tests")
 
 @cache
 def _graph() -> dict[Path, set[Path]]:
-    """File -> files that import it, tests too; a kernel's .pyx imports its headers."""
+    """Return a mapping from each file to the files that import it, including tests; a .pyx file imports its headers."""
     # by path: the installed package may be a copy elsewhere, as in continuous integration
     found = importlib.util.spec_from_file_location("_dependencies", ROOT / "src/reproduction/dependencies.py")
     d = importlib.util.module_from_spec(found)
@@ -72,7 +72,7 @@ def _graph() -> dict[Path, set[Path]]:
 
 
 def tests_of(file: str) -> list[str]:
-    """Files of tests that import a file, directly or through others, the nearest and the quickest first."""
+    """Return the test files that import a file, directly or indirectly, the nearest and the fastest first."""
     seconds, source = weighed(), ROOT / file
     distance, reached = {source: 0}, [source]
     for path in reached:
@@ -89,9 +89,9 @@ def tests_of(file: str) -> list[str]:
 
 
 class Copy:
-    """A copy of the tree with its compiled kernels, in which mutants are tried.
+    """A copy of the tree with its compiled kernels, in which mutants are tested.
 
-    Files of tests run in a fork of this process, which has loaded the large libraries but not the code under test.
+    Test files are run in a fork of this process, which has loaded the large libraries but not the code under test.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -114,11 +114,11 @@ class Copy:
         os.utime(self.path / file, (stamp, stamp))
 
     def timed(self, test: str) -> bool:
-        """Whether it is known what the file of tests takes, and that it has not changed since."""
+        """Return whether the time of the test file is known and the file has not changed since."""
         return test in self.tests and bool(self.tests[test]["size"] == (ROOT / test).stat().st_size)
 
     def seconds(self, test: str) -> float:
-        """CPU seconds of a file of tests without any mutant; tests that fail so are left out from then on."""
+        """Return CPU seconds of a test file without any mutant; tests that fail are excluded from then on."""
         if not self.timed(test):
             answer, seconds = self.run(test, LONGEST)
             if answer is None:
@@ -128,15 +128,15 @@ class Copy:
         return float(self.tests[test]["seconds"])
 
     def fate(self, tests: list[str], most: float, change: Change, *, slower: float = 3.0, memory: int = 0) -> Fate:
-        """``killed`` or ``timeout`` and by which test, or ``survived``, and CPU seconds.
+        """Return ``killed`` or ``timeout`` with the test, or ``survived``, and the CPU seconds.
 
         Parameters
         ----------
-        tests : files, the nearest first.
-        most : CPU seconds of all files that are run; a file that would exceed it is passed over.
-        change : puts the mutant into the copy (True), or what it replaces (False).
-        slower : a file may take this many times its seconds without the mutant, and 10 more.
-        memory : bytes that a file may take, 0 for no limit.
+        tests : test files, the nearest first.
+        most : CPU seconds of all test files; a file that would exceed the limit is skipped.
+        change : function that applies the mutant to the copy (True), or restores the original (False).
+        slower : factor by which a file may exceed its time without the mutant, plus 10 seconds.
+        memory : bytes that a file may use, 0 for no limit.
         """
         left, spent, by = most, 0.0, "no test imports it"
         change(True)
@@ -159,9 +159,10 @@ class Copy:
     def run(
         self, test: str, limit: float, *, left_out: Iterable[str] | None = None, memory: int = 0
     ) -> tuple[Any, float]:
-        """Run a file of tests in a fork, up to the first failure if `left_out` are given.
+        """Run a test file in a fork, up to the first failure if `left_out` is given.
 
-        Returns pytest's exit code and the tests that failed, None if the fork was stopped or crashed, and CPU seconds.
+        Returns the exit code of pytest, the tests that failed (None if the fork was stopped or crashed), and CPU
+        seconds.
         """
         answer = self.log.with_suffix(".json")
         answer.unlink(missing_ok=True)
@@ -176,7 +177,7 @@ class Copy:
                 os.killpg(child, signal.SIGKILL)
             time.sleep(0.02)
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(child, signal.SIGKILL)  # what it started and left behind
+            os.killpg(child, signal.SIGKILL)  # processes that the test started and did not end
         return (json.loads(answer.read_text()) if answer.exists() else None), _spent() - before
 
     def _be_child(self, work: Callable[[], Any], limit: float, memory: int, answer: Path) -> None:
@@ -209,13 +210,13 @@ def _spent() -> float:
 
 
 class _Failures:
-    """Plugin of pytest: the tests that failed."""
+    """Plugin of pytest that records the tests that failed."""
 
     def __init__(self) -> None:
         self.failed: list[str] = []
 
     def pytest_sessionstart(self) -> None:
-        """Keep Hypothesis from storing failing examples: the next run has another mutant."""
+        """Prevent Hypothesis from storing failing examples, because the next run has another mutant."""
         from hypothesis import settings
 
         settings.register_profile("mutants", database=None, derandomize=True)
@@ -236,7 +237,7 @@ def _tested(test: str, left_out: Iterable[str] | None) -> dict[str, Any]:
 
 
 def tried(copy: Copy, mutant: Mutant) -> Row:
-    """The row of a mutant of a Python module."""
+    """Return the row of a mutant of a Python module."""
     reason = mutants.equivalents().get(mutant.key, "")
     if reason:
         return row(mutant, "equivalent", reason, 0.0)
@@ -252,13 +253,13 @@ def tried(copy: Copy, mutant: Mutant) -> Row:
 
 
 def row(mutant: Mutant, outcome: str, by: str, seconds: float) -> Row:
-    """The row of a mutant."""
+    """Return the row of a mutant."""
     m = mutant
     return Row(m.file, m.line, m.operator, m.before, m.after, outcome, by, round(seconds, 1))
 
 
 def arguments(description: str | None, **count: Any) -> argparse.ArgumentParser:
-    """Arguments that both runners take."""
+    """Return the parser of the arguments that both programs accept."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, help="mutants sampled", **count)
     parser.add_argument("--by-hand", type=int, help="mutants of the list, drawn at random; all by default")
@@ -271,7 +272,7 @@ def arguments(description: str | None, **count: Any) -> argparse.ArgumentParser:
 def judge(
     package: str, chosen: Iterable[Mutant], asked: argparse.Namespace, judged: Callable[[Mutant], Row | None]
 ) -> bool:
-    """Write a row for each mutant, and the rates where the whole package was tried; whether enough were killed."""
+    """Write a row per mutant, and the rates if the whole package was tested; return whether enough were killed."""
     path = BUILD / f"{package}.{asked.seed}.tsv"
     known = mutants.rows_of(path) if asked.again else {}
     rows: list[Row] = []
@@ -291,7 +292,7 @@ def judge(
 
 
 def some(listed: list[Mutant], asked: argparse.Namespace) -> list[Mutant]:
-    """All listed mutants that match, or as many of them as are asked for, drawn at random."""
+    """Return all listed mutants that match, or a random selection of the requested size."""
     matching = [m for m in listed if asked.matching in f"{m.file} {m.before}"]
     if asked.by_hand is None or asked.by_hand >= len(matching):
         return matching

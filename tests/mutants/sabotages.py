@@ -1,12 +1,12 @@
-"""python tests/mutants/sabotages.py [PAPER ..]: which verdicts notice errors that are not in any test.
+"""python tests/mutants/sabotages.py [PAPER ..]: verdicts that detect errors which no test contains.
 
-``sabotages.tsv`` next to this file says what is replaced by something wrong (``module:attribute``), how, and which
-tables are made again; this program fills in the number of judged rows, how many verdicts change, and the first two.
-`large` errors have the sizes of the paper's own tests of sabotage. For `small` errors, of 2 to 10 %, the tables of
-distributions have the sizes of a full run. The exit code is 1 if a large error changes no verdict.
+``sabotages.tsv`` in this folder lists which function is replaced by a wrong one (``module:attribute``), how, and which
+tables are recomputed; this program fills in the number of judged rows, how many verdicts change, and the first two.
+`large` errors have the sizes in the paper's own sabotage tests. For `small` errors, of 2 to 10 %, the tables of
+distributions have the sizes of a full run. The exit code is 1 if a large error does not change any verdict.
 
-Changes: ``NAME * FACTOR`` and ``NAME = VALUE`` of an argument by keyword, ``argument N * FACTOR``, ``result * FACTOR``,
-``repeats * SHARE`` (of the rows of all arrays, this share is the row before), or the name of a function below.
+Changes: ``NAME * FACTOR`` and ``NAME = VALUE`` of a keyword argument, ``argument N * FACTOR``, ``result * FACTOR``,
+``repeats * SHARE`` (this share of the rows of all arrays equals the row before), or the name of a function below.
 """
 
 import sys
@@ -29,12 +29,12 @@ FULL: dict[str, tuple[str, ...]] = {  # tables of distributions
     "raim2021": ("privacy_loss", "sampler_accuracy", "other_noises", "xi_mean", "xi_sse"),
     "wang2020": ("release_checks",),
 }
-SIZES = ("exact_draws", "runs", "swaps", "tables", "draws", "size")  # settings that are at their default there
+SIZES = ("exact_draws", "runs", "swaps", "tables", "draws", "size")  # settings at their defaults in these tables
 Sizes, Tables = dict[str, Any], dict[str, pd.DataFrame]
 
 
 def repeated(rows: Any, share: float) -> Any:
-    """The rows, a share of them equal to the row before."""
+    """Return the rows, with a share of them replaced by the row before."""
     found, every = np.array(rows), round(1 / share)
     later = found[every - 1 :: every]
     found[every - 1 :: every] = found[every - 2 :: every][: len(later)]
@@ -102,7 +102,7 @@ def larger_r(right: Any) -> Any:
 
 
 def changed(change: str, right: Any) -> Callable[..., Any]:
-    """The function `right` with a change."""
+    """Return the function `right` with a change."""
     if change.isidentifier():
         return globals()[change](right)
     name, sign, text = change.rpartition(" ")[0].rpartition(" ")[0], change.split(" ")[-2:][0], change.split(" ")[-1]
@@ -120,7 +120,7 @@ def changed(change: str, right: Any) -> Callable[..., Any]:
 
 
 def honest(paper: str) -> tuple[Sizes, Tables]:
-    """Sizes and tables of the paper's own tests of sabotage, without any error."""
+    """Return sizes and tables of the paper's own sabotage tests, without an error."""
     from reproduction.verdicts import in_process
 
     folder = f"reproduction.papers.{paper}.tests"
@@ -141,7 +141,7 @@ def honest(paper: str) -> tuple[Sizes, Tables]:
 
 
 def at_full_size(paper: str, sizes: Sizes, tables: Tables) -> tuple[Sizes, Tables]:
-    """Sizes and tables, those of `FULL` by the defaults of the package."""
+    """Return sizes and tables, with the defaults of the package for those in `FULL`."""
     from reproduction.paper import discover
     from reproduction.verdicts import in_process
 
@@ -154,7 +154,7 @@ def at_full_size(paper: str, sizes: Sizes, tables: Tables) -> tuple[Sizes, Table
 
 
 def judged(paper: str) -> set[Any]:
-    """(artefact, quantity) of what counts as reproduced or not."""
+    """Return the (artefact, quantity) pairs that count as reproduced or not reproduced."""
     from reproduction.verdicts import agreement
 
     published = agreement.read_published(PAPERS / paper / "published.tsv")
@@ -164,7 +164,7 @@ def judged(paper: str) -> set[Any]:
 
 
 def flips(row: dict[str, str], sizes: Sizes, tables: Tables) -> list[str]:
-    """Judged statements whose verdict changes."""
+    """Return the judged statements whose verdicts change."""
     from reproduction.verdicts import in_process
 
     paper, anew = row["paper"], row["tables"].split()
@@ -184,7 +184,7 @@ def flips(row: dict[str, str], sizes: Sizes, tables: Tables) -> list[str]:
 
 
 def main(wanted: list[str]) -> int:
-    """Try all errors, or those of the papers named, and write the table as it is filled in."""
+    """Test all errors, or those of the named papers, and write the table as it is filled in."""
     sys.path.insert(0, str(ROOT))
     rows, made, missed = mutants.table(TABLE), {}, 0
     for row in sorted((r for r in rows if not wanted or r["paper"] in wanted), key=lambda r: (r["paper"], r["kind"])):
@@ -198,7 +198,7 @@ def main(wanted: list[str]) -> int:
         try:
             found = flips(row, *made[key])
             count, shown = str(len(found)), "; ".join(found[:2])
-        except (ValueError, ArithmeticError, AssertionError, RuntimeError) as error:  # a run that ends so has noticed
+        except (ValueError, ArithmeticError, AssertionError, RuntimeError) as error:  # a run that fails has detected it
             count, shown = "stops", f"{type(error).__name__}: {str(error)[:100]}"
         missed += count == "0" and row["kind"] == "large"
         row |= {"judged rows": str(len(judged(row["paper"]))), "flipped": count, "the first of them": shown}

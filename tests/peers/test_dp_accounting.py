@@ -1,6 +1,4 @@
-"""Rényi divergences and composed loss distributions against dp-accounting, an independent library."""
-
-from collections import Counter
+"""Check Rényi divergences and composed loss distributions against dp-accounting, an independent library."""
 
 import pytest
 

@@ -1,7 +1,7 @@
-"""Counts and their noisy total against OpenDP's consistency routine: least squares on a tree of one level.
+"""Check counts and their noisy total against OpenDP's consistency routine: least squares on a tree of one level.
 
-Far from 0, under a flat prior, the posterior mean is the least squares estimate, with equal noise on all nodes what
-Hay et al. (2010) made consistent.
+Far from 0 and under a flat prior, the posterior mean is the least-squares estimate, which for equal noise on all nodes
+is the consistent estimate of Hay et al. (2010).
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ transformations = pytest.importorskip("opendp.transformations")
 
 @pytest.fixture
 def consistent():
-    """Children of one root made consistent with it."""
+    """Return the children of one root, made consistent with the root."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")

@@ -1,6 +1,6 @@
 """Reference implementations of `_sum_chain`, `_frequency_products` and `_mode_products`.
 
-Every vector is enumerated, every component has its own factor, and products are taken one after the other.
+All vectors are enumerated, every component has a separate factor, and products are computed one by one.
 """
 
 from itertools import product
@@ -14,7 +14,7 @@ Whole = NDArray[np.int64]
 
 
 def law(factors: Array, total_factor: Array, first: int) -> tuple[NDArray[np.int64], Array]:
-    """Every vector and its weight (not normalised)."""
+    """Return every vector and its weight (not normalised)."""
     states, size, width = factors.shape
     vectors = np.array(list(product(range(width), repeat=size)))
     columns = np.arange(size)
@@ -31,7 +31,7 @@ def law(factors: Array, total_factor: Array, first: int) -> tuple[NDArray[np.int
 
 
 def solve(factors: Array, total_factor: Array, first: int) -> tuple[float, Array, Array]:
-    """`sum_chain.solve` without its chain."""
+    """Compute `sum_chain.solve` without a chain."""
     vectors, weights = law(factors, total_factor, first)
     width = factors.shape[2]
     marginals = np.array([np.bincount(column, weights, width) for column in vectors.T]) / weights.sum()
@@ -44,8 +44,8 @@ def sweep(
     Whole,
     length: int, early: Array | None, late: Array | None,
 ) -> tuple[Array, Spectra, Spectra]:  # fmt: skip
-    """`frequency_products.sweep`; derivatives by leaving one factor out."""
-    table = np.concatenate([spectra, np.zeros((1, spectra.shape[1]))])  # row -1 is nothing
+    """Compute `frequency_products.sweep`; derivatives by leaving one factor out."""
+    table = np.concatenate([spectra, np.zeros((1, spectra.shape[1]))])  # row -1 represents S = 0
     of = np.repeat(np.arange(len(repeats)), repeats)
     adjoints, tail_adjoint, sums = np.zeros_like(table), np.zeros_like(tail), np.zeros((len(clear), 2))
     both = np.full(len(tail), 2.0)
@@ -84,7 +84,7 @@ def integrated(
     every: Spectra, some: Spectra, place: Whole, repeats: Whole, *, rows: Whole, nodes: NDArray[np.float64],
     weights: NDArray[np.float64],
 ) -> Spectra:  # fmt: skip
-    """`mode_products.integrated`."""
+    """Compute `mode_products.integrated`."""
     out = np.zeros((len(rows), every.shape[2]), dtype=complex)
     for i, row in enumerate(rows):
         for node, weight in zip(nodes, weights, strict=True):

@@ -1,6 +1,6 @@
-"""Reference implementation of `additive_release`: one release at a time, as section 3.1 of the paper is written.
+"""Reference implementation of `additive_release`: one release at a time, following section 3.1 of the paper.
 
-Multinomial modes are found by largest quotients unit by unit, by Theorem 1 in NumPy, and checked independently.
+Multinomial modes are computed by largest quotients unit by unit, by Theorem 1 in NumPy, and by an independent check.
 """
 
 import math
@@ -14,7 +14,7 @@ Whole = NDArray[np.int64]
 
 
 def quotients(total: int, x: Whole) -> tuple[Whole, list[int], int]:
-    """Units that are certain, the indices with a claim of the deciding size, and how many of those claims are met."""
+    """Return the certain units, the components with a claim of the deciding size, and the number of claims granted."""
     claims = sorted((Fraction(int(v), q) for v in x for q in range(1, total + 1) if v > 0), reverse=True)
     if total == 0:
         return np.zeros(len(x), dtype=np.int64), [], 0
@@ -25,7 +25,7 @@ def quotients(total: int, x: Whole) -> tuple[Whole, list[int], int]:
 
 
 def mode(total: int, x: Whole, *, ties: str, rng: np.random.Generator) -> Whole:
-    """`additive_release.modes` for one row."""
+    """Compute `additive_release.modes` for one row."""
     if ties == "ieee":
         return theorem(total, x)
     k, tied, left = quotients(total, x)
@@ -42,7 +42,7 @@ def mode(total: int, x: Whole, *, ties: str, rng: np.random.Generator) -> Whole:
 
 
 def theorem(total: int, x: Whole) -> Whole:
-    """Theorem 1 of the paper in doubles, lowest index among equal q."""
+    """Apply Theorem 1 of the paper in doubles, with the lowest index among equal q."""
     f = (total + 0.5 * len(x)) * (x / x.sum())
     k: Whole = np.floor(f).astype(np.int64)
     f = f - k
@@ -56,19 +56,19 @@ def theorem(total: int, x: Whole) -> Whole:
 
 
 def is_mode(total: int, x: Whole, k: Whole) -> bool:
-    """Whether moving one unit anywhere never raises the multinomial probability (which suffices for a mode)."""
+    """Return whether moving one unit never increases the multinomial probability (which is sufficient for a mode)."""
     held = [Fraction(int(v), int(n)) for v, n in zip(x, k, strict=True) if n > 0]
     wanted = [Fraction(int(v), int(n) + 1) for v, n in zip(x, k, strict=True)]
     return int(k.sum()) == total and k.min() >= 0 and (not held or max(wanted) <= min(held))
 
 
 def shares(x: Whole) -> Whole:
-    """Weights, equal ones where all are 0."""
+    """Return the weights, or equal weights if all are 0."""
     return x if x.any() else np.ones_like(x)
 
 
 def summed_total(u: float, noisy: int, summed: int, epsilon: float, support: int, logs: NDArray[np.float64]) -> int:
-    """Draw of the total given its own noisy count and the sum of the noisy components (equation 6)."""
+    """Draw the total given its noisy count and the sum of the noisy components (equation 6)."""
     reach = len(logs) // 2
     values = np.arange(max(noisy - support, 0), noisy + support + 1)
     gap = summed - values
@@ -88,7 +88,7 @@ def release(
     ties: str,
     rng: np.random.Generator,
 ) -> list[Whole]:
-    """One release by every algorithm, from the same noise."""
+    """Make one release by every algorithm, from the same noise."""
     support = len(table) // 2
     noisy = int(counts.sum()) + noise(rng.random(), table, epsilon, -support)
     n = np.array([c + noise(rng.random(), table, epsilon, -support) for c in counts])

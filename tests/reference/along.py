@@ -1,4 +1,4 @@
-"""What `_sites.Ends` writes, array by array: bounds, parabolas, tents, listed priors; rough upper guesses."""
+"""Reference implementation of `_sites.Ends`, array by array: bounds, parabolas, tents, listed priors, upper bounds."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ FAR = 1 << 52
 
 
 def ends(state, direction, sums, hard):
-    """First and last possible count of the first cell in every node.
+    """Return the first and last possible count of the first cell in every node.
 
     Parameters
     ----------
@@ -31,11 +31,11 @@ def ends(state, direction, sums, hard):
 
 
 def shapes(state, direction, sums, said):
-    """Centre, square and absolute of every node, float64 (m, 3); zeros where nothing is said.
+    """Return centre, square and absolute of every node, float64 (m, 3); zeros for nodes without measurements.
 
     Parameters
     ----------
-    said : (node, query, parabola, centre, steepness) of every number, tents alone at their nodes.
+    said : (node, query, parabola, centre, steepness) of every measured value; a tent is the only value at its node.
     """
     out, n = np.zeros((len(state), 3)), state[:, np.argmax(direction)]
     bowls: dict[int, list[tuple[float, float]]] = {}
@@ -53,11 +53,11 @@ def shapes(state, direction, sums, said):
 
 
 def priors(state, direction, low, high, log_prior) -> list[NDArray[np.float64]]:
-    """Log prior of all cells that move, one list a node between its ends.
+    """Return the log prior of all moving cells, one list per node over its possible counts.
 
     Parameters
     ----------
-    log_prior : (cell, node, counts) -> float64.
+    log_prior : function of (cell, node, counts) that returns float64.
     """
     first, out = np.argmax(direction), []
     for node in range(len(state)):
@@ -68,7 +68,7 @@ def priors(state, direction, low, high, log_prior) -> list[NDArray[np.float64]]:
 
 
 def reach(parent, sites):
-    """Of the nearest node at or above each that says something: a list, a likelihood, a bound; 1 where none does."""
+    """Return the bound of the nearest node at or above each that has a list, a likelihood or a bound; 1 without one."""
     found = []
     for v, site in enumerate(sites):
         steep = 2 * site["square"] or site["absolute"] ** 2

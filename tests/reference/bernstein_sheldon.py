@@ -1,4 +1,4 @@
-"""Reference implementation of `baseline_gibbs`: sweeps in NumPy and SciPy from the same stream."""
+"""Reference implementation of `baseline_gibbs`: sweeps in NumPy and SciPy with the same random stream."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ def gibbs(
     burn_in: int,
     rng: np.random.Generator,
 ) -> Array:
-    """`baseline_gibbs.gibbs`."""
+    """Compute `baseline_gibbs.gibbs`."""
     mu, sigma2, s = start[:, 0], start[:, 1], start[:, 2:]
     out = np.empty((len(start), draws, 2))
     for t in range(burn_in + draws):
@@ -32,7 +32,7 @@ def gibbs(
 
 
 def statistics(z: Array, scale: Array, mu: Array, sigma2: Array, s: Array, n: int, rng: np.random.Generator) -> Array:
-    """The noise's variances given the noise, then the statistics given theta, variances and release."""
+    """Draw the noise variances given the noise, then the statistics given theta, the variances and the release."""
     precision = rng.wald(1 / (scale * np.maximum(np.abs(z - s), 1e-12 * scale)), 1 / scale**2)
     mean, covariance = censored_statistics.statistics(mu, sigma2, n)
     covariance = (
@@ -48,8 +48,8 @@ def statistics(z: Array, scale: Array, mu: Array, sigma2: Array, s: Array, n: in
 def theta(
     s: Array, n: int, mu: Array, sigma2: Array, prior: tuple[float, float, float, float], rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Records outside anew, then mu and sigma2 from their conditionals; the statistics moved to the nearest possible
-    ones."""
+    """Draw the records outside, then mu and sigma2 from their conditionals; the statistics are moved to the nearest
+    possible values."""
     mu0, var0, shape0, rate0 = prior
     low = np.clip(np.rint(s[:, 2]), 0, n - 1).astype(int)
     high = np.clip(np.rint(s[:, 3]), 0, n - 1 - low).astype(int)

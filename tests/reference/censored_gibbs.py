@@ -1,4 +1,4 @@
-"""Reference implementations of `censored_gibbs`: sweeps in NumPy from the same stream."""
+"""Reference implementations of `censored_gibbs`: sweeps in NumPy with the same random stream."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ def statistics_chain(
     burn_in: int,
     rng: np.random.Generator,
 ) -> Array:
-    """`censored_gibbs.statistics_chain` for the forms ``"as_written"`` and ``"corrected"``."""
+    """Compute `censored_gibbs.statistics_chain` for the forms ``"as_written"`` and ``"corrected"``."""
     mu, sigma2 = initial
     out = np.empty((draws, 6))
     for t in range(burn_in + draws):
@@ -81,7 +81,7 @@ def _in_turn(release: Array, n: int, scales: Array, logs: Logs, rng: np.random.G
 def counts_law(
     release: Array, n: int, a: float, b: float, scales: Array, theta: tuple[float, float], form: str
 ) -> Array:
-    """`censored_gibbs.counts_law`, by enumeration of all pairs."""
+    """Compute `censored_gibbs.counts_law` by enumeration of all pairs."""
     mu, sigma = theta[0], theta[1] ** 0.5
     log_low, log_high = log_ndtr((a - mu) / sigma), log_ndtr((mu - b) / sigma)
     inside = np.exp(log_ndtr((b - mu) / sigma)) - np.exp(log_low)
@@ -111,13 +111,13 @@ def _pick(logs: Array, rng: np.random.Generator) -> int:
 def _jointly(
     release: Array, n: int, scales: Array, logs: Logs, moments: Moments, rng: np.random.Generator
 ) -> tuple[int, int]:
-    """Over all pairs of counts, high before low."""
+    """Draw from all pairs of counts by inversion, high before low."""
     high, low = divmod(_pick(joint_logs(release, n, scales, logs, moments).ravel(), rng), n + 1)
     return low, high
 
 
 def joint_logs(release: Array, n: int, scales: Array, logs: Logs, moments: Moments) -> Array:
-    """log weights of all pairs, rows s_high; -inf where fewer than four records are inside."""
+    """Return the log weights of all pairs, rows s_high; -inf if fewer than four records are inside."""
     (log_low, log_high, log_inside), (centre, variance, power, beta) = logs, moments
     high, low = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
     c = np.maximum(n - high - low, 0)
@@ -160,7 +160,7 @@ def records_chain(
     burn_in: int,
     rng: np.random.Generator,
 ) -> Array:
-    """`censored_gibbs.records_chain`, with all statistics recomputed for every proposal."""
+    """Compute `censored_gibbs.records_chain`, recomputing all statistics for every proposal."""
     (mu, sigma2), x, out = initial, np.array(records, dtype=float), np.empty((draws, 6))
     for t in range(burn_in + draws):
         for i in range(n):

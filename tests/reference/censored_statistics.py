@@ -1,6 +1,7 @@
-"""Reference implementation of `_statistics_sampler`: the same steps from the same stream in NumPy and SciPy.
+"""Reference implementation of `_statistics_sampler`: the same steps with the same stream in NumPy and SciPy.
 
-The saddlepoint is found anew every time by SciPy on 400 nodes, moments come from the truncated normal law in SciPy.
+The saddlepoint is computed every time by SciPy on 400 nodes; moments are those of SciPy's truncated normal
+distribution.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ FEW = 64
 
 
 def log_inside_density(mean: float, sse: float, count: int) -> float:
-    """log h_c(m, q) by the same expansion, every expectation written out."""
+    """Return log h_c(m, q) by the same expansion, with every expectation written out."""
     v, d = sse / count, NODES - mean
 
     def law(e: Array) -> tuple[float, Array]:
@@ -55,13 +56,13 @@ def _place(w: float, expected: float, variance: float, z: float, scale: float) -
 
 
 def _weights(w: float, s: float, expected: float, variance: float, z: float, scale: float) -> float:
-    """The w at which `_place` gives s."""
+    """Return the w for which `_place` gives s."""
     k = 2 * scale**2 / (2 * scale**2 + variance)
     return float((s - k * expected - (1 - k) * z) / (k * variance) ** 0.5)
 
 
 def _inside(mu: float, sd: float) -> tuple[float, float, float, float]:
-    """Mean and central moments 2, 3, 4 of a record inside."""
+    """Return the mean and the central moments 2, 3, 4 of a record inside."""
     p = WEIGHTS * np.exp(-((NODES - mu) ** 2) / (2 * sd**2) + (np.clip(mu, -1, 1) - mu) ** 2 / (2 * sd**2))
     p /= p.sum()
     mean = p @ NODES
@@ -72,7 +73,7 @@ def _inside(mu: float, sd: float) -> tuple[float, float, float, float]:
 def _side_laws(
     n: int, mu: float, sd: float
 ) -> tuple[Callable[[], MeanAndVariance], Callable[[float], MeanAndVariance]]:
-    """Mean and variance of the count below; of the count above given it."""
+    """Return mean and variance of the count below, and of the count above given the count below."""
     low, high = np.exp(log_ndtr((-1 - mu) / sd)), np.exp(log_ndtr((mu - 1) / sd) - log_ndtr((1 + mu) / sd))
     high = min(high, 1.0)
     return (
@@ -93,7 +94,7 @@ def log_target(
     origin: float = 0.0,
     sums: bool = False,
 ) -> tuple[float, Array]:
-    """`censored_statistics.log_target`."""
+    """Compute `censored_statistics.log_target`."""
     (mu, t, *w), sd = start, np.exp(start[1] / 2)
     mu0, var0, shape0, rate0 = prior
     counts: list[float] = []
@@ -128,7 +129,7 @@ def _few(mu: float, sd: float, c: int, w: list[float], uniforms: Array) -> tuple
     law = truncnorm((-1 - mu) / sd, (1 - mu) / sd, mu, sd)
     u = np.asarray(uniforms)[:c]
     x = law.ppf(u)
-    if mu <= -1:  # the kernel counts its uniforms from the heavier tail
+    if mu <= -1:  # the kernel counts its uniforms from the tail with more probability
         top = log_ndtr((mu + 1) / sd)
         ratio = np.exp(log_ndtr((mu - 1) / sd) - top)
         x = mu - sd * ndtri_exp(top + np.log(ratio + u * (1 - ratio)))
@@ -177,7 +178,7 @@ def chain(
     origin: float = 0.0,
     sums: bool = False,
 ) -> tuple[Array, Array]:
-    """`censored_statistics.chain`: draws (draws, 10) and the uniforms at the end."""
+    """Compute `censored_statistics.chain`: draws (draws, 10) and the final uniforms."""
 
     def target(y: Array, u: Array) -> tuple[float, Array]:
         return log_target(release, n, scales, grids, prior, y, u, origin=origin, sums=sums)
@@ -206,7 +207,7 @@ def chain(
 def propose(
     prior: Prior, walk: Array, centre: Array, spread: Array, y: Array, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """The proposed coordinates and the log Hastings ratio."""
+    """Return the proposed coordinates and the log Hastings ratio."""
     kind = int(np.searchsorted([0.05, 0.2, 0.25, 0.6, 0.65, 0.85], rng.random(), side="right"))
     fresh, ratio = y.copy(), 0.0
     mu0, var0, shape0, rate0 = prior
@@ -236,7 +237,7 @@ def propose(
 def coordinates(
     release: Array, n: int, scales: Array, theta: Array, statistics: Array, idle: Array, rng: np.random.Generator
 ) -> Array:
-    """Coordinates at which the chain stands on `theta` and `statistics`; counts anywhere in their cell, uniformly."""
+    """Return coordinates with the given `theta` and `statistics`; counts are uniform within their rounding cells."""
     (mu, t), (mean, sse, low, high) = theta, statistics
     sd, out = np.exp(t / 2), np.array([mu, t, 0, 0, *idle], dtype=float)
     below, above = _side_laws(n, mu, sd)
@@ -263,7 +264,7 @@ def joint_chain(
     rng: np.random.Generator,
     run: Callable[..., tuple[Array, Array, int, int]],
 ) -> Array:
-    """Steps of `run` (the kernel's `chain`), the release redrawn from the statistics after each: (steps, 10)."""
+    """Run steps of `run` (the kernel's `chain`), redrawing the release from the statistics after each: (steps, 10)."""
     mu, sigma2 = theta
     u = rng.uniform(1e-12, 1, FEW)
     x = mu + sigma2**0.5 * rng.standard_normal(n)

@@ -1,4 +1,4 @@
-"""Plain reference implementation of `_csv_fields`: one character at a time, one state at a time."""
+"""Reference implementation of `_csv_fields`: one character and one state at a time."""
 
 import re
 
@@ -6,7 +6,7 @@ QUOTED = re.compile(rb'"(?:[^"]|"")*+"')
 
 
 def split(data: bytes, delimiter: bytes = b",") -> tuple[list[list[tuple[int, int]]], str]:
-    """(start, end) of every field of every record, and the word of the first fault ("none" without one)."""
+    """Return (start, end) of every field of every record, and the name of the first fault ("none" without a fault)."""
     records: list[list[tuple[int, int]]] = []
     here = 0
     while here < len(data):
@@ -53,7 +53,7 @@ def _field(data: bytes, start: int, delimiter: bytes) -> tuple[int, str]:
 
 
 def exchange(data: bytes, spans: list[list[tuple[int, int]]], columns: list[int], sources: list[int]) -> bytes:
-    """Pieces glued together: what lies between fields from here, moved fields from their source."""
+    """Concatenate the bytes: those between fields from this record, moved fields from their source record."""
     pieces, done = [], 0
     for row, record in enumerate(spans):
         for k in columns:

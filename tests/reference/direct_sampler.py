@@ -1,4 +1,4 @@
-"""Reference of `direct_sampler` for Laplace noise: the same knots and the same draws, one attempt at a time."""
+"""Reference implementation of `direct_sampler` for Laplace noise: the same knots and draws, one attempt at a time."""
 
 from typing import Required, TypedDict
 
@@ -10,7 +10,7 @@ Array = NDArray[np.float64]
 
 
 class Weight(TypedDict, total=False):
-    """A weight: ``"normal"`` with mode and width, or ``"gamma"`` with its power too."""
+    """A weight: ``"normal"`` with mode and width, or ``"gamma"`` with mode, width and power."""
 
     weight: Required[str]
     mode: Required[float]
@@ -19,7 +19,7 @@ class Weight(TypedDict, total=False):
 
 
 def interval(problem: Weight, log_u: Array) -> tuple[Array, Array]:
-    """Ends of A_u; the gamma weight's by Lambert's W."""
+    """Return the ends of A_u; for the gamma weight by Lambert's W function."""
     log_u = np.asarray(log_u, dtype=float)
     if problem["weight"] == "normal":
         reach = problem["width"] * np.sqrt(-2 * log_u)
@@ -30,7 +30,7 @@ def interval(problem: Weight, log_u: Array) -> tuple[Array, Array]:
 
 
 def log_area(problem: Weight, scale: float, log_u: Array) -> Array:
-    """log P(A_u) from differences of the Laplace distribution function, taken in the nearer tail."""
+    """Return log P(A_u) from differences of the Laplace distribution function in the nearer tail."""
     low, high = interval(problem, log_u)
     left, right = np.exp(np.minimum(high, 0) / scale) / 2, np.exp(-np.maximum(low, 0) / scale) / 2
     below, above = np.exp(np.minimum(low, 0) / scale) / 2, np.exp(-np.maximum(high, 0) / scale) / 2
@@ -39,7 +39,7 @@ def log_area(problem: Weight, scale: float, log_u: Array) -> Array:
 
 
 def small_rectangles(problem: Weight, scale: float, lower: float, upper: float, count: int) -> tuple[Array, Array]:
-    """Knots and log P(A_u) there in the order of adding, halving in log u; sorts all rectangles each time."""
+    """Return knots and log P(A_u) in order of addition, halving in log u; all rectangles are sorted each time."""
     made = [lower, upper]
     for _ in range(count - 1):
         knots = np.sort(made)
@@ -56,7 +56,7 @@ def small_rectangles(problem: Weight, scale: float, lower: float, upper: float, 
 def draw(
     problem: Weight, scale: float, log_u: Array, log_p: Array, first: float, size: int, *, rng: np.random.Generator
 ) -> tuple[Array, int]:
-    """Draws and the number of rejections: `direct_sampler.draw` without adaptation."""
+    """Return draws and the number of rejections: `direct_sampler.draw` without adaptation."""
     left, height = np.exp(np.append(-np.inf, log_u)), np.exp(np.append(first, log_p[:-1]))
     ends = np.cumsum(np.diff(left) * height)
     out, rejected = np.empty(size), 0

@@ -1,4 +1,4 @@
-"""Reference implementation of `_odds_sums`: components by their gamma functions, terms by their exponentials."""
+"""Reference implementation of `_odds_sums`: components from gamma functions, terms from exponentials."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ Complex = NDArray[np.complex128]
 
 
 def mixture(a: Array, weights: Array, tilt: float, t: Array) -> Complex:
-    """`_odds_sums.mixture` without a recursion."""
+    """Compute `_odds_sums.mixture` without a recursion."""
     s = tilt + 1j * np.asarray(t, dtype=float)
     found = np.zeros(len(s), dtype=complex)
     for row, weight in zip(np.asarray(a, dtype=float), weights, strict=True):
@@ -19,6 +19,6 @@ def mixture(a: Array, weights: Array, tilt: float, t: Array) -> Complex:
 
 
 def waves(x: Array, step: float, values: Complex) -> Complex:
-    """`_odds_sums.waves` term by term."""
+    """Compute `_odds_sums.waves` term by term."""
     t = step * (np.arange(len(values)) + 0.5)
     return np.array([(np.exp(-1j * t * at) * values).sum() for at in np.asarray(x, dtype=float)])

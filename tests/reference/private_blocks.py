@@ -18,7 +18,7 @@ def release(
     normalise: bool = True,
     rng: np.random.Generator,
 ) -> Array:
-    """`private_blocks.release`."""
+    """Compute `private_blocks.release`."""
     rows = []
     for m, value in enumerate(scale):
         if law == "dirichlet":
@@ -37,13 +37,13 @@ def release(
 def scores(
     priors: Array, tables: Array, cells: NDArray[np.int32], labels: NDArray[np.int32], *, cap: float = 0.0
 ) -> Array:
-    """`private_blocks.scores`."""
+    """Compute `private_blocks.scores`."""
     out = np.empty((len(tables), 2))
     rows = np.arange(len(labels))
     for m, table in enumerate(tables):
-        padded = np.vstack([table, np.zeros((1, table.shape[1]))])  # cell -1 reads the row of zeros
+        padded = np.vstack([table, np.zeros((1, table.shape[1]))])  # cell -1 uses the row of zeros
         logits = priors[m] + padded[cells].sum(axis=1)
-        logits[np.isneginf(logits).all(axis=1)] = 0.0  # no class is possible: all are equally so
+        logits[np.isneginf(logits).all(axis=1)] = 0.0  # no class is possible: equal probabilities
         log_shares = logits - logsumexp(logits, axis=1, keepdims=True)
         own = log_shares[rows, labels]
         out[m, 0] = -np.mean(np.log(np.exp(own) + cap) if cap else own)

@@ -8,7 +8,7 @@ Array = NDArray[np.float64]
 
 
 def draw(alpha: Array, counts: NDArray[np.int64], *, rng: np.random.Generator) -> Array:
-    """`dirichlet.draw`."""
+    """Compute `dirichlet.draw`."""
     gammas = rng.standard_gamma(alpha + counts)
     return np.asarray(gammas * (1.0 / gammas.sum(axis=1, keepdims=True)))
 
@@ -16,7 +16,7 @@ def draw(alpha: Array, counts: NDArray[np.int64], *, rng: np.random.Generator) -
 def log_density(
     z: Array, *, mine: Array, theirs: Array, of_total: Array, alpha: float, beta: float, first: tuple[int, int, int]
 ) -> Array:
-    """`beta_mixtures.log_density` by the double sum over all pairs."""
+    """Compute `beta_mixtures.log_density` by the double sum over all pairs."""
     s, t = np.meshgrid(np.arange(len(mine)), np.arange(len(theirs)), indexing="ij")
     n = s + t + first[0] + first[1] - first[2]
     kept = (n >= 0) & (n < len(of_total))

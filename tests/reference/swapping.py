@@ -1,7 +1,7 @@
 """Reference implementations of `swap_draws`, `swap_crossings` and `_subset_shuffles`.
 
-Swaps are drawn record by record; weights and laws of crossings add up every term of both double sums (for totals up
-to a few hundred); originals of a shuffled subset are listed with exact fractions.
+Swaps are drawn record by record; weights and distributions of crossings are sums of all terms of both double sums (for
+totals up to a few hundred); originals of a shuffled subset are listed with exact fractions.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 def select(n: int, *, rate: float, rng: np.random.Generator) -> Counts:
-    """Positions selected among n >= 2, anew while there is exactly one."""
+    """Select positions among n >= 2, repeatedly while exactly one is selected."""
     while True:
         chosen = np.flatnonzero(rng.random(n) < rate)
         if len(chosen) != 1:
@@ -26,7 +26,7 @@ def select(n: int, *, rate: float, rng: np.random.Generator) -> Counts:
 
 
 def derange(k: int, *, rng: np.random.Generator) -> list[int]:
-    """One uniform derangement: a shuffle from the end, refused at its first fixed point."""
+    """Draw one uniform derangement: a shuffle from the end, rejected at its first fixed point."""
     while True:
         image = list(range(k))
         for i in range(k - 1, -1, -1):
@@ -39,12 +39,12 @@ def derange(k: int, *, rng: np.random.Generator) -> list[int]:
 
 
 def derangements(k: int, size: int, *, rng: np.random.Generator) -> Counts:
-    """`swap_draws.derangements`."""
+    """Compute `swap_draws.derangements`."""
     return np.array([derange(k, rng=rng) for _ in range(size)], dtype=np.int64).reshape(size, k)
 
 
 def sources(strata: Counts, *, rate: float, rng: np.random.Generator) -> Counts:
-    """`swap_draws.sources`."""
+    """Compute `swap_draws.sources`."""
     out = np.arange(len(strata))
     for stratum in range(int(max(strata, default=-1)) + 1):
         members = np.flatnonzero(strata == stratum)
@@ -55,7 +55,7 @@ def sources(strata: Counts, *, rate: float, rng: np.random.Generator) -> Counts:
 
 
 def tables(table: Counts, size: int, *, rate: float, rng: np.random.Generator) -> Counts:
-    """`swap_draws.tables`."""
+    """Compute `swap_draws.tables`."""
     row, column = (np.repeat(codes.ravel(), table.ravel()) for codes in np.indices(table.shape))
     out = np.zeros((size, *table.shape), dtype=np.int64)
     for swapped in out:
@@ -69,7 +69,7 @@ def _choose(n: int, k: int) -> float:
 
 
 def _share(k: int, i: int) -> float:
-    """log of the share of arrangements of k records, i of them from outside, that leave none with its own value."""
+    """Return the log share of arrangements of k records, i of them from outside, in which none has its own value."""
     total, term = 0.0, 1.0
     for f in range(k - i + 1):
         total += term
@@ -78,7 +78,7 @@ def _share(k: int, i: int) -> float:
 
 
 def log_weights(n: int, small: int, *, rate: float) -> Array:
-    """`swap_crossings.log_weights`."""
+    """Compute `swap_crossings.log_weights`."""
     r = min(small, n - small)
     norm = np.log1p(-n * rate * (1 - rate) ** (n - 1))
     out = np.full(r + 1, -np.inf)
@@ -93,7 +93,7 @@ def log_weights(n: int, small: int, *, rate: float) -> Array:
 
 
 def log_law(n: int, small: int, other: int, at: int, *, rate: float) -> Array:
-    """`swap_crossings.log_law`, all entries."""
+    """Compute `swap_crossings.log_law` with all entries."""
     weights, m = log_weights(n, small, rate=rate), n - small
     out = np.empty(small + 1)
     for y in range(small + 1):
@@ -107,7 +107,7 @@ def log_law(n: int, small: int, other: int, at: int, *, rate: float) -> Array:
 
 
 def same_margins(table: Counts) -> Iterator[Counts]:
-    """Tables with the margins of `table`, by trying all."""
+    """Return the tables with the margins of `table`, by testing all tables."""
     most = [min(r, c) for r in table.sum(axis=1).tolist() for c in table.sum(axis=0).tolist()]
     for cells in product(*(range(m + 1) for m in most)):
         other = np.array(cells, dtype=np.int64).reshape(table.shape)
@@ -116,7 +116,7 @@ def same_margins(table: Counts) -> Iterator[Counts]:
 
 
 def probability(original: Counts, swapped: Counts, coefficients: list[Fraction]) -> Fraction:
-    """P(swapped | original): sum over the records that stay out of the shuffled subset."""
+    """Return P(swapped | original), a sum over the records outside the shuffled subset."""
     n, total = int(original.sum()), Fraction(0)
     for cells in product(*(range(min(a, b) + 1) for a, b in zip(original.flat, swapped.flat, strict=True))):
         stay = np.array(cells, dtype=np.int64).reshape(original.shape)
@@ -129,6 +129,6 @@ def probability(original: Counts, swapped: Counts, coefficients: list[Fraction])
 
 
 def originals(swapped: Counts, coefficients: list[Fraction]) -> tuple[Counts, NDArray[np.float64]]:
-    """`subset_shuffles.originals`, in rising order of the tables' rows and without the loss."""
+    """Compute `subset_shuffles.originals`, in increasing order of the tables' rows and without the loss."""
     tables = list(same_margins(swapped))
     return np.stack(tables), np.array([log(probability(t, swapped, coefficients)) for t in tables])

@@ -1,6 +1,6 @@
 """Counts on a tree, and crossed cells of a small tree, by enumeration of all counts.
 
-Independent of the library: the distributions are written out once more.
+The module is independent of the library: the distributions are implemented a second time.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,19 +13,19 @@ from scipy.special import gammaln
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-NEGLECTED = 1e-32  # probability of one case
+NEGLECTED = 1e-32  # smallest probability of a case that is kept
 
-_NOISE = np.arange(-400, 401)  # whole values of the noise that are added up where a tail is asked for
+_NOISE = np.arange(-400, 401)  # integer values of the noise that are summed for a tail probability
 
 
 def likelihood(words: dict[str, Any], released: float, counts: ArrayLike) -> Array:
-    """P(released | count) of every count, law and modifiers in the words of a configuration.
+    """Return P(released | count) of every count, for a distribution and modifiers as in a configuration.
 
     Parameters
     ----------
-    words : the law; ``rounded``, ``clipped``, ``threshold`` with discrete laws alone.
-    released : the value; NaN where it was withheld.
-    counts : whole numbers.
+    words : the distribution; ``rounded``, ``clipped``, ``threshold`` only for discrete distributions.
+    released : the value; NaN if it was withheld.
+    counts : integers.
     """
     n = np.asarray(counts, dtype=np.float64)
     law = words["law"]
@@ -46,7 +46,7 @@ def likelihood(words: dict[str, Any], released: float, counts: ArrayLike) -> Arr
     p = p / p.sum()
     noisy = n.ravel()[:, None] + _NOISE[None]
     if "rounded" in words:
-        noisy = words["rounded"] * np.round(noisy / words["rounded"])  # ties go to the even multiple
+        noisy = words["rounded"] * np.round(noisy / words["rounded"])  # halves are rounded to the even multiple
     if "clipped" in words:
         noisy = np.maximum(noisy, words["clipped"]["at"])
     seen = noisy == released
@@ -58,10 +58,10 @@ def likelihood(words: dict[str, Any], released: float, counts: ArrayLike) -> Arr
 def splits(
     parent: Sequence[int], concentration: Array, counts: list[NDArray[np.int64]], free: NDArray[np.bool_]
 ) -> Array:
-    """log probability of every split: Dirichlet-multinomial, Gamma(A + a)'s written out, A by node."""
+    """Return the log probability of every split: Dirichlet-multinomial with all Gamma(A + a), A by node."""
 
     def log_gamma(n: NDArray[np.int64], shift: float) -> Array:
-        return np.asarray(gammaln(np.arange(n.max() + 1) + shift)[n])  # as many as there are counts, not cases
+        return np.asarray(gammaln(np.arange(n.max() + 1) + shift)[n])  # one value per count instead of one per case
 
     total = np.zeros(counts[0].shape)
     for v in range(len(parent)):
@@ -77,17 +77,18 @@ def splits(
 
 
 class Enumeration:
-    """All counts of a tree, with their weights.
+    """All counts of a tree, with their weights, by enumeration.
 
-    The evidence and all probabilities are those of every case; kept are the cases above `NEGLECTED`, which are nearly
-    all of them in weight: the others have less than (most + 1)^leaves `NEGLECTED` together.
+    The evidence and all probabilities include every case. The cases above `NEGLECTED` are stored, which have nearly all
+    of the weight: the others have less than (most + 1)^leaves `NEGLECTED` together.
 
     Parameters
     ----------
-    parent : position of every node's parent, -1 for the root's.
-    most : leaves' counts are 0 .. most.
-    log_prior : from the list of all nodes' counts, one array a node that broadcasts with the root's, to the log prior.
-    measured : (node, words of a law, released value), any number of them.
+    parent : position of every node's parent, -1 for the root.
+    most : largest count of a leaf; the counts are 0 .. most.
+    log_prior : function from the list of the counts of all nodes, arrays that broadcast with each other, to the log
+        prior.
+    measured : (node, description of a distribution, released value), any number of them.
     lower, upper : bounds of every node.
     """
 
@@ -103,7 +104,7 @@ class Enumeration:
         size = len(parent)
         leaves = [v for v in range(size) if v not in parent]
         axes = np.indices((most + 1,) * len(leaves), dtype=np.int64, sparse=True)
-        grids = [np.zeros((1,) * len(leaves), dtype=np.int64) for _ in range(size)]  # a node's along its leaves alone
+        grids = [np.zeros((1,) * len(leaves), dtype=np.int64) for _ in range(size)]  # only along its leaves
         for values, leaf in zip(axes, leaves, strict=True):
             node = leaf
             while node >= 0:
@@ -133,11 +134,11 @@ class Enumeration:
                 node = parent[node]
 
     def law(self, node: int) -> Array:
-        """Probabilities of 0, 1, .. of a node, as far as leaves of `most` reach."""
+        """Return the probabilities of the counts 0, 1, .. of a node, as far as leaves of at most `most` allow."""
         return np.bincount(self.counts[node], self.p, self._sizes[node])
 
     def joint(self, nodes: Sequence[int]) -> dict[tuple[int, ...], float]:
-        """Probabilities of some nodes' counts together."""
+        """Return the joint probabilities of the counts of some nodes."""
         sizes = [int(self.counts[node].max()) + 1 for node in nodes]
         cell = np.ravel_multi_index([self.counts[node] for node in nodes], sizes)
         values, where = np.unique(cell, return_inverse=True)
@@ -146,7 +147,7 @@ class Enumeration:
         return {tuple(int(k) for k in row): float(q) for row, q in zip(rows, p, strict=True)}
 
     def combined(self, one: int, two: int, sign: int) -> dict[int, float]:
-        """Probabilities of the sum (sign 1) or difference (-1) of two nodes' counts."""
+        """Return the probabilities of the sum (sign 1) or difference (-1) of the counts of two nodes."""
         value = self.counts[one] + sign * self.counts[two]
         low = int(value.min())
         p = np.bincount(value - low, self.p)
@@ -154,15 +155,16 @@ class Enumeration:
 
 
 class CrossedEnumeration:
-    """All counts of all cells of the leaves, with their weights.
+    """All counts of all cells of the leaves, with their weights, by enumeration.
 
     Parameters
     ----------
-    parent : position of every node's parent, -1 for the root's.
+    parent : position of every node's parent, -1 for the root.
     cells : number of cells.
-    most : counts of the leaves' cells are 0 .. most.
-    log_prior : from the counts of one cell, a list of one array a node, to its log prior; cells are independent.
-    measured : (node, cells that are added up, words of a law, released value).
+    most : largest count of a cell of a leaf; the counts are 0 .. most.
+    log_prior : function from the counts of one cell, a list of one array per node, to its log prior; cells are
+        independent.
+    measured : (node, cells in the sum, description of a distribution, released value).
     """
 
     def __init__(
@@ -192,21 +194,21 @@ class CrossedEnumeration:
         self.p = weights / weights.sum()
 
     def mean(self, node: int, cells: Sequence[int]) -> float:
-        """Of the sum over some cells."""
+        """Return the mean of the sum over some cells."""
         return float(self.counts[node, list(cells)].sum(axis=0) @ self.p)
 
     def law(self, node: int, cells: Sequence[int]) -> Array:
-        """Probabilities of 0, 1, .. of the sum over some cells."""
+        """Return the probabilities of the values 0, 1, .. of the sum over some cells."""
         return np.bincount(self.counts[node, list(cells)].sum(axis=0), self.p)
 
     def along(self, state: ArrayLike, direction: ArrayLike, node: int) -> Array:
-        """Law of the first cell that moves, in one node, given that the leaves differ from `state` along a direction.
+        """Return the distribution of the first moving cell in one node, for leaves along a direction from `state`.
 
         Parameters
         ----------
         state : (nodes, cells), counts.
         direction : (cells,), +1, 0 or -1.
-        node : of which the law is asked for.
+        node : node whose distribution is requested.
         """
         way = np.asarray(direction)
         first = int(np.argmax(way))

@@ -17,7 +17,7 @@ def abc(
     rng: np.random.Generator,
     margins_first: bool = False,
 ) -> tuple[Array, Counts]:
-    """`unswapping.abc`."""
+    """Compute `unswapping.abc`."""
     draws, originals = [], []
     n = int(observed.sum())
     for _ in range(iterations):
@@ -50,7 +50,7 @@ def _two_of(rng: np.random.Generator, n: int) -> tuple[int, int]:
 
 
 def _propose(order: list[int], k: int, sigma: Counts, rng: np.random.Generator) -> tuple[int, int, float, bool] | None:
-    """(i, j, ratio of proposals, whether k must stay), or None where there is nothing to choose."""
+    """Return (i, j, ratio of proposals, whether k must not change), or None if there is nothing to choose."""
     fixed, kind = len(order) - k, rng.random()
     if kind < 0.3:
         if k == 0:
@@ -91,7 +91,7 @@ def _mark(order: list[int], k: int, i: int, moved: bool) -> int:
 def moved_chain(
     swapped: Counts, sigma: Counts, log_weights: Array, alpha: Array, *, draws: int, thin: int, rng: np.random.Generator
 ) -> tuple[Counts, Counts]:
-    """`unswapping.moved_chain`."""
+    """Compute `unswapping.moved_chain`."""
     row, column = (np.repeat(codes.ravel(), swapped.ravel()) for codes in np.indices(swapped.shape))
     order = [*np.flatnonzero(sigma != np.arange(len(sigma))), *np.flatnonzero(sigma == np.arange(len(sigma)))]
     k = int((sigma != np.arange(len(sigma))).sum())

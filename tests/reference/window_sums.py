@@ -1,4 +1,4 @@
-"""Reference of `published._window_sums`: row by row with NumPy."""
+"""Reference implementation of `published._window_sums`: row by row with NumPy."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ TIE = 1e-12
 
 
 def summaries(log_weights: NDArray[np.float64], widths: NDArray[np.int64], *, level: float) -> NDArray[np.float64]:
-    """log of the sum, mean, sd, lower and upper end of every row; distances from its first entry."""
+    """Return the log sum, mean, sd, lower and upper end of every row, measured from its first entry."""
     out = np.full((len(log_weights), 5), np.nan)
     tail = (1 - level) / 2
     for row, logs, width in zip(out, log_weights, widths, strict=True):

@@ -1,4 +1,6 @@
-"""Additive counts, releases and posteriors, against exact laws. Seeds are fixed; thresholds state false-alarm rates."""
+"""Check releases and posteriors of additive counts against exact distributions. Seeds are fixed; thresholds state
+false-alarm rates.
+"""
 
 import numpy as np
 import pytest

@@ -1,7 +1,7 @@
-"""The sampler without records against the chain of all records, brute force, Geweke's test and simulation-based
+"""Check the sampler without records against the chain of all records, brute force, Geweke's test and simulation-based
 calibration.
 
-Seeds are fixed; the false-alarm rates stated are those of choosing them. Slow checks run with ``pytest -m slow``.
+Seeds are fixed; the stated false-alarm rates are those of choosing the seeds. Slow checks run with ``pytest -m slow``.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ VAGUE, INFORMED = Prior(0.0, 100.0, 1.0, 1.0), Prior(0.2, 0.09, 10.0, 9.0)
 
 
 def made(n, limits, scale, rng, theta=(0.0, 1.0), sums=False):
-    """Records of N(theta) and a release of their statistics."""
+    """Draw records from N(theta), and a release of their statistics."""
     x = theta[0] + theta[1] ** 0.5 * rng.standard_normal(n)
     statistics = CensoredStatistics(lower=limits[0], upper=limits[1])
     found = statistics.sums_of(x) if sums else statistics.of(x)
@@ -30,7 +30,7 @@ def made(n, limits, scale, rng, theta=(0.0, 1.0), sums=False):
 
 
 def batch_means(draws, batches=25):
-    """Means of functions of the draws (chains, draws, columns), and their standard errors from batches in every
+    """Return means of functions of the draws (chains, draws, columns), with standard errors from batches in every
     chain."""
     per = draws.shape[1] // batches
     means = draws[:, : per * batches].reshape(len(draws) * batches, per, -1).mean(axis=1)
@@ -38,8 +38,8 @@ def batch_means(draws, batches=25):
 
 
 def features(draws, centre, spread):
-    """Standardised first and second moments of mu, log sigma2 and the four statistics, and their products with mu:
-    (.., 18)."""
+    """Return standardised first and second moments of mu, log sigma2 and the four statistics, and their products with
+    mu: (.., 18)."""
     x = (draws - centre) / spread
     return np.concatenate([x, x**2, x[..., :1] * x[..., 1:], np.exp(-(x[..., :1] ** 2))], axis=-1)
 
@@ -58,11 +58,11 @@ RECORDS = {  # n, limits, scale or epsilon of the common scale, prior, sums, swe
 
 
 def stated_law_error(posterior, n, limits):
-    """Bound on the total variation by the stated order of the saddlepoint alone, read off at four times the records.
+    """Bound the total variation distance by the order of the saddlepoint, estimated at four times the records.
 
-    log R = kappa(m, q/c)/c^2 + O(c^-3), so at 4 c records with equal mean and variance it is a sixteenth of what it is
-    at c, to leading order. Over the draws D is at most 16 times the range there; twice that leaves room for the orders
-    that follow at c = 64 (40 % where the records stand at one limit), 3e-6 for the 1e-7 to which log R is computed.
+    Since log R = kappa(m, q/c)/c^2 + O(c^-3), its value at 4 c records with equal mean and variance is a sixteenth of
+    that at c, to leading order. Over the draws, D is at most 16 times the range at 4 c. Twice this value allows for the
+    following orders at c = 64 (40 % if the records are at one limit), and 3e-6 for the accuracy 1e-7 of log R.
     """
     half, middle = (limits[1] - limits[0]) / 2, sum(limits) / 2
     rows = posterior.statistics.reshape(-1, 4)
@@ -90,7 +90,7 @@ def test_the_law_error_is_of_the_order_stated(setting):
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", RECORDS)
 def test_agrees_with_the_exact_chain_of_records(setting):
-    """18 features a setting, 9 settings: the largest |z| of 162 nearly normal values passes 4.5 by chance with
+    """Check 18 features in 9 settings: the largest |z| of 162 approximately normal values exceeds 4.5 by chance with
     probability 0.1 %."""
     n, limits, scale, prior, sums, sweeps = RECORDS[setting]
     _, z = made(n, limits, scale, stream(1, "records", setting), sums=sums)
@@ -118,8 +118,7 @@ def test_agrees_with_the_exact_chain_of_records(setting):
 
 
 def brute(z, n, limits, scale, prior, size, rng, grid=0.0):
-    """Posterior means of (mu, log sigma2, s_low, s_high) by weighting draws of the model itself, with standard
-    errors."""
+    """Return posterior means of (mu, log sigma2, s_low, s_high), by weighting draws of the model, and their errors."""
     theta = prior.sample(size, rng=rng)
     x = theta[:, :1] + theta[:, 1:] ** 0.5 * rng.standard_normal((size, n))
     inside = (x >= limits[0]) & (x <= limits[1])
@@ -138,11 +137,12 @@ def brute(z, n, limits, scale, prior, size, rng, grid=0.0):
 @pytest.mark.parametrize("n", [1, 2, 5, 12])
 @pytest.mark.parametrize("grid", [0.0, 0.5])
 def test_brute_force_where_counts_are_small(n, grid):
-    """Six means in 8 settings against importance weights on 200,000 data sets: |z| < 4.5, false alarm 0.03 %.
+    """Check six means in 8 settings against importance weights on 200,000 data sets: |z| < 4.5, false alarm 0.03 %.
 
-    Batches do not show the error of an event that comes a few times: it is at least the binomial one of a quarter of
-    the draws. (At n = 12, where P(c < 3) = 3.216e-4 by 30 million weighted data sets, the event's autocorrelation time
-    is 3.6 draws: 24 runs of 160,000 draws vary by 8.6e-5 and average 3.21e-4 +- 0.17e-4.)
+    Batches do not show the error for an event that occurs only a few times, so the error is at least the binomial error
+    of a quarter of the draws. (At n = 12, where P(c < 3) = 3.216e-4 by 30 million weighted data sets, the
+    autocorrelation time of the event is 3.6 draws: 24 runs of 160,000 draws have sd 8.6e-5 and mean 3.21e-4 +-
+    0.17e-4.)
     """
     limits, scale, prior = (-0.5, 1.5), 1.5, Prior(0.0, 1.0, 3.0, 2.0)
     z = np.array([0.5, 0.5 * n, 1.0, 0.0])
@@ -166,8 +166,8 @@ def test_brute_force_where_counts_are_small(n, grid):
 
 @pytest.mark.parametrize("setting", ["few", "many"])
 def test_geweke_with_the_release_redrawn(setting):
-    """Release redrawn after every step: theta keeps its prior. Five moments, two settings, |z| < 4.2: false alarm
-    0.03 %."""
+    """Check that theta keeps its prior if the release is redrawn after every step. Five moments, two settings,
+    |z| < 4.2: false alarm 0.03 %."""
     n, steps = (30, 8_000) if setting == "few" else (150, 8_000)
     prior, scale = Prior(0.1, 0.09, 10.0, 9.0).standardised(-2.0, 2.0), np.array([1.0, 2.0, 1.5, 1.5])
     rng = stream(3, "geweke", setting)
@@ -200,7 +200,7 @@ CALIBRATION = {  # n, limits, epsilon (common scale), sums, data sets
 
 @pytest.mark.slow
 def test_calibration_by_simulation():
-    """1,050 data sets from the prior: ranks are uniform. 40 tests, the least p-value above 2e-5: false alarm 0.1 %."""
+    """Check that ranks are uniform for 1,050 data sets from the prior. 40 tests, p > 2e-5 in all: false alarm 0.1 %."""
     least = 1.0
     for setting, (n, limits, epsilon, sums, size) in CALIBRATION.items():
         statistics, ranks = CensoredStatistics(lower=limits[0], upper=limits[1]), []
@@ -230,7 +230,7 @@ def _uniform(share, bins=10):
 
 
 def test_calibration_in_miniature():
-    """40 data sets, ranks of mu and sigma2 by Kolmogorov-Smirnov: p > 1e-3 twice, false alarm 0.2 %."""
+    """Check the ranks of mu and sigma2 for 40 data sets by Kolmogorov-Smirnov: p > 1e-3 twice, false alarm 0.2 %."""
     ranks, limits = [], (-0.5, 3.0)
     for k in range(40):
         rng = stream(k, "miniature")
@@ -245,7 +245,7 @@ def test_calibration_in_miniature():
 
 
 def test_a_prior_alone_where_the_noise_is_endless():
-    """Noise of scale 10^9 says nothing: mu and sigma follow the prior. |z| of four probabilities below 4.5: false
+    """Check that mu and sigma follow the prior if the noise has scale 10^9. |z| of four probabilities below 4.5: false
     alarm 3e-5."""
     prior = Prior(0.3, 0.5, 3.0, 2.0)
     found = cs.sample(

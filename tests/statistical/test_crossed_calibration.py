@@ -1,8 +1,8 @@
-"""Crossed cells drawn from the prior, measured, and moved on by the chain in both directions: places are uniform.
+"""Calibration test of crossed cells: drawn from the prior, measured, and moved by the chain in both directions.
 
-The truth is a draw from the posterior. Put at a random place of a stretch of a reversible chain that runs from it both
-ways, its rank among the states of the stretch is uniform, however slowly the chain mixes, if and only if its moves
-leave the posterior as it is (Besag and Clifford 1989).
+The truth is a draw from the posterior. If a reversible chain is run from it in both directions, and the truth is at a
+random position of this run, its rank among the states of the run is uniform, however slowly the chain mixes, if and
+only if the moves leave the posterior invariant (Besag and Clifford 1989).
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ LAWS = {
 
 
 def truth_of(tree, values, rng):
-    """The root's cells uniform up to `MOST`, split by shares from Dirichlet laws, cells independent."""
+    """Draw the root's cells uniformly up to `MOST`, and split them by Dirichlet shares, independently for each cell."""
     found = np.zeros((len(tree), 4), dtype=np.int64)
     for cell in range(4):
         found[0, cell] = rng.integers(0, MOST + 1)
@@ -71,7 +71,7 @@ def rank(name, exact, number):
 @pytest.mark.parametrize("exact", [False, True], ids=["noisy", "exact sums at the root"])
 @pytest.mark.parametrize("name", LAWS)
 def test_ranks_are_uniform(name, exact):
-    """200 data sets, one count of each; a chi-squared test of the 20 ranks at 1e-6, 6e-6 for all."""
+    """Check one count in each of 200 data sets; a chi-squared test of the 20 ranks at 1e-6, 6e-6 for all."""
     ranks = [rank(name, exact, number) for number in range(SETS)]
     counts = np.bincount(ranks, minlength=STRETCH + 1)
     assert stats.chisquare(counts).pvalue > 1e-6

@@ -1,4 +1,4 @@
-"""Samplers against exact laws. Seeds are fixed; each threshold states its false-alarm rate."""
+"""Check samplers against exact distributions. Seeds are fixed; each threshold states its false-alarm rate."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def share(p):
 
 
 def distance(x, cdf):
-    """Kolmogorov's distance, seen at every tenth draw: at most 10/n less than at all of them."""
+    """Return Kolmogorov's distance evaluated at every tenth draw, at most 10/n less than the exact distance."""
     at = np.arange(0, len(x), 10)
     below = cdf(np.sort(x)[at])
     return max((below - at / len(x)).max(), ((at + 1) / len(x) - below).max())

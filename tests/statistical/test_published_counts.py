@@ -1,4 +1,4 @@
-"""Noisy counts without a total: calibration of laws and questions, of fitted priors, coverage by true value."""
+"""Calibration of posteriors and questions for noisy counts without a total, of fitted priors, and coverage by count."""
 
 from itertools import pairwise
 
@@ -18,7 +18,7 @@ K = np.arange(100_001)
 
 
 def drawn(prior, size, rng):
-    """Counts of a geometric prior."""
+    """Draw counts from a geometric prior."""
     return rng.geometric(1 / (1 + prior["mean"]), size) - 1
 
 
@@ -32,7 +32,7 @@ def drawn(prior, size, rng):
     ],
 )
 def test_counts_are_uniform_in_their_posteriors(words):
-    """Truth from the prior, released by the law: P(count < truth) + U P(count = truth) is uniform; false alarm 1e-4."""
+    """Check that P(count < truth) + U P(count = truth) is uniform for truths from the prior; false alarm 1e-4."""
     law, rng, n = law_of(words), stream(1, "uniform", str(words)), 1500
     truth = drawn(GEOMETRIC, n, rng)
     found = counts.posterior(law.sample(truth, rng=rng), noise=law, prior=GEOMETRIC)
@@ -42,7 +42,7 @@ def test_counts_are_uniform_in_their_posteriors(words):
 
 
 def test_tied_counts_and_rates_are_uniform_in_their_posteriors():
-    """600 files of four counts: totals 0..199 alike stand for all totals alike (no other is near), Dirichlet rates."""
+    """Draw 600 files of four counts with uniform totals in 0..199, which represent all totals, and Dirichlet rates."""
     rng, places = stream(1, "tied"), {"count": [], "rate": []}
     noise = law_of({"law": "discrete_gaussian", "sigma": 2.0})
     while len(places["count"]) < 600:
@@ -62,8 +62,8 @@ def test_tied_counts_and_rates_are_uniform_in_their_posteriors():
 
 
 def test_answers_to_questions_hold_as_often_as_they_say():
-    """1,200 pairs of counts with prior and noise as stated: probabilities against outcomes (normal, 4 errors, 6e-5),
-    intervals of differences, sums and ratios against their level."""
+    """Check 1,200 pairs of counts with the stated prior and noise: probabilities against outcomes (normal, 4 errors,
+    6e-5), and intervals of differences, sums and ratios against their level."""
     rng, n, level = stream(1, "questions"), 1200, 0.8
     truth = drawn(GEOMETRIC, 2 * n, rng)
     found = counts.posterior(GAUSS.sample(truth, rng=rng), noise=GAUSS, prior=GEOMETRIC)
@@ -103,7 +103,7 @@ NOISES = [
 
 
 def truth_of(name):
-    """A law of truth as a prior of listed counts."""
+    """Return a distribution of true counts as a prior of listed counts."""
     own = TRUTHS[name]
     if not isinstance(own, np.ndarray):
         return own
@@ -114,7 +114,7 @@ def truth_of(name):
 @pytest.mark.parametrize("words", NOISES, ids=["narrow", "wide", "laplace"])
 @pytest.mark.parametrize("name", TRUTHS)
 def test_a_fitted_prior_is_as_good_as_the_true_law_at_ten_thousand_counts(name, words):
-    """The root mean square error within 2 % of the true law's; intervals hold 0.93 to 0.99 of the counts."""
+    """Check that the root mean square error is within 2 % of that of the true prior, and the coverage 0.93 to 0.99."""
     law, prior, rng = law_of(words), truth_of(name), stream(1, "fitted", name, str(words))
     p = np.exp(prior.log_weights(K))
     truth = rng.choice(K, size=10_000, p=p / p.sum())
@@ -127,7 +127,7 @@ def test_a_fitted_prior_is_as_good_as_the_true_law_at_ten_thousand_counts(name, 
 
 
 def test_intervals_by_true_value():
-    """What the documentation says of zeros, small and large counts; normal noise, so the released interval is exact."""
+    """Check the documentation on zeros, small and large counts; with normal noise, the released interval is exact."""
     wide = law_of({"law": "discrete_gaussian", "sigma": 10.0})
     truth = prior_of({"law": "negative_binomial", "mean": 40.0, "shape": 0.5})
     p = np.exp(truth.log_weights(K[:3000]))

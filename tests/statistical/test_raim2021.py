@@ -1,4 +1,6 @@
-"""Draws against exact laws, Geweke's test, divergence. Seeds are fixed; false-alarm rates are of choosing them."""
+"""Check draws against exact distributions, Geweke's test, and divergence. Seeds are fixed; false-alarm rates refer to
+the choice of seeds.
+"""
 
 import numpy as np
 import pytest
@@ -66,9 +68,9 @@ def test_gaussian_noise_draws_from_the_closed_form():
     ("as_written", 60.0, True), ("as_written", 2.0, False),
 ])  # fmt: skip
 def test_geweke(method, limit, passes):
-    """Five z values a method; a sampler that leaves its model invariant passes with probability 0.9997.
+    """Check five z values per method; a sampler that leaves its model invariant passes with probability 0.9997.
 
-    The corrected sampler's gamma law is an approximation: at n = 30 it would show in chains of 10^5 sweeps.
+    The gamma distribution of the corrected sampler is an approximation, visible at n = 30 in chains of 10^5 sweeps.
     """
     sweeps = 8000 if method == "corrected" else 30_000
     table = censored_normal.geweke(
@@ -80,7 +82,7 @@ def test_geweke(method, limit, passes):
 
 
 def test_posteriors_at_the_slides_release():
-    """exact: mu 0.033 (0.119), sigma2 1.108 (0.093) from an independent implementation; corrected agrees closely."""
+    """Check mu 0.033 (0.119), sigma2 1.108 (0.093) of an independent implementation; the corrected sampler is close."""
     for method, draws in (("exact", 20_000), ("corrected", 4000)):
         size = {"method": method, "draws": draws, "burn_in": 300}
         chains = [

@@ -1,4 +1,4 @@
-"""Counts of trees drawn from the prior, measured, inferred: their places in their posteriors are uniform."""
+"""Calibration test of trees: counts are drawn from the prior, measured and inferred, and their ranks are uniform."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ LAWS = {
 
 
 def a_tree(rng):
-    """Three levels; the root is a uniform count up to `MOST`, every count is split by shares from a Dirichlet law."""
+    """Draw a tree of three levels with a uniform root count up to `MOST` and splits by Dirichlet shares."""
     width = rng.integers(1, 5, 3)
     parent = [-1, *[0] * 3, *np.repeat([1, 2, 3], width)]
     upper = np.full(len(parent), np.inf)
@@ -51,7 +51,7 @@ def split(tree, by_level, rng):
 
 
 def place(law, true, rng):
-    """Where a count lies in its law, a uniform number where that is the one it was drawn from."""
+    """Return the position of a count in its distribution, with a uniform number for the count itself."""
     below = law.probabilities[law.values < true].sum()
     return below + rng.random() * law.probabilities[law.values == true].sum()
 
@@ -60,7 +60,7 @@ def place(law, true, rng):
 @pytest.mark.parametrize("prior", ["splits", "leaves"])
 @pytest.mark.parametrize("name", LAWS)
 def test_places_are_uniform(name, prior):
-    """500 trees, one node of each; a chi-squared test of 20 bins at 1e-6, 2e-5 for all."""
+    """Check one node in each of 500 trees; a chi-squared test of 20 bins at 1e-6, 2e-5 for all."""
     rng, law = stream(1, "calibration of trees", name, prior), law_of(LAWS[name])
     places = []
     for _ in range(TREES):
@@ -90,7 +90,7 @@ BY_LEVEL = [1.5, 0.8]
 
 
 def wide_tree():
-    """A total, 8 counts below it, 40 below each of these: 329 nodes, counts far wider than the noise."""
+    """Build a total with 8 counts below it and 40 below each of these: 329 nodes, counts much larger than the noise."""
     parent = [-1, *[0] * GROUPS, *np.repeat(np.arange(1, GROUPS + 1), LEAVES)]
     upper = np.full(len(parent), np.inf)
     upper[0] = LARGEST
@@ -109,7 +109,7 @@ def counts_of(tree, rng):
 
 
 def squares(name, factor):
-    """Noise squared less what its posterior expects, summed over a tree: mean of 500, in standard errors."""
+    """Return the squared noise minus its posterior mean, summed over a tree: mean of 500, in standard errors."""
     words, rng, tree = LAWS[name], stream(2, "squares of noise", name), wide_tree()
     drawn = law_of({key: value * factor if key in ("sigma", "sd", "scale") else value for key, value in words.items()})
     gaps = []
@@ -124,8 +124,8 @@ def squares(name, factor):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in LAWS if name != "table"])
 def test_noise_is_as_large_as_its_posterior_says(name):
-    """Given what was released the square of the noise has the mean that the posterior says, so that gaps have mean 0:
-    4.5 standard errors, 5e-5 for all laws. Noise whose scale is 2 % larger is beyond them, in the same draws; 2.5 %
-    where small counts are withheld and say less."""
+    """Check that the squared noise has its posterior mean, so that the differences have mean 0: 4.5 standard errors,
+    5e-5 for all distributions. With the same draws, a noise scale that is 2 % too large is detected; 2.5 % if small
+    counts are withheld and contain less information."""
     assert abs(squares(name, 1.0)) < 4.5
     assert squares(name, 1.025 if name == "withheld" else 1.02) > 4.5

@@ -1,21 +1,21 @@
-"""Which tests ask which papers there are: read from their text, as far as each function."""
+"""Detection of tests that depend on the set of existing papers, from their source text, per function."""
 
 import ast
 import re
 
-ASKS = re.compile(r"(?<!kind\.)(?<!studies\.)\bdiscover\(\)(?!\[)")  # which there are, not for one by its name
+ASKS = re.compile(r"(?<!kind\.)(?<!studies\.)\bdiscover\(\)(?!\[)")  # the set of papers, but not one paper by its name
 
 
 def about_papers(source):
-    """Every test outside the papers' folders that asks which papers there are, and runs no workflow: itself, by what it
-    is parametrised with, or by anything of its module or of a module of tests that it names."""
+    """Return every test outside the papers' folders that depends on the set of papers and runs no workflow: directly,
+    by its parametrisation, or through anything that it uses from its own module or another test module."""
     rooms = [p for room in ("unit", "docs") for p in sorted((source / "tests" / room).rglob("test_*.py"))]
     files = {p: p.read_text() for p in rooms if p.name != "test_built_site.py"}
     return [f"{p}::{name}" for p, text in files.items() for name in asking(text, source) if name.startswith("test_")]
 
 
 def asking(text, source):
-    """Names that a module of tests defines or imports from another, and that depend on which papers there are."""
+    """Return the names that a test module defines or imports from another and that depend on the set of papers."""
     if not ASKS.search(text) and "from tests" not in text:
         return []
     statements = [(_defined(node), node) for node in ast.parse(text).body]
@@ -35,12 +35,12 @@ def _defined(node):
 
 
 def _names(node):
-    """A name that is used, or an argument, which may be a fixture."""
+    """Return names that are used, including arguments, which may be fixtures."""
     return [node.id] if isinstance(node, ast.Name) else [node.arg] if isinstance(node, ast.arg) else []
 
 
 def _asks(node, lines, source):
-    """Whether a statement does, or the module of tests it imports from."""
+    """Return whether a statement depends on the set of papers, or imports from a test module that does."""
     if not isinstance(node, ast.ImportFrom):
         first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
         return bool(ASKS.search("\n".join(lines[first - 1 : node.end_lineno])))

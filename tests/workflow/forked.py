@@ -1,6 +1,6 @@
-"""Snakemake's own `main` in a fork of a process that has loaded it: its import takes longer than most runs of a test.
+"""Snakemake's `main` in a fork of a process that has loaded Snakemake: its import takes longer than most test runs.
 
-Little is imported here, since a child does it each time.
+Few modules are imported here, because a child process imports them each time.
 """
 
 import atexit
@@ -14,7 +14,7 @@ from pathlib import Path
 
 _SERVER = get_context("forkserver")
 _SERVER.set_forkserver_preload(
-    [  # and what it loads later on, in every run
+    [  # and modules that it loads later in every run
         *("snakemake.cli", "snakemake_executor_plugin_slurm", "snakemake.dag", "snakemake.notebook"),
         *("snakemake.report.html_reporter", "jinja2.ext", "jsonschema", "nbformat", "yaml"),
         *("snakemake.profiles", "snakemake.storage", "smart_open", "argparse_dataclass", "packaging.version"),
@@ -24,29 +24,29 @@ _SERVER.set_forkserver_preload(
 
 
 def snakemake(arguments, output, variables, folder=".", shell=""):
-    """What ``python -m snakemake`` does in `folder` with these arguments and this environment; its exit code. Both its
-    streams go to the file `output`. Where the run has too few jobs for a loaded process of its own, `shell` starts
-    them, if it is given."""
+    """Run ``python -m snakemake`` in `folder` with these arguments and environment; return the exit code. Both streams
+    go to the file `output`. If the run has too few jobs for its own loaded process, `shell` starts the jobs, if it is
+    given."""
     return _ended(_be_snakemake, arguments, str(output), variables, str(folder), shell)
 
 
 def make(arguments, output, variables, folder, shell=""):
-    """What ``python -m reproduction.run`` does, likewise; the Snakemake that it becomes is the loaded one."""
+    """Run ``python -m reproduction.run`` in the same way; the Snakemake that it becomes is the loaded one."""
     return _ended(_be_run, arguments, str(output), variables, str(folder), shell)
 
 
 @cache
 def shell_of_loaded():
-    """A shell whose Python jobs are forks of a process of these tests that has loaded most of what jobs import."""
+    """Start a shell whose Python jobs are forks of a process of these tests that has loaded most imported modules."""
     from reproduction import kind
     from reproduction.jobs import forks
 
     scenarios = [name for found in kind.discover().values() for name in found.modules]
     further = [*scenarios, "reproduction.scenarios.page", "reproduction.report", "reproduction.verdicts.summary"]
     folder = tempfile.TemporaryDirectory(prefix="dpmultinomial-")
-    with chdir(folder.name):  # none of its runs' folders, where it would be taken for what is left of one
+    with chdir(folder.name):  # not the folder of a run, in which the process would be ended as a leftover
         shell = forks.start(Path(folder.name), [*forks._FIRST, *further])
-    process, _ = forks._running.pop()  # it outlives every run
+    process, _ = forks._running.pop()  # the process is used by all runs
 
     def end():
         process.stdin.close()
@@ -83,7 +83,7 @@ def _be_snakemake(arguments, output, variables, folder, shell):
 
 
 def _stand_in(output, variables, folder):
-    """As if this process had been started so."""
+    """Set the state of this process as if it had been started in this way."""
     file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.dup2(file, 1)
     os.dup2(file, 2)
@@ -102,7 +102,7 @@ def _main(arguments, shell):
 
 
 def _hand_over_to(shell):
-    """Jobs of a run that starts no loaded process are forks too, unless kernels are compiled for them."""
+    """Run jobs as forks even if the run does not start a loaded process, unless kernels are compiled for them."""
     from snakemake.shell import shell as of_snakemake
 
     from reproduction.jobs import forks

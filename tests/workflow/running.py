@@ -1,4 +1,4 @@
-"""Runs of the real workflow in folders of their own."""
+"""Runs of the real workflow, each in a separate folder."""
 
 import os
 import re
@@ -20,14 +20,14 @@ _STATISTICS = re.compile(r"^(\w+) +(\d+)$", re.MULTILINE)
 
 
 def environment(**variables):
-    """This process's variables, with its own Python first on the path."""
+    """Return this process's environment variables, with its Python first on the path."""
     kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     kept["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
     return kept | variables
 
 
 def snakemake(arguments, *, good=True, folder=".", **variables):
-    """What ``python -m snakemake`` says in `folder`; it must end well, or with exit code 1 unless `good`."""
+    """Return the output of ``python -m snakemake`` in `folder`; it must succeed, or fail with code 1 unless `good`."""
     with tempfile.NamedTemporaryFile(mode="r") as output:
         shell = "" if variables or str(ROOT / "Snakefile") not in arguments else forked.shell_of_loaded()
         code = forked.snakemake(arguments, output.name, environment(**variables), folder, shell)
@@ -37,7 +37,7 @@ def snakemake(arguments, *, good=True, folder=".", **variables):
 
 
 def make(folder, *words, **variables):
-    """Exit code and words of what the Makefile runs, for the workflow of this tree."""
+    """Return exit code and output of the command in the Makefile, for the workflow of this tree."""
     arguments = ["--snakefile", str(ROOT / "Snakefile"), *words]
     with tempfile.NamedTemporaryFile(mode="r") as output:
         shell = "" if variables else forked.shell_of_loaded()
@@ -46,7 +46,7 @@ def make(folder, *words, **variables):
 
 
 class Folder:
-    """A working directory with a configuration; `snakemake` runs the workflow of `source` in it."""
+    """A working directory with a configuration, in which `snakemake` runs the workflow of `source`."""
 
     def __init__(self, path, source=ROOT, **changes):
         self.path, self.source = path, source
@@ -61,7 +61,7 @@ class Folder:
         return snakemake(self.command(*arguments, cores=cores)[3:], good=good, **variables)
 
     def planned(self, *arguments):
-        """Rule -> number of jobs that a run would start."""
+        """Return a mapping from each rule to the number of jobs that a run would start."""
         output = self.snakemake("--dry-run", *arguments)
         table = output.partition("Job stats:")[2].partition("\n\n")[0]
         return {rule: int(count) for rule, count in _STATISTICS.findall(table) if rule not in ("total", "all", "job")}
@@ -72,7 +72,7 @@ class Folder:
 
 @pytest.fixture(scope="session")
 def smoke(tmp_path_factory):
-    """The whole workflow at toy size, run once."""
+    """Run the whole workflow at toy size, once."""
     folder = Folder(tmp_path_factory.mktemp("smoke"))
     folder.output = folder.snakemake()
     return folder
@@ -85,7 +85,7 @@ def folder(tmp_path):
 
 @pytest.fixture(scope="session")
 def copied_source(tmp_path_factory):
-    """The source tree with its compiled kernels and modules, free to be edited; new kernels are not optimised."""
+    """Return an editable copy of the source tree with its compiled kernels; new kernels are not optimised."""
     target = tmp_path_factory.mktemp("source")
     tracked = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
@@ -102,7 +102,7 @@ def copied_source(tmp_path_factory):
     setup = (target / "setup.py").read_text()
     assert '"-O3"' in setup
     (target / "setup.py").write_text(setup.replace('"-O3"', '"-O0"'))
-    shutil.copystat(ROOT / "setup.py", target / "setup.py")  # no kernel is older than it
+    shutil.copystat(ROOT / "setup.py", target / "setup.py")  # so that no kernel is older than it
     return target
 
 

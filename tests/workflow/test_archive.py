@@ -1,4 +1,4 @@
-"""The archive of a whole run, unpacked elsewhere: verified, falsified, and used to draw a figure again."""
+"""Tests of the archive of a whole run, unpacked in another folder: verified, falsified, and used to redraw a figure."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ def test_its_agreement_follows_from_its_tables(unpacked):
 
 
 def test_a_table_changed_with_all_its_checksums_no_longer_gives_the_agreement(unpacked, tmp_path):
-    """Whoever changed it has put its provenance and all digests right."""
+    """Check a changed file whose provenance and digests were all adjusted."""
     other = shutil.copytree(unpacked, tmp_path / "other")
     _falsify(other, other / "results/wang2020/table_3.csv")
     with pytest.raises(verifying.Differs, match=r"results/wang2020/agreement\.csv does not follow from the tables"):
@@ -46,7 +46,7 @@ def test_a_table_changed_with_all_its_checksums_no_longer_gives_the_agreement(un
 
 
 def _falsify(folder, path):
-    """Every number of a table a hundredth larger, its provenance and SHA256SUMS to match."""
+    """Increase every number of a table by one percent, and adjust its provenance and SHA256SUMS."""
     table = pd.read_csv(path)
     numbers = table.select_dtypes("float").columns
     table[numbers] *= 1.01

@@ -1,4 +1,4 @@
-"""The workflow as a module of another one, with and without a prefix."""
+"""Tests of the workflow as a module of another workflow, with and without a prefix."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_another_workflow_uses_it_as_a_module(tmp_path, prefix):
     sizes = "{table_1: {total: 6}, table_1_accuracy: {totals: [1, 5]}}"
     (tmp_path / "parent.yaml").write_text(f"counts: {{root_seed: 3, balmat2018: {sizes}}}\n")
     snakemake(["--cores", "1", "--directory", str(tmp_path), "--snakefile", str(tmp_path / "Snakefile")])
-    assert int((tmp_path / "mine.txt").read_text()) == 29  # a line of names and the 28 compositions of 6 into 3
+    assert int((tmp_path / "mine.txt").read_text()) == 29  # a header and the 28 compositions of 6 into 3
 
 
 USERS = """
@@ -49,7 +49,7 @@ USERS = """
 
 
 def test_a_users_own_cases_work_in_a_module_with_a_prefix(tmp_path):
-    """A file, a grid, a batch, a plan, a page and a release: the user's files stay, the files made have the prefix."""
+    """Check a file, a grid, a batch, a plan, a page and a release: only the files that are made have the prefix."""
     (tmp_path / "Snakefile").write_text(PARENT.format(source=ROOT, prefix='    prefix: "inner"\n', place="inner/"))
     (tmp_path / "parent.yaml").write_text(f"counts:\n  root_seed: 3{USERS}")
     (tmp_path / "counts.csv").write_text("name,value\nmet,8.1\nnot_met,0.2\nunknown,41.9\n")
@@ -58,7 +58,7 @@ def test_a_users_own_cases_work_in_a_module_with_a_prefix(tmp_path):
     (tmp_path / "confidential/county.csv").write_text("category,count\nx,30\ny,20\n")
     run = ["--cores", "2", "--directory", str(tmp_path), "--snakefile", str(tmp_path / "Snakefile")]
     snakemake(["counts_release_county", *run])
-    assert (tmp_path / "releases/county/1/record.json").is_file()  # of the project: never below a prefix
+    assert (tmp_path / "releases/county/1/record.json").is_file()  # it belongs to the project and never gets a prefix
     targets = ["scenario_grid", "scenario_many", "scenario_made", "plan_mine", "page_one"]
     snakemake([*(f"counts_{target}" for target in targets), *run])
     made = tmp_path / "inner"

@@ -1,4 +1,4 @@
-"""Tests that depend on which papers there are are found by their text."""
+"""Tests that depend on the set of existing papers are found by their source text."""
 
 from .asking import asking
 from .running import ROOT

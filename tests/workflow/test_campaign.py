@@ -1,7 +1,7 @@
-"""Some 300 mutated configurations with what must happen to each: none ends in a traceback, no wrong one is accepted.
+"""Tests of 300 mutated configurations with expected results: no traceback, and no invalid configuration is accepted.
 
-Mutations are made from the schema by a fixed seed and by hand. What is expected of a made one follows from the rule it
-breaks, not from what the project answers.
+Mutations are generated from the schema with a fixed seed, and written by hand. The expected result of a generated
+mutation follows from the rule that it breaks, not from the output of the project.
 """
 
 import copy
@@ -23,12 +23,12 @@ SEED = 20261122
 
 
 def check(settings):
-    """What the workflow does with a configuration that has been read."""
+    """Return the result of the workflow for a configuration that has been read."""
     return checks.checked(settings, PAPERS)
 
 
 def put(settings, path, value):
-    """A copy with one value changed."""
+    """Return a copy with one value changed."""
     changed = copy.deepcopy(settings)
     place = changed
     for key in path[:-1]:
@@ -42,7 +42,7 @@ def resolved(part):
 
 
 def leaves():
-    """(path, rule) of every setting with a default in every section of every paper."""
+    """Return (path, rule) of every setting with a default, in all sections of all papers."""
     for slug in PAPERS:
         for name, section in SCHEMA["properties"][slug]["properties"].items():
             if name != "scenarios":
@@ -56,7 +56,7 @@ def kinds(rule):
 
 
 def wrong_values(rule):
-    """Values that break a rule whatever it is about."""
+    """Return values that break a rule, for any setting."""
     types = kinds(rule)
     if types & {"integer", "number"}:
         yield from ("many", True, None, {"a": 1}, float("nan"), float("inf"), 1e300, -1e300, 5e-324)
@@ -79,12 +79,12 @@ def wrong_values(rule):
 
 
 def made():
-    """(configuration, path that the refusal must name) of made mutations."""
+    """Return (configuration, path that the error must state) of generated mutations."""
     chance = random.Random(SEED)
     cases = [(path, value) for path, rule in leaves() for value in wrong_values(rule)]
     for path, value in chance.sample(cases, 170):
         yield put(SHIPPED, path, value), ".".join(path)
-    for path, _ in chance.sample(list(leaves()), 20):  # a key misspelt
+    for path, _ in chance.sample(list(leaves()), 20):  # a misspelled key
         key = path[-1]
         at = chance.randrange(len(key))
         misspelt = key[:at] + "q" + key[at:]
@@ -191,7 +191,7 @@ def by_hand():
 
 
 def refused(settings, path):
-    """The lines with which a configuration is refused."""
+    """Return the lines of the error with which a configuration is rejected."""
     try:
         check(settings)
     except config.ConfigError as error:

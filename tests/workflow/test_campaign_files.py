@@ -1,7 +1,7 @@
-"""A hundred files as users bring them, with what must happen to each: read as it is, or refused with name and rule.
+"""Tests of a hundred files as users provide them: each is read unchanged, or rejected with its name and the rule.
 
-The same damage is done to four files: a public release (wang2020), made-up records (ponnoprat2022), a confidential file
-through its public checks, and one through the release room's reader, where no message may show what is in it.
+The same damage is applied to four files: a public release (wang2020), synthetic records (ponnoprat2022), a confidential
+file in its public checks, and a confidential file in the reader of `_releases`, whose messages must not show content.
 """
 
 import pytest
@@ -17,7 +17,7 @@ COUNTS = "name,value\nnorth,3\nsouth,4\nwest,5\n"
 RECORDS = "colour,size,class\n" + "red,1.5,a\nblue,2.5,b\ngreen,3.5,a\n" * 5
 GOOD, BAD = True, False
 
-# name -> (what is done to the text of a good file, whether the result may be read)
+# name -> (change of the text of a valid file, whether the result may be read)
 DAMAGE = {
     "none": (lambda t: t.encode(), GOOD),
     "mark": (lambda t: b"\xef\xbb\xbf" + t.encode(), GOOD),
@@ -54,7 +54,7 @@ DAMAGE = {
 
 
 def refusal(settings):
-    """The words with which a configuration is refused, or None."""
+    """Return the error with which a configuration is rejected, or None."""
     try:
         check(settings)
     except config.ConfigError as error:
@@ -68,7 +68,7 @@ def wang(name):
     }
 
 
-batch = wang  # a column `table` makes it one
+batch = wang  # a column `table` makes the file a batch
 
 
 def ponn(name):
@@ -150,7 +150,7 @@ def test_paths_that_lead_nowhere_are_refused(tmp_path, monkeypatch, settings, na
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_the_file_of_a_batch_ends_no_configuration_in_a_traceback(tmp_path, monkeypatch, damage):
-    """Its tables are judged one by one later; here its header is, and what cannot be read at all."""
+    """Check the header and readability of a batch; its tables are checked one by one later."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.csv").write_bytes(DAMAGE[damage][0]("table,name,value\na,north,3\na,south,4\n"))
     said = refusal(batch("mine.csv"))

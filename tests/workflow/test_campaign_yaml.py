@@ -1,4 +1,4 @@
-"""Files that are no configuration, and overlays of another shape: refused with file and place, never a traceback."""
+"""Tests of invalid configuration files and overlays: rejected with file and line, never with a traceback."""
 
 import copy
 from pathlib import Path
@@ -14,7 +14,7 @@ from .test_resume import run
 
 pytestmark = pytest.mark.thorough
 
-# Each list holds the one before nine times: some 350 bytes that mean four thousand million numbers.
+# Each list contains the previous list nine times: some 350 bytes that represent four thousand million numbers.
 LAUGHS = b"a: &a [1,1,1,1,1,1,1,1,1]\n" + b"".join(
     b"%c: &%c [" % (c, c) + b",".join([b"*%c" % (c - 1)] * 9) + b"]\n" for c in range(ord("b"), ord("k"))
 )

@@ -1,4 +1,4 @@
-"""`make` killed again and again, hung up on, and out of room: the same command goes on to the same bytes."""
+"""Tests of a run that is killed repeatedly, hung up or out of disk space: the same command ends with equal bytes."""
 
 import os
 import random
@@ -25,19 +25,19 @@ SETTINGS = {"run": ["pan2023"], "shards": 3}
 
 
 def started(path, *arguments):
-    """A run in a session of its own, as a terminal has one."""
+    """Start a run in a separate session, as a terminal does."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(command(*arguments), cwd=path, env=variables(), start_new_session=True, **quiet)
 
 
 def made(folder):
-    """Results and figures, without the seconds that provenance and benchmarks hold."""
+    """Return results and figures, without the seconds in provenance and benchmarks."""
     return {name: raw for kind in KINDS for name, raw in folder.files(kind).items()}
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """An uninterrupted run and the seconds it took."""
+    """Return an uninterrupted run and its duration in seconds."""
     folder = Folder(tmp_path_factory.mktemp("whole"), **SETTINGS)
     begin = time.monotonic()
     code, output = run(folder, *TARGETS)
@@ -47,7 +47,7 @@ def whole(tmp_path_factory):
 
 @pytest.mark.slow
 def test_twenty_kills_at_random_moments_leave_the_same_bytes(whole, tmp_path):
-    """Twice in three the whole session is killed, as a closed terminal or a dead machine does; else Snakemake alone."""
+    """Kill the whole session in two of three cases, like a closed terminal, otherwise only Snakemake."""
     expected, seconds = whole
     folder, chance = Folder(tmp_path, **SETTINGS), random.Random(SEED)
     for number in range(KILLS):
@@ -55,7 +55,7 @@ def test_twenty_kills_at_random_moments_leave_the_same_bytes(whole, tmp_path):
         time.sleep(chance.uniform(0.3, 0.7 * seconds))
         how = chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
         (os.kill if number % 3 == 2 else os.killpg)(process.pid, how)
-        if how == signal.SIGTERM:  # Snakemake waits for its jobs; we do not
+        if how == signal.SIGTERM:  # Snakemake waits for its jobs; the test does not
             time.sleep(chance.uniform(0, 2))
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -84,7 +84,7 @@ def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(whole, tmp_path):
 
 
 def orphan(path, name=".snakemake/scripts/tmp1.make.py"):
-    """A job whose Snakemake is gone: it sleeps under the name that jobs have."""
+    """Start a job whose Snakemake has ended: it sleeps under the name of a job."""
     script = path / name
     script.parent.mkdir(parents=True)
     script.write_text("import time\ntime.sleep(60)\n")
@@ -145,12 +145,12 @@ SQUEUE = """#!/bin/sh
     ],
 )
 def test_only_own_jobs_of_this_folder_are_cancelled(tmp_path, monkeypatch, arguments, ids):
-    """The queue as squeue prints it: id, name, comment, folder."""
+    """Return the queue as printed by squeue: id, name, comment, folder."""
     run_id = "a0782086-6918-4b52-ae2c-96c900c2498f"
     lines = [
         f"11|{run_id}|rule_pan2023_simulate_coverage_wildcards_1|{tmp_path}",
         f"12|mine_{run_id}|rule_tables|{tmp_path}",
-        f"13|{run_id}|rule_tables|{tmp_path}/other",  # another folder's run
+        f"13|{run_id}|rule_tables|{tmp_path}/other",  # a run in another folder
         f"14|my_job|rule_tables|{tmp_path}",  # not submitted by the executor
         f"15|{run_id}|(null)|{tmp_path}",
     ]
@@ -190,10 +190,10 @@ def test_a_run_ends_what_a_killed_one_left_and_disturbs_none_that_lives(tmp_path
     ("mark", "freed"),
     [
         ('{"host": "HERE", "process": 1000000000, "started": 0.0}', True),
-        ('{"host": "another", "process": 1, "started": 0.0}', False),  # its jobs and its lock are left alone
-        ("", True),  # cut short by a full disk
+        ('{"host": "another", "process": 1, "started": 0.0}', False),  # jobs and lock of another host are unchanged
+        ("", True),  # truncated by a full disk
         ('"text"', True),
-        (None, False),  # a lock that `make` knows nothing of
+        (None, False),  # a lock that `make` does not know
     ],
 )
 def test_whose_lock_is_taken_away(tmp_path, monkeypatch, mark, freed):

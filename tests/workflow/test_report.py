@@ -1,4 +1,4 @@
-"""The rule of the report: from nothing, and again only where something changed; a whole run's is in test_smoke."""
+"""Tests of the rule of the report: from scratch, and again only after changes; that of a whole run is in test_smoke."""
 
 SURVEY = {"source": "survey", "data": "confidential/county.csv", "mechanism": "discrete_laplace", "epsilon": 0.001}
 
@@ -12,7 +12,7 @@ def test_a_report_of_nothing_needs_no_paper_and_a_release_is_shown_from_its_publ
     page = alone.path / "results/report/release-county.html"
     assert "snakemake --cores 1 release_county" in page.read_text()
     alone.snakemake("release_county")
-    assert alone.planned("report") == {"report": 1}  # what is public is an input
+    assert alone.planned("report") == {"report": 1}  # all public files are inputs
     alone.snakemake("report")
     text = page.read_text()
     assert "discrete Laplace" in text

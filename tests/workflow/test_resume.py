@@ -1,4 +1,4 @@
-"""`make` after a run that was killed, beside one that is alive, and with configurations Snakemake could not read."""
+"""Tests of `make` after a killed run, during another run, and with configurations that Snakemake cannot read."""
 
 import json
 import os
@@ -17,7 +17,7 @@ TARGET = "results/balmat2018/simulated/calibration_1_of_1.csv"
 
 
 def command(*arguments):
-    """What the Makefile runs, for the workflow of this tree."""
+    """Run the command of the Makefile, for the workflow of this tree."""
     snakefile = ["--snakefile", str(ROOT / "Snakefile"), "--cores", "1", "--rerun-incomplete"]
     return [sys.executable, "-m", "reproduction.run", *snakefile, *arguments]
 

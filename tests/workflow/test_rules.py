@@ -1,4 +1,4 @@
-"""What re-runs when something changes, what a wrong configuration does, and that the manifest and the rules agree."""
+"""Tests of the rules: what is run again after a change, invalid configurations, and manifests that match the rules."""
 
 import os
 import re
@@ -24,7 +24,7 @@ COUNTS = "src/dpmultinomial/_posteriors/counts"
 
 @pytest.fixture(scope="module")
 def edited(copied_source, tmp_path_factory):
-    """A run of a few targets, from a source tree that the test may edit."""
+    """Return a run of a few targets, from a source tree that the test may edit."""
     sizes = smoke_sizes.configuration()["balmat2018"] | {"errata": {"runs": 2}}
     folder = Folder(tmp_path_factory.mktemp("edited"), source=copied_source, balmat2018=sizes)
     folder.snakemake(*TARGETS)
@@ -43,7 +43,7 @@ def test_an_edited_module_reruns_what_uses_it_and_nothing_else(edited):
     path = edited.source / "src/dpmultinomial/_posteriors/counts/dirichlet_mixture.py"
     text = path.read_text()
     os.utime(path)
-    assert edited.planned(*TARGETS) == {}  # a touched module re-runs nothing
+    assert edited.planned(*TARGETS) == {}  # a touched module does not cause a rerun
     change(path, "_NEGLIGIBLE = 1e-17", "_NEGLIGIBLE = 1e-18")
     users = {"balmat2018_realised_share_table", "balmat2018_figure_2_digits_table", "balmat2018_figure_2_loop"}
     assert set(edited.planned(*TARGETS)) == users  # and not Table 1, which imports no posterior
@@ -81,7 +81,7 @@ def test_an_edited_pxd_compiles_the_kernels_that_include_it(edited):
 def test_a_changed_setting_reruns_what_reads_it_and_nothing_else(edited):
     settings = yaml.safe_load((edited.path / "config.yaml").read_text())
     settings["balmat2018"]["table_1"]["total"] = 13
-    settings["balmat2018"]["calibration"]["block"] = 19  # no target reads it
+    settings["balmat2018"]["calibration"]["block"] = 19  # no target uses this setting
     (edited.path / "config.yaml").write_text(yaml.safe_dump(settings))
     assert edited.planned(*TARGETS) == {"balmat2018_table_1_table": 1}
 
@@ -127,7 +127,7 @@ def test_every_declared_artefact_is_a_target(folder):
 
 
 def test_one_artefact_is_one_job_and_what_it_needs(folder):
-    """Files to open from data to pixels, and jobs of one figure: its table, its drawing."""
+    """Check that a figure needs only the jobs of its inputs: data, its table, and its drawing."""
     planned = folder().planned("figures/balmat2018/figure_1.png")
     assert planned == {"balmat2018_figure_1_table": 1, "balmat2018_figure_1_figure": 1}
     planned = folder("other").planned("figures/ponnoprat2022/figure_4.png")
@@ -144,7 +144,7 @@ def test_the_slurm_profile_is_plain_configuration():
     groups = set(re.findall(r'group:\s+"(\w+)"', rules))
     groups |= {group for found in paper.discover().values() for group in artefacts.groups(found).values()}
     together = dict(entry.split("=") for entry in profile["group-components"])
-    assert groups == set(together)  # a group that the profile does not know is a submission a job
+    assert groups == set(together)  # a group that the profile does not know would be one submission per job
     assert all(int(number) > 1 for number in together.values())
 
 
@@ -161,8 +161,8 @@ def test_an_edited_file_of_a_user_runs_its_scenario_again(folder):
 
 
 def test_the_scheduler_sleeps_while_jobs_run(folder):
-    """It chooses when a job starts or ends. Snakemake's limit of jobs per second would wake it once more per job, a
-    second later: six times or more among twenty short jobs. `internals` takes the limit away."""
+    """Check that the scheduler runs only if a job starts or ends. Snakemake's limit of jobs per second would cause
+    another pass per job a second later: at least six among twenty short jobs. `internals` removes the limit."""
     short = {"coverage": {"totals": [100], "replications": 20}}
     output = folder(run=["pan2023"], shards=20, pan2023=short).snakemake(
         "results/pan2023/coverage.csv", "--verbose", cores=1

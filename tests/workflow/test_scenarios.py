@@ -1,4 +1,4 @@
-"""Scenarios through the workflow: a grid and a batch over three shards, a kill, wrong tables, what the run says."""
+"""Tests of scenarios in the workflow: a grid and a batch over three shards, a kill, invalid tables, and the output."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from reproduction.verdicts import summary
 
 from .running import environment
 
-SEED = 7  # of the configurations of these tests
+SEED = 7  # seed of the configurations of these tests
 WRITTEN = {
     "mine": {"kind": "noisy_counts", "file": "many.csv", "epsilon": 1.0},
     "grid": {"kind": "noisy_counts", "counts": [12.3, 30.1], "total": 50, "epsilon": [0.5, 2.0], "prior": "jeffreys"},
@@ -34,7 +34,7 @@ def written(path, count=40):
 
 @pytest.fixture
 def run(folder, monkeypatch):
-    """A folder with a batch of 41 tables, a grid and a case, over three shards."""
+    """Return a folder with a batch of 41 tables, a grid and a single case, over three shards."""
     made = folder(shards=3, run=[], scenarios={})
     written(made.path)
     (made.path / "mine.json").write_text(json.dumps({"scenarios": WRITTEN}))
@@ -61,7 +61,7 @@ def test_scenarios_are_the_same_bytes_without_the_workflow_and_after_a_kill(run)
     targets = [f"scenario_{name}" for name in WRITTEN]
     run.snakemake(*targets, "--rerun-incomplete", *mine)
     parts = run.path / "results/benchmarks/scenario_grid_parts.1.tsv"
-    assert pd.read_csv(parts, sep="\t")["start_up"][0] < 0.4  # a fork: a process of its own starts in 0.8 CPU seconds
+    assert pd.read_csv(parts, sep="\t")["start_up"][0] < 0.4  # a fork: a separate process takes 0.8 CPU seconds to start
     assert (run.path / shards[1]).stat().st_mtime_ns == made
     kinds = kind.discover()
     for name, settings in WRITTEN.items():

@@ -1,4 +1,4 @@
-"""The whole workflow at toy size: what it leaves behind, and that it is the same however it is run."""
+"""Tests of the whole workflow at toy size: its output files, and that they are the same however it is run."""
 
 import json
 import os
@@ -101,7 +101,7 @@ def test_a_killed_run_leaves_nothing_that_is_trusted_and_resumes(smoke, folder):
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert not (killed.path / target).exists()
-    # What a job killed in the middle of writing would leave:
+    # Files that a job killed while writing would leave:
     (killed.path / target).write_text("block,epsilon\n0,1.0\n")
     killed.snakemake("--unlock")
     assert "incomplete" in killed.snakemake(target, good=False).lower()
@@ -131,7 +131,7 @@ def test_without_r_the_run_goes_on_and_says_so(smoke, folder, tmp_path):
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="Chromium is not installed; .ci/run installs it")
 def test_snakemakes_report_renders_in_a_browser(smoke, tmp_path):
-    """Of one paper and a scenario: of all it repeats the address of every file beside every caption."""
+    """Check the report of one paper and a scenario, because that of all papers is large: it repeats every address."""
     report, shown = smoke.path / "results/report.html", PAPERS["wang2020"]
     made = [*shown.tables(), *shown.figures(), "results/scenarios/noisy_counts_rehearsed.csv"]
     smoke.snakemake("--report", str(report), *made)
@@ -146,7 +146,7 @@ def test_snakemakes_report_renders_in_a_browser(smoke, tmp_path):
         ],
         **{"capture_output": True, "text": True, "check": True, "timeout": 120},
     ).stdout
-    assert "Five papers on differentially private counts" in page  # written by the page's own script
+    assert "Five papers on differentially private counts" in page  # written by the script of the page
     assert not list((smoke.path / "results/wang2020").glob("*.html"))  # a table is its CSV file
     assert "Results" in page
 
@@ -155,7 +155,7 @@ def test_every_caption_is_what_that_report_can_read():
     stated = [part for found in PAPERS.values() for a in found.artefacts for part in (a.table, a.figure) if part]
     assert len(stated) > 150
     for part in stated:
-        publish_doctree(part.caption, settings_overrides={"halt_level": 2})  # ends at the first warning
+        publish_doctree(part.caption, settings_overrides={"halt_level": 2})  # stops at the first warning
 
 
 def test_a_whole_run_has_a_report_without_gaps(smoke):
@@ -170,7 +170,7 @@ def test_a_whole_run_has_a_report_without_gaps(smoke):
 
 @pytest.mark.parametrize("slug", PAPERS)
 def test_every_figure_can_be_read(smoke, slug):
-    """No text lies on another, none is cut or crossed by a curve, every mark lies on its bar."""
+    """Check that texts do not overlap, are not cut or crossed by a curve, and that every mark touches its bar."""
     wrong = []
     for artefact in PAPERS[slug].artefacts:
         if artefact.figure:

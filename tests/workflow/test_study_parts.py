@@ -1,4 +1,4 @@
-"""A study in parts: a job each, killed on the way, to the same bytes as in one go; a changed part is refused."""
+"""Tests of a study in parts, one job per part: killed jobs give the same bytes, and a changed part is rejected."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ KINDS = ("results/studies/nation.csv", "results/studies/nation/*.parquet")
 
 @pytest.fixture(scope="module")
 def source(copied_source, tmp_path_factory):
-    """A source tree whose nation has three small states."""
+    """Return a source tree whose nation has three small states."""
     made = shutil.copytree(copied_source, tmp_path_factory.mktemp("nation") / "source")
     folder = made / "src/reproduction/studies/nation"
     (folder / "states.tsv").write_text(STATES)

@@ -1,4 +1,4 @@
-"""A paper is one folder, found by being there: a toy of seven small files, and what is said when a part is wrong."""
+"""Tests of a paper as one folder that is found by its presence: a toy of seven files, and messages for wrong parts."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from reproduction import paper
 from .asking import about_papers
 from .running import Folder, environment
 
-SLUG, BARE = "toy2026", "bare2026"  # the second lists no errata
+SLUG, BARE = "toy2026", "bare2026"  # the second paper has no errata
 FILES = {
     "paper.yaml": """\
 title: A toy in seven files
@@ -111,7 +111,7 @@ def errata(*, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def toy(folder, slug=SLUG, **changed):
-    """The toy's folder below `folder`, with files replaced, or left out where None."""
+    """Write the toy's folder below `folder`, with files replaced, or omitted if None."""
     place = folder / slug
     place.mkdir(parents=True)
     for name, text in (FILES | changed).items():
@@ -138,7 +138,7 @@ WITHOUT_ERRATA = {
 
 @pytest.fixture(scope="module")
 def with_toy(copied_source, tmp_path_factory):
-    """A source tree with two folders more, and a working directory of the toy alone."""
+    """Return a source tree with two more folders, and a working directory with only the toy."""
     source = tmp_path_factory.mktemp("with_toy") / "source"
     shutil.copytree(copied_source, source)
     toy(source / "src/reproduction/papers")
@@ -149,16 +149,16 @@ def with_toy(copied_source, tmp_path_factory):
 OF_OTHERS = {
     "test_a_quote_holds",
     "test_every_number_of_a_document_is_accounted_for",
-}  # of one other paper
+}  # tests of one other paper
 
 
 @pytest.fixture(scope="module")
 def tested(with_toy):
-    """What pytest says of the tests about papers, with two more; tests of one of the other papers are left out."""
+    """Return pytest's output for the tests of papers, with two more papers; tests of one other paper are omitted."""
     source = with_toy.source
     git = ["git", "-c", "user.name=toy", "-c", "user.email=toy@localhost"]
     for step in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "toy"]):
-        subprocess.run([*git, *step], cwd=source, check=True)  # what is a source is what git knows
+        subprocess.run([*git, *step], cwd=source, check=True)  # git's tracked files are the sources
     chosen = ["-k", " and ".join(f"not {slug}" for slug in paper.discover()), *about_papers(source)]
     command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-n0", *chosen]
     ran = subprocess.run(

@@ -1,4 +1,4 @@
-"""Costs that add up: sums by hand, conversions by closed forms and multiprecision, constants by their sources."""
+"""Tests of composition: sums by hand, conversions by closed forms and multiprecision, constants by their sources."""
 
 import numpy as np
 import pandas as pd
@@ -124,7 +124,7 @@ def test_totals_can_be_read():
 
 
 def test_totals_say_what_they_are_made_of():
-    """Two pure costs, one of each other kind; and at a small delta what no conversion can claim is infinite."""
+    """Check two pure costs and one of each other kind, and an infinite epsilon if no conversion gives a guarantee."""
     about = {"source": "census", "relation": RELATIONS[0]}
     costs = [PureDP(epsilon=0.5, **about), PureDP(epsilon=0.25, **about), ZCDP(rho=0.125, **about)]
     made = composition.total(costs)["census", RELATIONS[0]]
@@ -140,7 +140,7 @@ def test_totals_say_what_they_are_made_of():
 
 
 def test_conversions_back_leave_something_or_nothing():
-    """Equation 14 solved for epsilon at order 2: epsilon_hat - log(1/delta) + log 4, if positive."""
+    """Solve equation 14 for epsilon at order 2: epsilon_hat - log(1/delta) + log 4, if positive."""
     for back in (composition.dp_to_rdp, composition.dp_to_rdp_unchecked):
         assert back(20.0, order=2.0, delta=1e-5) == pytest.approx(20 - np.log(1e5) + np.log(4), rel=1e-13)
         assert np.isnan(back(np.log(1e5) - np.log(4), order=2.0, delta=1e-5))
@@ -153,22 +153,22 @@ KEY_OF_ABOUT = ("census", RELATIONS[1])
 
 
 def test_a_pure_cost_stays_beside_a_small_concentrated_one():
-    """Randomised response at epsilon 5 has delta(e) = (exp(5) - exp(e))/(1 + exp(5)): no total below 5 - 1.01e-6 is
-    true at delta = 1e-6. The pure epsilon and the converted rho add up to an upper bound."""
+    """Check randomised response at epsilon 5, delta(e) = (exp(5) - exp(e))/(1 + exp(5)): no total below 5 - 1.01e-6 is
+    valid at delta = 1e-6. The sum of the pure epsilon and the converted rho is an upper bound."""
     mixed = total([PureDP(epsilon=5.0, **ABOUT), ZCDP(rho=1e-4, **ABOUT)])[KEY_OF_ABOUT].dp(1e-6)
     rest = min(1e-4 * o + composition.floor(order=o, delta=1e-6) for o in 1 + np.geomspace(1, 1e4, 4000))
     assert 5 - 1.01e-6 <= mixed <= 5 + rest
 
 
 def test_equal_pure_costs_count_as_often_as_they_occur():
-    """Randomised response at 0.5: at order 2 log((exp(1) + exp(-0.5))/(1 + exp(0.5))), three of them and one at 1."""
+    """Check randomised response at 0.5, order 2: log((exp(1) + exp(-0.5))/(1 + exp(0.5))), three times plus one."""
     costs = [PureDP(epsilon=e, **ABOUT) for e in (0.5, 1.0, 0.5, 0.5)]
     half, one = (np.log((np.exp(2 * e) + np.exp(-e)) / (1 + np.exp(e))) for e in (0.5, 1.0))
     assert total(costs)[KEY_OF_ABOUT].renyi_epsilon(2.0) == pytest.approx(3 * half + one, rel=1e-14)
 
 
 def test_the_best_of_the_stated_orders_converts():
-    """Equation 14 at 2 is 0.4 + log(1/1e-5) - 2 log 2; at 9 it is 1.2 + log 8 - (log 1e-5 + 9 log 9)/8, less."""
+    """Check equation 14: 0.4 + log(1/1e-5) - 2 log 2 at order 2; at 9, 1.2 + log 8 - (log 1e-5 + 9 log 9)/8 is less."""
     cost = RenyiDP(epsilons={2: 0.2, 9: 0.6}, **ABOUT)
     found = total([cost, cost])[KEY_OF_ABOUT].dp(1e-5)
     assert found == pytest.approx(1.2 + np.log(8) - (np.log(1e-5) + 9 * np.log(9)) / 8, rel=1e-13)
@@ -182,7 +182,7 @@ def test_approximate_costs_alone_add_up_in_both_numbers():
 
 
 def test_the_concentrated_conversion_by_its_own_minimum():
-    """rho a + log(1/(a delta))/(a - 1) + log(1 - 1/a) on a fine grid of orders."""
+    """Minimise rho a + log(1/(a delta))/(a - 1) + log(1 - 1/a) over a fine grid of orders."""
     for rho, delta in ((0.01, 1e-6), (1.0, 1e-10)):
         a = 1 + np.geomspace(1e-2, 1e3, 200_001)
         best = (rho * a + np.log(1 / (a * delta)) / (a - 1) + np.log(1 - 1 / a)).min()
@@ -193,8 +193,8 @@ def test_the_concentrated_conversion_by_its_own_minimum():
 
 @pytest.mark.parametrize("members", [2, 3])
 def test_goharis_epsilon_is_attained_at_the_corner_of_its_region(members):
-    """The log ratio of Dirichlet(k p) and Dirichlet(k p') at y_1 = 1 - (members - 1) gamma, all other cells of W at
-    gamma (the cell outside at nothing), with p at the vertex where p_2 has all that is left."""
+    """Return the log ratio of Dirichlet(k p) and Dirichlet(k p') at y_1 = 1 - (members - 1) gamma, with the other cells
+    of W at gamma (the cell outside W at 0), and p at the vertex where p_2 has all the remaining probability."""
     k, eta, eta_bar, shift, gamma = 30.0, 0.05, 0.2, 0.04, 0.01
     rest = 1 - eta_bar - eta
     found = gohari.epsilon(gamma, concentration=k, eta=eta, eta_bar=eta_bar, shift=shift, members=members)
@@ -241,13 +241,13 @@ def test_whole_noise_has_its_scale(mechanism, log_weight):
 
 
 def test_a_dirichlet_release_has_its_marginal():
-    """The first cell of Dirichlet(2 f + 1), f = (3, 4, 5), is Beta(7, 20)."""
+    """Check that the first cell of Dirichlet(2 f + 1), f = (3, 4, 5), is Beta(7, 20)."""
     drawn = Dirichlet(r=2.0, alpha=1.0).sample([3, 4, 5], rng=stream(3, "marginal"), size=20_000)
     assert stats.kstest(drawn[:, 0], stats.beta(7, 20).cdf).pvalue > 1e-4
 
 
 def test_calibrations_invert_their_costs():
-    """epsilon = sensitivity/scale; the Rényi cost of normal noise, one record replaced, is order/sigma^2."""
+    """Check epsilon = sensitivity/scale, and the Rényi cost order/sigma^2 of normal noise if one record is replaced."""
     for kind in (Laplace, DiscreteLaplace):
         assert kind.calibrated(0.5, sensitivity=2.0).scale == 4.0
         assert kind(scale=4.0).epsilon(sensitivity=2.0) == 0.5
@@ -260,7 +260,7 @@ def test_calibrations_invert_their_costs():
 
 
 def test_the_cut_of_geometric_noise_is_far_out():
-    """50 scales away at any epsilon; what the cut costs in delta is the chance of an end, below exp(-50)."""
+    """Check a truncation at 50 scales, any epsilon: its cost in delta is the probability of an end, below exp(-50)."""
     for epsilon in (0.01, 1.0, 7.0):
         noise = TwoSidedGeometric(epsilon=epsilon, support=default_support(epsilon))
         assert 50 <= epsilon * noise.support < 50 + epsilon
@@ -270,7 +270,7 @@ def test_the_cut_of_geometric_noise_is_far_out():
 
 
 def test_a_claim_a_millionth_too_small_is_false():
-    """epsilon of (2, epsilon) for normal noise of sigma 2 is 0.5, of Laplace noise in two cells what they add up to."""
+    """Check (2, epsilon): 0.5 for normal noise of sigma 2, and the sum over two cells for Laplace noise."""
     assert claims.renyi_claim(Gaussian(sigma=2.0), order=2.0, epsilon=0.5).holds
     assert not claims.renyi_claim(Gaussian(sigma=2.0), order=2.0, epsilon=0.5 * (1 - 1e-6)).holds
     moment = 2 / 3 * np.exp(0.5) + 1 / 3 * np.exp(-1.0)  # order 2, shift 1, scale 2 (Mironov 2017, Table II)
@@ -278,7 +278,7 @@ def test_a_claim_a_millionth_too_small_is_false():
 
 
 def test_a_swaps_audit_says_per_unit_and_per_exchange():
-    """Per unit the claim holds; one exchange, which is two units, costs more than one unit's epsilon."""
+    """Check that the claim holds per unit, but that one exchange, which is two units, costs more than one unit."""
     audit = swapping_audit.two_by_two(6, rate=0.3)
     assert audit.holds
     assert not audit.holds_per_exchange
@@ -295,7 +295,7 @@ def test_a_swaps_audit_says_per_unit_and_per_exchange():
 
 
 def test_budgets_of_one_release_become_scales():
-    """(order 2, epsilon 0.5): normal noise sqrt(2 2/(2 0.5)) = 2; Laplace noise whose divergence is 0.5 again."""
+    """Check the scales at (order 2, epsilon 0.5): normal sqrt(2 2/(2 0.5)) = 2; Laplace with the divergence 0.5."""
     normal = calibrated_noise.calibrated("gaussian", [0.5], order=2.0)
     assert normal.scale[0] == pytest.approx(2.0, rel=1e-15)
     assert normal.sd()[0] == normal.scale[0]
@@ -310,7 +310,7 @@ def test_budgets_of_one_release_become_scales():
 
 @pytest.mark.parametrize("kind", ["naive Bayes", "network", "fitted network"])
 def test_a_models_budget_is_shared_by_all_it_releases(kind, monkeypatch):
-    """Two features and the class are three releases, three nodes are three: each gets a third of epsilon = 1.5."""
+    """Check that two features and the class, or three nodes, are three releases with a third of epsilon = 1.5 each."""
     seen = []
     real = calibrated_noise.calibrated
 

@@ -1,4 +1,4 @@
-"""From adding or removing a record to replacing one: by enumeration of laws, and where the bound is reached."""
+"""Tests of the conversion from adding or removing a record to replacing one: enumeration, and where it is attained."""
 
 import itertools
 import math
@@ -14,7 +14,7 @@ ORDERS = (1.1, 1.5, 2.0, 3.0, 5.0, 20.0)
 
 
 def divergence(p, q, order):
-    """Rényi divergence of two positive laws, summed term by term."""
+    """Return the Rényi divergence of two positive distributions, summed term by term."""
     return math.log(math.fsum((p**order * q ** (1 - order)).tolist())) / (order - 1)
 
 
@@ -23,7 +23,7 @@ def most(p, q):
 
 
 def laws(count, rng):
-    """Triples of laws on 2 to 5 points: near, far and lopsided."""
+    """Return triples of distributions on 2 to 5 points: close, distant and skewed."""
     for _ in range(count):
         size, spread = int(rng.integers(2, 6)), float(rng.choice([0.05, 0.5, 3.0]))
         yield [np.exp(x) / np.exp(x).sum() for x in spread * rng.standard_normal((3, size))]
@@ -34,7 +34,7 @@ def both(measure, p, q):
 
 
 def test_every_bound_holds_for_every_triple_of_laws():
-    """P, R, Q with the stated promise between P and R and between R and Q: the converted one holds between P and Q."""
+    """Check that if P, R and R, Q have the stated guarantee, the converted guarantee holds for P and Q."""
     for p, r, q in laws(3000, stream(1, "triples")):
         epsilon = max(both(most, p, r), both(most, r, q))
         assert both(most, p, q) <= neighbours.pure(epsilon) * (1 + 1e-12)
@@ -45,7 +45,7 @@ def test_every_bound_holds_for_every_triple_of_laws():
 
 
 def hockey_stick(p, q, epsilon):
-    """Smallest delta with P <= e^epsilon Q + delta."""
+    """Return the smallest delta with P <= e^epsilon Q + delta."""
     return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
 
 
@@ -70,7 +70,7 @@ def test_the_bound_of_approximate_privacy_holds_and_is_reached():
 
 
 def test_pure_and_concentrated_bounds_are_reached():
-    """Two steps of the geometric law: every ratio is squared. Two steps between normal laws: distance 2, squared 4."""
+    """Check two steps of the geometric distribution (squared ratios) and of normal distributions (distance 2)."""
     assert neighbours.pure(0.7) == 1.4
     sigma, order = 3.0, 4.5
     rho = 1 / (2 * sigma**2)  # D_order(N(0), N(d)) = order d^2/(2 sigma^2)
@@ -79,7 +79,7 @@ def test_pure_and_concentrated_bounds_are_reached():
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_renyi_bound_is_reached_by_normal_laws_up_to_its_stated_factor(order):
-    """D_l of distance 1 is l/2; at l^2/(2l - 1) and distance 2 it is 4/2 of that: 1 - 1/(2l - 1)^2 of the bound."""
+    """Check the normal case: D_l is l/2 at distance 1; at l^2/(2l - 1) and distance 2 it attains 1 - 1/(2l - 1)^2."""
     bound, at = neighbours.renyi(order / 2, order=order)
     assert at == pytest.approx(order**2 / (2 * order - 1), rel=1e-14)
     assert order / 2 < at < order

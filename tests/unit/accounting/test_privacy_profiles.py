@@ -1,4 +1,4 @@
-"""Costs at the ends of their ranges, against multiprecision, closed forms and enumeration."""
+"""Tests of costs at the ends of their ranges, against multiprecision, closed forms and enumeration."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Arguments that the library must reject, with the words of the error, and arguments that are just good enough."""
+"""Tests of arguments that the library must reject, with the error messages, and of arguments that are just valid."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Algorithm 1, Rényi divergences, conversions and Gohari's guarantee against closed forms and multiprecision."""
+"""Tests of Algorithm 1, Rényi divergences, conversions and Gohari's guarantee, by closed forms and multiprecision."""
 
 import numpy as np
 import pytest

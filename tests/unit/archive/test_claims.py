@@ -1,4 +1,4 @@
-"""The table of what is printed: complete, its files are those of the workflow, its minutes and seconds add up."""
+"""Tests of the table of printed results: it is complete, has the workflow's files, and its times add up."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ EVERY = claims.every()
 
 
 def test_every_artefact_with_a_printed_statement_has_its_row_and_no_other():
-    """Counted anew from published.tsv, where the first column names the artefact."""
+    """Count the statements in published.tsv, whose first column names the artefact."""
     for slug, found in PAPERS.items():
         lines = (found.folder / "published.tsv").read_text(encoding="utf-8").splitlines()[1:]
         printed = [line.partition("\t")[0] for line in lines]
@@ -37,7 +37,7 @@ def test_the_file_is_one_that_the_workflow_makes_and_the_command_names_it():
 
 
 def test_minutes_are_those_of_all_that_a_figure_is_made_from():
-    """wang2020, Table 1: its own, those of the two tables that it reads, of the loop."""
+    """Check wang2020, Table 1: minutes of the table, of the two tables that it reads, and of the loop."""
     found = PAPERS["wang2020"]
     by_name = {a.name: a for a in found.artefacts}
     (loop,) = (loop for loop in artefacts.loops(found) if loop.module == "releases")

@@ -1,4 +1,4 @@
-"""An archive: the same bytes on two paths, nothing confidential, no folder of this machine; every change is noticed."""
+"""Tests of an archive: equal bytes from two paths, no confidential content, no local paths; changes are detected."""
 
 import hashlib
 import io
@@ -38,7 +38,7 @@ def state(path, text, **inputs):
 
 
 def make_run(folder):
-    """What a run of one paper leaves behind, each file with a few letters; beside it what must never be archived."""
+    """Write the files of a run of one paper with a few letters each, and files that must never be archived."""
     (folder / "results").mkdir(parents=True)
     state(folder / contents.CONFIG, yaml.safe_dump({"run": [SLUG], "shards": "auto"}))
     for name in ("results/agreement.tsv", "results/summary.txt"):
@@ -78,7 +78,7 @@ def archive(run, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def small(run, tmp_path_factory):
-    """An archive of a few sources, quickly unpacked."""
+    """Return an archive of a few sources, which is unpacked quickly."""
     target = tmp_path_factory.mktemp("tar") / "small.tar"
     names = ["Snakefile", "CITATION.cff", "src/reproduction/tables.py", "src/reproduction/verdicts/agreement.py"]
     with pytest.MonkeyPatch.context() as patch:
@@ -89,7 +89,7 @@ def small(run, tmp_path_factory):
 
 @pytest.fixture
 def unpacked(small, tmp_path, monkeypatch):
-    """An unpacked archive; its tables are made up, so that no agreement follows from them."""
+    """Return an unpacked archive with synthetic tables, for which no agreement is computed."""
     subprocess.run(["tar", "-xf", small], cwd=tmp_path, check=True)
     for part in ("_agreement", "_together"):
         monkeypatch.setattr(verifying, part, lambda *arguments: iter(()))
@@ -97,7 +97,7 @@ def unpacked(small, tmp_path, monkeypatch):
 
 
 def sealed(folder):
-    """SHA256SUMS of a folder as it is now: what somebody who changes a file and its checksum leaves."""
+    """Return SHA256SUMS of a folder, as left by somebody who changes a file and its checksum."""
     names = [line.partition("  ")[2] for line in (folder / writing.SUMS).read_text().splitlines()]
     lines = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names]
     (folder / writing.SUMS).write_text("".join(lines))
@@ -204,7 +204,7 @@ def link(path, target):
 
 
 def moved(folder, name):
-    """A folder of the archive replaced by a link to an equal folder elsewhere."""
+    """Replace a folder of the archive by a link to an equal folder."""
     (folder / name).rename(folder.parent / "elsewhere")
     (folder / name).symlink_to(folder.parent / "elsewhere")
 
@@ -279,7 +279,7 @@ def test_a_description_changed_together_with_its_checksum_is_noticed(unpacked, n
 
 @pytest.fixture
 def runnable(run, tmp_path, monkeypatch):
-    """An archive with the Makefile, and `planted(path)`: a program that leaves a mark when it runs."""
+    """Return an archive with the Makefile, and `planted(path)`: a program that leaves a mark when it runs."""
     names = [
         "Snakefile",
         "CITATION.cff",
@@ -331,7 +331,7 @@ def test_make_verify_runs_nothing_that_has_no_checksum(runnable):
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not here")
 def test_make_verify_uses_no_program_of_the_folders_that_it_skips(runnable):
-    """It goes on to build a copy, which fails here: the archive of this test has no lock file."""
+    """Check that it continues to build a copy, which fails because this archive has no lock file."""
     folder, planted = runnable
     for name in ("python", "python3", "mktemp", "rm", "sh", "make", "pip"):
         planted(f".venv/bin/{name}")
@@ -399,7 +399,7 @@ def test_an_action_has_its_function_s_source_and_the_files_it_read(tmp_path, mon
 
 
 def test_the_run_says_when_it_was(tmp_path, monkeypatch):
-    """2026-01-02 03:04:05 UTC is 1767323045 seconds after 1970 (date -u -d ... +%s)."""
+    """Check that 2026-01-02 03:04:05 UTC is 1767323045 seconds after 1970 (date -u -d ... +%s)."""
     here = make_run(tmp_path / "run")
     monkeypatch.setattr(contents, "tracked", lambda: ["Snakefile"])
     (here / costs.BENCHMARKS).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Confidence sets of counts: coverage by sums over every outcome, for every noise distribution and modifier."""
+"""Tests of confidence sets of counts: coverage by sums over all outcomes, for every noise distribution and modifier."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def table(rows, **given):
 
 
 def cell_keys(last, beyond="none"):
-    """Mean 0 around every count, no released value below 0 nor 1 or 2: not monotone near 0."""
+    """Return a table with mean 0 around every count and gaps near 0, which is not monotone."""
     rows = []
     for d in range(last + 1):
         moves = [v for v in range(-4, 5) if d + v >= 0 and d + v not in (1, 2)] if d else [0]
@@ -42,13 +42,13 @@ def cell_keys(last, beyond="none"):
 
 
 def uneven(last):
-    """Noise of +-1 or +-6 by the count's remainder: sets have gaps."""
+    """Return noise of +-1 or +-6 depending on the count's remainder, so that sets have gaps."""
     return table([(d, d + v, p) for d in range(last + 1) for s in [1 if d % 3 else 6]
                   for v, p in ((-s, 0.25), (0, 0.5), (s, 0.25))])  # fmt: skip
 
 
 def outcomes(law):
-    """Every value that a count up to 60 leads to with probability above 1e-9."""
+    """Return every value that has probability above 1e-9 for some count up to 60."""
     if isinstance(law, dpm.Perturbation):
         return np.arange(law.values.min(), law.values.max() + 1).astype(float)
     if isinstance(law, dpm.RandomRounding):
@@ -64,7 +64,7 @@ def outcomes(law):
 
 
 def covered(law, level, truths=TRUTHS):
-    """Probability that the interval covers, per truth, and the mass of the outcomes that were summed."""
+    """Return the coverage of the interval for each true count, and the total probability of the outcomes."""
     y = outcomes(law)
     ends = dpm.confidence(dpm.Release(y, mechanism=law)).counts.interval(level)
     p = np.exp(law.log_likelihood(y[:, None], truths.astype(float)))
@@ -103,7 +103,7 @@ def test_tables_cover_every_count(law, level):
 
 
 def test_intervals_by_hand():
-    """Discrete Gaussian of sigma 5: P(N >= 10) = .0283 and P(N >= 11) = .0177, so that h = 10 at 95 %."""
+    """Check a discrete Gaussian of sigma 5: P(N >= 10) = .0283 and P(N >= 11) = .0177, so h = 10 at 95 %."""
     law = DG(sigma=5.0)
     x = np.arange(-80, 81)
     p = np.exp(-(x**2) / 50.0)
@@ -122,7 +122,7 @@ def test_intervals_by_hand():
 
 
 def test_continuous_noise_has_the_distance_of_its_quantile():
-    """Laplace of scale 2: P(N >= h) = exp(-h/2)/2 = .025 at h = 2 log 20 = 5.99; from 12.3 - 5.99 to 12.3 + 5.99."""
+    """Check Laplace noise of scale 2: P(N >= h) = exp(-h/2)/2 = .025 at h = 2 log 20 = 5.99, so 12.3 -+ 5.99."""
     found = dpm.confidence(dpm.Release([12.3, 0.4], mechanism=[L(scale=2.0), G(sigma=0.1)]))
     assert found.counts["1"].interval() == (7, 18)
     assert found.counts["2"].interval() == (0, 0)  # .4 -+ .196 has no integer; 0 is nearest
@@ -130,7 +130,7 @@ def test_continuous_noise_has_the_distance_of_its_quantile():
 
 
 def test_withheld_and_missing_values():
-    """Withheld below 10 means a noisy value of at most 9: all counts up to 9 + h, P(N >= h) > .025 by the series."""
+    """Check a count withheld below 10, a noisy value of at most 9: all counts up to 9 + h, P(N >= h) > .025."""
     law = DL(scale=5.0).threshold(10)
     h = max(t for t in range(60) if np.exp(-t / 5) / (1 + np.exp(-1 / 5)) > 0.025)
     found = dpm.confidence(dpm.Release([np.nan, 30], mechanism=law))
@@ -195,7 +195,7 @@ def test_shifting_table_is_the_same_far_above():
 
 
 def test_normal_tails_at_a_wide_sigma():
-    """At sigma 50,000 the discrete Gaussian is normal: h within 1 of 1.96 sigma."""
+    """Check that at sigma 50,000 the discrete Gaussian is normal: h within 1 of 1.96 sigma."""
     lower, upper = dpm.confidence(dpm.Release([10**7], mechanism=DG(sigma=5e4))).counts["1"].interval(0.95)
     z = stats.norm.isf(0.025)
     assert lower == pytest.approx(10**7 - z * 5e4, abs=1.5)

@@ -1,4 +1,4 @@
-"""A wrong configuration is refused whole: every mistake, with path, value, rule and nearest good key."""
+"""Tests of invalid configurations: rejected with every mistake, each with path, value, rule and nearest valid key."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Work and memory estimated before any job."""
+"""Tests of the work and memory that are estimated before any job."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def check(**settings):
 
 
 def test_every_setting_that_costs_work_or_has_no_end_says_how_it_grows():
-    """A whole number is bounded, or states its growth; so does every list that has no greatest length."""
+    """Check that every integer, and every list without a maximum length, is bounded or states its growth."""
     for slug in PAPERS:
         for name, section in SCHEMA["properties"][slug]["properties"].items():
             for key, part in section.get("properties", {}).items():
@@ -51,7 +51,7 @@ def test_shards_divide_the_work_of_a_long_loop():
 
 
 def test_memory_is_judged_by_itself():
-    """Sums of fifteen counts grow with the total (15e6 cells of 70 bytes and a process); sixteen meet it by windows."""
+    """Check that sums of fifteen counts grow with the total (15e6 cells of 70 bytes), but sixteen use windows."""
     wide = {"mine": {"kind": "noisy_counts", "counts": [1.5] * 15, "total": 1_000_000, "epsilon": 1.0}}
     with pytest.raises(config.ConfigError, match=r"scenarios\.mine: would take about 1\.25 GB of memory"):
         check(scenarios=wide, limits={"memory_gb": 1})
@@ -60,7 +60,7 @@ def test_memory_is_judged_by_itself():
 
 
 def test_the_points_of_a_grid_add_up_and_shards_divide_them():
-    """Half a minute a swapped table at most: a hundred of them are 50 minutes."""
+    """Check that a swapped table takes at most half a minute, a hundred of them 50 minutes."""
     grid = {"mine": {"kind": "swapped_table", "table": [[1, 2], [3, 4]], "rate": [0.1 + i / 1000 for i in range(100)]}}
     with pytest.raises(config.ConfigError, match=r"scenarios\.mine: would take about 0\.833 hours in one job"):
         check(scenarios=grid, limits={"hours": 0.5})

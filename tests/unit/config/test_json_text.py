@@ -1,4 +1,4 @@
-"""Settings as parameters of rules: they come back as they were, and no word in them can end a script block."""
+"""Tests of settings as parameters of rules: they are restored exactly, and no string can end a script block."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Hostile arguments at the public functions of `kernels.csv_fields`: refused, or right; never out of bounds."""
+"""Tests of hostile arguments of `kernels.csv_fields`: rejected or processed correctly, never out of bounds."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The strict reader: RFC 4180 by its reference on random bytes, by hand on named cases, and its errors."""
+"""Tests of the strict reader: RFC 4180 by its reference on random bytes, named cases by hand, and error messages."""
 
 import csv
 import io

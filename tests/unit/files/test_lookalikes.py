@@ -1,4 +1,4 @@
-"""Names that look the same: what is one name to a reader, and what is not."""
+"""Tests of names that look the same: which names are equal to a reader, and which are not."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Public releases that were changed after they were made, or never were: refused with key or line."""
+"""Tests of public releases that were changed or forged: rejected with the key or line."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ ALL = SETTINGS | {
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """One release of every mechanism, in a folder without a ledger: (record, bytes of its file)."""
+    """Return one release of every mechanism, in a folder without a ledger: (record, bytes of its file)."""
     root = tmp_path_factory.mktemp("records")
     (root / "confidential").mkdir(mode=0o700)
     (root / "confidential/counts.csv").write_text(COUNTS)
@@ -55,7 +55,7 @@ FREE = {
 
 @pytest.mark.parametrize("mechanism", ALL)
 def test_every_release_is_opened_and_every_changed_record_refused(made, tmp_path, mechanism):
-    """Every key left out, misspelt, and given values of every kind: of what decides, nothing else is taken."""
+    """Omit, misspell and replace every key by values of every kind: no other value is accepted for relevant keys."""
     record, data = made[mechanism]
     assert published.open_release(put(tmp_path / "good", record, data)).record == record
     for key, value in record.items():
@@ -78,7 +78,7 @@ def refused(folder):
 
 
 def taken(folder, key):
-    """Another kind of value is refused even where another value may be right."""
+    """Check that a value of another type is rejected even where another value may be valid."""
     try:
         published.open_release(folder)
     except FileFault:
@@ -134,7 +134,7 @@ def scaled(numbers, factor):
 
 @pytest.mark.parametrize("mechanism", ["laplace_tree", "gaussian_tree", "added_gaussian_tree"])
 def test_numbers_of_a_tree_are_changed_together_or_not_at_all(made, tmp_path, mechanism):
-    """All levels half as dear or as noisy; a change that is not the sensitivity's; shares that nothing was given."""
+    """Check levels with half the cost or noise, a change other than the sensitivity, and shares without a cost."""
     record, data = made[mechanism]
     gaussian = mechanism != "laplace_tree"
     shares, first = record["shares"], next(iter(record["shares"]))
