@@ -61,7 +61,7 @@ def test_scenarios_are_the_same_bytes_without_the_workflow_and_after_a_kill(run)
     targets = [f"scenario_{name}" for name in WRITTEN]
     run.snakemake(*targets, "--rerun-incomplete", *mine)
     parts = run.path / "results/benchmarks/scenario_grid_parts.1.tsv"
-    assert pd.read_csv(parts, sep="\t")["start_up"][0] < 0.4  # a fork: a separate process takes 0.8 CPU seconds
+    assert pd.read_csv(parts, sep="\t")["start_up"][0] < 0.4  # a fork: a process takes 0.8 CPU seconds to start
     assert (run.path / shards[1]).stat().st_mtime_ns == made
     kinds = kind.discover()
     for name, settings in WRITTEN.items():
