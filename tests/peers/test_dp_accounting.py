@@ -1,5 +1,7 @@
 """Check Rényi divergences and composed loss distributions against dp-accounting, an independent library."""
 
+from collections import Counter
+
 import pytest
 
 from dpmultinomial._accounting import composition, privacy_loss, renyi
