@@ -18,6 +18,7 @@ min_version("9.27")
 ROOT = Path(workflow.current_basedir)
 sys.path.insert(0, str(ROOT / "src"))
 
+from dpmultinomial._printing import printable
 from reproduction.config import overlays
 from reproduction.config.reading import ConfigError
 
@@ -27,7 +28,7 @@ if not workflow.modifier.skip_configfile:
         given = workflow.config_settings
         config = overlays.in_use(given.configfiles, given.config or {}, Path.cwd())
     except ConfigError as error:
-        raise WorkflowError(str(error)) from None
+        raise WorkflowError(printable(error)) from None
 
 
 report: "workflow/report/workflow.rst"
@@ -76,7 +77,7 @@ onstart:
 onsuccess:
     forks.end()
     costs.write_run(STARTED, time.time() - STARTED)
-    print(closing_words())
+    print(printable(closing_words()))
 
 
 onerror:

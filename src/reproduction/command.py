@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .config.reading import ConfigError
 
@@ -28,20 +28,41 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and print its output; print the error message if it fails."""
     asked = parser().parse_args(arguments)
     try:
+        from dpmultinomial import _printing
+
         from .config import user_files
 
         user_files.outside(output=getattr(asked, "output", None), folder=getattr(asked, "folder", None))
-        print(asked.act(asked), flush=True)
+        _printing.show(asked.act(asked))
     except BrokenPipeError:  # the reader of the pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        _stop(asked.verb, "interrupted; files that were complete are kept", status=130)
+    except MemoryError as error:
+        _stop(asked.verb, f"not enough memory ({error or 'no further details'}): use fewer counts, rows or levels")
+    except RecursionError:
+        _stop(asked.verb, "the input is nested too deeply: use fewer levels")
+    except ArithmeticError as error:
+        _stop(asked.verb, f"a number is outside the range of floating-point numbers ({error}): use smaller numbers")
     except (ConfigError, ValueError, OSError, RuntimeError) as error:
-        sys.exit(f"dpm {asked.verb}: {error}")
+        _stop(asked.verb, error)
     except ImportError as error:
         if not str(error.name).startswith("dpmultinomial"):
             raise
-        sys.exit(f"dpm {asked.verb}: the kernels are not compiled ({error}); run make env")
+        _stop(asked.verb, f"the kernels are not compiled ({error}); run make env")
     except KeyError as error:  # an unknown name: the message is the KeyError's argument
-        sys.exit(f"dpm {asked.verb}: {error.args[0]}")
+        _stop(asked.verb, error.args[0] if error.args else error)
+
+
+def _stop(verb: str, message: object, *, status: int = 1) -> NoReturn:
+    """Exit with a message; with a status other than 1, the message is written first."""
+    from dpmultinomial import _printing
+
+    text = _printing.printable(f"dpm {verb}: {message}")
+    if status == 1:
+        sys.exit(text)
+    print(text, file=sys.stderr)
+    sys.exit(status)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dpmultinomial import _printing
+
 from . import kind, paper, studies
 from .config import checks, overlays, scenario_settings
 from .jobs import artefacts
@@ -92,9 +94,9 @@ def main() -> None:
     """Print the rules of the configuration in the current folder, merged with the overlays given as arguments."""
     try:
         config = overlays.in_use([Path(file) for file in sys.argv[1:]], {}, Path.cwd())
-        print(text(checks.checked(config, paper.discover())))
+        _printing.show(text(checks.checked(config, paper.discover())))
     except ValueError as error:
-        sys.exit(str(error))
+        _printing.stop(error)
 
 
 if __name__ == "__main__":

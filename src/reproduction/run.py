@@ -17,6 +17,8 @@ from typing import Any
 
 import psutil
 
+from dpmultinomial import _printing
+
 from . import paper
 from .config import checks, overlays
 from .config.reading import ConfigError
@@ -34,9 +36,11 @@ def main(arguments: Sequence[str]) -> None:
         papers = paper.discover()
         settings, filled = configuration(asked, papers)
     except (ConfigError, paper.PaperError) as error:
-        sys.exit(f"{error}\nNothing was run.")
+        _printing.stop(f"{error}\nNothing was run.")
     if found := owner() or orphans.controller():
-        sys.exit(f"Process {found} is running this workflow in this folder; wait for it or stop it. Nothing was run.")
+        _printing.stop(
+            f"Process {found} is running this workflow in this folder; wait for it or stop it. Nothing was run."
+        )
     orphans.ended()
     try:
         if not _locked() or (
@@ -50,9 +54,9 @@ def main(arguments: Sequence[str]) -> None:
         file = None if settings is None else overlays.write(settings, Path.cwd())
         mending.taken_away(papers, filled, asked.rest) if filled else None
     except TimeoutError as error:
-        sys.exit(f"{error}. Nothing was run.")
+        _printing.stop(f"{error}. Nothing was run.")
     except OSError as error:
-        sys.exit(f"{_MARK.resolve()} cannot be written ({error.strerror}). Nothing was run.")
+        _printing.stop(f"{_MARK.resolve()} cannot be written ({error.strerror}). Nothing was run.")
     _caches()
     if locale.getencoding().lower().replace("-", "") != "utf8":
         os.environ["PYTHONUTF8"] = "1"  # Snakemake logs the names of all these files

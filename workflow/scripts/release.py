@@ -5,6 +5,7 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
+from dpmultinomial._printing import printable
 from dpmultinomial._releases.room import make, spent
 from reproduction.config import json_text
 
@@ -14,9 +15,9 @@ try:
     folder = make(p.name, json_text.decoded(p.settings), **asked)
     words = spent(p.name, json_text.decoded(p.settings), **asked)
 except (ValueError, OSError, RuntimeError) as error:  # their words are safe to show; a traceback is not needed
-    text = f"release {p.name}: {error}"
+    text = printable(f"release {p.name}: {error}")
     print(text, file=sys.stderr)
     print(text, file=sys.__stderr__)
     sys.exit(1)
-print(f"release {p.name}: {folder.relative_to(Path.cwd())}")
-print(f"release {p.name}: {words}")
+print(printable(f"release {p.name}: {folder.relative_to(Path.cwd())}"))
+print(printable(f"release {p.name}: {words}"))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
+from dpmultinomial._printing import printable
 from reproduction import provenance, trust
 from reproduction.config import json_text, scenario_settings
 from reproduction.jobs import costs
@@ -24,7 +25,7 @@ with costs.of_job(snakemake, "scenarios.making.part"):
         def tell(line):
             """To the log, and to the screen of who started the run."""
             for stream in (sys.stderr, sys.__stderr__):
-                print(f"scenario {scenario.name}: {line}", file=stream, flush=True)
+                print(printable(f"scenario {scenario.name}: {line}"), file=stream, flush=True)
 
         making.part(scenario, into, root_seed=p.root_seed, tell=tell)
     figure.save(into, snakemake.output.png, snakemake.output.pdf)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
+from dpmultinomial._printing import printable
 from reproduction import provenance
 from reproduction.config import json_text, scenario_settings
 from reproduction.jobs import costs
@@ -17,7 +18,7 @@ with costs.of_job(snakemake, "scenarios.making.part"):
     def tell(line):
         """To the log, and to the screen of who started the run."""
         for stream in (sys.stderr, sys.__stderr__):
-            print(f"scenario {scenario.name}, part {shard} of {p.of}: {line}", file=stream, flush=True)
+            print(printable(f"scenario {scenario.name}, part {shard} of {p.of}: {line}"), file=stream, flush=True)
 
     into = making.Files(Path(snakemake.output.csv).with_suffix(""))
     making.part(scenario, into, root_seed=p.root_seed, shard=shard, of=p.of, tell=tell)

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .csv_table import CsvTable
+if TYPE_CHECKING:
+    from .csv_table import CsvTable  # needs a compiled kernel
 
 DEEPEST = 50  # largest number of levels
 
@@ -53,7 +54,7 @@ def is_of(record: Mapping[str, Any]) -> bool:
     return record["mechanism"] in ("discrete_laplace", "discrete_gaussian") and "levels" in record
 
 
-def of(table: CsvTable, names: Sequence[str], *, column: str = "parent") -> Hierarchy:
+def of(table: "CsvTable", names: Sequence[str], *, column: str = "parent") -> Hierarchy:
     """Build the tree from the columns of a file of counts.
 
     Parameters

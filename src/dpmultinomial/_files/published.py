@@ -174,7 +174,8 @@ def parsed(raw: bytes, place: str) -> dict[str, Any]:
         that is missing, unknown or invalid, or inconsistent numbers.
     """
     try:
-        record = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_number)
+        record = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_number, parse_float=_finite)
+        json.dumps(record, ensure_ascii=False).encode()  # fails for lone surrogates
     except (ValueError, RecursionError) as error:
         raise FileFault(f"{place}: is not valid JSON ({error})") from None
     if not isinstance(record, dict) or not {"release", "generation", "mechanism", "sha256"} <= set(record):
@@ -295,6 +296,12 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError("duplicate key")
     return found
+
+
+def _finite(written: str) -> float:
+    if math.isinf(value := float(written)):
+        raise ValueError(f"{written[:80]} is outside the range of floating-point numbers")
+    return value
 
 
 def _no_number(word: str) -> float:

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .. import _checks
+from .._files.hierarchy import DEEPEST
 
 
 class Release:
@@ -158,7 +159,7 @@ def _parents(
     position or None).
     """
     if isinstance(given, Mapping):
-        return dict(given)
+        return _shallow(dict(given))
     listed = list(given)
     if len(listed) != len(names):
         raise ValueError(f"parents must have one entry per count, {len(names)}, got {len(listed)}")
@@ -166,7 +167,27 @@ def _parents(
         if not (entry is None or isinstance(entry, str)) and not 0 <= _checks.number("parents", entry) < len(names):
             raise ValueError(f"parents must be names, positions below {len(names)} or None, got {entry!r}")
     found = [entry if entry is None or isinstance(entry, str) else names[int(entry)] for entry in listed]
-    return dict(zip(names, found, strict=True))
+    return _shallow(dict(zip(names, found, strict=True)))
+
+
+def _shallow(parents: dict[str, str | None]) -> dict[str, str | None]:
+    """Return parents of at most `DEEPEST` levels; deeper trees, and cycles, are rejected before anything is allocated.
+    O(nodes x levels).
+    """
+    places = {name: i for i, name in enumerate(parents)}
+    above = np.array([places.get(name, -1) if name is not None else -1 for name in parents.values()], dtype=np.int64)
+    if not (above < 0).any():
+        return parents  # no root: the tree itself is rejected
+    node = np.arange(len(above))
+    for _ in range(DEEPEST):
+        node = np.where(node >= 0, above[node], -1)
+    if (node >= 0).any():
+        name = list(parents)[int(np.argmax(node >= 0))]
+        raise ValueError(
+            f"parents must lead to the root in fewer than {DEEPEST} steps, and to no node twice, got {name!r}, whose "
+            "parents do not"
+        )
+    return parents
 
 
 def _named(

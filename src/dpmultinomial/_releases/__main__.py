@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from .. import _printing
 from . import restoring
 
 
@@ -21,8 +22,8 @@ def main(arguments: Sequence[str]) -> None:
     try:
         text = restoring.state(Path.cwd()) if word == "state" else restoring.restored(Path.cwd(), take_over=folders)
     except (ValueError, OSError) as error:
-        sys.exit(str(error))
-    print("\n".join(text))
+        _printing.stop(error)
+    _printing.show("\n".join(text))
 
 
 if __name__ == "__main__":

@@ -638,13 +638,13 @@ def readable_memory(memory: Memory, identity: str, place: Path) -> None:
     Parameters
     ----------
     memory : memory of the account.
-    identity : identity of the journal.
+    identity : identity of the journal; empty if it has not begun.
     place : folder of the journal.
 
     Raises
     ------
     ValueError
-        With the path of the copy and the remedy.
+        With the name of the file and the remedy.
     """
     for torn in memory.unreadable():
         if torn.is_about(identity, place):

@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from .._printing import has_unprintable
+
 REQUIRED = object()
 COUNTS, MODELS = ("discrete_laplace", "discrete_gaussian", "additive_counts"), ("naive_bayes", "bayesian_network")
 MECHANISMS = (*COUNTS, "censored_statistics", "swap", *MODELS)
@@ -202,8 +204,10 @@ def shown_name(name: str) -> str:
 
 
 def has_controls(name: str) -> bool:
-    """Return whether a name has control characters, such as line breaks, tabs or those that a terminal interprets."""
-    return any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in name) if not name.isprintable() else False
+    """Return whether a name has control characters, such as line breaks, tabs or those that a terminal interprets, or
+    marks that change the order in which a line is read.
+    """
+    return has_unprintable(name) or "\n" in name or "\t" in name
 
 
 def first_alike(names: Iterable[str]) -> tuple[str, str] | None:

@@ -15,6 +15,8 @@ def main(arguments: list[str]) -> None:
     """Write the archive of the run in the current folder, or verify an unpacked archive."""
     if arguments[:1] == ["verify"]:
         _isolate(arguments)
+    from dpmultinomial import _printing
+
     from ..paper import PaperError
     from . import checksums, contents
 
@@ -22,14 +24,14 @@ def main(arguments: list[str]) -> None:
         if arguments[:1] == ["verify"]:
             from . import verifying
 
-            print(verifying.verified(Path(*arguments[1:2] or ["."])))
+            _printing.show(verifying.verified(Path(*arguments[1:2] or ["."])))
         else:
             from . import writing
 
             target = Path(*arguments[:1] or [writing.default_name()])
-            print(f"{target}: {writing.write(target, Path.cwd())}")
+            _printing.show(f"{target}: {writing.write(target, Path.cwd())}")
     except (contents.ArchiveError, checksums.Differs, PaperError) as error:
-        sys.exit(str(error))
+        _printing.stop(error)
 
 
 def _isolate(arguments: list[str]) -> None:

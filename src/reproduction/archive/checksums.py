@@ -155,8 +155,13 @@ def main(arguments: list[str]) -> None:
     try:
         sums, skipped = check(Path(arguments[0]).resolve(), Path(arguments[1]) if arguments[1:] else None)
     except (Differs, OSError) as error:
-        sys.exit(f"make verify: {str(error).encode(errors='backslashreplace').decode()}")
-    print(sentence(sums, skipped), flush=True)
+        sys.exit(f"make verify: {_printable(str(error))}")
+    print(_printable(sentence(sums, skipped)), flush=True)
+
+
+def _printable(text: str) -> str:
+    """Return a text with escapes for characters that a terminal interprets (the library does this elsewhere)."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 def sentence(sums: dict[str, str], skipped: list[str]) -> str:

@@ -5,6 +5,7 @@ directives, keys with escapes, duplicate keys and templates are rejected everywh
 """
 
 import json
+import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,6 +21,7 @@ _LARGEST_FILE = 1 << 24  # bytes
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _TEMPLATE = re.compile(r"__|\?")  # first characters of keys that a template engine interprets
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -127,7 +129,14 @@ def parse(text: str, *, form: str) -> Any:
 
 
 def _json(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number, parse_float=_finite)
+
+
+def _finite(written: str) -> float:
+    value = float(written)
+    if math.isinf(value):
+        raise ConfigError(f"{written[:80]}: is outside the range of floating-point numbers, 1.8e308")
+    return value
 
 
 def _yaml(text: str) -> Any:
@@ -182,7 +191,7 @@ def _refuse_escapes(node: yaml.Node, text: str) -> None:
 
 
 def _refuse_keys(loaded: Any) -> None:
-    """Reject keys that are template expressions, control characters in keys, and deep nesting."""
+    """Reject keys that are template expressions, control characters in keys, lone surrogates, and deep nesting."""
     level = [loaded]
     for _ in range(_DEEPEST + 1):
         for key in (key for value in level if isinstance(value, dict) for key in value):
@@ -190,12 +199,19 @@ def _refuse_keys(loaded: Any) -> None:
                 raise ConfigError(f"{key}: templates can run code and are rejected; write the values themselves")
             if _CONTROL.search(key):
                 raise ConfigError(f"{key!r}: keys must not contain control characters")
+        for text in (text for value in level for text in _strings(value)):
+            if _SURROGATE.search(text):
+                raise ConfigError(f"{text[:80]!r}: contains half of a surrogate pair, which is not a character")
         level = [child for value in level for child in _children(value)]
         if not level:
             return
         if len(level) > _MOST:
             break
     raise ConfigError(f"must be nested at most {_DEEPEST} levels deep")
+
+
+def _strings(value: Any) -> Iterable[str]:
+    return [value] if isinstance(value, str) else value if isinstance(value, dict) else ()
 
 
 def _children(value: Any) -> Iterable[Any]:

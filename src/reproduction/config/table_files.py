@@ -1,6 +1,7 @@
 """Read the columns of public files of a scenario before any job starts. Plain Python."""
 
 import csv
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -13,6 +14,9 @@ from dpmultinomial._files import places
 
 TABLE = "table"  # column that makes a file a batch
 LARGEST = 10**8  # largest allowed integer
+LARGEST_ROWS = 10**7  # of a Parquet file
+LARGEST_UNPACKED = 4 * 2**30  # bytes of a Parquet file when it is decompressed
+LARGEST_NAME = 1000  # characters of a name in a Parquet file
 _READ = 1 << 20  # number of bytes of a file that are examined before any job
 _PLACE = "paths are relative to the working directory"
 _RULE = "a file of public numbers must be CSV in UTF-8 with a header, or .parquet"
@@ -74,10 +78,7 @@ def texts(path: str, kinds: Mapping[str, str]) -> dict[str, list[str]]:
         With every mistake in the file, or if it is confidential.
     """
     if path.lower().endswith(".parquet"):
-        import pandas as pd  # imported only for a Parquet file, because it is slow
-
-        frame = pd.read_parquet(places.public(path), columns=list(kinds))
-        return {c: ["" if v is None or v != v else str(v) for v in frame[c].tolist()] for c in kinds}
+        return {column: _parquet_texts(path, column, kind) for column, kind in kinds.items()}
     return dict(_texts(path, _stamp(path), tuple(kinds.items())))
 
 
@@ -150,8 +151,62 @@ def _parquet(path: Path) -> list[str]:
 
     try:
         file = pa.parquet.ParquetFile(path)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, MemoryError) as error:
         raise ValueError(f"{str(path)!r} is not a Parquet file ({error}); {_RULE}") from None
     if not file.metadata.num_rows:
         raise ValueError(f"{str(path)!r} has no rows; {_RULE}")
+    _refuse_large(path, file.metadata)
     return list(file.schema_arrow.names)
+
+
+def _refuse_large(path: Path, stated: Any) -> None:
+    """Reject a Parquet file whose footer states too many rows, columns or bytes, before any of them is read."""
+    unpacked = sum(stated.row_group(k).total_byte_size for k in range(stated.num_row_groups))
+    for number, most, what in (
+        (stated.num_rows, LARGEST_ROWS, "rows"),
+        (stated.num_columns, 10_000, "columns"),
+        (unpacked, LARGEST_UNPACKED, "bytes when it is decompressed"),
+    ):
+        if number > most:
+            raise ValueError(f"{str(path)!r} must have at most {most} {what}, has {number}: split the file")
+
+
+def _parquet_texts(path: str, column: str, kind: str) -> list[str]:
+    """Return one column of a Parquet file as strings; repeated strings are read once, and numbers must be finite."""
+    import pyarrow as pa  # imported only for a Parquet file, because it is slow
+    import pyarrow.parquet
+
+    header(Path(path))
+    name = places.public(path)
+    try:
+        read = pa.parquet.read_table(
+            name, columns=[column], read_dictionary=[column] if kind == "text" else [], use_threads=False
+        )
+        values = read.column(0).combine_chunks()
+        if pa.types.is_dictionary(values.type):
+            known = values.dictionary.to_pylist()
+            wide = next((text for text in known if len(str(text)) > LARGEST_NAME), None)
+            if wide is not None:
+                raise ValueError(f"{path!r}, column {column!r}: a name must have at most {LARGEST_NAME} characters")
+            listed = ["" if k is None else str(known[k]) for k in values.indices.to_pylist()]
+        else:
+            listed = ["" if value is None or value != value else str(value) for value in values.to_pylist()]
+    except (pa.ArrowException, UnicodeError, MemoryError, OverflowError) as error:
+        raise ValueError(f"{path!r}, column {column!r}: cannot be read ({str(error)[:200]}); {_RULE}") from None
+    if kind != "text":
+        _refuse_numbers(path, column, kind, listed)
+    return listed
+
+
+def _refuse_numbers(path: str, column: str, kind: str, listed: Sequence[str]) -> None:
+    """Reject the first cell of a column that is not a finite number; an empty cell is allowed unless it is `whole`."""
+    for row, text in enumerate(listed, start=1):
+        if not text and kind == "number":
+            continue
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        rule = "a finite number" if kind == "number" else f"an integer in [0, {LARGEST}]"
+        if not math.isfinite(value) or (kind == "whole" and not (0 <= value <= LARGEST and value == int(value))):
+            raise ValueError(f"{path!r}, row {row}, column {column!r}: must be {rule}, got {text[:80]!r}")

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpmultinomial import _printing
+
 from .. import trust
 from ..paper import Paper
 from . import artefacts
@@ -42,7 +44,8 @@ def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: 
         return []
     faults = list(trust.untrusted(Path(), expected(papers, settings)))
     for fault in faults[:_SHOWN]:
-        print(f"{fault.why}; it {'would be' if dry else 'is'} removed and regenerated.", file=sys.stderr)
+        why = _printing.printable(fault.why)
+        print(f"{why}; it {'would be' if dry else 'is'} removed and regenerated.", file=sys.stderr)
     if len(faults) > _SHOWN:
         print(f"and {len(faults) - _SHOWN} more.", file=sys.stderr)
     files = [path for fault in faults for path in fault.files]

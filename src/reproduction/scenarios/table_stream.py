@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from dpmultinomial._files import places
 
+from ..config import table_files
+
 TABLE = "table"
 _BLOCK = 1 << 24  # bytes of a CSV file, and rows of Parquet / 128, in memory at a time
 _NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
@@ -116,15 +118,18 @@ def _joined(parts: Sequence[pa.Array], kind: str) -> NDArray[Any]:
 def _chunks(path: Path, kinds: Mapping[str, str], bad: dict[str, str]) -> Iterator[dict[str, pa.Array]]:
     """Yield the required columns in pieces, and add tables with unreadable rows to `bad` with the reason."""
     parquet = places.public(path).suffix.lower() == ".parquet"
-    with _parquet(path, list(kinds)) if parquet else _csv(path, list(kinds), bad) as reader:
+    with _parquet(path, kinds) if parquet else _csv(path, list(kinds), bad) as reader:
         for batch in reader:
             yield {
                 name: _text(batch[name]) if kind == "text" else _numbers(batch[name]) for name, kind in kinds.items()
             }
 
 
-def _parquet(path: Path, names: list[str]) -> Any:
-    file = pa.parquet.ParquetFile(path)
+def _parquet(path: Path, kinds: Mapping[str, str]) -> Any:
+    names = list(kinds)
+    table_files.header(path)
+    texts = [name for name in names if kinds[name] == "text"]
+    file = pa.parquet.ParquetFile(path, read_dictionary=texts)
     schema = pa.schema([file.schema_arrow.field(name) for name in names])
     return pa.RecordBatchReader.from_batches(schema, file.iter_batches(_BLOCK // 128, columns=names))
 
@@ -151,8 +156,13 @@ def _csv(path: Path, names: list[str], bad: dict[str, str]) -> Any:
 
 def _text(values: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(values.type):
+        longest = _LAW.max(_LAW.binary_length(values.dictionary.cast(pa.string()))).as_py() or 0
+        if longest > table_files.LARGEST_NAME:
+            raise ValueError(f"a name must have at most {table_files.LARGEST_NAME} bytes, got {longest}")
         values = values.dictionary_decode()
-    return _LAW.fill_null(values.cast(pa.string()), "")
+    found = _LAW.fill_null(values.cast(pa.string()), "")
+    found.validate(full=True)  # UTF-8
+    return found
 
 
 def _numbers(values: pa.Array) -> pa.Array:

@@ -154,11 +154,11 @@ def test_records_of_counts_state_law_scale_and_cost(root):
 
 def test_released_counts_have_the_stated_law(root):
     (root / "confidential" / "many.csv").write_text(
-        "category,count\n" + "".join(f"c{i},{i % 9}\n" for i in range(20_000))
+        "category,count\n" + "".join(f"c{i:05},{i % 9}\n" for i in range(20_000))
     )
     folder = room.make("m", counts(data="confidential/many.csv"), root=root)
     table = csv_table.read(folder / "release.csv")
-    assert table.texts("category") == [f"c{i}" for i in range(20_000)]
+    assert table.texts("category") == [f"c{i:05}" for i in range(20_000)]
     error = table.whole("count") - np.arange(20_000) % 9
     q = math.exp(-1 / 2)
     expected = 20_000 * np.array([(1 - q) / (1 + q) * q ** abs(k) for k in range(-9, 10)])

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, exp, log
 from typing import Any
 
+from dpmultinomial._files import hierarchy
+
 from ...config import question_rules
 from ..sentences import listed
 from ..sentences import prior_text as plain_prior_text
@@ -24,6 +26,10 @@ _PRIORS = ("flat", "jeffreys", "1/(1+n)", "fitted")
 _WITHOUT = (
     "without a total, a prior is flat, 1/(1+n), fitted, or a distribution of the counts such as {law: geometric, "
     "mean: 10}"
+)
+_WITHHELD = (
+    "fill the empty cell, or state what bounds a withheld count: a total, or a prior with a finite mean such as {law: "
+    "geometric, mean: 10}"
 )
 _WHOLE = ("discrete_laplace", "discrete_gaussian")
 
@@ -106,6 +112,9 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     if twice := sorted({name for name in found if found.count(name) > 1} if len(found) < 2000 else _twice(found)):
         yield ".names" if columns is None else ".file", f"duplicate name {twice[0]!r}"
     yield from _numbers(settings, columns, listed)
+    if None in listed and settings.get("total") is None and settings.get("prior", "flat") in ("flat", "1/(1+n)"):
+        place = ".file" if columns is not None else ".counts"
+        yield place, f"{found[listed.index(None)]!r} has no value: {_WITHHELD}"
     if unknown := [name for name in settings.get("among") or () if name not in set(found)]:
         shown = ", ".join(found[:20]) + (", .." if len(found) > 20 else "")
         yield ".among", f"{', '.join(map(repr, unknown))}: unknown count; counts are {shown}"
@@ -276,11 +285,13 @@ def depths(columns: Table) -> dict[str, int]:
     for name in above:
         path: list[str] = []
         node = name
-        while node not in found and len(path) <= len(above):
+        while node not in found and len(path) <= hierarchy.DEEPEST:
             path.append(node)
             node = above[node] or ""
-        if node not in found:
+        if len(set(path)) < len(path):
             raise ValueError(f"{name!r} is in a cycle of parents, or below one")
+        if node not in found or found[node] + len(path) >= hierarchy.DEEPEST:
+            raise ValueError(f"{name!r} must be fewer than {hierarchy.DEEPEST} steps below the root: use fewer levels")
         for step, below in enumerate(reversed(path), start=1):
             found[below] = found[node] + step
     return found

@@ -1,0 +1,50 @@
+"""Text for a terminal or a log: characters that move the cursor or reorder a line are shown as escapes.
+
+Names and messages contain text of files that somebody else wrote. A terminal interprets control characters (C0 and C1,
+such as ESC), bidirectional marks change the order in which a line is read, and U+2028, U+2029 and U+0085 end a line.
+Lone surrogates cannot be encoded. Everything that a command prints passes through `printable`.
+"""
+
+import re
+import sys
+from typing import NoReturn
+
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and line feed, DEL, C1
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional marks
+    "\u2028\u2029"  # line and paragraph separators
+    "\ufeff\ufff9-\ufffb"  # marks without a width
+    "\ud800-\udfff]"  # lone surrogates
+)
+
+
+def printable(text: object) -> str:
+    """Return a text with every control character, bidirectional mark and lone surrogate as an escape such as `\\x1b`.
+
+    Tabs and line feeds stay as they are.
+
+    Parameters
+    ----------
+    text : text, or an error whose message is shown.
+    """
+    return _UNPRINTABLE.sub(_escaped, str(text))
+
+
+def has_unprintable(text: str) -> bool:
+    """Return whether `printable` changes a text."""
+    return _UNPRINTABLE.search(text) is not None
+
+
+def show(text: object) -> None:
+    """Print a text as `printable`, and flush the output."""
+    print(printable(text), flush=True)
+
+
+def stop(text: object) -> NoReturn:
+    """Exit with status 1 and a message on standard error, as `printable`."""
+    sys.exit(printable(text))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
