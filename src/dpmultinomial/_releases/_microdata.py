@@ -28,6 +28,7 @@ INVARIANTS = (
     "in every stratum (records that agree on the match columns): the joint table of the swapped columns and the joint "
     "table of all other columns, as they are written in the file"
 )
+_ABOVE = 1 + 2.0**-48  # the floating-point error of the difference of logarithms is below 2^-49 of it
 _EXACT_UP_TO, _LEVELS = 2_000, 50
 
 
@@ -71,7 +72,7 @@ def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     codes = {column: coded_column(table, column) for column in table.columns}
     coded = Coded(*(joint(codes, columns, len(table)) for columns in (match, moving, held)))
     facts = _facts(coded, settings)
-    cost = Cost(relation=EXCHANGE, epsilon=2 * accounting.epsilon(facts["largest_stratum"], rate=settings["rate"]))
+    cost = Cost(relation=EXCHANGE, epsilon=facts["cost_of_one_exchange"])
     stored = None if table.source.mark else table.source.stored
     facts |= {"swapped": moving, "matched": match, "encoding": stored, "delimiter": table.delimiter}
 
@@ -129,7 +130,7 @@ def _facts(coded: Coded, settings: Mapping[str, Any]) -> dict[str, Any]:
         "strata": len(sizes),
         "strata_of_one_record": int((sizes == 1).sum()),
         "largest_stratum": largest,
-        "cost_of_one_exchange": 2 * accounting.epsilon(largest, rate=rate),
+        "cost_of_one_exchange": 2 * accounting.epsilon(largest, rate=rate) * _ABOVE,
         "epsilon_per_unit_of_distance": accounting.epsilon(largest, rate=rate),
         "epsilon_per_unit_of_distance_exact": (
             accounting.exact_epsilon(largest, rate=rate) if largest <= _EXACT_UP_TO else None

@@ -9,6 +9,7 @@ computed by OpenDP's own stability map, rounded upwards. No function here takes 
 import math
 import secrets
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
+from ._rounding import upwards
 
 LARGEST = 2**53  # largest value, and largest sum
 LARGEST_SCALE = 2.0**40  # 2^23 scales below the limit of 64 bits
@@ -38,7 +40,9 @@ def laplace_epsilon(scale: float, *, sensitivity: int) -> float:
     scale : > 0, at most 2^40.
     sensitivity : integer >= 1, the L1 sensitivity of the counts.
     """
-    return float(_laplace(_scale(scale)).map(_checks.integer("sensitivity", sensitivity, least=1)))
+    change = _checks.integer("sensitivity", sensitivity, least=1)
+    stated = float(_laplace(_scale(scale)).map(change))
+    return max(stated, upwards(Fraction(change) / Fraction(float(scale))))
 
 
 def laplace_scale(epsilon: float, *, sensitivity: int) -> float:
@@ -62,10 +66,12 @@ def gaussian_rho(scale: float, *, l2_squared: int) -> float:
     scale : > 0, at most 2^40.
     l2_squared : integer >= 1, the squared L2 sensitivity of the counts.
     """
-    distance = math.sqrt(_checks.integer("l2_squared", l2_squared, least=1))
-    if distance * distance < l2_squared:
+    change = _checks.integer("l2_squared", l2_squared, least=1)
+    distance = math.sqrt(change)
+    while Fraction(distance) ** 2 < change:
         distance = math.nextafter(distance, math.inf)
-    return float(_gaussian(_scale(scale)).map(distance))
+    stated = float(_gaussian(_scale(scale)).map(distance))
+    return max(stated, upwards(Fraction(change) / (2 * Fraction(float(scale)) ** 2)))
 
 
 def gaussian_scale(rho: float, *, l2_squared: int) -> float:

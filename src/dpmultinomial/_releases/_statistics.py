@@ -17,7 +17,7 @@ import numpy as np
 
 from .._files.csv_table import CsvTable
 from .._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
-from . import _noise
+from . import _noise, _rounding
 from ._noise import LARGEST_SCALE
 from ._places import Refused
 from .spending import REPLACE, Cost, Drawn, Plan, csv_bytes
@@ -102,13 +102,15 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     steps = {key: units_of(wanted[key], budgets[key])[0] for key in STATISTICS}
     units = {key: units_of(wanted[key], budgets[key])[1] for key in STATISTICS}
     scales = {key: _noise.laplace_scale(budgets[key], sensitivity=units[key]) for key in STATISTICS}
-    spent = [_noise.laplace_epsilon(scales[key], sensitivity=units[key]) for key in STATISTICS]
+    scales, spent = _rounding.within(
+        settings["epsilon"], scales, lambda key, scale: _noise.laplace_epsilon(scale, sensitivity=units[key])
+    )
     facts = {
         "law": "discrete Laplace on the grid of step x integers",
         "scale": {key: scales[key] * steps[key] for key in STATISTICS},
         "step": steps,
         "sensitivity": wanted,
-        "epsilon_of_each": dict(zip(STATISTICS, spent, strict=True)),
+        "epsilon_of_each": spent,
         "records": len(records),
         "lower": float(settings["lower"]),
         "upper": float(settings["upper"]),
@@ -124,7 +126,7 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
             rows.append((key, repr(released * steps[key])))
         return Drawn(data=csv_bytes(("statistic", "value"), rows))
 
-    return Plan(cost=Cost(relation=REPLACE, epsilon=math.fsum(spent)), facts=facts, draw=drawn)
+    return Plan(cost=Cost(relation=REPLACE, epsilon=_rounding.total(spent.values())), facts=facts, draw=drawn)
 
 
 _STATISTICS = ("mean", "sse", "low", "high")

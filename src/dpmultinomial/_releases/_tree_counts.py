@@ -21,7 +21,6 @@ over several levels; the total budget only scales them. For a single level, near
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from numpy.typing import NDArray
 from .._files import hierarchy
 from .._files.csv_table import CsvTable
 from .._files.hierarchy import Hierarchy
-from . import _noise
+from . import _noise, _rounding
 from ._places import Refused
 from .spending import ADD_OR_REMOVE, REPLACE, Cost, Drawn, Plan, csv_bytes
 
@@ -166,8 +165,9 @@ def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], coun
     shares = dict(zip(levels[public:], _shares(settings, shape, levels), strict=True))
     change = changed(int(settings["sensitivity"]), public=public)
     scales = {level: _scale(mechanism, settings, share, change, level) for level, share in shares.items()}
-    spent = {level: _spent(mechanism, scale, change) for level, scale in scales.items()}
-    cost = {"epsilon" if mechanism == "discrete_laplace" else "rho": upwards(list(spent.values()))}
+    key = "epsilon" if mechanism == "discrete_laplace" else "rho"
+    scales, spent = _rounding.within(settings[key], scales, lambda _, scale: _spent(mechanism, scale, change))
+    cost = {key: _rounding.total(spent.values())}
     law, norm = _LAWS[mechanism]
     facts = {
         "law": law,
@@ -218,12 +218,6 @@ def changed(sensitivity: int, *, public: bool) -> int:
     public : whether records are replaced; else they are added or removed.
     """
     return sensitivity if public else -(-sensitivity // 2)
-
-
-def upwards(parts: list[float]) -> float:
-    """Return the sum of costs, rounded upwards to a double."""
-    found, exact = math.fsum(parts), sum(map(Fraction, parts))
-    return found if Fraction(found) >= exact else math.nextafter(found, math.inf)
 
 
 def _levels(settings: Mapping[str, Any], shape: Hierarchy, name: str) -> list[str]:

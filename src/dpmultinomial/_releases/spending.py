@@ -15,12 +15,15 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from .. import _checks
 from .._accounting import composition, neighbours
 from .._accounting.composition import RELATIONS
 from ._keys import COUNTS, TREE_KEYS
+from ._rounding import exact, upwards
+from ._rounding import total as sum_upwards
 
 ADD_OR_REMOVE, REPLACE, EXCHANGE = RELATIONS
 OUTSIDE = "outside: an exchange within invariants is stated apart, no ceiling on what one person can lose covers it"
@@ -75,10 +78,10 @@ class Cost:
                 "an exchange within invariants does not bound the loss of a person whose record is replaced"
             )
         if self.rho is not None:
-            return Cost(relation=REPLACE, rho=neighbours.concentrated(self.rho))
+            return Cost(relation=REPLACE, rho=max(neighbours.concentrated(self.rho), upwards(4 * exact(self.rho))))
         epsilon = self.epsilon or 0.0
         if self.order is None:
-            return Cost(relation=REPLACE, epsilon=neighbours.pure(epsilon))
+            return Cost(relation=REPLACE, epsilon=max(neighbours.pure(epsilon), upwards(2 * exact(epsilon))))
         epsilon, order = neighbours.renyi(epsilon, order=self.order)
         return Cost(relation=REPLACE, epsilon=epsilon, order=order)
 
@@ -156,7 +159,9 @@ def epsilon_at(costs: Sequence[Cost], *, delta: float) -> float:
     orders = sorted({*_ORDERS, *(c.order for c in costs if c.order is not None)})
     totals = composition.total(_composable(c, orders) for c in costs).values()
     found = math.fsum(total.dp(delta) for total in totals)
-    return found if found == math.fsum(sum(total.pure) for total in totals) else _upwards(found)
+    if found == math.fsum(sum(total.pure) for total in totals):
+        return sum_upwards(c.epsilon or 0.0 for c in costs)
+    return _upwards(found)
 
 
 def _upwards(epsilon: float) -> float:
@@ -179,11 +184,14 @@ def _composable(cost: Cost, orders: Sequence[float]) -> composition.Cost:
 
 
 def rho_of(costs: Iterable[Cost]) -> float:
-    """Return the zero-concentrated cost of all together: rhos and epsilon^2/2 for pure ones; ``inf`` with a
-    Rényi cost.
+    """Return the zero-concentrated cost of all together, rounded upwards: rhos and epsilon^2/2 for pure ones; ``inf``
+    with a Rényi cost.
     """
-    return math.fsum(
-        math.inf if c.order is not None else c.rho if c.rho is not None else (c.epsilon or 0.0) ** 2 / 2 for c in costs
+    parts = list(costs)
+    if any(c.order is not None for c in parts):
+        return math.inf
+    return upwards(
+        sum((exact(c.rho) if c.rho is not None else exact(c.epsilon or 0.0) ** 2 / 2 for c in parts), Fraction())
     )
 
 
@@ -288,7 +296,7 @@ def _above(costs: Sequence[Cost], name: str, ceiling: Mapping[str, float], words
         return None
     delta = float(ceiling.get("delta", 0.0)) if name == "epsilon" else 0.0
     before, after = (rho_of(part) if name == "rho" else epsilon_at(part, delta=delta) for part in (costs[:-1], costs))
-    if after <= ceiling[name] * (1 + 1e-12):
+    if after <= ceiling[name]:
         return None
     pure = name != "epsilon" or delta or math.isfinite(after)
     way = "" if pure else "; these costs have no pure epsilon, give the ceiling a delta"
