@@ -137,19 +137,32 @@ def log_scale(axis: Axes, which: str = "y", at: Iterable[float] | None = None) -
 class _PlainTicks(LogLocator):
     """Place ticks at 1, 2 and 5 on an axis of up to 1.7 decades (at round numbers if fewer than three ticks remain),
     and at powers of ten on a longer axis.
+
+    A vertical axis has room for more digits. It uses the first of (1, 2, 5), (1, 2, 3, 5, 7) and (1, 3) that gives
+    three to six ticks, the lowest of which is near the lower end.
     """
 
     _MOST = 6
+    _NEAR = 1.7  # largest ratio of the lowest tick to the lower end of a vertical axis
+
+    @staticmethod
+    def _inside(vmin: float, vmax: float, digits: tuple[int, ...]) -> Any:
+        powers: Any = 10.0 ** np.arange(np.floor(np.log10(vmin)), np.ceil(np.log10(vmax)) + 1)
+        ticks = np.outer(powers, digits).ravel()
+        return ticks[(ticks >= vmin * (1 - 1e-9)) & (ticks <= vmax * (1 + 1e-9))]
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
+        upright = getattr(self.axis, "axis_name", "x") == "y"
+        for digits in ((1, 2, 5), (1, 2, 3, 5, 7), (1, 3)) if upright else ():
+            inside = self._inside(vmin, vmax, digits)
+            if 3 <= len(inside) <= self._MOST and inside[0] <= self._NEAR * vmin:
+                return inside
         decades = np.log10(vmax / vmin)
-        powers: Any = 10.0 ** np.arange(np.floor(np.log10(vmin)), np.ceil(np.log10(vmax)) + 1)
         if decades > 1.7:
-            inside = powers[(powers >= vmin * (1 - 1e-9)) & (powers <= vmax * (1 + 1e-9))]
+            inside = self._inside(vmin, vmax, (1,))
             return inside[:: int(np.ceil(len(inside) / self._MOST))]
-        ticks = np.outer(powers, (1, 2, 5)).ravel()
-        inside = (ticks >= vmin * (1 - 1e-9)) & (ticks <= vmax * (1 + 1e-9))
-        return ticks[inside] if inside.sum() >= 3 else MaxNLocator(4).tick_values(vmin, vmax)
+        inside = self._inside(vmin, vmax, (1, 2, 5))
+        return inside if len(inside) >= 3 else MaxNLocator(4).tick_values(vmin, vmax)
 
 
 class _PlainNumbers(Formatter):

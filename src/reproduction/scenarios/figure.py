@@ -25,13 +25,15 @@ _WIDE = 50  # ratio of the largest to the smallest mean above which an axis is n
 _RANKED_NAMES = 30  # maximum number of names in a panel with more than `_SHOWN` rows
 _LONGEST = 28  # maximum number of characters of a name
 _PANELS, _COLUMNS = 6, 3
+_OWN = 4  # maximum number of parameters that have an axis each in the figure of a case
+_PARAMETERS = 2  # maximum number of panels of parameters in the figure of a grid of other quantities
 _SURE = ("exact", "converged")
 _RELEASED = {"swapped_table": "after the swap"}  # label of a released count; otherwise "noisy"
 _COLOURS = {"count": BLUE, "share": BLUE, "rate": ORANGE, "parameter": BLUE, "question": BLACK}
 _AXES = {
     "count": "true count",
     "share": "true share and underlying rate, in per cent",
-    "parameter": "value",
+    "parameter": "value of the parameter",
 }
 
 
@@ -68,9 +70,10 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
     """
     good = rows[np.isfinite(rows[["mean", "lower", "upper"]].to_numpy(dtype=float)).all(axis=1)]
     labels = Labels(list(rows["quantity"]), fonts_of)
-    panels = [
-        part for kinds in (("count",), ("share", "rate"), ("parameter",)) if len(part := good[good["type"].isin(kinds)])
-    ]
+    panels = [part for kinds in (("count",), ("share", "rate")) if len(part := good[good["type"].isin(kinds)])]
+    parameters = good[good["type"] == "parameter"]  # each has its own unit, and therefore its own axis
+    own = parameters["quantity"].nunique() <= _OWN
+    panels += [part for _, part in parameters.groupby("quantity", sort=False)] if own else [parameters]
     names = [_names(part) for part in panels]
     heights = [0.5 + 0.2 * len(shown) * (1.35 if part["type"].nunique() > 1 else 1.0)
                for part, shown in zip(panels, names, strict=True)]  # fmt: skip
@@ -125,9 +128,11 @@ def _panel(axis: Axes, part: pd.DataFrame, names: Sequence[str], labels: Labels,
         axis.xaxis.set_major_locator(MaxNLocator(6, integer=kinds == ["count"]))
     if kinds == ["count"]:
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    axis.set_xlabel(
-        _AXES["share"] if kinds == ["share", "rate"] else _AXES.get(kinds[0], f"{NOUNS[kinds[0]]}, in per cent")
-    )
+    if kinds == ["parameter"] and len(names) == 1:
+        axis.set_xlabel(labels[names[0]], parse_math=False)
+    else:
+        both = kinds == ["share", "rate"]
+        axis.set_xlabel(_AXES["share"] if both else _AXES.get(kinds[0], f"{NOUNS[kinds[0]]}, in per cent"))
     axis.grid(axis="x", color=GREY, lw=0.3)
     if len(axis.get_legend_handles_labels()[0]) > 1:
         axis.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.1)
@@ -139,7 +144,8 @@ def shortened(name: str) -> str:
 
 
 def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
-    """Draw intervals of up to six quantities against the first key of a grid, coloured by the other keys.
+    """Draw intervals of up to six quantities against the first key of a grid, coloured by the other keys: quantities of
+    one type, and up to two parameters such as log odds.
 
     Parameters
     ----------
@@ -152,25 +158,36 @@ def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
     good = rows[np.isfinite(rows[["mean", "lower", "upper"]].to_numpy(dtype=float)).all(axis=1)]
     kinds = [kind for kind in ("share", "count", "parameter", "rate") if (good["type"] == kind).any()]
     labels = facts["points"][0].get("among_labels") or {}
+    parameters = good[good["type"] == "parameter"]
     good = good[good["type"].isin([kinds[0]] if kinds else [])]
     if len(among := good[good["quantity"].isin(labels)]):
         good = among
     wanted = list(dict.fromkeys(good["quantity"]))
+    further = [name for name in dict.fromkeys(parameters["quantity"]) if name not in wanted][:_PARAMETERS]
+    many = len(wanted) + len(further)
+    wanted = [*wanted[: _PANELS - len(further)], *further]
+    good = pd.concat([good, parameters[parameters["quantity"].isin(further)]])
     lines = max(1, -(-min(len(wanted), _PANELS) // _COLUMNS))
     figure = Figure(figsize=(DOUBLE, 2.1 * lines + 0.7))
     axes = figure.subplots(lines, min(max(len(wanted), 1), _COLUMNS), squeeze=False).ravel()
     groups = list(dict.fromkeys(_others(good, keys[1:])))
     for axis, name in zip(axes, wanted, strict=False):
         _moving(axis, good[good["quantity"] == name], keys, groups)
-        axis.set_title(shown[name], fontsize=7, parse_math=False)
-        if kinds[0] == "count":
+        kind = "parameter" if name in further else kinds[0]
+        title = f"{NOUNS[kind]} {shown[name]}" if shown[name].isdigit() else shown[name]
+        axis.set_title(title, fontsize=7, parse_math=False)
+        if kind == "count":
             axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axis.set(xlabel=keys[0], ylabel=NOUNS[kinds[0]] if axis is axes[0] else "")
+        axis.set_xlabel(keys[0])
+        if kind == "parameter":
+            axis.set_ylabel(shown[name], parse_math=False)
+        elif axis is axes[0]:
+            axis.set_ylabel(NOUNS[kind])
     for axis in axes[len(wanted) :]:
         axis.set_axis_off()
     if len(groups) > 1:
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    rest = f"; the first {_PANELS} of {len(wanted)} quantities (see the table for all)" if len(wanted) > _PANELS else ""
+    rest = f"; {len(wanted)} of {many} quantities (see the table for all)" if many > len(wanted) else ""
     level = rows["level"].dropna().iloc[0]
     states = ", ".join(dict.fromkeys(good["status"]))
     title = shown.title(f"mean and central {100 * level:g} % interval ({states}){rest}")

@@ -8,6 +8,7 @@ from reproduction import fonts, kind, style
 from reproduction.config import scenario_settings
 from reproduction.scenarios import figure, making, page
 from reproduction.scenarios.case import COLUMNS
+from reproduction.verdicts import artists
 
 LINEAR_B = "\N{LINEAR B SYLLABLE B008 A}"  # a letter that no text font of an ordinary machine has
 NUMBERS = {"released": np.nan, "sd": 1.0, "level": 0.9, "status": "exact", "error": 0.0}
@@ -103,3 +104,75 @@ def test_a_name_that_some_font_draws_stands_as_it_is_in_that_font(tmp_path, monk
 def test_names_from_right_to_left_are_in_the_figure_or_numbered(tmp_path, name):
     found = figure.drawn(made(tmp_path, name))
     assert (name in texts(found)) != ("quantity 1" in texts(found))
+
+
+def case(**kinds):
+    """A made-up table of a case or of a grid: name -> type."""
+    keys = {"quantity": [name for names in kinds.values() for name in names]}
+    table = artists.crossed("mean", "reach", "released", **keys)
+    table["type"] = [kind for kind, names in kinds.items() for _ in names]
+    table = table.assign(lower=table["mean"] - table["reach"], upper=table["mean"] + 2 * table["reach"])
+    return table.assign(level=0.95, status="exact")
+
+
+def test_a_case_shows_each_interval_with_its_mean_and_its_released_count():
+    table = case(count=["a", "b"], parameter=["mu", "sigma2"])
+    counts, *parameters = figure.of_case(table, {"kind": "noisy_counts"}).axes
+    rows = table[table["type"] == "count"]
+    expected = [
+        artists.line(rows["mean"], [0, 1], style.BLUE, kind="marks"),
+        artists.bars([0, 1], rows["lower"], rows["upper"], horizontal=True, colour=style.BLUE),
+        artists.line(rows["released"], [0, 1], style.RED, kind="marks"),
+    ]
+    assert not artists.wrong(counts, *expected)
+    assert [axis.get_xlabel() for axis in parameters] == ["mu", "sigma2"]  # each has a unit, and an axis
+    for axis, name in zip(parameters, ("mu", "sigma2"), strict=True):
+        row = table[table["quantity"] == name]
+        mark = artists.line(row["mean"], [0], style.BLUE, kind="marks")
+        bar = artists.bars([0], row["lower"], row["upper"], horizontal=True, colour=style.BLUE)
+        assert not artists.wrong(axis, mark, bar)
+
+
+def test_shares_and_rates_are_drawn_in_per_cent_side_by_side():
+    table = case(share=["a", "b"], rate=["c"]).assign(quantity=["a", "b", "a"])
+    (axis,) = figure.of_case(table, {"kind": "noisy_shares"}).axes
+    expected = []
+    for kind, y, colour in (("share", [-0.15, 0.85], style.BLUE), ("rate", [0.15], style.ORANGE)):
+        rows = 100 * table.loc[table["type"] == kind, ["mean", "lower", "upper"]]
+        expected.append(artists.line(rows["mean"], y, colour, kind="marks"))
+        expected.append(artists.bars(y, rows["lower"], rows["upper"], horizontal=True, colour=colour))
+    assert not artists.wrong(axis, *expected)
+
+
+def test_a_grid_shows_each_quantity_against_its_key_and_parameters_on_their_own_axes():
+    parts = [
+        case(count=["1", "total"], parameter=["log odds"]).assign(epsilon=e, rate=r) for e in (0.5, 1.0) for r in (1, 2)
+    ]
+    table = pd.concat([part.assign(mean=part["mean"] + 0.01 * n) for n, part in enumerate(parts)], ignore_index=True)
+    facts = {"kind": "swapped_table", "points": [{"at": {"epsilon": 0.5, "rate": 1}}]}
+    axes = figure.of_grid(table, facts).axes
+    assert [axis.get_title() for axis in axes] == ["true count 1", "total", "log odds"]
+    assert [axis.get_ylabel() for axis in axes] == ["true count", "", "log odds"]
+    for axis, name in zip(axes, ("1", "total", "log odds"), strict=True):
+        expected = []
+        for rate, colour, aside in ((1, style.CYCLE[0], -0.06), (2, style.CYCLE[1], 0.06)):
+            rows = table[(table["quantity"] == name) & (table["rate"] == rate)]
+            x = np.arange(2) + aside
+            expected.append(artists.line(x, rows["mean"], colour, kind="marks"))
+            expected.append(artists.bars(x, rows["lower"], rows["upper"], colour=colour))
+        assert not artists.wrong(axis, *expected)
+
+
+def test_a_batch_shows_ranked_intervals_and_the_distribution_of_their_widths():
+    table = pd.concat([case(count=["a"]).assign(mean=m, lower=m - 1, upper=m + w) for m, w in ((5, 1), (2, 3), (9, 4))])
+    table["status"] = ["exact", "not converged", "exact"]
+    facts = {"tables": {"all": 3, "refused": 0}, "settings": {"level": 0.95}}
+    ranked, widths = figure.of_batch([table], facts).axes
+    expected = []
+    for x, mean, upper, colour in (([2, 3], [5, 9], [6, 13], style.SKY), ([1], [2], [5], style.GREY)):
+        expected.append(artists.line(x, mean, colour, kind="marks"))
+        expected.append(artists.bars(x, np.array(mean) - 1, upper, colour=colour))
+    assert not artists.wrong(ranked, *expected)
+    heights, edges = np.histogram([2, 4, 5], bins=40)
+    full = heights > 0
+    assert not artists.wrong(widths, artists.boxes(edges[:-1][full], 0, np.diff(edges)[full], heights[full], style.SKY))

@@ -197,7 +197,7 @@ def table_2(table: pd.DataFrame) -> Figure:
             rows = table[(table["environment"] == environment) & (table["method"] == method)].set_index("setup")
             rows = rows.reindex(setups)
             x = np.arange(len(setups)) + 0.2 * (method - 2.5)
-            look: dict[str, Any] = {"color": colour, "lw": 2, "marker": marker, "ms": 4, "label": name}
+            look: dict[str, Any] = {"color": colour, "lw": 1.2, "marker": marker, "ms": 7, "mfc": "none", "label": name}
             interval(axis, x, rows["ratio"], rows["low"], rows["high"], **look)
             if method in printed.index:
                 axis.axhline(printed[method], color=colour, lw=0.8, ls=line, zorder=0, label=f"{method}, printed")

@@ -43,9 +43,16 @@ def privacy_loss(table: pd.DataFrame) -> Figure:
         paid = table[(table["kind"] == "association") & (table["group"] == size)]
         third.plot(paid["x"], paid["y"], **look)
     first.axvline(0.5, color=GREY, lw=0.8, zorder=0)
-    first.annotate("slides stop", (0.485, 0.99), xycoords=("data", "axes fraction"), ha="right", va="top", fontsize=6)
-    first.set(xlabel="swap rate $p$", ylabel=r"$\varepsilon$ per record of distance", ylim=(0, None))
-    first.legend(title="strata of $b$ records\nsolid: theorem\ndashed: exact", title_fontsize=6.5, fontsize=6.5)
+    first.annotate(
+        "slides stop", (0.485, 0.01), xycoords=("data", "axes fraction"), ha="right", va="bottom", fontsize=6
+    )
+    first.set(xlabel="swap rate $p$", ylabel=r"$\varepsilon$ per record of distance", ylim=(0, 1.5 * rows["y"].max()))
+    first.legend(
+        loc="upper right",
+        title="strata of $b$ records\nsolid: theorem\ndashed: exact",
+        title_fontsize=6.5,
+        fontsize=6.5,
+    )
     _exchanges(second, table[table["kind"] == "exchange"])
     third.set(xlabel=r"association left, $\lambda_1$", ylabel=r"exact $\varepsilon$ per record", ylim=(0, None))
     third.legend(title="strata of $b$ records", title_fontsize=6.5, fontsize=6.5)

@@ -49,26 +49,23 @@ BUDGET, REACH = r"Rényi $\varepsilon$ of the whole model", r"$\hat\varepsilon$ 
 LOSS, ACCURACY, LIKELIHOOD = "test cross-entropy (nats)", "test accuracy", "test log-likelihood"
 
 
-def panel(axis: Axes, rows: pd.DataFrame, measure: str, variant: str, *, faint: bool = False) -> None:
-    """Draw curves with bars of one standard deviation over releases, and reference lines; faint curves are dashed with
-    open marks.
-    """
+def panel(axis: Axes, rows: pd.DataFrame, measure: str, variant: str) -> None:
+    """Draw curves with bars of one standard deviation over releases, and reference lines."""
     rows = rows[rows["variant"] == variant]
     columns = ("method", "epsilon", f"{measure}_mean", f"{measure}_sd")
     methods, *numbers = (rows[column].to_numpy() for column in columns)
     look: dict[str, Any] = {"ms": 2.2, "lw": 0.9, "elinewidth": 0.6}
-    look |= {"mfc": "white", "ms": 2.8, "mew": 0.5, "lw": 0.6, "zorder": 1, "alpha": 0.8} if faint else {}
     for method, (_, colour, marker, line) in LOOKS.items():
         x, y, spread = (values[methods == method] for values in numbers)
         if len(x):
             rising = x.argsort(kind="stable")
             curve = x[rising], y[rising], spread[rising]
-            axis.errorbar(*curve, fmt=marker + ("--" if faint else line), color=colour, **look)
+            axis.errorbar(*curve, fmt=marker + line, color=colour, **look)
     lowest = rows.loc[rows["epsilon"].notna(), f"{measure}_mean"].min()  # a guess far below would flatten the curves
     for method, (_, colour, line) in FLATS.items():
         level = numbers[1][(methods == method) & ~np.isnan(numbers[1])]
         if len(level) and not (measure == "accuracy" and level[0] < lowest - 0.1):
-            axis.axhline(level[0], color=colour, ls=line, lw=0.5 if faint else 0.9, zorder=0)
+            axis.axhline(level[0], color=colour, ls=line, lw=0.9, zorder=0)
     log_scale(axis, "x")
 
 
@@ -136,7 +133,7 @@ METHODS = ("dirichlet", "dirichlet, exact", "gaussian", "laplace", "gohari")
 
 
 def figure_4(table: pd.DataFrame) -> Figure:
-    """Draw the cross-entropy by data set, for the author's protocol and for the corrected protocol."""
+    """Draw the cross-entropy by data set, for the author's protocol (above) and the corrected protocol (below)."""
     return _scores(table, "figure_4", "cross_entropy", LOSS, log=True)
 
 
@@ -241,30 +238,25 @@ def figure_11(table: pd.DataFrame) -> Figure:
 
 
 def _scores(table: pd.DataFrame, artefact: str, measure: str, label: str, *, log: bool, budget: str = BUDGET) -> Figure:
-    """Draw one panel per data set in the paper's order; published curves are dashed with open marks, corrected curves
-    are solid.
-    """
-    figure, panels = grid(table, 1, height=2.5)
+    """Draw two panels per data set in the paper's order: the published curves above, the corrected curves below."""
+    figure, panels = grid(table, 2)
     printed = read_off_print(artefact)
-    for axis, name in panels:
+    half = len(panels) // 2
+    for number, (axis, name) in enumerate(panels):
         rows = table[table["dataset"] == name]
+        variant = "published" if number < half else "corrected"
+        axis.set_title(f"{name}, {variant}", fontsize=7)
         if empty(axis, rows):
             continue
-        panel(axis, rows, measure, "published", faint=True)
-        panel(axis, rows, measure, "corrected")
-        literal = rows[(rows["variant"] == "as_written") & (rows["method"] == "dirichlet")].sort_values("epsilon")
-        axis.plot(literal["epsilon"], literal[f"{measure}_mean"], ":", color=BLUE)
-        for row in printed[printed["dataset"] == name].itertuples():
-            mark(axis, rows["epsilon"].max(), row)
+        panel(axis, rows, measure, variant)
+        if variant == "published":
+            literal = rows[(rows["variant"] == "as_written") & (rows["method"] == "dirichlet")].sort_values("epsilon")
+            axis.plot(literal["epsilon"], literal[f"{measure}_mean"], ":", color=BLUE)
+            for row in printed[printed["dataset"] == name].itertuples():
+                mark(axis, rows["epsilon"].max(), row)
         if log:
             log_scale(axis)
-    further = [
-        Line2D([], [], color=BLACK, ls="--", marker="o", mfc="white", lw=0.6, ms=2.8, label="open, dashed: published"),
-        Line2D([], [], color=BLACK, marker="o", lw=0.9, ms=2.2, label="filled, solid: corrected"),
-    ]
-    if len(printed):
-        further.append(_printed("non-private, read off print"))
-    legend(figure, table, METHODS, further)
+    legend(figure, table, METHODS, [_printed("non-private, read off print")] if len(printed) else ())
     figure.supxlabel(budget, fontsize=8)
     figure.supylabel(label, fontsize=8)
     return figure

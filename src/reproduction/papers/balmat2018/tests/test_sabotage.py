@@ -48,9 +48,9 @@ LONGER = "both algorithms take longer as M grows"
 FOOTNOTE = "the digits are those of footnote 12"
 TWELVE = "all differences are beyond the twelfth digit"
 GROWTH = {
-    n: f"the {n} algorithm's time grows {c}ly in M" for n, c in (("standard", "exponential"), ("improved", "linear"))
+    "standard": "the standard algorithm's time appears to grow exponentially in M",
+    "improved": "the improved algorithm's time grows linearly in M",
 }
-EPSILON = {n: f"epsilon has no effect on the {n} algorithm" for n in ("standard", "improved")}
 FASTER = "the improved algorithm is faster at every M"
 FIGURE_2 = ("figure_2_digits", "figure_2_laws")
 
@@ -232,13 +232,13 @@ SABOTAGES = {
         [], ["figure_3", "figure_3_growth"],
         {"r_timings": times.in_r(times.growing(times.IMPROVED, lambda m: 0.1 + 0.02 * m))}, {GROWTH["improved"]},
     ),
-    "epsilon slows the standard algorithm": (
-        [], ["figure_3", "figure_3_growth"], {"r_timings": times.in_r(times.with_effect(times.STANDARD))},
-        {EPSILON["standard"]},
+    "posteriors of twice the noise": (
+        [(laplace_multinomial, "exact", other_model(lambda scale, alpha: {"scale": 2 * scale, "alpha": alpha}))],
+        ["calibration", "calibration_coverage"], {}, {"the true r is uniform in the posterior, exact"},
     ),
-    "epsilon slows the table": (
-        [], ["figure_3", "figure_3_growth"], {"r_timings": times.in_r(times.with_effect(times.IMPROVED))},
-        {EPSILON["improved"]},
+    "chains that do not move": (
+        [(laplace_multinomial, "gibbs", lambda *a, **k: real_gibbs(*a, **(k | {"frozen": True})))],
+        ["calibration", "calibration_coverage"], {}, {"the true r is uniform in the posterior, gibbs"},
     ),
     "faster at large M": (
         [], ["figure_3", "figure_3_growth"],

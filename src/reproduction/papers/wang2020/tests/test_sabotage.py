@@ -130,11 +130,11 @@ def judge(honest) -> caching.Judge:
 
 @pytest.fixture(scope="module")
 def judged(judge) -> "pd.Series[str]":
-    """Return the unmodified verdicts on the checked statements and on facts."""
+    """Return the unmodified verdicts on the checked statements, on stricter readings and on facts."""
     published = agreement.read_published(paper.discover()[s.SLUG].folder / "published.tsv")
     kinds = published.set_index(["artefact", "quantity"])["kind"]
     verdicts = judge.verdicts
-    return verdicts[kinds.reindex(verdicts.index).isin((*agreement.JUDGED, "fact"))]
+    return verdicts[kinds.reindex(verdicts.index).isin((*agreement.JUDGED, "stricter", "fact"))]
 
 
 @pytest.fixture(scope="module")

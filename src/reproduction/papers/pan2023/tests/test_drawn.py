@@ -1,0 +1,145 @@
+"""What the figures draw: every line, mark, bar and band of made-up tables, by its columns."""
+
+import numpy as np
+import pandas as pd
+
+from reproduction.papers.pan2023 import figures
+from reproduction.style import BLACK, BLUE, GRADED, GREEN, GREY, ORANGE, RED, SKY
+from reproduction.verdicts import artists as a
+
+THETAS = ("(0.27, 0.23, 0.23, 0.27)", "(0.7, 0.1, 0.1, 0.1)")
+
+
+def curves(*kinds, **keys):
+    """Curves of the given kinds at four places."""
+    return a.crossed("y", **keys, kind=kinds, x=[0.5, 1.0, 1.5, 2.0])
+
+
+def single(seed, *kinds, **keys):
+    """Numbers without a place."""
+    return a.crossed("y", seed=seed, **keys, kind=kinds).assign(x=np.nan)
+
+
+def of(table, **kept):
+    for column, value in kept.items():
+        table = table[table[column] == value]
+    return table
+
+
+def test_phi_density():
+    keys = {"theta": THETAS, "total": [50, 200]}
+    table = pd.concat(
+        [curves("original", "swapped", "swapped exact", "one swap", **keys), single(2, "phi", "limit", **keys)]
+    )
+    axes = iter(figures.phi_density(table).axes)
+    for total in keys["total"]:
+        for theta in THETAS:
+            rows = of(table, theta=theta, total=total)
+            lines = [
+                a.line(of(rows, kind=kind)["x"], of(rows, kind=kind)["y"], colour)
+                for kind, colour in (("original", BLUE), ("swapped exact", RED), ("one swap", BLACK))
+            ]
+            bars = a.stairs([0.5, 1.0, 1.5, 2.0, 2.5], of(rows, kind="swapped")["y"], ORANGE)
+            marks = [a.across("upright", 1, GREY)]
+            marks += [a.across("upright", of(rows, kind=k)["y"].item(), c) for k, c in (("phi", BLUE), ("limit", RED))]
+            assert not a.wrong(next(axes), *lines, bars, *marks)
+
+
+def test_phi_by_rate():
+    keys = {"theta": THETAS, "total": [50, 200], "rate": [0.1, 0.3, 0.5]}
+    table = pd.concat([curves("density", **keys), single(2, "median", "limit", **keys)])
+    axes = figures.phi_by_rate(table).axes
+    for j, theta in enumerate(THETAS):
+        for i, total in enumerate(keys["total"]):
+            lines = [
+                a.line(of(table, theta=theta, total=total, rate=rate, kind="density")["x"],
+                       of(table, theta=theta, total=total, rate=rate, kind="density")["y"], colour)
+                for rate, colour in zip(keys["rate"], GRADED, strict=False)
+            ]  # fmt: skip
+            assert not a.wrong(axes[2 * i + j], *lines, a.across("upright", 1))
+        medians = [
+            a.line(keys["rate"], of(table, theta=theta, total=total, kind="median")["y"], colour, kind="marks")
+            for total, colour in ((50, BLUE), (200, ORANGE))
+        ]
+        limit = a.line(keys["rate"], of(table, theta=theta, total=50, kind="limit")["y"], BLACK)
+        assert not a.wrong(axes[4 + j], *medians, limit, a.across("level", 1))
+
+
+def test_closer_or_farther():
+    keys = {"theta": THETAS, "data": ["fixed", "random"], "rate": [0.1, 0.5], "total": [10, 100]}
+    table = a.crossed("farther", "closer", "mc_se", **keys)
+    for axis, theta in zip(figures.closer_or_farther(table).axes, THETAS, strict=True):
+        expected = []
+        for rate, colour, aside in ((0.1, BLUE, 1 / 1.03), (0.5, GREEN, 1.03)):
+            fixed, drawn = (of(table, theta=theta, rate=rate, data=data) for data in ("fixed", "random"))
+            x, y, reach = aside * drawn["total"], drawn["farther"], 2 * drawn["mc_se"]
+            expected.append(a.line(fixed["total"], fixed["farther"], colour, kind="curve"))
+            expected.append(a.line(x, y, colour, kind="marks"))
+            expected.append(a.bars(x, y - reach, y + reach, colour=colour))
+        assert not a.wrong(axis, *expected)
+
+
+def test_abc_posterior():
+    names = ["theta1", "theta2", "theta3", "theta4"]
+    numbers = pd.DataFrame({"quantity": "", "kind": ["number accepted", "iterations"], "x": np.nan, "y": [400.0, 9e4]})
+    table = pd.concat([numbers, curves("accepted", "exact", "naive", quantity=names)])
+    for axis, name in zip(figures.abc_posterior(table).axes, names, strict=True):
+        accepted, exact, naive = (of(table, quantity=name, kind=kind) for kind in ("accepted", "exact", "naive"))
+        heights = accepted["y"].to_numpy()
+        reach = 2 * np.sqrt(heights / (400 * 0.5))
+        bars = a.bars([0.75, 1.25, 1.75, 2.25], heights - reach, heights + reach, colour=BLUE)
+        lines = (a.line(exact["x"], exact["y"], BLACK), a.line(naive["x"], naive["y"], RED))
+        assert not a.wrong(axis, a.stairs([0.5, 1.0, 1.5, 2.0, 2.5], heights, SKY), bars, *lines)
+
+
+def test_log_phi():
+    rates = [0.0, 0.1, 0.3]
+    table = pd.concat([curves("naive", rate=[0.0]), curves("accepted", "exact", rate=rates[1:])])
+    first, *others = figures.log_phi(table).axes
+    naive = of(table, kind="naive")
+    exact = {rate: of(table, kind="exact", rate=rate) for rate in rates[1:]}
+    lines = {rate: a.line(exact[rate]["x"], exact[rate]["y"], c) for rate, c in ((0.1, BLUE), (0.3, GREEN))}
+    dashed, zero = a.line(naive["x"], naive["y"], BLACK), a.across("upright", 0)
+    assert not a.wrong(first, dashed, *lines.values(), zero)
+    for axis, rate in zip(others, rates[1:], strict=True):
+        bars = a.stairs([0.5, 1.0, 1.5, 2.0, 2.5], of(table, kind="accepted", rate=rate)["y"], SKY)
+        assert not a.wrong(axis, bars, lines[rate], dashed, zero)
+
+
+def test_coverage():
+    keys = {"theta": THETAS, "method": ["naive", "exact"], "rate": [0.1], "total": [10, 100]}
+    table = a.crossed("coverage", **keys).assign(size=40, level=0.9)
+    for axis, theta in zip(figures.coverage(table).axes, THETAS, strict=True):
+        expected = [a.across("level", 0.9)]
+        for method, colour, aside in (("naive", RED, 1 / 1.03), ("exact", BLUE, 1.03)):
+            rows = of(table, theta=theta, method=method)
+            p, z2 = rows["coverage"], 1.96**2
+            middle, half = p + z2 / 80, 1.96 * np.sqrt(p * (1 - p) / 40 + z2 / 6400)  # Wilson's interval
+            low, high = ((middle + sign * half) / (1 + z2 / 40) for sign in (-1, 1))
+            expected.append(a.line(aside * rows["total"], p, colour, kind="curve"))
+            expected.append(a.bars(aside * rows["total"], low, high, colour=colour))
+        assert not a.wrong(axis, *expected)
+
+
+def test_privacy_loss():
+    rate = a.crossed("y", kind=["rate"], group=[10, 100], variant=["as_written", "corrected"], x=[0.1, 0.4, 0.7])
+    paid = a.crossed("y", seed=2, kind=["association"], group=[10, 100], variant=["corrected"], x=[0.5, 0.8, 1.0])
+    cost = a.crossed(
+        "y", seed=3, kind=["exchange"], group=[0.1, 0.5], variant=["corrected", "as_written", "twice"], x=[2, 4]
+    )
+    table = pd.concat([rate, paid, cost], ignore_index=True)
+    first, second, third = figures.privacy_loss(table).axes
+    stated, exact, left = [], [], []
+    for group, colour in ((10, BLUE), (100, GREEN)):
+        rows = {v: of(rate, group=group, variant=v) for v in ("as_written", "corrected")}
+        stated.append(a.line(rows["as_written"]["x"], rows["as_written"]["y"], colour, kind="curve"))
+        exact.append(a.line(rows["corrected"]["x"], rows["corrected"]["y"], colour))
+        left.append(a.line([0.5, 0.8, 1.0], of(paid, group=group)["y"], colour, kind="curve"))
+    assert not a.wrong(first, *stated, *exact, a.across("upright", 0.5))
+    assert not a.wrong(third, *left)
+    lines = [
+        a.line([2, 4], of(cost, group=p, variant=v)["y"], colour, kind="curve" if v == "corrected" else "line")
+        for p, colour in ((0.1, BLUE), (0.5, GREEN))
+        for v in ("corrected", "as_written", "twice")
+    ]
+    assert not a.wrong(second, *lines)

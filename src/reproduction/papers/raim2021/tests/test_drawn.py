@@ -1,0 +1,193 @@
+"""What the figures draw: every line, mark, bar and rectangle of made-up tables, by its columns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import t as student
+
+from reproduction.papers.raim2021 import figures
+from reproduction.style import BLACK, BLUE, CYCLE, GREEN, GREY, ORANGE, RED, SKY
+from reproduction.verdicts import artists as a
+
+PARAMETERS = ("mu", "sigma2")
+TARGETS = ("xi_mean", "xi_sse")
+
+
+def of(table, **kept):
+    for column, value in kept.items():
+        table = table[table[column] == value]
+    return table
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_target(target):
+    bars = a.crossed("y", variant=["corrected"], kind=["histogram"], x=[1.0, 2.0, 3.0]).assign(bin_width=1.0)
+    curve = a.crossed("y", seed=2, variant=["corrected"], kind=["density"], x=[1.0, 2.5, 4.0])
+    both = {"variant": ["as_written", "corrected"]}
+    area = a.crossed("y", seed=3, **both, kind=["area"], x=[-9.0, -2.0, -0.5])
+    step = a.crossed("y", seed=4, **both, kind=["step"], x=[-8.0, -3.0, -0.6]).assign(order=[0.0, 1, 2] * 2)
+    table = pd.concat([bars, curve, area, step], ignore_index=True).assign(delta_s=17.0)
+    draws, *steps = getattr(figures, target)(table).axes
+    histogram = a.boxes(bars["x"], 0, 1, bars["y"], SKY)
+    assert not a.wrong(draws, histogram, a.line(curve["x"], curve["y"], BLACK))
+    for axis, variant in zip(steps, both["variant"], strict=True):
+        one, other = of(area, variant=variant), of(step, variant=variant)
+        x, y = -other["x"], other["y"]
+        outline = a.line([*x, 0.6 / 3], [*y, y.iloc[-1]], BLUE, kind="step-post")
+        assert not a.wrong(axis, a.line(-one["x"], one["y"], BLACK), outline, a.line(x, y, BLUE, kind="marks"))
+
+
+def test_sampler_accuracy():
+    columns = ("observed_rate", "exact_rate", "bound", "mc_se")
+    table = a.crossed(*columns, target=TARGETS, rule=["equal", "adaptive"], knots=[5, 25]).assign(delta_s=17.0)
+    table.loc[table["rule"] == "adaptive", "mc_se"] = np.nan
+    table.loc[table["rule"] == "equal", "bound"] *= 2  # some are above 1
+    for axis, target in zip(figures.sampler_accuracy(table).axes, TARGETS, strict=True):
+        equal, adaptive = (of(table, target=target, rule=rule) for rule in ("equal", "adaptive"))
+        seen, reach = equal["observed_rate"], 2 * equal["mc_se"]
+        expected = [
+            a.line([5, 25], seen, CYCLE[0], kind="marks"),
+            a.bars([5, 25], seen - reach, seen + reach, colour=CYCLE[0]),
+            a.line([5, 25], equal["exact_rate"], CYCLE[0]),
+            a.line([5, 25], np.minimum(equal["bound"], 1), CYCLE[0]),
+            a.line([5, 25], adaptive["observed_rate"], CYCLE[1], kind="marks"),
+            a.bars([5, 25], adaptive["observed_rate"], adaptive["observed_rate"], colour=CYCLE[1]),
+            a.line([5, 25], adaptive["observed_rate"], CYCLE[1]),
+        ]
+        assert not a.wrong(axis, *expected)
+
+
+def test_weighted_density():
+    table = a.crossed("y", curve=["base", "weight", "target", "conditional"], x=[1.0, 2.0, 3.0])
+    level = pd.DataFrame({"curve": "level", "x": [1.2, 2.7], "y": 0.4})
+    left, right = figures.weighted_density(pd.concat([table, level], ignore_index=True)).axes
+    lines = {
+        name: a.line([1, 2, 3], of(table, curve=name)["y"], colour)
+        for name, colour in (("base", ORANGE), ("weight", BLUE), ("target", BLACK))
+    }
+    assert not a.wrong(left, *lines.values())
+    inside = a.band([1, 2, 3], 0, of(table, curve="conditional")["y"], SKY)
+    interval = a.line([1.2, 2.7], [0.4, 0.4], RED)
+    assert not a.wrong(right, lines["weight"], inside, interval, a.bars([1.2, 2.7], 0, 0.4, colour=RED))
+
+
+def test_descent():
+    table = a.crossed(
+        "y", target=TARGETS, curve=["area", "density", "u_L machine", "u_L efficient"], log_u=[-9.0, -2.0]
+    )
+    table.loc[table["curve"] == "u_L efficient", "log_u"] -= 1
+    for axis, target in zip(figures.descent(table).axes, TARGETS, strict=True):
+        area, density = (of(table, target=target, curve=curve) for curve in ("area", "density"))
+        expected = [a.line([9, 2], area["y"], BLACK), a.line([9, 2], density["y"], BLUE)]
+        assert not a.wrong(axis, *expected, a.across("upright", 9, RED), a.across("upright", 10, GREEN))
+
+
+def test_step_functions():
+    area = a.crossed("y", kind=["area"], knots=[0], u=[0.1, 0.5, 0.9])
+    step = pd.DataFrame({"kind": "step", "knots": 3, "u": [0.2, 0.05, 1.0, 0.6], "y": [0.7, 0.9, 0.1, 0.4]})
+    table = pd.concat([area, step], ignore_index=True).assign(rejection_rate=0.2, bound=0.3)
+    (axis,) = figures.step_functions(table).axes
+    u, y = [0.05, 0.2, 0.6, 1.0], [0.9, 0.7, 0.4, 0.1]
+    between = a.boxes(u[:3], y[1:], np.diff(u), -np.diff(y), SKY)
+    outline = a.line(u, y, BLUE, kind="step-post")
+    assert not a.wrong(axis, between, outline, a.line(area["u"], area["y"], BLACK))
+    assert [text.get_text() for text in axis.texts if "bound" in text.get_text()] == ["rejection 0.200\nbound 0.300"]
+
+
+def test_accept_reject():
+    table = a.crossed("y", kind=["accepted", "rejected", "step", "area"], u=[0.1, 0.4, 0.8])
+    (axis,) = figures.accept_reject(table).axes
+    looks = {
+        "accepted": (SKY, "marks"),
+        "rejected": (RED, "marks"),
+        "step": (BLUE, "step-post"),
+        "area": (BLACK, "line"),
+    }
+    drawn = [
+        a.line([0.1, 0.4, 0.8], of(table, kind=name)["y"], colour, kind=kind) for name, (colour, kind) in looks.items()
+    ]
+    assert not a.wrong(axis, *drawn)
+
+
+def test_weight_functions():
+    curve = a.crossed("y", target=TARGETS, curve=["weight"], xi=[1.0, 2.0, 3.0])
+    ends = a.crossed("xi", target=TARGETS, curve=["interval"], y=[0.2, 0.6], end=[0, 1])
+    for axis, target in zip(figures.weight_functions(pd.concat([curve, ends])).axes, TARGETS, strict=True):
+        pairs = [
+            a.line(of(ends, target=target, y=y)["xi"], [y, y], colour, kind="curve")
+            for y, colour in zip((0.2, 0.6), CYCLE, strict=False)
+        ]
+        assert not a.wrong(axis, a.line([1, 2, 3], of(curve, target=target)["y"], BLACK), *pairs)
+
+
+def test_gibbs_traces():
+    table = a.crossed("mu", "sigma2", "s_low", "s_high", method=["corrected", "exact"], sweep=[1, 2, 3])
+    table["s_mean"] = table["s_sse"] = 1.0
+    values = [table["mu"], table["sigma2"], table["s_low"] + table["s_high"]]
+    for axis, value in zip(figures.gibbs_traces(table).axes, values, strict=True):
+        lines = [a.line([1, 2, 3], value[table["method"] == m], c) for m, c in (("corrected", BLUE), ("exact", BLACK))]
+        assert not a.wrong(axis, *lines)
+
+
+def test_gibbs_posteriors():
+    keys = {"method": ["as_written", "corrected", "exact"], "parameter": PARAMETERS}
+    table = a.crossed("y", **keys, kind=["histogram"], x=[1.0, 2.0, 3.0]).assign(statistic="density")
+    gone = pd.DataFrame({"method": keys["method"], "kind": "summary", "statistic": "diverged", "y": [1.0, 0, 0]})
+    for axis, parameter in zip(figures.gibbs_posteriors(pd.concat([table, gone])).axes, PARAMETERS, strict=True):
+        drawn = [
+            a.stairs([1, 2, 3], of(table, method=m, parameter=parameter)["y"].iloc[:2], c)
+            for m, c in (("corrected", BLUE), ("exact", BLACK))
+        ]
+        assert not a.wrong(axis, *drawn)
+
+
+def test_geweke():
+    table = a.crossed("z", method=["as_written", "exact"], limits=["[-2, 2]"], moment=["mu", "sigma2"])
+    (axis,) = figures.geweke(table).axes
+    bound = student.isf(0.01 / 4, 49)  # two moments, both sides, 50 batches
+    marks = [
+        a.line(of(table, method=m)["z"], [place] * 2, c, kind="marks")
+        for place, (m, c) in enumerate((("as_written", RED), ("exact", BLACK)))
+    ]
+    assert not a.wrong(axis, *marks, a.span(-bound, bound, GREY))
+
+
+def test_coverage():
+    table = a.crossed(
+        "coverage", "length", method=["exact", "without privacy"], epsilon=[2.0, 34.0], parameter=PARAMETERS
+    )
+    table.loc[table["method"] == "without privacy", "epsilon"] = np.nan
+    table = table.drop_duplicates(["method", "epsilon", "parameter"])
+    for what in ("coverage", "length"):
+        table = table.assign(**{f"{what}_lower": 0.7 * table[what], f"{what}_upper": 1.2 * table[what]})
+    axes = figures.coverage(table).axes
+    for column, parameter in enumerate(PARAMETERS):
+        for row, what in enumerate(("coverage", "length")):
+            expected = [] if row else [a.across("level", 0.95)]
+            for method, x, colour in (("exact", [-0.07, 0.93], BLACK), ("without privacy", [2.0], GREEN)):
+                rows = of(table, method=method, parameter=parameter)
+                expected.append(a.line(x, rows[what], colour, kind="marks"))
+                expected.append(a.bars(x, rows[f"{what}_lower"], rows[f"{what}_upper"]))
+            assert not a.wrong(axes[2 * row + column], *expected)
+
+
+def test_release_designs():
+    designs = ("ranges added up", "exact sensitivity", "without privacy")
+    table = a.crossed("sd", "mean", parameter=PARAMETERS, design=designs, epsilon=[1.0, 2.0], data_set=range(3))
+    for axis, parameter in zip(figures.release_designs(table).axes, PARAMETERS, strict=True):
+        rows = of(table, parameter=parameter)
+        expected = [a.across("level", np.median(of(rows, design="without privacy")["sd"]), BLACK)]
+        for design, colour in zip(designs[:2], (RED, BLUE), strict=True):
+            found = of(rows, design=design)
+            expected.append(a.line(found["epsilon"], found["sd"], colour, kind="marks"))
+            medians = found.groupby("epsilon")["sd"].median()
+            expected.append(a.line([1, 2], medians, colour, kind="curve"))
+        assert not a.wrong(axis, *expected)
+
+
+def test_other_noises():
+    noises = ("Laplace", "Gaussian", "discrete Gaussian")
+    table = a.crossed("y", target=TARGETS, noise=noises, kind=["histogram"], x=[1.0, 2.0, 3.0]).assign(expected=0.5)
+    for axis, target in zip(figures.other_noises(table).axes, TARGETS, strict=True):
+        drawn = [a.stairs([1, 2, 3], of(table, target=target, noise=n)["y"].iloc[:2]) for n in noises]
+        assert not a.wrong(axis, *drawn)

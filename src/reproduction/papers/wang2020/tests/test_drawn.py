@@ -1,0 +1,151 @@
+"""What the figures draw: every line, mark, bar and step of made-up tables, by its columns."""
+
+import numpy as np
+import pandas as pd
+
+from reproduction.papers.wang2020 import figures
+from reproduction.style import BLACK, BLUE, CYCLE, GREY, RED, SKY
+from reproduction.verdicts import artists as a
+from reproduction.verdicts.table_tests import LARGEST_Z
+
+PLACES = ("N_min", "N_q1", "N_med", "N_q3", "N_max")
+
+
+def test_figure_1():
+    counts = [0, 3, 70, 70, 120, 480, 910]
+    table = pd.DataFrame({"count": counts, "representative": ["N_min", "", "", "N_med", "", "", "N_max"]})
+    (axis,) = figures.figure_1(table).axes
+    heights = np.histogram(counts, np.arange(0, 1001, 50))[0]
+    top = 1.05 * heights.max()
+    full = heights > 0
+    expected = [
+        a.boxes(50 * np.flatnonzero(full), 0, 50, heights[full], SKY),
+        a.line(counts, [-0.03 * top] * 7, BLACK, kind="marks"),
+        a.line([0, 70, 910], [1.03 * top] * 3, RED, kind="marks"),
+    ]
+    assert not a.wrong(axis, *expected)
+
+
+def test_windows():
+    table = a.crossed(
+        "probability", algorithm=["Algorithm 2", "Algorithm 3"], window=[9, 10, 30, np.nan], row=range(1, 5)
+    )
+    second, close, third = figures.windows(table).axes
+    for axis, algorithm in ((second, "Algorithm 2"), (close, "Algorithm 2"), (third, "Algorithm 3")):
+        rows = table[table["algorithm"] == algorithm]
+        inside, free = rows[rows["window"].notna()], rows.loc[rows["window"].isna(), "probability"]
+        lines = [
+            a.line(line["window"], line["probability"], BLUE if row <= 2 else RED, kind="curve")
+            for row, line in inside.groupby("row")
+        ]
+        levels = [] if axis is close else [a.across("level", p, GREY) for p in free]
+        levels += [] if axis is third else [a.across("level", 0.025, BLACK)]
+        assert not a.wrong(axis, *lines, *levels)
+
+
+def test_precision():
+    table = a.crossed("probability", "sd", release=list(figures.RELEASES), quantity=["N1", "N"], value=[10, 11, 12])
+    table["mean"] = 11.0
+    for axis, quantity in zip(figures.precision(table).axes, ("N1", "N"), strict=True):
+        of = {r: table[(table["release"] == r) & (table["quantity"] == quantity)] for r in figures.RELEASES}
+        expected = [
+            a.line(of[r]["value"], of[r]["probability"], c, kind="step-mid") for r, c in figures.RELEASES.items()
+        ]
+        assert not a.wrong(axis, *expected)
+
+
+def test_fifty_components():
+    table = a.crossed("mean", release=["one", "two", "three", "four"], true=[5.0, 1.0, 30.0])
+    table["mean"] += table["true"]
+    table["lower"], table["upper"] = table["mean"] - 0.3, table["mean"] + 0.45  # some hold the true count
+    for axis, release in zip(figures.fifty_components(table).axes, ("one", "two", "three", "four"), strict=True):
+        rows = table[table["release"] == release].sort_values("true").reset_index(drop=True)
+        gaps = rows[["mean", "lower", "upper"]].sub(rows["true"], axis=0)
+        missed = gaps["lower"] > 0
+        expected = [a.across("level", 0)]
+        for where, colour in ((~missed, BLUE), (missed, RED)):
+            x = np.flatnonzero(where) + 1
+            expected.append(a.line(x, gaps["mean"][where], colour, kind="marks"))
+            expected += [a.bars(x, gaps["lower"][where], gaps["upper"][where], colour=colour)] if len(x) else []
+        drawn = [one for one in expected if one.points]
+        assert not a.wrong(axis, *drawn)
+
+
+def test_comparison():
+    columns = ("rmse", "rmse_se", "variance", "variance_se", "bias", "bias_se")
+    methods = ["Algorithm 2", "Algorithm 3"]
+    table = a.crossed(*columns, example=["example_1", "example_2"], method=methods)
+    axes = figures.comparison(table).axes
+    values = {
+        0: ("rmse", lambda r: r["rmse"], lambda r: r["rmse_se"]),
+        1: ("rmse", lambda r: r["rmse"], lambda r: r["rmse_se"]),
+        2: ("sd", lambda r: np.sqrt(r["variance"]), lambda r: r["variance_se"] / (2 * np.sqrt(r["variance"]))),
+        3: ("bias", lambda r: r["bias"], lambda r: r["bias_se"]),
+    }
+    for number, (_, value, error) in values.items():
+        expected = [a.across("upright", 0)] if number == 3 else []
+        for example, colour, aside in (("example_1", BLUE, 0.16), ("example_2", RED, -0.16)):
+            rows = table[table["example"] == example].set_index("method").loc[methods[::-1]]
+            y, x, reach = np.arange(2) + aside, value(rows), 2 * error(rows)
+            expected.append(a.line(x, y, colour, kind="marks"))
+            expected.append(a.bars(y, x - reach, x + reach, horizontal=True, colour=colour))
+        assert not a.wrong(axes[number], *expected)
+
+
+def test_tie_rules():
+    columns = ("mean", "mean_se", "exact_mean", "variance", "variance_se", "exact_variance")
+    rules = ("first", "last", "random", "ieee")
+    table = a.crossed(*columns, ties=rules, representative=PLACES)
+    table["true"] = table["representative"].map(dict(zip(PLACES, (0, 5, 20, 70, 900), strict=True)))
+    random = table[table["ties"] == "random"]["exact_variance"].to_numpy()
+    expected = [[a.across("level", 0)], [], [a.across("level", 1)]]
+    for number, rule in enumerate(rules):
+        rows = table[table["ties"] == rule]
+        x = np.arange(5) + 0.18 * (number - 1.5)
+        bias = (rows["mean"] - rows["true"], 2 * rows["mean_se"], rows["exact_mean"] - rows["true"])
+        ratio = (rows["variance"] / random, 2 * rows["variance_se"] / random, rows["exact_variance"] / random)
+        for panel, numbers, part in ((0, bias, slice(4)), (1, bias, slice(4, 5)), (2, ratio, slice(5))):
+            value, reach, exact = (np.asarray(n)[part] for n in numbers)
+            for y in (value, exact):
+                expected[panel].append(a.line(x[part], y, CYCLE[number], kind="marks"))
+            expected[panel].append(a.bars(x[part], value - reach, value + reach, colour=CYCLE[number]))
+    for axis, drawn in zip(figures.tie_rules(table).axes, expected, strict=True):
+        assert not a.wrong(axis, *drawn)
+
+
+def test_calibration():
+    table = a.crossed("ecdf_difference", quantity=["component", "total"], method=["one", "two"], bin=[0, 0.5]).assign(
+        band=0.2
+    )
+    axes = iter(figures.calibration(table).axes)
+    for quantity in ("component", "total"):
+        for method in ("one", "two"):
+            rows = table[(table["quantity"] == quantity) & (table["method"] == method)]
+            curve = a.line([0, 0.5, 1], [0, *rows["ecdf_difference"]], BLUE, kind="curve")
+            assert not a.wrong(next(axes), curve, a.span(-0.2, 0.2), a.across("level", 0))
+
+
+def test_privacy():
+    table = a.crossed("delta", counts=["total", "total and components"], claimed=[3.0, 1.0, 2.0])
+    table.loc[0, "delta"] = 0.0  # is not shown on a log axis
+    for axis in figures.privacy(table).axes:
+        expected = []
+        for counts, colour in (("total", SKY), ("total and components", BLUE)):
+            rows = table[(table["counts"] == counts) & (table["delta"] > 0)].sort_values("claimed")
+            expected.append(a.line(rows["claimed"], rows["delta"], colour, kind="marks"))
+        assert not a.wrong(axis, *expected)
+
+
+def test_agreement():
+    names = [
+        f"{m}, {p}: {what}" for m in ("Algorithm 1", "Algorithm 2") for p in PLACES for what in ("mean", "variance")
+    ]
+    table = a.crossed("z", artefact=["table_1", "table_3"], quantity=names).assign(kind="number")
+    for axis, artefact in zip(figures.agreement(table).axes, ("table_1", "table_3"), strict=True):
+        rows, expected = table[table["artefact"] == artefact], []
+        for number, method in enumerate(("Algorithm 1", "Algorithm 2")):
+            for what in ("mean", "variance"):
+                z = [rows.loc[rows["quantity"] == f"{method}, {p}: {what}", "z"].item() for p in PLACES]
+                expected.append(a.line(np.arange(5) + 0.18 * (number - 1.5), z, CYCLE[number], kind="marks"))
+        levels = [a.across("level", at) for at in (-LARGEST_Z, 0, LARGEST_Z)]
+        assert not a.wrong(axis, *expected, *levels)

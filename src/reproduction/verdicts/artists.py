@@ -1,0 +1,157 @@
+"""Compare what a figure draws with what it should draw: the data of every line, mark, bar, band and step of a panel.
+
+`wrong` is for tests of figure functions. It fails if a column is exchanged for another, if an end of an interval is
+wrong, if a line takes the place of a band, or if anything is drawn that is not expected.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_hex
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle, StepPatch
+from numpy.typing import ArrayLike
+
+_DIGITS = 9  # significant digits that are compared
+
+
+class Drawn(NamedTuple):
+    """An artist of a panel.
+
+    Parameters
+    ----------
+    kind : ``line``, ``marks``, ``curve`` (a line with marks), ``step-post`` or ``step-mid``, ``level`` and ``upright``
+        (across the whole panel), ``bars`` (separate segments), ``band``, ``stairs``, ``boxes`` or ``span``.
+    points : data, rounded; the order counts for lines only.
+    colour : hexadecimal, or empty if any colour is accepted.
+    """
+
+    kind: str
+    points: tuple[tuple[str, ...], ...]
+    colour: str = ""
+
+
+def crossed(*columns: str, seed: int = 1, **keys: Sequence[Any]) -> pd.DataFrame:
+    """Return a made-up table with a row for each combination of the keys and different numbers between 0.1 and 0.9 in
+    the columns, so that no two columns can be confused.
+    """
+    table = pd.MultiIndex.from_product(keys.values(), names=list(keys)).to_frame(index=False)
+    numbers = 0.1 + 0.8 * np.random.default_rng(seed).random((len(table), len(columns)))
+    return table.assign(**dict(zip(columns, numbers.T, strict=True)))
+
+
+def line(x: ArrayLike, y: ArrayLike, colour: str = "", *, kind: str = "line") -> Drawn:
+    """Return a line, marks, a curve or a step through the points (x, y), in their order."""
+    return Drawn(kind, _points(x, y), _hex(colour))
+
+
+def across(kind: str, at: float, colour: str = "") -> Drawn:
+    """Return a ``level`` (horizontal) or an ``upright`` (vertical line) across a panel."""
+    return Drawn(kind, _points([at]), _hex(colour))
+
+
+def bars(x: ArrayLike, low: ArrayLike, high: ArrayLike, *, horizontal: bool = False, colour: str = "") -> Drawn:
+    """Return separate segments from low to high at the places x, or at the heights x if `horizontal`."""
+    ends = (low, x, high, x) if horizontal else (x, low, x, high)
+    return Drawn("bars", tuple(sorted(_points(*ends))), _hex(colour))
+
+
+def band(x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str = "") -> Drawn:
+    """Return the area between low and high along x."""
+    return Drawn("band", tuple(sorted({*_points(x, low), *_points(x, high)})), _hex(colour))
+
+
+def stairs(edges: ArrayLike, heights: ArrayLike, colour: str = "") -> Drawn:
+    """Return the outline or area of a histogram, which has one edge more than heights."""
+    return Drawn("stairs", (*_points(edges), *_points(heights)), _hex(colour))
+
+
+def boxes(x: ArrayLike, bottom: ArrayLike, width: ArrayLike, height: ArrayLike, colour: str = "") -> Drawn:
+    """Return all rectangles of one colour."""
+    return Drawn("boxes", tuple(sorted(_points(x, bottom, width, height))), _hex(colour))
+
+
+def wrong(axis: Axes, *expected: Drawn) -> list[str]:
+    """Return what is missing in a panel and what is drawn there without being expected; empty if the panel is right."""
+    left, missing = list(shown(axis)), []
+    for one in expected:
+        found = next((other for other in left if other[:2] == one[:2] and one.colour in ("", other.colour)), None)
+        if found is None:
+            missing.append(f"missing: {_short(one)}")
+        else:
+            left.remove(found)
+    return [*missing, *(f"not expected: {_short(one)}" for one in left)]
+
+
+def shown(axis: Axes) -> Iterator[Drawn]:
+    """Yield everything with data that a panel shows; empty lines, which only make an entry of a legend, are omitted."""
+    for one in axis.lines:
+        if len(np.atleast_1d(one.get_xdata())):
+            yield from _line(one, axis)
+    for area in axis.collections:
+        if isinstance(area, LineCollection):
+            ends = [np.asarray(segment, dtype=float).ravel() for segment in area.get_segments()]
+            if ends:
+                yield Drawn("bars", tuple(sorted(_points(*np.array(ends).T))), to_hex(area.get_color()[0]))
+        elif isinstance(area, PolyCollection):
+            corners = np.concatenate([path.vertices for path in area.get_paths()] or [np.empty((0, 2))])
+            yield Drawn("band", tuple(sorted({*_points(*corners.T)})), to_hex(area.get_facecolor()[0]))
+    yield from _patches(axis)
+
+
+def _line(one: Line2D, axis: Axes) -> Iterator[Drawn]:
+    along, up = one.get_transform().contains_branch_seperately(axis.transData)
+    x, y, colour = one.get_xdata(), one.get_ydata(), to_hex(one.get_color())
+    if along != up:
+        yield Drawn("upright" if along else "level", _points([(x if along else y)[0]]), colour)
+    elif along:
+        joined, marked = (
+            word not in ("None", "none", "", " ", None) for word in (one.get_linestyle(), one.get_marker())
+        )
+        kind = "curve" if joined and marked else "line" if joined else "marks"
+        steps = one.get_drawstyle()
+        yield Drawn(steps.replace("steps", "step") if steps != "default" else kind, _points(x, y), colour)
+
+
+def _patches(axis: Axes) -> Iterator[Drawn]:
+    found: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+    for patch in axis.patches:
+        along, up = patch.get_data_transform().contains_branch_seperately(axis.transData)
+        if isinstance(patch, StepPatch):
+            data = patch.get_data()
+            yield Drawn("stairs", (*_points(data.edges), *_points(data.values)), _colour(patch))
+        elif isinstance(patch, Rectangle) and patch.get_width() and patch.get_height():
+            numbers = (patch.get_x(), patch.get_y(), patch.get_width(), patch.get_height())
+            kind = "boxes" if along and up else "span"
+            ends = numbers if along and up else numbers[::2] if along else numbers[1::2]
+            found.setdefault((kind, _colour(patch)), []).extend(_points(*([number] for number in ends)))
+    yield from (Drawn(kind, tuple(sorted(points)), colour) for (kind, colour), points in found.items())
+
+
+def span(low: float, high: float, colour: str = "") -> Drawn:
+    """Return an area across a panel from low to high."""
+    return Drawn("span", _points([low], [high - low]), _hex(colour))
+
+
+def _colour(patch: Patch) -> str:
+    face: Any = patch.get_facecolor()
+    return to_hex(face if patch.get_fill() else patch.get_edgecolor())
+
+
+def _hex(colour: str) -> str:
+    return to_hex(colour) if colour else ""
+
+
+def _points(*columns: ArrayLike) -> tuple[tuple[str, ...], ...]:
+    arrays = np.broadcast_arrays(*(np.atleast_1d(np.asarray(column, dtype=float)) for column in columns))
+    return tuple(tuple(f"{value + 0.0:.{_DIGITS}g}" for value in row) for row in zip(*arrays, strict=True))
+
+
+def _short(one: Drawn) -> str:
+    few: Sequence[tuple[str, ...]] = one.points[:3]
+    rest = f" .. ({len(one.points)} in all)" if len(one.points) > len(few) else ""
+    return f"{one.kind} {one.colour} {' '.join('(' + ', '.join(point) + ')' for point in few)}{rest}"
