@@ -137,8 +137,8 @@ def test_shares_and_rates_are_drawn_in_per_cent_side_by_side():
     table = case(share=["a", "b"], rate=["c"]).assign(quantity=["a", "b", "a"])
     (axis,) = figure.of_case(table, {"kind": "noisy_shares"}).axes
     expected = []
-    for kind, y, colour in (("share", [-0.15, 0.85], style.BLUE), ("rate", [0.15], style.ORANGE)):
-        rows = 100 * table.loc[table["type"] == kind, ["mean", "lower", "upper"]]
+    for what, y, colour in (("share", [-0.15, 0.85], style.BLUE), ("rate", [0.15], style.ORANGE)):
+        rows = 100 * table.loc[table["type"] == what, ["mean", "lower", "upper"]]
         expected.append(artists.line(rows["mean"], y, colour, kind="marks"))
         expected.append(artists.bars(y, rows["lower"], rows["upper"], horizontal=True, colour=colour))
     assert not artists.wrong(axis, *expected)
