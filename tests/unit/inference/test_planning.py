@@ -1,4 +1,4 @@
-"""Plans: sure and right, sure and wrong, against enumeration; what is stated comes from releases of its own."""
+"""Tests of plans against enumeration: conclusive and correct, or wrong; the stated frequency is from fresh releases."""
 
 import json
 
@@ -17,8 +17,8 @@ WANTED, RUNS = 0.9, 400
 
 
 def enumerated(epsilon, *, p, total, level, reach):
-    """P(sure and right), P(sure and wrong) of "1 > 2" for two counts with discrete Laplace noise: every file, release
-    and posterior listed; shares no code with the library."""
+    """Return P(conclusive and correct), P(conclusive and wrong) of "1 > 2" for two counts with discrete Laplace noise,
+    by listing every file, release and posterior; no code is shared with the library."""
     a = np.exp(-epsilon / 2)
     n = np.arange(total + 1)
     noise = np.arange(-reach, reach + 1)
@@ -53,7 +53,7 @@ def test_a_plan_agrees_with_the_enumeration_of_every_file_and_release():
 
 @pytest.mark.parametrize("of", ["rates", "shares"])
 def test_an_answer_that_the_prior_gives_alone_and_wrongly_is_none(of):
-    """A flat prior says P(a > .01) = .98, the truth is .002: every release is sure, and wrong, at any small epsilon."""
+    """Check a flat prior with P(a > .01) = .98, truth .002: at small epsilon every release is conclusive and wrong."""
     with pytest.raises(ValueError, match=r"even the largest .* rightly in (0.0|\d.\d)% .* wrongly in (9\d.\d|100.0)%"):
         dpm.plan(
             RARE, 50, question="a > 0.01", level=0.9, of=of, prior="flat", between=(0.001, 0.05), releases=100,
@@ -70,7 +70,7 @@ def test_a_curve_that_falls_is_refused():
 
 
 def curve(frequency):
-    """A simulation whose releases answer at once with the chance `frequency`(epsilon), by uniform numbers in common."""
+    """Return a simulation in which a release is correct with probability `frequency`(epsilon), by common uniforms."""
     uniform = stream(2, "uniform").random(10_000)
 
     def simulate(epsilon, runs):
@@ -86,7 +86,7 @@ def search(frequency, **more):
 
 
 def test_the_search_finds_where_a_known_curve_crosses():
-    """Frequency epsilon/(epsilon + 1) of uniform numbers in common: the crossing is an order statistic."""
+    """Check the frequency epsilon/(epsilon + 1) with common uniforms: the crossing is an order statistic."""
     found = search(lambda e: e / (1 + e)).smallest()
     uniform = np.sort(stream(2, "uniform").random(10_000)[:RUNS])
     share = uniform[int(np.ceil(RUNS * (WANTED + np.sqrt(WANTED * (1 - WANTED) / RUNS)))) - 1]
@@ -209,7 +209,7 @@ def test_plans_are_about_shares_of_the_file_with_the_law_of_releases():
 
 
 def test_more_noise_needs_more_epsilon():
-    """Twice the sensitivity is twice the epsilon: the same noise; a mechanism of one's own is taken as it is."""
+    """Check that twice the sensitivity needs twice the epsilon, and that a user's mechanism is used unchanged."""
     asked = {"interval": "met", "narrower": 0.1, "releases": 100, "between": (0.05, 50.0)}
     once = dpm.plan(SHARES, 200, sensitivity=1.0, rng=stream(1, "s"), **asked)
     twice = dpm.plan(SHARES, 200, rng=stream(1, "s"), **asked | {"between": (0.1, 100.0)})
@@ -223,7 +223,7 @@ def test_more_noise_needs_more_epsilon():
 
 
 def test_a_prior_is_handed_on():
-    """A prior that is sure, and right, of what is asked needs less epsilon than a flat one."""
+    """Check that a prior that is certain and correct needs less epsilon than a flat prior."""
     asked = {"question": "met > failed", "of": "counts", "releases": 100, "rng": stream(1, "prior")}
     sure = dpm.plan(SHARES, 40, prior=[10.0, 8.0, 2.5], **asked)
     flat = dpm.plan(SHARES, 40, prior="flat", **asked | {"rng": stream(1, "prior")})

@@ -1,4 +1,4 @@
-"""Sixty-four counts and more with a total: as few, by another way; concentrations beside a noisy total."""
+"""Tests of 64 and more counts with a total, which use another method; concentrations with a noisy total."""
 
 import pickle
 
@@ -31,7 +31,7 @@ def released(k: int, total: int, *, noise=TINY, **more) -> Release:
 @pytest.mark.parametrize("prior", [None, "jeffreys", 2.5])
 @pytest.mark.parametrize(("k", "total"), [(16, 1500), (64, 200)])
 def test_many_counts_have_the_law_of_few(k, total, noise, prior, monkeypatch):
-    """The mixture of Dirichlet laws adds up whole ranges, windows of the tree their parts."""
+    """Check the mixture of Dirichlet distributions, which sums whole ranges, against windows of the tree."""
     release = released(k, total, noise=noise)
     found = posterior(release, prior=prior)
     assert found.method == "convolutions"
@@ -67,7 +67,7 @@ def test_shares_among_some_of_many_are_drawn_from_their_law():
 
 @pytest.mark.parametrize(("k", "total"), [(1000, 1000), (200, 3_000_000)])
 def test_small_and_large_totals_of_many_counts_have_answers(k, total):
-    """Beyond what whole ranges can add up: means add up to the total, noise of sd 1.5 leaves no larger ones."""
+    """Check totals that whole ranges cannot sum: the means sum to the total; noise of sd 1.5 gives no larger sds."""
     found = posterior(released(k, total))
     assert found.counts.mean().sum() == pytest.approx(total, rel=1e-9)
     assert (found.counts.sd() < 1.6).all()

@@ -1,4 +1,4 @@
-"""Regression as the prior of protected counts: what a user passes, gets, and is told."""
+"""Tests of regression as the prior of protected counts: input, results and messages."""
 
 import json
 
@@ -57,7 +57,7 @@ def test_the_groups_and_their_accuracy():
 
 
 def test_draws_agree_with_the_distributions():
-    """4,000 joint draws: means within five standard errors (false alarms 1 in 20,000)."""
+    """Check 4,000 joint draws: means within five standard errors (false alarms 1 in 20,000)."""
     drawn = FOUND.sample(4000, rng=dpm.stream(2, "draws"))
     for group in ("rates", "counts"):
         numbers = getattr(FOUND, group).numbers()
@@ -70,7 +70,7 @@ def test_draws_agree_with_the_distributions():
 
 
 def test_the_scale_of_a_covariate_and_of_the_exposure_does_not_matter():
-    """Slopes change by the factor, rates per 1000 are 1000 times as large; order and form of the input are ignored."""
+    """Check other units: slopes change by the factor, and rates per 1000 are 1000 times as large, in all forms."""
     other = posterior(
         DATA.iloc[::-1], exposure=dict(DATA["births"] / 1000), covariates={"x": dict(100 * DATA["x"] - 7)}
     )
@@ -99,7 +99,7 @@ def test_questions():
 
 
 def test_predictions():
-    """A new count of a known area, by draws of its rate; of a new area, by draws of the hyperparameters."""
+    """Check a new count of a known area by draws of its rate, and of a new area by draws of the hyperparameters."""
     rng = dpm.stream(5, "predictions")
     law = FOUND.predicted(exposure=20.0)["area 3"]
     drawn = rng.poisson(20 * FOUND.rates["area 3"].sample(100_000, rng=rng))
@@ -130,7 +130,7 @@ def test_a_check_of_the_prior_detects_another_noise():
 
 
 def test_a_protected_exposure():
-    """With little noise in the exposure the rates are those of the public one; with more they are less certain."""
+    """Check that small noise in the exposure gives the rates of the public exposure, and large noise wider ones."""
     persons = np.round(DATA["births"] * 40)
     public = posterior(exposure=persons, covariates=DATA[["x"]]).rates.numbers()
     for sigma, wider in ((0.3, False), (60.0, True)):
@@ -166,7 +166,7 @@ def test_shares_of_persons():
 
 
 def test_exact_counts_and_flat_priors_of_a_known_area():
-    """One exact count and a prior of log a that fixes it: the rate is Gamma(a + d, a/mu + E) over the intercept."""
+    """Check one exact count with fixed log a: the rate is Gamma(a + d, a/mu + E), averaged over the intercept."""
     data = example(3, n=60, law=dpm.Exact())
     found = posterior(data, law=dpm.Exact(), shape=(np.log(4.0), 1e-4), slopes=100.0)
     i = int(data["births"].argmax())
@@ -177,7 +177,7 @@ def test_exact_counts_and_flat_priors_of_a_known_area():
 
 
 def test_standard_errors_by_the_sandwich():
-    """Equal to the model's if the model is right, by 1,500 areas; different if the variation depends on x."""
+    """Check that the errors equal the model's if the model is right, by 1,500 areas, but not if variation depends on x."""
     data = example(11, n=1500)
     model = posterior(data, covariates=data[["x"]]).parameters["slope of x"].sd()
     robust = posterior(data, covariates=data[["x"]], se="sandwich").parameters["slope of x"].sd()
@@ -193,8 +193,8 @@ def test_standard_errors_by_the_sandwich():
 
 
 def test_a_shape_that_depends_on_the_exposure_is_reported():
-    """Variation that grows with the exposure is reported at 400 areas; the right model is not, in 20 data sets (a false
-    alarm in one of them would be a chance of about 1 in 10 or less).
+    """Check that variation that grows with the exposure is reported at 400 areas, but not the right model in 20 data
+    sets (a false alarm in one of them has a probability of about 1 in 10 or less).
     """
     rng = dpm.stream(13, "exposure")
     data = example(14, n=400)

@@ -1,4 +1,4 @@
-"""A release as inference takes it: names, shapes, what is refused; and releases read back from disk."""
+"""Tests of a release as the input of inference: names, shapes, invalid input, and releases read from disk."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Counts with parents through the library's face: the same laws as enumeration, questions exact where they can be."""
+"""Tests of counts with parents through the public interface: distributions by enumeration, exact questions."""
 
 import numpy as np
 import pytest

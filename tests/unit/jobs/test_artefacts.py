@@ -1,4 +1,4 @@
-"""Rules of the papers: one file each, loops cut by their length, groups that never wait for themselves."""
+"""Tests of the rules of the papers: one file per rule, long loops in pieces, groups that never wait for themselves."""
 
 from pathlib import Path
 
@@ -120,7 +120,7 @@ def test_quick_tables_share_submissions_and_no_group_waits_for_itself():
 
 @pytest.mark.parametrize("slug", SLUGS)
 def test_what_a_group_waits_for_has_not_waited_for_it(slug):
-    """From the definition: no path leaves a group and comes back."""
+    """Check the definition: no path leaves a group and returns to it."""
     found = PAPERS[slug]
     groups = artefacts.groups(found)
     reads = {
@@ -146,7 +146,7 @@ def test_minutes_from_nothing_count_each_table_and_loop_once():
 
 
 def test_every_rule_of_the_workflow_is_listed_and_no_other(tmp_path):
-    """`snakemake --list-rules` against `make rules`, for the toy sizes: papers, scenarios, studies, bookkeeping."""
+    """Compare `snakemake --list-rules` with `make rules` at toy size: papers, scenarios, studies, other rules."""
     import subprocess
     import sys
 
@@ -183,7 +183,7 @@ def test_the_digest_of_a_job_changes_with_a_file_and_not_with_its_date(tmp_path,
 
 
 def test_figures_that_read_what_is_printed_have_it_as_input():
-    """ponnoprat2022 draws points read off print; what another paper's figures read is their tables alone."""
+    """Check that the figures of ponnoprat2022 read printed points, but those of other papers only their tables."""
     for slug, one in PAPERS.items():
         modules = {a.figure.module for a in one.artefacts if a.figure}
         wanted = [str(one.folder / "published.tsv")] if slug == "ponnoprat2022" else []

@@ -1,4 +1,4 @@
-"""Streams depend on seed and names alone; blocks make shards invisible."""
+"""Tests of blocks: streams depend only on seed and names, and results do not depend on the shards."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""CPU seconds of a run: the rows of its jobs, those of Snakemake itself, and what is left between them."""
+"""Tests of the CPU seconds of a run: the rows of its jobs, those of Snakemake itself, and the remainder."""
 
 import ast
 import csv
@@ -36,7 +36,7 @@ def job(tmp_path, rule="toy", wildcards=(), output="results/toy/t.csv"):
 
 @pytest.fixture
 def run(tmp_path):
-    """A run that began at second 1000: two pieces of a loop and a figure; one row is of an earlier run."""
+    """Write a run that began at second 1000: two pieces of a loop and a figure; one row is of an earlier run."""
     row(tmp_path / "snakemake.tsv", started=1000, s=60, snakemake=3, jobs=20)
     common = {"s": 1, "h:m:s": "0:00:01", "max_rss": 100}
     for name, used, start_up in (("a_x_loop.1", 4.0, 0.5), ("a_x_loop.2", 3.0, 0.5), ("a_y_figure", 5.0, 1.0)):
@@ -87,7 +87,7 @@ def test_snakemake_writes_what_its_jobs_used_by_their_end(tmp_path, monkeypatch)
 
 
 def test_a_job_writes_its_row_at_its_end_wherever_it_has_gone(tmp_path):
-    """A third of a second of work at least, told from the start-up; the working directory changes before the end."""
+    """Check that work of at least a third of a second is separated from start-up, although the folder changes."""
     program = """if True:
         import os, sys, time
         from types import SimpleNamespace
@@ -130,7 +130,7 @@ def test_an_error_names_its_rule_on_the_screen_and_in_its_notes(tmp_path, monkey
 
 
 def measured(text):
-    """Whether a script does all its work in one block ``with costs.of_job(snakemake, ..)``, after its imports."""
+    """Return whether a script does all its work within ``with costs.of_job(snakemake, ..)``, after its imports."""
     body = ast.parse(text).body
     blocks = [
         n for n, one in enumerate(body) if isinstance(one, ast.With) and "costs.of_job(snakemake" in ast.unparse(one)

@@ -1,4 +1,4 @@
-"""Jobs compute in one thread: linear algebra that waits for a taken core uses seconds in which nothing is done."""
+"""Tests that jobs use one thread: threads of linear algebra that wait for a busy core waste CPU seconds."""
 
 import os
 import subprocess
@@ -34,7 +34,7 @@ print(sorted({one["num_threads"] for one in threadpool_info()}), len(threadpool_
 
 
 def test_a_timing_computes_in_one_thread_whatever_it_holds(tmp_path):
-    """Snakemake starts a job of two threads with 2 in every such variable."""
+    """Check that Snakemake starts a job of two threads with 2 in every such variable."""
     (tmp_path / "results/toy").mkdir(parents=True)
     (tmp_path / "results/logs").mkdir()
     variables = dict(os.environ) | dict.fromkeys(environment.ONE_THREAD, "2")

@@ -1,4 +1,4 @@
-"""Jobs as forks of one loaded process: as if each had been started, killed like any process, never a hung run."""
+"""Tests of jobs as forks of one loaded process: like separate processes, killed in the same way, never hanging."""
 
 import json
 import os
@@ -23,7 +23,7 @@ LIMIT = 30.0  # seconds until a test gives a run up as hung
 
 @pytest.fixture
 def loaded(tmp_path, monkeypatch):
-    """A loaded process that holds `json` and nothing of the project's; its shell and its id."""
+    """Start a loaded process that contains `json` and no module of the project; return its shell and id."""
     monkeypatch.setattr(forks, "_one_thread", lambda: dict(os.environ) | {"OMP_NUM_THREADS": "1", "ITS_OWN": "1"})
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".snakemake/scripts").mkdir(parents=True)
@@ -41,7 +41,7 @@ def script(text, name="tmp1.make.py"):
 
 
 def job(loaded, path, **variables):
-    """A job as Snakemake starts it."""
+    """Run a job as Snakemake starts it."""
     command = f"set -euo pipefail;  {sys.executable} {path}"
     environment = dict(os.environ) | {"OMP_NUM_THREADS": "1"} | variables
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -94,7 +94,7 @@ def test_a_job_finds_what_a_process_of_its_own_would_find(loaded):
     ],
 )
 def test_it_ends_as_a_process_of_its_own_would_end(loaded, text):
-    """Exit code, what is printed, and the last line of an error."""
+    """Check the exit code, the output, and the last line of an error."""
     path = script(text)
     own = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
     code, out, error = ended(job(loaded, path))
@@ -105,7 +105,7 @@ def test_it_ends_as_a_process_of_its_own_would_end(loaded, text):
 
 
 def test_jobs_run_side_by_side_and_leave_no_trace_in_each_other(loaded):
-    """Each waits for the file of the next: one after the other they would wait for ever."""
+    """Check that jobs run in parallel: each waits for the file of the next."""
     text = """
 import builtins, pathlib, time
 assert not hasattr(builtins, "mark")
@@ -173,7 +173,7 @@ def test_the_end_of_the_loaded_process_is_that_of_its_jobs_where_the_kernel_does
 
 
 def test_a_client_that_leaves_as_its_job_ends_ends_nothing_else():
-    """Both are told in one look of the server: the job first, and with it the connection is gone."""
+    """Check that the server sees the end of the job and of the connection at once, and handles the job first."""
     server, (client, there) = fork_server.Server(None), socket.socketpair()
     job = os.posix_spawn("/bin/true", ["true"], {})
     server._jobs[job] = client
@@ -261,7 +261,7 @@ def test_it_is_started_where_it_saves_and_changes_nothing(monkeypatch, workflow,
 
 
 def test_a_job_starts_in_little_cpu_time(loaded):
-    """Client and fork together, of five jobs; a process with the project's imports takes half a second each."""
+    """Check the time of client and fork for five jobs; a process with the project's imports takes half a second."""
     path = script("pass")
     before = os.times()
     for _ in range(5):
@@ -271,7 +271,7 @@ def test_a_job_starts_in_little_cpu_time(loaded):
 
 
 def test_what_is_loaded_holds_no_open_file_and_no_font_that_forks_would_read_together():
-    """Every module that a job of the five papers imports: files opened before a fork share their place with it."""
+    """Import every module of the five papers' jobs: files opened before a fork would share their read position."""
     names = list(forks._FIRST)
     for found in paper.discover().values():
         names += artefacts.modules(found)

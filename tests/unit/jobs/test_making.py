@@ -1,4 +1,4 @@
-"""The work of a job: a table with its own stream and files, a piece of a loop, a figure."""
+"""Tests of the work of a job: a table with its stream and files, a piece of a loop, a figure."""
 
 import json
 

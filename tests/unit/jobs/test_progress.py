@@ -1,4 +1,4 @@
-"""The expected end of a run, against runs whose end is known."""
+"""Tests of the expected end of a run, against runs with known ends."""
 
 import io
 import logging
@@ -10,7 +10,7 @@ from reproduction.jobs import progress
 
 
 def run(declared, real, cores):
-    """(elapsed, predicted total) after each job of a run whose jobs start in their order, in seconds."""
+    """Return (elapsed, predicted total) in seconds after each job of a run whose jobs start in order."""
     expectation = progress.Expectation(declared, cores)
     free, running, told, now = cores, [], [], 0.0
     waiting = list(declared)

@@ -1,4 +1,4 @@
-"""A target that nothing makes is told with the nearest that is one, before Snakemake starts."""
+"""Tests of invalid targets: reported with the nearest valid target before Snakemake starts."""
 
 import sys
 

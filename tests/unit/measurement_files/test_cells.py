@@ -1,4 +1,4 @@
-"""A cell is a part of its total: enumeration of small trees, intervals below those of the total, synthetic states."""
+"""Tests of a cell as a part of its total: small trees by enumeration, intervals below the total, synthetic states."""
 
 import json
 from types import SimpleNamespace
@@ -65,7 +65,7 @@ class Small:
         return out
 
     def log_prior(self, counts, concentrations):
-        """Flat on the root; Dirichlet-multinomial splits of every count among its children, all written out."""
+        """Return the log prior: flat on the root, and Dirichlet-multinomial splits of every count."""
         found = np.zeros(len(counts))
         for node in range(len(self.parent)):
             children = [i for i, above in enumerate(self.parent) if above == node]
@@ -79,7 +79,7 @@ class Small:
         return found
 
     def enumerated(self, totals=None):
-        """Distribution of the cell's count in every node, given the totals if there are any."""
+        """Return the distribution of the cell's count in every node, given the totals if they are passed."""
         k = int(self.leaf.sum())
         leaves = np.indices((self.most + 1,) * k).reshape(k, -1).T
         counts = np.zeros((len(leaves), len(self.parent)), dtype=np.int64)
@@ -99,7 +99,7 @@ class Small:
         return Tree(self.parent, upper=np.where(self.leaf, times * self.most, np.inf))
 
     def part(self):
-        """The model of the library: the estimate of the cell given the total from the cell and the rest."""
+        """Return the library's model: the estimate of the cell given the total, from the cell and the rest."""
         v, w = self.variance["cell"], self.variance["rest"]
         share = v / (v + w)
         released = (1 - share) * self.released["cell"] - share * self.released["rest"]
@@ -108,7 +108,7 @@ class Small:
         return PartOfTotal(tree, tree, (self.cell_a, self.rest_a), released, slope, variance)
 
     def alone(self, name, first, second, sign, concentrations, times=1):
-        """Posterior of one count from its own tree: its value and the sum or difference of the two others."""
+        """Return the posterior of one count from its own tree: its value and the sum or difference of the others."""
         value, v = self.released[first] + sign * self.released[second], self.variance[first] + self.variance[second]
         own, w = self.released[name], self.variance[name]
         joined, sd = (own / w + value / v) / (1 / w + 1 / v), (1 / w + 1 / v) ** -0.5
@@ -128,7 +128,7 @@ def distances(found, expected):
 
 
 def test_mixtures_of_256_draws_against_enumeration():
-    """Total variation distances at all nodes of six trees; at most 0.08 on average, and half of today's."""
+    """Return the total variation distances at all nodes of six trees; at most 0.08 on average, half of the limit."""
     ours, today = [], []
     for number in range(len(SMALL)):
         small, mixture = Small(number), Mixture()
@@ -196,8 +196,8 @@ def rng(seed=1):
     [({"hispanic": "hispanic"}, True), ({"votingage": "voting"}, True), ({"hhgq": "household"}, False)],
 )
 def test_no_interval_of_a_cell_ends_above_that_of_the_total(state, cell, coupled, levels):
-    """In places of one node, of two and, up to the error of two samples, of many; households, from their own tree, end
-    above in many places.
+    """Check units of one node and of two nodes, and units of many nodes up to the error of two samples; households,
+    from their own tree, end above the total in many units.
     """
     measured = read(state[0], cell)
     found = CellPlaces(measured, levels, rng=rng())
@@ -225,14 +225,14 @@ def test_no_interval_of_a_cell_ends_above_that_of_the_total(state, cell, coupled
     ("cell", "coupled"), [({"cenrace": "white"}, (False, True)), ({"hhgq": "nursing"}, (False,) * 2)]
 )
 def test_draws_of_totals_are_used_only_if_the_total_is_measured_well(state, cell, coupled):
-    """White alone is measured three times as precisely as the total of a block; many blocks have no nursing home."""
+    """Check that White alone is measured three times as precisely as the total; many blocks have no nursing home."""
     found = [CellPlaces(read(state[0], cell), [level], rng=rng(), draws=2) for level in ("Block", "County")]
     assert tuple(one.coupled for one in found) == coupled
 
 
 @pytest.mark.parametrize(("total_sd", "coupled"), [(1.49, True), (1.51, False)])
 def test_the_precision_at_the_deepest_level_decides_on_draws(total_sd, coupled):
-    """The cell has noise of sd 1 in three leaves; the root, where the total is known well, does not count."""
+    """Check a cell with noise of sd 1 in three leaves; the root, where the total is precise, does not count."""
     tree = Tree([-1, 0, 0, 0])
     given = {"upper": np.full(4, np.inf)}
     cell = SimpleNamespace(whole=SimpleNamespace(variance=np.array([9.0, 1, 1, 1]), **given), tree=tree)
@@ -252,7 +252,7 @@ def test_blocks_are_cut_off_unless_the_view_needs_them(state):
 
 
 def test_total_rest_and_cell_are_read_in_one_pass(state):
-    """The total as it is read alone; the cell given the total as conditioning (cell, total) on all measurements."""
+    """Check the total as measured alone, and the cell given the total as conditioning on all measurements."""
     for cell in ({"hispanic": "hispanic"}, {"hispanic": "hispanic", "votingage": "voting"}):
         found = read(state[0], cell)
         everyone = reading.read(state[0], **PERSON, cell={}).whole
@@ -274,7 +274,7 @@ def test_total_rest_and_cell_are_read_in_one_pass(state):
 
 
 def test_a_cell_given_the_total_of_two_queries(tmp_path):
-    """Total with variance 4, hispanic and not with variance 9 each: given t, the mean of 8 and t - 13."""
+    """Check total variance 4, Hispanic and not variance 9 each: given t, the estimate is the mean of 8 and t - 13."""
     codes = ("050100011", "050100031")
     rows = [(code, "hispanic_dpq", {"hispanic": "hispanic"}, [13, 8], 9.0) for code in codes]
     put(tmp_path, "County", [*rows, *[(code, "total_dpq", {}, [20], 4.0) for code in codes]])
@@ -290,7 +290,7 @@ def test_a_cell_given_the_total_of_two_queries(tmp_path):
 
 
 def test_bounds_of_the_rest(tmp_path):
-    """At least 3 and at most 9 people in each of the first two types of quarters; the cell is the second type."""
+    """Check at least 3 and at most 9 people in each of the first two types of quarters; the cell is the second type."""
     code = "050100011"
     quarters = ("household", "correctional", "juvenile", "nursing", "other institutional", "university", "military")
     put(tmp_path, "County", [(code, "hhgq_dpq", {"hhgq": "hhgq"}, [5] * 8, 9.0)])
@@ -304,7 +304,7 @@ def test_bounds_of_the_rest(tmp_path):
 
 
 def test_exact_totals_make_every_draw_equal(tmp_path):
-    """Housing units: totals are exact in every node, so the mixture has no error and equals enumeration."""
+    """Check housing units: totals are exact in every node, so the mixture has no error and equals enumeration."""
     put(tmp_path, "County", [("050100011", "h1_dpq", {"h1": "h1"}, [4, 5], 9.0)], ending="Unit_PL_PROD")
     put(tmp_path, "County", [("050100031", "h1_dpq", {"h1": "h1"}, [1, 2], 4.0)], ending="Unit_PL_PROD", part=1)
     exact = [("050100011", "total_con", {}, [7], "="), ("050100031", "total_con", {}, [4], "=")]
@@ -344,7 +344,7 @@ def answered(folder, into, **settings):
 
 
 def test_the_same_seed_gives_equal_rows(state, tmp_path):
-    """All bytes of a scenario, with questions, twice; another seed gives other draws."""
+    """Check that a scenario with questions gives the same bytes twice, and other draws for another seed."""
     questions = {"larger": {"probability": "county 50001 > county 50003"}}
     one, two = (answered(state[0], tmp_path / name, questions=questions) for name in "ab")
     assert one.csv.read_bytes() == two.csv.read_bytes()
@@ -376,7 +376,7 @@ def test_a_cell_that_is_everything_is_the_total(state, tmp_path):
 
 
 def test_questions_agree_with_joint_draws(state):
-    """Sums, differences and comparisons of two counts are mixtures of exact ones; the others come from draws."""
+    """Check that sums, differences and comparisons of two counts are exact mixtures, and others are drawn."""
     found = CellPlaces(read(state[0], {"hispanic": "hispanic"}), ["County", "Tract"], rng=rng())
     single = [name for name, rows in found.names.items() if len(rows) == 1][:2]
     a, b = (found.place[found.names[name][0]] for name in single)
@@ -399,7 +399,7 @@ def test_questions_agree_with_joint_draws(state):
 
 
 def test_blocks_have_smaller_errors_than_from_the_cell_alone(tmp_path):
-    """Root mean square errors of 600 blocks of a synthetic state, Hispanic counts."""
+    """Return root mean square errors of 600 blocks of a synthetic state, Hispanic counts."""
     size = synthetic_census.Size(counties=4, tracts=20, groups=60, blocks=600)
     data = synthetic_census.write(tmp_path, state="VT", rng=stream(1, "cells", "state"), size=size)
     people = pq.read_table(data / synthetic_census.TRUTH).to_pandas()

@@ -1,4 +1,4 @@
-"""One cell from many queries: scales as published, least squares against a dense inverse, bounds by hand."""
+"""Tests of one cell from many queries: published scales, least squares by a dense inverse, bounds by hand."""
 
 from fractions import Fraction
 from itertools import product as pairs
@@ -35,7 +35,7 @@ def test_histograms_have_the_published_shapes():
 
 
 def test_totals_have_the_published_standard_deviations():
-    """Those of the 2020 Redistricting release: 1.10, 2.17, 2.47, 1.75 and 89.2, a detailed cell 3.18 at a block."""
+    """Check the 2020 Redistricting release: scales 1.10, 2.17, 2.47, 1.75 and 89.2; 3.18 for a cell of a block."""
     found = [float(synthetic_census.variances("pl94", "person", level)["total"]) ** 0.5 for level in LEVELS]
     assert [f"{sd:.3g}" for sd in found] == ["1.1", "2.17", "2.47", "1.75", "89.2"]
     assert f"{float(synthetic_census.variances('pl94', 'person', 'Block')['detailed']) ** 0.5:.3g}" == "3.18"
@@ -44,7 +44,7 @@ def test_totals_have_the_published_standard_deviations():
 
 @pytest.mark.parametrize(("table", "rho"), [("person", 2.56), ("unit", 0.07)])
 def test_privacy_loss_adds_up_to_what_was_published(table, rho):
-    """Sums of 1/sigma^2 over all levels and queries: 2.56 and 0.07 of zCDP, printed to two digits."""
+    """Check sums of 1/sigma^2 over all levels and queries: 2.56 and 0.07 of zCDP, printed to two digits."""
     every = [v for level in ("US", *LEVELS) for v in synthetic_census.variances("pl94", table, level).values()]
     total = sum(1 / v for v in every)
     assert total == 1 / synthetic_census.GLOBAL["pl94", table] ** 2  # shares add up to 1, exactly
@@ -63,7 +63,7 @@ def toy(*sizes):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_weights_are_those_of_least_squares_over_the_whole_histogram(seed):
-    """By symmetry nothing is lost where every query tells all levels of an axis apart or sums over them."""
+    """Check that, by symmetry, nothing is lost if every query separates all levels of an axis or sums over them."""
     rng = np.random.default_rng(seed)
     sizes = tuple(rng.integers(2, 4, 3).tolist())
     histogram = toy(*sizes)
@@ -98,7 +98,7 @@ def test_weights_are_those_of_least_squares_over_the_whole_histogram(seed):
 
 
 def test_an_exact_total_halves_the_variance_of_one_of_two():
-    """vacant v, occupied o with variance s each, v + o = T: (v + T - o)/2 with variance s/2."""
+    """Check vacant v and occupied o with variance s each, v + o = T: (v + T - o)/2 with variance s/2."""
     wanted = masks(UNITS, {"h1": "vacant"})
     parts = [levels.sums(UNITS, ("detailed",), wanted), levels.sums(UNITS, ("*",), wanted)]
     found = levels.combine(parts, [8.0, 0.0])
@@ -170,7 +170,7 @@ def test_the_stated_error_of_a_sum_bounds_its_distance_from_a_gaussian(sigma2, k
 
 
 def test_the_stated_error_of_a_combination_bounds_its_distance_from_enumeration():
-    """A cell and the rest, both measured, and their sum: the rest is summed over whole numbers."""
+    """Check a cell and the rest, both measured, and their sum: the rest is summed over integers."""
     s1, s2 = 0.6, 0.3
     x, z = np.arange(-40, 41), np.arange(-60, 61)
     log = (

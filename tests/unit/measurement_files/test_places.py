@@ -1,4 +1,4 @@
-"""Files in the Census Bureau's layout with all their quirks, codes to GEOIDs by hand, counts against enumeration."""
+"""Tests of files in the Census Bureau's layout with its exceptions, codes to GEOIDs by hand, counts by enumeration."""
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -16,7 +16,7 @@ COUNTY, OTHER, TRIBAL = "050100011", "050100031", "150020091"
 
 
 def block(prefix, tract, digit, number):
-    """A block's code: spine prefix, then state, county, tract, the block group's digit twice, the rest of the block."""
+    """Return a block's code: spine prefix, state, county, tract, digit of the block group twice, rest of the block."""
     county = prefix[5:8] if prefix[3:5] == "10" else "001"  # of an AIAN area
     return f"{prefix}{prefix[1:3]}{county}{tract}{digit}{digit}{number}"
 
@@ -37,7 +37,7 @@ def read(folder, cell=None, state="VT", **rest):
 
 @pytest.fixture
 def tiny(tmp_path):
-    """A state with two counties, of which one reaches into the other branch of the spine; four blocks."""
+    """Return a state with two counties, one of which is also in the other branch of the spine; four blocks."""
     put(tmp_path, "State", [cell("050", [20, 9])])
     put(tmp_path, "State", [cell("150", [9, 3])], state="150")
     put(tmp_path, "County", [cell(COUNTY, [8, 5]), cell(OTHER, [12, 2])], width="int64")
@@ -80,7 +80,7 @@ def test_block_groups_and_tracts_of_the_tabulation_are_sums_of_blocks():
 
 
 def test_without_blocks_counties_have_geoids_and_tracts_have_none():
-    """Codes as long as those of the Redistricting files: 3, 9, 13."""
+    """Check codes of the same lengths as in the Redistricting files: 3, 9, 13."""
     codes = {"State": ["050"], "County": ["050100071", "050100252"], "Tract": ["0501000710003", "0501002520001"]}
     made = spine.spine_of({level: np.array(own) for level, own in codes.items()}, 50)
     assert made.places("State") == {"50": [0]}
@@ -95,7 +95,7 @@ def test_without_blocks_counties_have_geoids_and_tracts_have_none():
 
 @pytest.mark.parametrize("county", ["050100091", "05010009"])
 def test_an_aian_area_is_not_a_county(county):
-    """Codes of 9 characters (Redistricting) and of 8 (DHC); 2009 is the area's number, 009 a county's."""
+    """Check codes of 9 characters (Redistricting) and of 8 (DHC); 2009 is an area's number, 009 a county's."""
     area = "150020091"[: len(county)]
     made = spine.spine_of({"State": np.array(["050", "150"]), "County": np.array([county, area])}, 50)
     assert made.places("County") == {"50009": [3], area: [4]}
@@ -151,7 +151,7 @@ def test_codes_that_break_the_spine_are_refused():
 
 
 def law_of_tiny(noise):
-    """The tiny state by going through all counts: root, two branches, three counties, four blocks."""
+    """Check the tiny state by enumeration of all counts: root, two branches, three counties, four blocks."""
     parent = [-1, 0, 0, 1, 1, 2, 3, 3, 4, 5]
     values = [None, 9, 3, 5, 2, 4, 2, 4, 1, 3]
     measured = [(i, noise, float(v)) for i, v in enumerate(values) if v is not None]

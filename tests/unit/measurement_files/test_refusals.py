@@ -1,4 +1,4 @@
-"""Measurement files that are torn, duplicate, of another state or of other types are rejected, never added up twice.
+"""Tests of measurement files that are torn, duplicate, of another state or of other types: rejected, never summed.
 
 Every edit starts from two counties, which the last test reads.
 """
@@ -28,7 +28,7 @@ def released(folder):
 
 
 def rewritten(folder, column, values):
-    """The two counties with another column; None takes it away."""
+    """Return the two counties with another column, or without it for None."""
     path = put(folder, "County", ROWS)
     table = pq.read_table(path)
     place = table.schema.get_field_index(column)
@@ -155,7 +155,7 @@ def test_folders_of_no_state_are_not_read(tmp_path, others):
 
 
 def test_draws_state_the_largest_standard_error_of_a_probability(tmp_path):
-    """That of one half: sqrt(1/4/draws)."""
+    """Check the error for a probability of one half: sqrt(1/4/draws)."""
     put(tmp_path, "County", ROWS)
     found = Places(read(tmp_path), ["County"], level=0.95, prior=1.0)
     drawn = found._drawn(np.arange(places._DRAWS) % 2)

@@ -1,4 +1,4 @@
-"""Releases of additive counts: mechanism, exact moments, privacy, and simple projections."""
+"""Tests of releases of additive counts: mechanism, exact moments, privacy, and simple projections."""
 
 from functools import cache
 
@@ -97,7 +97,7 @@ def test_exact_moments_of_example_2(algorithm, ties):
 @pytest.mark.parametrize("algorithm", [*ALGORITHMS[:2], "2"])
 @pytest.mark.parametrize("counts", [[0, 0], [0, 3], [4, 1]])
 def test_exact_moments_against_enumerated_noise(algorithm, counts):
-    """Small support: every noise vector (and posterior draw) listed."""
+    """Enumerate every noise vector (and posterior draw) for small support."""
     epsilon, support = 0.8, 2
     values = _enumerated(counts, algorithm, TwoSidedGeometric(epsilon=epsilon, support=support))
     model = {"epsilon": epsilon, "algorithm": algorithm, "support": support}
@@ -151,7 +151,7 @@ def _draws(n, noisy, algorithm, noise, summed):
 @pytest.mark.parametrize(("counts", "epsilon", "support"), [([0, 0], 0.8, 2), ([1, 1, 2], 0.8, 2), ([0, 3], 0.8, 2),
                                                             ([1, 2], 1.5, 8)])  # fmt: skip
 def test_exact_moments_of_modes_against_enumerated_noise(counts, epsilon, support, ties):
-    """Every vector of noise listed; random ties give each of the tied components the same chance of a unit."""
+    """Enumerate every noise vector; random ties give each tied component the same probability of a unit."""
     noise, size = TwoSidedGeometric(epsilon=epsilon, support=support), len(counts)
     grids = np.stack(np.meshgrid(*[noise.values()] * (size + 1), indexing="ij"), axis=-1).reshape(-1, size + 1)
     p = noise.probabilities()[grids + support].prod(axis=1)

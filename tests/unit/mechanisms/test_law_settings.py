@@ -1,4 +1,4 @@
-"""Laws of noise from the words of a configuration: every form of every parameter, and what a wrong word is told."""
+"""Tests of noise distributions given in a configuration: all forms of all parameters, and messages for mistakes."""
 
 import numpy as np
 import pytest
@@ -101,7 +101,7 @@ def test_a_wrong_word_is_told_what_is_right(words, told):
 
 
 def test_no_other_familys_law_is_ever_suggested():
-    """Every law misspelt in every way by one letter: what is suggested, if anything, is that law."""
+    """Check every misspelling of a name by one letter: the suggestion, if any, is the name."""
     for law in LAWS[:4]:
         for i in range(len(law)):
             for wrong in (law[:i] + law[i + 1 :], law[:i] + "x" + law[i:], law.upper()):

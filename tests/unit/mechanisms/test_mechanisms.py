@@ -1,4 +1,4 @@
-"""Mechanism objects draw and cost what their functions and accounting say; corners of their arguments."""
+"""Tests of mechanism objects: draws and costs agree with functions and accounting; corner cases of arguments."""
 
 import math
 from fractions import Fraction
@@ -133,7 +133,7 @@ def test_a_claim_is_audited_in_its_own_unit():
 
 
 def modes(total, weights):
-    """All modes of a multinomial, by listing, in fractions."""
+    """Return all modes of a multinomial distribution, by listing, in fractions."""
     whole = sum(weights)
     listed = {}
     for head in product(range(total + 1), repeat=len(weights) - 1):
@@ -147,7 +147,7 @@ def modes(total, weights):
 
 @pytest.mark.parametrize("ties", ["first", "last", "random", "ieee"])
 def test_modes_are_those_of_the_list(ties):
-    """Weights that add up to a power of two, so that doubles hold every quotient."""
+    """Return weights whose sum is a power of two, so that all quotients are exact in doubles."""
     rng = stream(1, "modes", ties)
     for _ in range(60):
         weights = rng.multinomial(32, [0.5, 0.3, 0.2]).tolist()
@@ -157,8 +157,8 @@ def test_modes_are_those_of_the_list(ties):
 
 
 def test_ties_go_where_they_are_sent():
-    """Two units on three equal weights: each of three modes; the theorem starts at one each and takes the first back,
-    and for one unit on two at one each too."""
+    """Check two units on three equal weights: each of three modes; the theorem starts at one unit each and removes the
+    first, and also for one unit on two weights at one each."""
     assert additive_counts.multinomial_mode(2, [1, 1, 1], ties="first").tolist() == [1, 1, 0]
     assert additive_counts.multinomial_mode(2, [1, 1, 1], ties="last").tolist() == [0, 1, 1]
     assert additive_counts.multinomial_mode(2, [1, 1, 1, 1], ties="ieee").tolist() == [0, 0, 1, 1]
@@ -178,7 +178,7 @@ def test_noisy_counts_below_nothing_count_as_nothing(algorithm):
 
 
 def test_weights_that_are_all_nothing_are_equal():
-    """60,000 units over three cells: a chi-squared test with p > 1e-4, fixed seed."""
+    """Check 60,000 units over three cells by a chi-squared test with p > 1e-4, fixed seed."""
     noisy, totals = np.array([[-3, 0, -1]] * 2000), np.full(2000, 30)
     for algorithm in ("1-independent", "2"):
         settings = {"epsilon": 60.0, "support": 5, "algorithm": algorithm}  # at 60 the noise is 0 but for 1e-26
@@ -188,9 +188,9 @@ def test_weights_that_are_all_nothing_are_equal():
 
 
 def test_weights_are_drawn_anew_around_the_noisy_counts():
-    """1-independent with support 1: weights n - 1, n, n + 1 with chances q, 1, q over 1 + 2 q, q = exp(-epsilon), but
-    from n = 0 only 0 and 1. So of noisy (0, 4) the first weight is 1 with chance q/(1 + q), and the share
-    E[w/(w + v)]; 40,000 releases of about 20 units, |z| < 4: false alarm 1e-4."""
+    """Check 1-independent with support 1: weights n - 1, n, n + 1 with probabilities q, 1, q over 1 + 2 q,
+    q = exp(-epsilon), but only 0 and 1 from n = 0. For noisy (0, 4), the first weight is 1 with probability q/(1 + q),
+    and the share is E[w/(w + v)]; 40,000 releases of about 20 units, |z| < 4: false alarm 1e-4."""
     q, n = np.exp(-0.5), 40_000
     middle = 1 / (1 + 2 * q)
     theta = q / (1 + q) * sum(p / (1 + v) for v, p in ((3, q * middle), (4, middle), (5, q * middle)))
@@ -203,7 +203,7 @@ def test_weights_are_drawn_anew_around_the_noisy_counts():
 
 
 def test_least_squares_is_that_of_a_solver():
-    """One row for each count and one for their sum."""
+    """Check one row per count and one row for their sum."""
     noisy, totals = stream(5, "rows").normal(3.0, 4.0, (6, 4)), np.array([9.0, 0.0, -3.5, 20.0, 12.0, 11.0])
     rows, sums = integer_projection.least_squares(noisy, totals)
     design = np.vstack([np.eye(4), np.ones(4)])
@@ -218,7 +218,7 @@ def test_least_squares_is_that_of_a_solver():
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 40, 300])
 @pytest.mark.parametrize("rate", [0.05, 0.5, 0.9])
 def test_permutations_of_a_swap_have_a_law(n, rate):
-    """C(n, k) D_k permutations move k records, D_k = k D_{k-1} + (-1)^k; those of one record are none."""
+    """Check that C(n, k) D_k permutations move k records, D_k = k D_{k-1} + (-1)^k; none moves one record."""
     derangements = [1, 0]
     for k in range(2, n + 1):
         derangements.append(k * derangements[-1] + (-1) ** k)
@@ -238,7 +238,7 @@ def test_permutations_of_a_swap_have_a_law(n, rate):
 
 
 def _log(whole):
-    """log of a whole number of any size."""
+    """Return the log of an integer of any size."""
     shift = max(whole.bit_length() - 60, 0)
     return float(np.log(whole >> shift) + shift * np.log(2))
 
@@ -257,8 +257,8 @@ def test_densities_and_variances_are_scipys():
 @pytest.mark.parametrize("order", [1.5, 2.0, 10.0])
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 20.0])
 def test_the_last_step_of_a_calibration_is_newtons(epsilon, order):
-    """Newton's error is of second order: from 1e-4 beside the root it falls to some 1e-8, with any other slope to
-    its relative error times 1e-4."""
+    """Check that the error of Newton's method is of second order: from 1e-4 beside the root it decreases to about 1e-8;
+    with another slope, to its relative error times 1e-4."""
     root, alpha = dirichlet.calibrate(epsilon, order=order)
     assert alpha == pytest.approx(1 + 4 * (order - 1) * root, rel=1e-15)
     assert renyi.dirichlet_bound(root, order=order, l2_squared=2.0, linf=1.0) == pytest.approx(epsilon, rel=1e-13)
@@ -267,7 +267,7 @@ def test_the_last_step_of_a_calibration_is_newtons(epsilon, order):
 
 
 def change(kind, before, after, rates, *, sums=False):
-    """sum_j r_j |change of s_j|, written out: mean (the middle if none is inside), squares about it, both tails."""
+    """Return sum_j r_j |change of s_j|: mean (the middle if none is inside), squares about it, both tails."""
     found = []
     for records in (before, after):
         inside = [x for x in records if kind.lower <= x <= kind.upper]
@@ -282,7 +282,7 @@ def change(kind, before, after, rates, *, sums=False):
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 @pytest.mark.parametrize("width", [0.3, 1.0, 5.0])
 def test_a_cost_is_the_largest_weighted_change(n, width):
-    """All neighbours with records in both tails and at both ends, for rates that favour each statistic in turn."""
+    """Check all neighbours with records in both tails and at both ends, for rates that favour each statistic."""
     kind = CensoredStatistics(lower=-1.0, upper=-1.0 + width)
     values, rng = [-2.0, -1.0, -1.0 + width, 9.0], stream(7, "rates", n)
     pairs = [(x, (*x[:-1], v)) for x in product(values, repeat=n) for v in values]
@@ -295,7 +295,7 @@ def test_a_cost_is_the_largest_weighted_change(n, width):
 
 @pytest.mark.parametrize("width", [0.3, 1.0, 5.0])
 def test_a_cost_of_sums_is_the_largest_weighted_change(width):
-    """One record anywhere on a grid of 400 places: the best place inside is missed by 1e-5 of the change at most."""
+    """Check one record on a grid of 400 positions: the best interior position is missed by at most 1e-5."""
     kind = CensoredStatistics(lower=-1.0, upper=-1.0 + width)
     values, rng = [-2.0, *np.linspace(-1.0, -1.0 + width, 401)[:: 401 // 40], 9.0], stream(8, "rates")
     fine = np.linspace(-1.0, -1.0 + width, 401)
@@ -309,7 +309,7 @@ def test_a_cost_of_sums_is_the_largest_weighted_change(width):
 
 
 def test_sums_are_released_with_noise_of_their_own_sensitivity():
-    """Laplace noise of scale sums_sensitivity/epsilon on each: Kolmogorov-Smirnov, p > 1e-4, fixed seed."""
+    """Check Laplace noise of scale sums_sensitivity/epsilon on each: Kolmogorov-Smirnov, p > 1e-4, fixed seed."""
     kind, records = CensoredStatistics(lower=0.0, upper=4.0), np.array([-1.0, 1.0, 2.5, 3.0, 7.0, 0.5])
     rng = stream(6, "sums")
     drawn = np.array([kind.release(records, epsilon=0.5, rng=rng, sums=True) for _ in range(2000)])

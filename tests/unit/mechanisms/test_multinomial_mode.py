@@ -1,4 +1,4 @@
-"""Kernels of the additive counts: references on one stream, enumeration, brute force, and the ends of their ranges."""
+"""Tests of the kernels of additive counts: references on one stream, enumeration, brute force, ends of ranges."""
 
 import numpy as np
 import pytest
@@ -131,7 +131,7 @@ def test_chain_equals_enumeration(states):
 
 @pytest.mark.parametrize("states", [1, 3])
 def test_many_chains_are_each_as_alone(states):
-    """Laws of other widths before and after, one of them impossible: their rooms are shared, their numbers are not."""
+    """Check with other widths before and after, one of them impossible: memory is shared, numbers are not."""
     rng = stream(5, "chains", states)
     h, g = rng.random((5, states, 4, 6)), rng.random((5, 9))
     h[1, ..., 2:], h[3, ..., :2], g[2] = 0.0, 0.0, 0.0
@@ -156,7 +156,7 @@ def test_chain_says_when_nothing_has_weight():
 
 
 def products(rng, groups, rows, length):
-    """Spectra of five groups, some tied in some rows; three rows in an order of their own, with one twice."""
+    """Check spectra of five groups, some tied in some rows; three rows in any order, with one row twice."""
     every, some = (
         rng.normal(size=shape) + 1j * rng.normal(size=shape) for shape in ((groups, rows, length), (4, length))
     )

@@ -1,4 +1,4 @@
-"""Laws of noise: far tails against sixty digits, modifiers against sums, draws against laws, costs against theorems."""
+"""Tests of noise distributions: tails to sixty digits, modifiers by sums, draws by tests, costs by theorems."""
 
 import pickle
 from functools import cache
@@ -49,7 +49,7 @@ def density(kind, parameter, z):
 
 
 def at_least(kind, parameter, z):
-    """P(noise >= z); the terms of the discrete Gaussian's sum over its first one are integers over 2^FIXED."""
+    """Return P(noise >= z); the terms of the discrete Gaussian, relative to the first, are integers over 2^FIXED."""
     p = mpmath.mpf(parameter)
     if z == np.inf:
         return mpmath.mpf(0)
@@ -111,7 +111,7 @@ def test_probabilities_add_up_and_moments_are_those_of_the_law(kind, parameter):
 
 
 def test_parameters_by_row_are_the_laws_of_the_rows():
-    """One release a row, a grid of counts a row: the first axis carries the parameters."""
+    """Check one release and a grid of counts per row: the first axis contains the parameters."""
     sizes, released, counts = np.array([0.5, 3.0, 40.0]), np.array([2, 7, -5]), np.arange(12)
     for kind in KINDS:
         law, alone = make(kind, sizes), [make(kind, float(p)) for p in sizes]
@@ -132,7 +132,7 @@ def test_parameters_by_row_are_the_laws_of_the_rows():
 
 
 def chi_squared(draws, law_of_values, name):
-    """p-value of draws against a law on whole numbers, cells of 20 expected at least; false alarm 1e-4 a call."""
+    """Return the p-value of draws against a distribution on integers, cells of 20 expected; false alarm 1e-4."""
     values, p = law_of_values
     expected = p * len(draws)
     kept = expected >= 20
@@ -183,7 +183,7 @@ MODIFIED = {
 
 
 def seen(value, how):
-    """What is released of a noisy value: noise, rounding, clipping, withholding, one after the other."""
+    """Return the released value for a noisy value: rounding, clipping and withholding, one after the other."""
     if "step" in how:
         low = np.floor(value / how["step"])
         rest = value / how["step"] - low
@@ -217,7 +217,7 @@ def test_a_modified_whole_number_has_the_sum_over_what_it_stands_for(noise, name
 @pytest.mark.parametrize("name", MODIFIED)
 @pytest.mark.parametrize("noise", [Laplace(scale=2.0), Gaussian(sigma=2.5)])
 def test_a_modified_real_number_has_the_probability_of_its_interval(noise, name):
-    """Probabilities of what is released at a point, and the density elsewhere, integrate to 1; draws agree."""
+    """Check that probabilities at points and the density elsewhere integrate to 1, and that draws agree."""
     how = MODIFIED[name]
     law, n = Coarsened(noise, **how), 2
     draws = law.sample(np.full(100_000, n), rng=stream(3, name, repr(noise)))
@@ -241,7 +241,7 @@ def test_a_modified_real_number_has_the_probability_of_its_interval(noise, name)
 
 
 def test_tails_of_modified_laws_keep_their_digits():
-    """A released 0 behind a count of 180: P(D <= -180) at sigma 5, and the two-sided geometric tail in closed form."""
+    """Check a released 0 for a count of 180: P(D <= -180) at sigma 5, and the two-sided geometric tail."""
     with mpmath.workdps(40):
         exact = float(mpmath.log(at_least("discrete", 5.0, 180)))
     assert float(DiscreteGaussian(sigma=5.0).clipped(0).log_likelihood(0, 180)) == pytest.approx(exact, abs=1e-12)
@@ -255,7 +255,7 @@ def test_tails_of_modified_laws_keep_their_digits():
 
 
 def stands_for(kind, p, rng, far):
-    """A modifier, what it releases, and the smallest and largest noisy value behind that, by the definition."""
+    """Return a modifier, its released value, and the smallest and largest noisy value for it, by the definition."""
     whole = kind in ("discrete_laplace", "discrete")
     name = ("clipped", "withheld", "rounded")[rng.integers(3)]
     if name == "clipped":
@@ -276,7 +276,7 @@ def stands_for(kind, p, rng, far):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_modified_laws_keep_twelve_digits_down_to_1e_minus_300(kind):
-    """150 laws, modifiers, counts and releases at random, scales from 0.06 to 2,000, against fifty digits."""
+    """Check 150 random distributions, modifiers, counts and releases, scales 0.06 to 2,000, against fifty digits."""
     rng, tried, last = stream(11, "modified", kind), 0, 0 if kind in ("laplace", "gaussian") else 1
     while tried < 150:
         p = float(np.exp(rng.uniform(np.log(0.06), np.log(2000))))
@@ -329,7 +329,7 @@ def test_what_a_law_never_releases_is_refused_by_name():
 
 
 def test_reach_leaves_out_less_than_it_says():
-    """Counts outside the reach of a release have a likelihood of exp(-log_mass), at most."""
+    """Check that counts outside the reach of a release have a likelihood of at most exp(-log_mass)."""
     n = np.arange(-400, 401)
     for law in (
         DiscreteLaplace(scale=2.0), DiscreteGaussian(sigma=3.0), DiscreteGaussian(sigma=3.0).clipped(0),
@@ -395,7 +395,7 @@ def test_a_wrong_table_is_refused_by_its_row(change, words):
 
 
 def test_costs_of_disjoint_counts():
-    """Laplace: sum of |change|/scale; Gaussian: sum of change^2/(2 sigma^2); of the rows that one record can change."""
+    """Check Laplace: sum of |change|/scale; Gaussian: sum of change^2/(2 sigma^2), over the rows of one record."""
     add, replace = composition.RELATIONS[:2]
     for law in (Laplace(scale=4.0), DiscreteLaplace(scale=4.0)):
         assert (law.cost(add).epsilon, law.cost(replace).epsilon) == (0.25, 0.5)
@@ -435,7 +435,7 @@ def test_a_table_costs_its_largest_ratio_of_neighbours():
 
 
 def test_the_persons_budget_of_the_2020_census_is_what_was_printed_with_it():
-    """Global scale 339/542, shares of rho by level and query: epsilon 17.14 at delta 1e-10 (Redistricting release)."""
+    """Check global scale 339/542, shares of rho by level and query: epsilon 17.14 at delta 1e-10 (Redistricting)."""
     replace = composition.RELATIONS[1]
     whole = DiscreteGaussian(sigma=339 / 542).cost(replace).rho
     shares = np.array([0.5, 0.25, 0.15, 0.1])

@@ -1,4 +1,4 @@
-"""Random rounding: probabilities by hand, draws by an exact test, posteriors as those of a table and of enumeration."""
+"""Tests of random rounding: probabilities by hand, draws by an exact test, posteriors by a table and enumeration."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from dpmultinomial._seeding import stream
 
 
 def table(base, largest):
-    """The same as a table of probabilities, up to a largest count."""
+    """Return the same mechanism as a table of probabilities, up to a largest count."""
     rows = [(n, y, 1 - abs(y - n) / base) for n in range(largest + 1) for y in {n - n % base, n + -n % base}]
     true, released, p = map(list, zip(*rows, strict=True))
     return dpm.Perturbation({"true": true, "released": released, "probability": p})
@@ -31,7 +31,7 @@ def test_probabilities_add_up_and_keep_the_mean(base):
 
 
 def test_draws_go_up_as_often_as_the_remainder_says():
-    """Binomial tests of 20,000 draws of every remainder; an error of 0.02 is seen with probability 0.99."""
+    """Check 20,000 draws of every remainder by binomial tests; an error of 0.02 is detected with probability 0.99."""
     law, rng = dpm.RandomRounding(base=5), stream(1, "random rounding")
     for m in range(5):
         y = law.sample(np.full(20_000, 35 + m), rng=rng)
@@ -51,7 +51,7 @@ def test_a_posterior_is_that_of_a_table_that_is_long_enough(prior):
 
 
 def test_a_large_rounded_count_is_known_to_less_than_the_base():
-    """Flat prior: weights 1 - d/5 at distance d, so P(2946) = P(2954) = 1/25 and the 95 % interval is 2946 to 2954."""
+    """Check a flat prior: weights 1 - d/5 at distance d, so P(2946) = P(2954) = 1/25; 95 % interval 2946 to 2954."""
     found = dpm.posterior(dpm.Release([2950.0], mechanism=dpm.RandomRounding(base=5)), prior="flat").counts["1"]
     assert found.interval(0.95) == (2946, 2954)
     assert found.pmf(2946) == pytest.approx(1 / 25, rel=1e-12)
@@ -59,7 +59,7 @@ def test_a_large_rounded_count_is_known_to_less_than_the_base():
 
 
 def test_counts_of_a_tree_add_up():
-    """Root and two children, by enumeration of all pairs under the flat root and equal splits."""
+    """Check a root and two children, by enumeration of all pairs under the flat root and equal splits."""
     law = law_of({"law": "random_rounding", "base": 3})
     release = dpm.Release([9.0, 6.0, 6.0], mechanism=law, parents=[None, 0, 0])
     found = dpm.posterior(release, prior=1.0)

@@ -1,4 +1,4 @@
-"""Shapes, types and numbers that the kernels of swapping must reject, and inputs at the border that they must take."""
+"""Tests of shapes, types and numbers that the kernels of swapping must reject, and of inputs that are just valid."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Sensitivities and the division of epsilon, against all neighbours on a grid."""
+"""Tests of sensitivities and of the division of epsilon, against all neighbours on a grid."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def changes(mechanism, n, sums, inside):
 @pytest.mark.parametrize("limits", LIMITS)
 @pytest.mark.parametrize("sums", [False, True])
 def test_cost_and_sensitivities_are_those_of_all_neighbours(limits, sums):
-    """Extremal neighbours have their records at the ends (and, for sums, one inside, which the grid of 15 points
+    """Check extremal neighbours, with records at the ends (and, for sums, one inside, which the grid of 15 points
     misses by 2 %)."""
     mechanism = CensoredStatistics(lower=limits[0], upper=limits[1])
     rng = stream(1, "cost", *(str(v) for v in limits))
@@ -55,8 +55,8 @@ def test_scales_spend_epsilon_and_keep_the_proportions(sums):
 
 
 def test_releases_have_the_scale_of_each_statistic():
-    """Mean absolute noise of 4,000 releases is the scale within 4.5 standard errors (each scale/63): false alarm
-    3e-5."""
+    """Check that the mean absolute noise of 4,000 releases is the scale within 4.5 standard errors (each scale/63):
+    false alarm 3e-5."""
     mechanism, x = CensoredStatistics(lower=0.0, upper=10.0), np.linspace(-1, 12, 50)
     scale = mechanism.scales(50, epsilon=1.0, sums=True)
     rng = stream(2, "releases")

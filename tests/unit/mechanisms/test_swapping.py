@@ -1,4 +1,4 @@
-"""Swapping: kernels against references, exact law against enumeration, posteriors, privacy loss, bad input."""
+"""Tests of swapping: kernels by references, exact distribution by enumeration, posteriors, privacy loss, bad input."""
 
 from fractions import Fraction
 from itertools import permutations, product
@@ -24,7 +24,7 @@ SLIDES = [[1, 2], [3, 4]]
 
 
 def permutation_law(row, column, rate):
-    """P(swapped table | records) by listing all n! permutations: nothing but the algorithm's own steps."""
+    """Return P(swapped table | records) by listing all n! permutations, using only the steps of the algorithm."""
     n = len(row)
     size = {k: comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in range(n + 1) if k != 1}
     total, d = sum(size.values()), exact_swapping.subfactorials(n)

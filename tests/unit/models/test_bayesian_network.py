@@ -1,4 +1,4 @@
-"""Coding, binning, naive Bayes and networks: counts by hand, limits without noise, conventions, bad input."""
+"""Tests of coding, binning, naive Bayes and networks: counts by hand, limits without noise, invalid input."""
 
 import networkx as nx
 import numpy as np

@@ -1,4 +1,4 @@
-"""Exported models that were changed: refused with a plain error, or they predict finite numbers; nothing else."""
+"""Tests of exported models that were changed: rejected with a clear error, or the predictions are finite numbers."""
 
 import copy
 import json
@@ -35,7 +35,7 @@ def network():
 
 
 def places(value, path=()):
-    """Every place in a tree of dicts and lists."""
+    """Return every path in a tree of dicts and lists."""
     yield path
     for key, part in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         yield from places(part, (*path, key))
@@ -72,7 +72,7 @@ def twice(at, key=None):
 
 @pytest.mark.parametrize("make", [bayes, network])
 def test_whatever_stands_in_an_export_it_is_refused_plainly_or_predicts(make):
-    """Some 5,000 changed exports: every place dropped, doubled, and given values of every kind."""
+    """Check about 5,000 changed exports: every entry removed, duplicated, and replaced by values of every kind."""
     exported, kind, predicted = make()
     exported = json.loads(json.dumps(exported))
     good = kind.from_export(exported)

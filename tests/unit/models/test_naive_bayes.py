@@ -1,4 +1,4 @@
-"""The scikit-learn estimators: their conventions, public support, floors, cards, and that no count stays inside."""
+"""Tests of the scikit-learn estimators: conventions, public support, floors, cards, and no counts in the model."""
 
 import json
 import pickle

@@ -1,4 +1,4 @@
-"""The kernels of ponnoprat2022's experiments against their reference implementations, and the ends of their ranges."""
+"""Tests of the kernels of ponnoprat2022's experiments, against reference implementations, and at the range ends."""
 
 import numpy as np
 import pytest

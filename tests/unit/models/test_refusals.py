@@ -1,4 +1,4 @@
-"""Arrays that `private_blocks` must reject, and arrays of other layouts that it must read correctly."""
+"""Tests of arrays that `private_blocks` must reject, and of arrays of other layouts that it must read correctly."""
 
 from functools import partial
 
@@ -69,7 +69,7 @@ ROWS = cases(
 
 
 def changed(*keywords):
-    """Return one case per set of keywords, named by them."""
+    """Return one case per set of keywords, with its name."""
     return [pytest.param(k, id=" ".join(f"{name}={value!r}"[:40] for name, value in k.items())) for k in keywords]
 
 

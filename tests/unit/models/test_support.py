@@ -1,4 +1,4 @@
-"""Values of the library do not change once made, and say what they are."""
+"""Tests that objects of the library are immutable and have a readable description."""
 
 import dataclasses
 import importlib
@@ -20,7 +20,7 @@ MODULES = [m.name for m in pkgutil.walk_packages(dpmultinomial.__path__, "dpmult
 
 @pytest.mark.parametrize("package", sorted({name.split(".")[1] for name in MODULES}))
 def test_values_cannot_be_changed(package):
-    """Every data class is frozen, but what a chain moves: what was checked when it was made stays true."""
+    """Check that every dataclass is frozen, except states of chains, so that checked values remain valid."""
     found = set()
     for name in MODULES:
         if name.split(".")[1] == package:
@@ -45,7 +45,7 @@ def test_a_cycle_is_shown_from_its_start_to_its_start(nodes):
 
 
 def test_what_is_learnt_of_numbers_are_their_ends():
-    """Numbers with fractions are binned between the smallest and the largest; few whole ones are levels."""
+    """Check that numbers with fractions are binned between the extremes, and that a few integers are levels."""
     frame = pd.DataFrame({"x": [2.5, -1.25, 7.0, 0.0], "n": [3, 1, 3, 2], "one": [4.5] * 4, "t": list("baab")})
     found = [_support._seen(column, 5) for column in _support.read_columns(frame)]
     assert found[0] == _support.Bins(-1.25, 7.0, 5, public=False)
@@ -67,7 +67,7 @@ def test_a_swap_needs_two_records():
 
 @pytest.mark.parametrize("table", [[[3, 0], [2, 0]], [[0, 0], [4, 7]], [[0, 3], [0, 2]]])
 def test_a_class_of_one_table_stays_there(table):
-    """With a margin of nothing there is no other table, whichever way it is turned."""
+    """Check that with a margin of 0 there is no other table, in any orientation."""
     for law in (two_by_two.row(table, rate=0.3), exact_swapping.row(table, rate=0.3)):
         assert law.x.tolist() == [table[1][1]]
         assert (law.log_forward.tolist(), law.log_backward.tolist(), law.position) == ([0.0], [0.0], 0)
