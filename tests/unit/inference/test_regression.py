@@ -177,7 +177,7 @@ def test_exact_counts_and_flat_priors_of_a_known_area():
 
 
 def test_standard_errors_by_the_sandwich():
-    """Check that the errors equal the model's if the model is right, by 1,500 areas, but not if variation depends on x."""
+    """Check that the errors equal the model's for the right model, 1,500 areas, but not if variation depends on x."""
     data = example(11, n=1500)
     model = posterior(data, covariates=data[["x"]]).parameters["slope of x"].sd()
     robust = posterior(data, covariates=data[["x"]], se="sandwich").parameters["slope of x"].sd()
