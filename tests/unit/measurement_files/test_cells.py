@@ -128,7 +128,7 @@ def distances(found, expected):
 
 
 def test_mixtures_of_256_draws_against_enumeration():
-    """Check total variation distances at all nodes of six trees: mean below 0.08, and half that of the cell's own tree."""
+    """Check total variation distances in six trees: mean below 0.08, and below half that of the cell's own tree."""
     ours, today = [], []
     for number in range(len(SMALL)):
         small, mixture = Small(number), Mixture()

@@ -1,4 +1,4 @@
-"""Exact posteriors given additive releases: compared with the four-fold sum, enumeration and each other."""
+"""Tests of exact posteriors given additive releases: compared with the four-fold sum, enumeration and each other."""
 
 from functools import cache
 from itertools import product
@@ -103,7 +103,7 @@ def test_three_components_against_enumeration(released, algorithm, ties):
 
 @pytest.mark.parametrize("released", [(2, 3), (0, 2)])
 def test_two_counts_whose_total_is_summed_against_enumeration(released):
-    """The total is drawn given its own noisy value and the sum of the noisy counts: every noise and draw listed."""
+    """Check the total, drawn given its noisy value and the sum of the noisy counts, by listing all noise and draws."""
     noise, largest = TwoSidedGeometric(epsilon=0.9, support=2), 4
     d, p = noise.values(), noise.probabilities()
     once, twice = dict(zip(d, p, strict=True)), dict(zip(range(-4, 5), np.convolve(p, p), strict=True))
@@ -125,7 +125,7 @@ def test_two_counts_whose_total_is_summed_against_enumeration(released):
 
 
 def _shares_given(released, n, noise):
-    """P(released | its total, noisy counts), over their posterior draws."""
+    """Return P(released | its total, noisy counts), averaged over the posterior draws."""
     total = 0.0
     laws = []
     for one in n:
@@ -138,7 +138,7 @@ def _shares_given(released, n, noise):
 
 
 def _likelihood(released, true, algorithm, ties, noise):
-    """P(released | true) by listing the noise, and for algorithm 1 the posterior draws."""
+    """Return P(released | true) by listing the noise, and for algorithm 1 the posterior draws."""
     d, p, m = noise.values(), noise.probabilities(), sum(released)
 
     def near(n):
@@ -147,7 +147,7 @@ def _likelihood(released, true, algorithm, ties, noise):
         return dict(zip(values.tolist(), (weight / weight.sum()).tolist(), strict=True))
 
     def from_count(count):
-        """Law of the weight of a component with this true count."""
+        """Return the distribution of the weight of a component with this true count."""
         law = {}
         for shift, q in zip(d.tolist(), p.tolist(), strict=True):
             n = count + shift
@@ -211,7 +211,7 @@ def test_edges_of_the_release(algorithm):
 
 @pytest.mark.parametrize("algorithm", ["2", "3"])
 def test_counts_far_above_the_support(algorithm):
-    """The component's standard deviation is that of the multinomial (algorithm 2) or stays small (3)."""
+    """Check that a component's sd is that of the multinomial (algorithm 2), or small (algorithm 3)."""
     released = np.array([250_000, 357_000])
     law = additive_counts.posterior(released, epsilon=1.0, algorithm=algorithm, window=None)
     sd = np.sqrt(law.variance())
@@ -275,7 +275,7 @@ def test_posterior_refuses_bad_arguments(bad, match):
 
 @pytest.mark.parametrize("theta", [-0.4, 0.0, 0.3])
 def test_cumulants_are_those_of_every_combination(theta):
-    """Two components of one value share a column, a third has its own; totals of which one is impossible."""
+    """Check two components of one value, which share a column, a third with another, and an impossible total."""
     rng = stream(4, "tilts")
     columns = _mode_levels.columns(np.array([3, 3, 5]), np.full(3, 0.5), together=True)
     repeats = columns.repeats.astype(int)

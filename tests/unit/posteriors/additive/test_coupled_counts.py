@@ -1,4 +1,4 @@
-"""By transforms: kernels against references, laws against enumeration and the chain, priors, batches, status."""
+"""Tests of the transforms: kernels by references, distributions by enumeration and chain, priors, batches, status."""
 
 import math
 from itertools import product
@@ -74,7 +74,7 @@ def test_sweep_equals_its_reference(kind, length):
 
 
 def test_fewer_nodes_than_the_exact_rule_lose_nothing():
-    """int_0^1 (1 - c + c t)^(n - 1) dt = (1 - (1 - c)^n)/(n c), and the same with a sum of powers."""
+    """Check int_0^1 (1 - c + c t)^(n - 1) dt = (1 - (1 - c)^n)/(n c), and the same with a sum of powers."""
     for claims in (1, 2, 3, 4, 7, 30, 100, 300, 1000):
         t, w = _mode_levels.nodes(claims)
         for c in (0.1, 0.5, 0.9):
@@ -102,7 +102,7 @@ def test_transforms_equal_the_chain(released, algorithm, ties):
 @pytest.mark.parametrize("prior", ["flat", "flat total", 0.5, (2.0, 0.4)])
 @pytest.mark.parametrize("algorithm", ["1-independent", "2", "3", "noisy"])
 def test_priors_against_the_table_of_pairs(prior, algorithm):
-    """The flat posterior's table times the prior, summed over a grid wide enough (support 6)."""
+    """Check the prior times the flat posterior's table, summed over a sufficiently wide grid (support 6)."""
     released, model = (3, 5), {"epsilon": 0.8, "support": 6}
     if algorithm == "noisy":
         ours = additive_counts.posterior_of_noisy(released, noisy_total=9, prior=prior, **model)
@@ -132,7 +132,7 @@ def test_priors_against_the_table_of_pairs(prior, algorithm):
 
 
 def test_flat_prior_decides_the_total_of_zeros():
-    """Fifty zeros at epsilon 1: a flat prior alone makes T a negative binomial sum; flat on the total it is geometric.
+    """Check fifty zeros at epsilon 1: T is a negative binomial sum for a flat prior, geometric for a flat total.
 
     P(T | noisy total <= 0) is proportional to P(D >= T) = c a^T; times (T + 49 choose 49) and times 1.
     """
@@ -184,8 +184,7 @@ def test_low_epsilon_certificates():
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.03, 0.01])
 def test_very_low_epsilon(epsilon):
-    """Means of the components add up to that of the total, and the noise's scale decides: sd near sqrt(2)/epsilon or
-    more."""
+    """Check that the component means sum to the mean of the total, and that the sd is at least near sqrt(2)/epsilon."""
     for algorithm in ("1-independent", "2", "3"):
         law = additive_counts.posterior([12, 0, 3, 41, 158], epsilon=epsilon, algorithm=algorithm, support=math.inf)
         values, p = law.total()
@@ -248,8 +247,8 @@ def test_new_arguments_are_checked(bad):
 
 @pytest.mark.parametrize("released", [[3, 5], [0, 0], [0, 4], [40, 2]])
 def test_summed_totals_of_whole_noise_equal_the_dense_products(released):
-    """Running sums for whole noise, and products with the whole band for noise that is cut where exp(-38) of it is
-    left, are two ways to the same law; the cut is what may differ."""
+    """Check that running sums for untruncated noise, and products with the band of noise truncated at exp(-38), agree
+    up to the truncation."""
     law = {"epsilon": 1.5, "algorithm": "1-summed"}
     whole = additive_counts.posterior(released, **law).law.table
     dense = additive_counts.posterior(released, **law, support=26).law.table
@@ -257,7 +256,7 @@ def test_summed_totals_of_whole_noise_equal_the_dense_products(released):
 
 
 def test_cut_noise_and_windows_are_summed_as_cut(monkeypatch):
-    """Noise cut before its tail is spent is no power beyond the cut: no recursion may run on."""
+    """Check that noise truncated within its tail is not a power beyond the truncation, so no recursion may be used."""
     monkeypatch.setattr(_sum_chain, "pairs", None)
     for cut in ({"support": 9}, {"window": 9}):
         law = {"epsilon": 0.8, "algorithm": "1-summed", **cut}
@@ -269,7 +268,7 @@ def test_cut_noise_and_windows_are_summed_as_cut(monkeypatch):
 
 
 def test_pair_sums_are_the_sum_written_out():
-    """Every term of the definition by itself, with weights that leave sums and totals out."""
+    """Compute every term of the definition separately, with weights that exclude sums and totals."""
     rng, reach, shift, epsilon, wide, high = stream(6, "pair sums"), 2, 3, 0.4, 6, 9
     like = rng.random((wide + 2 * reach, high + 2 * reach))
     like[2, 3] = 50.0
@@ -307,13 +306,13 @@ def test_pairs_too_wide_for_a_table_are_refused_before_any_work(law):
 
 
 def test_large_counts_under_little_noise_have_a_narrow_table():
-    """The table reaches as far as the noise does, however large the counts: the mode is where the release is."""
+    """Check that the table covers the range of the noise for counts of any size: the mode is near the release."""
     law = additive_counts.posterior([100_000, 250_000], epsilon=4.0, algorithm="3", ties="ieee")
     assert law.mean() == pytest.approx([100_000, 250_000], abs=2)
 
 
 def test_masses_of_equal_claims_are_their_integrals():
-    """Levels of unequal shape together: sum over who was served last, the chance t of an earlier place integrated."""
+    """Check levels of different shape together: sum over the last served component, with the chance t integrated."""
     shapes = [[(0, 2), (1, 1)], [(0, 3)], [(0, 1), (1, 4)], [(1, 2), (2, 1)]]  # columns and their repeats, a level each
     rng, tilts = stream(3, "claims"), 2
     repeats = np.array([m for level in shapes for _, m in level])

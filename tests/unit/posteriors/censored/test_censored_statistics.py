@@ -1,4 +1,4 @@
-"""The sampler without records: reference, its law's error, convergence measures, prior, conflicts, baselines."""
+"""Tests of the sampler without records: reference, density error, convergence, prior, conflicts, baselines."""
 
 import numpy as np
 import pandas as pd
@@ -54,8 +54,7 @@ def test_target_and_chain_equal_the_reference(setting, grid):
 
 @pytest.mark.parametrize("count", [64, 200, 1000])
 def test_density_is_the_area_of_a_sphere_where_the_sphere_lies_inside(count):
-    """q <= (1 - |m|)^2: h_c = c^(1/2) pi^((c - 1)/2)/Gamma((c - 1)/2) q^((c - 3)/2), and the inversion finds the
-    rest."""
+    """Check q <= (1 - |m|)^2: h_c = c^(1/2) pi^((c - 1)/2)/Gamma((c - 1)/2) q^((c - 3)/2); inversion elsewhere."""
     for m, q in ((0.0, 0.9), (0.3, 0.4), (-0.5, 0.1)):
         exact = (
             0.5 * np.log(count)
@@ -70,7 +69,7 @@ def test_density_is_the_area_of_a_sphere_where_the_sphere_lies_inside(count):
 
 
 def test_saddlepoint_normalises_and_its_error_falls_with_the_square():
-    """Sum over (m, q) at c = 200 is 2^200; the error against inversion falls from c = 64 to 640 by about 100."""
+    """Check that the sum over (m, q) at c = 200 is 2^200, and the error falls from c = 64 to 640 by about 100."""
     c = 200
     m, v = np.meshgrid(np.linspace(-0.3, 0.3, 161), np.linspace(0.18, 0.5, 161), indexing="ij")
     logs = kernel.log_inside_density(m.ravel(), c * v.ravel(), np.full(m.size, c))[:, 0] - c * np.log(2)
@@ -110,7 +109,7 @@ def test_default_prior_follows_the_limits_and_says_so():
 
 
 def test_incomes_are_found_whatever_their_unit():
-    """Mean 40,300 within 4 posterior sd; the same release in thousands gives the same draws in thousands."""
+    """Check mean 40,300 within 4 posterior sds, and that the release in thousands gives the same draws in thousands."""
     mechanism, x = (
         CensoredStatistics(lower=0.0, upper=100_000.0),
         40_300 + 18_000 * stream(3, "incomes").standard_normal(2000),
@@ -180,7 +179,7 @@ def test_bad_input_is_named(changes, match):
 
 
 def test_noiseless_posterior_is_closed_form_where_nothing_is_censored():
-    """Limits far away: the conjugate posterior with a nearly flat mu, t and inverse gamma laws."""
+    """Check remote limits: the conjugate posterior with a nearly flat mu, t and inverse gamma distributions."""
     prior, n, m, q = Prior(0.0, 1e6, 3.0, 2.0), 50, 0.2, 40.0
     found = noiseless_statistics.posterior((m, q, 0.0, 0.0), n=n, lower=-40.0, upper=40.0, prior=prior)
     shape, rate = 3.0 + (n - 1) / 2, 2.0 + q / 2
@@ -195,7 +194,7 @@ def test_noiseless_posterior_is_closed_form_where_nothing_is_censored():
 
 
 def test_naive_analysis_is_naive():
-    """mu -20.6, sigma2 16.2 at the slides' release from an independent program."""
+    """Check mu -20.6, sigma2 16.2 at the slides' release, from an independent program."""
     found = noiseless_statistics.naive(RELEASE, n=1000, lower=-2.0, upper=2.0, prior=VAGUE)
     assert found.mean() == pytest.approx([-20.6, 16.2], abs=0.06)
     assert found.accuracy.status == "approximate"
@@ -205,7 +204,7 @@ def test_naive_analysis_is_naive():
 
 
 def test_noiseless_posterior_agrees_with_data_augmentation():
-    """Means of 4,000 sweeps: within 5 standard errors of batch means and 2e-3; sd within 8 %."""
+    """Check means of 4,000 sweeps: within 5 standard errors of batch means and 2e-3; sd within 8 %."""
     x = stream(8, "plain").standard_normal(300) + 0.4
     exact = noiseless_statistics.posterior(
         CensoredStatistics(lower=-0.5, upper=2.0).of(x), n=300, lower=-0.5, upper=2.0, prior=VAGUE
@@ -226,7 +225,7 @@ def test_noiseless_posterior_agrees_with_data_augmentation():
 @pytest.mark.parametrize("sd", [1e-8, 3e-6, 0.01, 1.0, 700.0, 1e4, 1e7])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_a_grid_ends_where_the_profile_falls_below_its_depth(sd, axis):
-    """Independent normal coordinates: the profile falls by 30 at sqrt(60) sd; ends are 1e-6 1.3^k, below 1.3e6."""
+    """Check independent normal coordinates: the profile falls by 30 at sqrt(60) sd; ends are 1e-6 1.3^k < 1.3e6."""
 
     def log_density(mu, t):
         return -0.5 * ((mu - 2.0) / (sd, 1.0)[axis]) ** 2 - 0.5 * ((t + 1.0) / (1.0, sd)[axis]) ** 2
@@ -253,7 +252,7 @@ def test_conflict_of_the_medians_is_closed_form():
 
 
 def test_tempering_goes_as_far_as_an_eighth_of_the_particles_counts():
-    """A twentieth at 0, the others at -10: 8 (1 + 19 q)^2 = 20 (1 + 19 q^2) for q = exp(-10 power)."""
+    """Check a twentieth at 0, the others at -10: 8 (1 + 19 q)^2 = 20 (1 + 19 q^2) for q = exp(-10 power)."""
     log_to = np.full(censored_statistics.PARTICLES, -10.0)
     log_to[: censored_statistics.PARTICLES // 20] = 0.0
     power, weights = censored_statistics._tempered(log_to, np.zeros_like(log_to))

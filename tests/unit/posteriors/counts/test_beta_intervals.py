@@ -1,4 +1,4 @@
-"""Mixtures of Beta laws over consecutive counts, against their own moments and scipy's distribution functions."""
+"""Tests of mixtures of Beta distributions over consecutive counts, by their moments and SciPy's distributions."""
 
 import numpy as np
 import pytest

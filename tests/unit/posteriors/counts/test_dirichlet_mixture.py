@@ -1,4 +1,4 @@
-"""Tails of shares: quantiles and probabilities at levels from 1e-15 to 1 - 1e-15 against arithmetic with 50 digits."""
+"""Tests of tails of shares: quantiles and probabilities from 1e-15 to 1 - 1e-15, by arithmetic with 50 digits."""
 
 from functools import cache
 
@@ -22,7 +22,7 @@ def convolved(first, second, size):
 
 @cache
 def case(number):
-    """A random release: noisy counts, total, scale and prior, and the categories among which the share is taken."""
+    """Return a random release: noisy counts, total, scale and prior, and the categories of the share."""
     rng = stream(7, "deep", number)
     k = int(rng.choice([2, 3, 4, 6]))
     total = int(rng.choice([1, 3, 14, 40, 90] if k < 4 else [2, 9, 25]))
@@ -34,7 +34,7 @@ def case(number):
 
 
 def enumerated(noisy, total, scale, alpha, among):
-    """Beta components (a, b, weight) of the share of category 0, from the model alone, with 50 digits."""
+    """Return Beta components (a, b, weight) of the share of category 0, from the model, with 50 digits."""
     factors = [
         [mpmath.gamma(mpmath.mpf(a) + n) / mpmath.factorial(n) * mpmath.exp(-abs(mpmath.mpf(y) - n) / mpmath.mpf(scale))
          for n in range(total + 1)]
@@ -58,7 +58,7 @@ def enumerated(noisy, total, scale, alpha, among):
 
 
 def tail(parts, x, upper):
-    """P(share <= x), or P(share > x), with 50 digits."""
+    """Return P(share <= x), or P(share > x), with 50 digits."""
     x = mpmath.mpf(float(x))
     if upper:
         parts, x = [(b, a, w) for a, b, w in parts], 1 - x
@@ -66,7 +66,7 @@ def tail(parts, x, upper):
 
 
 def off(parts, x, level, upper, found):
-    """Relative error of the tail at x, `found`, where the float64 beside x are no better."""
+    """Return the relative error of the tail at x, `found`, unless the neighbouring float64 are not better."""
     wanted = 1 - mpmath.mpf(level) if upper else mpmath.mpf(level)
     if abs(found / wanted - 1) > dirichlet_mixture.ERROR:
         side = 0.0 if (found > wanted) != upper else 1.0
@@ -78,7 +78,7 @@ def off(parts, x, level, upper, found):
 
 @cache
 def errors(number):
-    """Relative errors of one case: of a lower and an upper quantile, of cdf and of sf there."""
+    """Return the relative errors of one case: of a lower and an upper quantile, of cdf and of sf."""
     noisy, total, scale, alpha, among = case(number)
     law = laplace_multinomial.exact(noisy, total=total, scale=scale, alpha=alpha).beta(0, among)
     parts = enumerated(noisy, total, scale, alpha, among)
@@ -110,14 +110,14 @@ def test_deep_quantiles_of_more_shares_are_right_to_the_stated_error():
 
 
 def test_the_ends_of_a_beta_law_are_solved():
-    """One count of 14 for certain: Beta(15, 1), whose quantiles are q^(1/15)."""
+    """Check one certain count of 14: Beta(15, 1), whose quantiles are q^(1/15)."""
     law = laplace_multinomial.exact([-766.1, 418.7], total=14, scale=1.3e-4, alpha=1.0).beta(1, None)
     for q in (1e-12, 1e-15, 1e-9, 1e-6, 0.3, 1 - 1e-9, 1 - 1e-15):
         assert float(law.quantile(q)) == pytest.approx(float(mpmath.mpf(q) ** (mpmath.mpf(1) / 15)), rel=1e-12)
 
 
 def interpolated(number):
-    """Largest relative error of the tails of one interpolated share, over what it states."""
+    """Return the largest relative error of the tails of one interpolated share, divided by the stated error."""
     noisy, total, scale, alpha, among = case(number)
     mixture = laplace_multinomial.exact(noisy, total=total, scale=scale, alpha=alpha)
     others = [i for i in range(1, len(alpha)) if among is None or i in among]
@@ -144,7 +144,7 @@ def test_interpolated_shares_are_right_to_the_error_they_state():
 
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-5])
 def test_roughly_interpolated_shares_state_their_error(tolerance, monkeypatch):
-    """The stated error is met, and a tenth of it is not."""
+    """Check that the stated error is met, and a tenth of it is not."""
     monkeypatch.setattr(_share_law, "_FINE", tolerance)
     assert 0.1 < max(interpolated(number) for number in SHARES) <= 1
 
@@ -153,8 +153,8 @@ LOG_ODDS = 60
 
 
 def log_odds_tail(a, weights, x, upper):
-    """P(X <= x) or P(X > x) of a mixture of log odds ratios: the sum of two independent logits of Beta variables, the
-    density of one against the tail of the other by the trapezoid rule, whose error falls like exp(-2 (pi sd/h)^2)."""
+    """Return P(X <= x) or P(X > x) of a mixture of log odds ratios: the sum of two independent logits of Beta
+    variables, with the density of one and the tail of the other by the trapezoid rule (error exp(-2 (pi sd/h)^2))."""
     rows = a if upper else a[:, [1, 0, 3, 2]]
     x = mpmath.mpf(x) if upper else -mpmath.mpf(x)
     return sum(
@@ -180,7 +180,7 @@ def _upper(a, b, c, d, x):
 
 
 def _largest(a, b, c, d, x, step):
-    """About where the largest term stands, in floating point: where a sum begins does not change it."""
+    """Return the approximate position of the largest term; the start of a sum does not change its value."""
     i = np.arange(-1000, 1001, 20)
     y = i * step
     with np.errstate(divide="ignore"):

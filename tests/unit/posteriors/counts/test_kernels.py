@@ -1,4 +1,4 @@
-"""Every compiled kernel against its NumPy reference implementation on the same stream, and the ends of its range."""
+"""Tests of every compiled kernel, against its NumPy reference with the same stream, and at the ends of its range."""
 
 import math
 from fractions import Fraction
@@ -59,7 +59,7 @@ def test_overflow_names_the_largest_safe_total_and_the_way_out():
 
 @pytest.mark.parametrize("categories", [2, 3, 7, 100])
 def test_the_largest_safe_total_is_where_exact_products_end(categories):
-    """total times the largest coefficient of total - 1, in whole numbers: below 2^1024 there, above one further."""
+    """Check total times the largest coefficient of total - 1, in integers: below 2^1024, but not one further."""
 
     def product(total):
         share, extra = divmod(total - 1, categories)
@@ -146,7 +146,7 @@ def test_gibbs_chains_equal_their_reference(noisy):
 
 @pytest.mark.parametrize("rows", [1, 3, 7, 8, 63, 64, 65, 512, 513, 1326, 5000])
 def test_row_weights_are_exponentials(rows):
-    """Numbers from 0 to beyond the end of float64, impossible rows, the largest anywhere; extended precision knows."""
+    """Check numbers from 0 to beyond float64, impossible rows, any position of the maximum, by extended precision."""
     rng = stream(6, "weights", rows)
     counts, p = rng.integers(0, 60, (rows, 3)), rng.dirichlet(np.ones(3))
     static = -rng.random(rows) * np.repeat([1.0, 30.0, 900.0], -(-rows // 3))[:rows]

@@ -1,4 +1,4 @@
-"""Exact posterior of Balmat et al. (2018) against published exact values, enumeration, 50 digits, and its limits."""
+"""Tests of the posterior of Balmat et al. (2018): published exact values, enumeration, 50 digits, limits."""
 
 import mpmath
 import numpy as np
@@ -15,7 +15,7 @@ MODEL = {"total": 50, "scale": 2.0, "alpha": 1.0}
 
 
 def fifty_digits(noisy, total, scale, alpha):
-    """Mean and variance of p1/(p1 + p0), and of the last share, summed over all compositions with 50 digits."""
+    """Return mean and variance of p1/(p1 + p0), and of the last share, over all compositions with 50 digits."""
     mpmath.mp.dps = 50
     a = [mpmath.mpf(v) for v in alpha]
     factor = [
@@ -131,7 +131,7 @@ def test_symmetry_and_limits():
     ],
 )
 def test_no_underflow_where_the_weights_are_tiny(noisy, total, scale):
-    """Compared with log-space convolutions, which cannot underflow."""
+    """Compare with log-space convolutions, which cannot underflow."""
     posterior = laplace_multinomial.exact(noisy, total=total, scale=scale, alpha=1.0)
     s = np.arange(total + 1)
     logs = -np.abs(np.array(noisy, dtype=float)[:, None] - s) / scale
@@ -157,7 +157,7 @@ def test_realised_share_is_the_law_of_the_counts():
 
 
 def test_the_density_of_a_mixture_has_the_digits_of_its_components():
-    """Against the sum of Beta densities with 40 digits; two roundings of log gammas near 7,000 leave 4e-12 of it."""
+    """Compare with the sum of Beta densities with 40 digits; rounding of two log gammas near 7,000 leaves 4e-12."""
     a, b, weights = [0.5, 3.0, 40.0, 900.0], [0.5, 7.5, 25.0, 300.0], [0.4, 0.3, 0.2, 0.1]
     law, places = BetaMixture(a, b, weights), [1e-6, 0.05, 0.3, 0.62, 0.75, 0.999]
     with mpmath.workdps(40):

@@ -1,4 +1,4 @@
-"""Counts of many tables at once, against one table after another; the log odds ratio of many swapped tables."""
+"""Tests of counts of many tables in one call, against single tables; the log odds ratio of many swapped tables."""
 
 import numpy as np
 import pandas as pd
@@ -54,7 +54,7 @@ def test_a_table_that_the_fast_way_cannot_certify_has_its_counts_by_the_other(mo
 
 
 def test_an_interval_that_ends_between_two_counts_has_both_probabilities():
-    """Two counts, total 1, equal noisy values: each is 0 or 1 with probability 1/2."""
+    """Check two counts with total 1 and equal noisy values: each is 0 or 1 with probability 1/2."""
     found = noisy_count_batches.exact([[0.5, 0.5]], totals=[1], scales=[2.0], level=0.95)
     assert found.counts == pytest.approx(np.array([[0.5, 0.5, 0, 1]] * 2), rel=1e-12)
 

@@ -1,4 +1,4 @@
-"""Shares among some categories at any size, laws of noise as an argument, and batches, against independent answers."""
+"""Tests of shares among some categories at any size, noise distributions as an argument, and batches."""
 
 import pickle
 
@@ -50,7 +50,7 @@ def test_the_density_of_a_share_equals_the_sum_over_all_pairs(noisy, total, scal
 
 @pytest.mark.parametrize(("noisy", "scale"), [([30.0, 50.5, 21.0], 4.0), ([20.0, 30.0, 10.0, 41.0, 5.0], 9.0)])
 def test_interpolated_shares_equal_the_list_of_pairs(noisy, scale):
-    """The list is tested against fifty digits elsewhere; only how the same law is computed differs."""
+    """Compare with the list, which is tested to fifty digits elsewhere; only the method differs."""
     posterior = laplace_multinomial.exact(noisy, total=100, scale=scale, alpha=0.7)
     others, rest = [1, 2][: len(noisy) - 2], 0.7 * len([1, 2][: len(noisy) - 2])
     listed = posterior.beta(0, (0, *others))
@@ -69,7 +69,7 @@ def test_interpolated_shares_equal_the_list_of_pairs(noisy, scale):
 
 
 def test_the_smallest_quantiles_are_solved_in_logs():
-    """One known count of 5 in 50 (scale 1e-6): the share is Beta(6, 41); near 0 its law is x^6/(6 B(6, 41))."""
+    """Check one known count of 5 in 50 (scale 1e-6): the share is Beta(6, 41), near 0 x^6/(6 B(6, 41))."""
     posterior = laplace_multinomial.exact([5, 40, 5], total=50, scale=1e-6, alpha=1.0)
     with mpmath.workdps(40):
         exact = float((mpmath.mpf("1e-30") * 6 * mpmath.beta(6, 41)) ** (mpmath.mpf(1) / 6))
@@ -79,7 +79,7 @@ def test_the_smallest_quantiles_are_solved_in_logs():
 
 
 def test_a_large_total_has_the_small_ones_law():
-    """Noise far below the binomial spread: the share is Beta(1 + s, 1 + t) to the noise's own width."""
+    """Check noise far below the binomial spread: the share is Beta(1 + s, 1 + t) up to the width of the noise."""
     total, counts = 1_000_000, np.array([300_000, 500_000, 200_000])
     posterior = laplace_multinomial.exact(counts, total=total, scale=0.01, alpha=1.0)
     a, b = counts[0] + 1, counts[1] + 1
@@ -92,7 +92,7 @@ def test_a_large_total_has_the_small_ones_law():
 
 @pytest.mark.parametrize("scale", [3000.0, 30_000.0])
 def test_moments_do_not_depend_on_the_first_guess(scale, monkeypatch):
-    """Long windows guess the mean from blocks of counts; the moments are what they are from any guess near it."""
+    """Check that moments do not depend on the mean that long windows estimate from blocks of counts."""
     noisy, total = [30_000.0, 50_001.0, 19_998.0], 100_000
     law = laplace_multinomial.exact(noisy, total=total, scale=scale, alpha=[0.5, 1.0, 2.0])
     law = law.counts.interpolated(0, [1], alpha=0.5, beta=1.0)
@@ -109,7 +109,7 @@ def test_moments_do_not_depend_on_the_first_guess(scale, monkeypatch):
 
 
 def test_a_prepared_density_keeps_nothing_but_sums_and_a_copy_answers_alike():
-    """Points asked for together, one by one and backwards have the same bits; a pickled law has the same quantiles."""
+    """Check that points give bit-identical results in any order, and a pickled distribution the same quantiles."""
     arguments = {"mine": np.full(4000, 0.5), "theirs": np.linspace(1, 2, 3000), "of_total": np.ones(6000)}
     density = beta_mixtures.Density(**arguments, alpha=0.7, beta=1.3)
     z = np.linspace(-3, 3, 9)

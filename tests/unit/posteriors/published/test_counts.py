@@ -1,4 +1,4 @@
-"""Noisy counts without a total: laws against sums over all counts, priors against their formulas, bounds, conflict."""
+"""Tests of noisy counts without a total: sums over all counts, formulas of priors, bounds, conflicts."""
 
 import itertools
 from types import SimpleNamespace
@@ -56,7 +56,7 @@ def by_sums(released, law, weights, lower=0, upper=np.inf):
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("name", LAWS)
 def test_a_count_has_the_law_that_sums_give(name, prior):
-    """Every law with every prior, two or three releases each, some far below 0 or between what the prior allows."""
+    """Return every noise distribution with every prior, two or three releases each, some of them extreme."""
     law = law_of(LAWS[name])
     values = {
         "exact": [3, 40], "random rounding": [0, 3], "clipped": [0, 4], "withheld": [np.nan, 9], "rounded": [-5, 20.0],
@@ -86,7 +86,7 @@ def test_bounds_are_kept_however_far_the_release_is(lower, upper):
 
 
 def test_without_a_bound_a_flat_prior_gives_back_the_noise():
-    """The law of N given y is that of y - noise: mean y and the noise's sd, which is least squares for one value."""
+    """Check that N given y has the distribution of y - noise: mean y and the noise's sd, as in least squares."""
     law = law_of(LAWS["discrete gaussian"])
     found = counts.posterior([-7, 3], noise=law, lower=-np.inf)
     assert found.counts.mean().to_numpy() == pytest.approx([-7, 3], abs=1e-12)
@@ -116,7 +116,7 @@ def test_each_row_its_own_law_or_scale():
 
 
 def test_withheld_and_conflicting_rows_among_different_laws():
-    """Each row as it is alone: an absent value says "below 4" where values are withheld, else nothing."""
+    """Check each row separately: a missing value means "below 4" if values are withheld, otherwise nothing."""
     laws = [law_of(LAWS[name]) for name in ("withheld", "laplace", "random rounding", "laplace", "clipped")]
     released = [None, 2.5, 3, None, 0]
     prior = PRIORS["geometric"]
@@ -229,7 +229,7 @@ BOUNDS = [(0, np.inf), (0, 55), (27, 400), (300, 310), (12, 12)]
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("name", FAR)
 def test_a_window_at_a_bound_holds_what_sums_over_all_counts_hold(name, prior):
-    """Released values from three half-widths below the lower bound to three above the upper, for every bound."""
+    """Check released values from three half-widths below the lower to three above the upper bound, for every bound."""
     law, chosen = law_of(FAR[name]), prior_of(PRIORS[prior])
     every = np.arange(3000)
     weights = chosen.log_weights(every)
@@ -261,7 +261,7 @@ def test_a_window_at_a_bound_holds_what_sums_over_all_counts_hold(name, prior):
 
 
 def _releasable(name, values):
-    """The nearest values that this mechanism can release."""
+    """Return the nearest values that this mechanism can release."""
     law = law_of(FAR[name])
     values = np.round(values) if law.discrete else values
     if name == "rounded":
@@ -273,7 +273,7 @@ def _releasable(name, values):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_bound_of_what_a_window_neglects_holds(seed):
-    """Random laws, priors and far releases: the probability outside, by sums over all counts, is within the bound."""
+    """Check random noise, priors and extreme releases: the probability outside, by full sums, is within the bound."""
     rng = stream(seed, "neglected")
     law = law_of(list(LAWS.values())[rng.integers(8)])
     prior = prior_of(list(PRIORS.values())[rng.integers(4)])
@@ -321,7 +321,7 @@ def test_a_wrong_row_is_named_and_stops_nothing_in_a_batch():
 
 @pytest.mark.parametrize("name", ["clipped", "laplace", "discrete gaussian"])
 def test_a_batch_in_parts_has_equal_bits(name, monkeypatch):
-    """Any part of the rows, in any order, with blocks of any size; scales by row; two groups with fitted priors."""
+    """Check parts of the rows, in any order, with any block size; scales by row; two groups with fitted priors."""
     rng = stream(1, "parts", name)
     n = 400
     words = dict(LAWS[name])
@@ -379,7 +379,7 @@ def test_where_a_flat_prior_says_otherwise_both_are_shown():
 @pytest.mark.parametrize("name", [n for n in LAWS if n not in ("random rounding", "narrow", "exact")])
 @pytest.mark.parametrize("prior", ["geometric", "negative binomial", "table"])
 def test_how_far_out_a_release_is_equals_the_sum(name, prior):
-    """P(value <= seen) and P(value >= seen) before the release, by sums over counts of the noise's own tails."""
+    """Return P(value <= released) and P(value >= released), by sums over counts of the tails of the noise."""
     law, weights = law_of(LAWS[name]), FORMULAS[prior](N)
     values = {"clipped": [0, 4, 30], "withheld": [np.nan, 9, 30], "rounded": [-5.0, 5.0, 30.0]}.get(name, [-9, 3, 30])
     found = conflict.tails(cells_of(values, law), prior_of(PRIORS[prior]))
@@ -462,7 +462,7 @@ def test_a_fitted_prior_is_a_histogram_that_can_be_written_down():
 
 
 def test_the_fit_is_the_maximum_of_its_evidence():
-    """No change of single log densities, and no random one, raises the penalised evidence; its slope is 0."""
+    """Check that no change of log densities increases the penalised evidence, and that its gradient is 0."""
     from dpmultinomial._posteriors.published import prior_choice
 
     rng = stream(1, "maximum")
@@ -506,7 +506,7 @@ def test_a_prior_is_listed_once():
     ],
 )
 def test_the_prior_matters_if_means_or_ends_differ_by_enough_standard_deviations(change, matters):
-    """More than half a standard deviation for the mean, more than one for an end; here both have sd 1."""
+    """Check the limits: more than half an sd for the mean, more than one for an end; here both sds are 1."""
     at = {"mean": 0.0, "sd": 1.0, "lower": 0.0, "upper": 0.0}
     own, flat = (SimpleNamespace(**{key: np.array([x]) for key, x in (at | one).items()}) for one in ({}, change))
     assert counts.differs_from_flat(own, flat).tolist() == [matters]
@@ -514,7 +514,7 @@ def test_the_prior_matters_if_means_or_ends_differ_by_enough_standard_deviations
 
 
 def test_a_prior_that_moves_only_an_end_is_reported():
-    """A pole at 0 under heavy tails: 2.5 % of the mass near 0 moves the lower end, and the mean by less than .5 sd."""
+    """Check a pole at 0 with heavy tails: 2.5 % of the mass near 0 moves the lower end, but not the mean by .5 sd."""
     found = counts.posterior([41_000.0], noise={"law": "laplace", "scale": 6553.6}, prior="1/(1+n)")
     (row,) = found.source.comparison().itertuples()
     assert abs(row.mean - row.flat_mean) < 0.5 * max(row.sd, row.flat_sd)

@@ -1,4 +1,4 @@
-"""Counts with a public or a noisy total: enumeration, the posterior of an exact total, least squares, far conflicts."""
+"""Tests of counts with a public or a noisy total: enumeration, exact totals, least squares, extreme conflicts."""
 
 import itertools
 from functools import reduce
@@ -41,7 +41,7 @@ def enumerated(released, law, total_law, total, prior, lower=0, upper=np.inf):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_counts_shares_and_rates_equal_enumeration(seed):
-    """Twenty releases: each kind of prior four times, totals noisy, public, far from the counts; bounds at times."""
+    """Return twenty releases: each kind of prior four times; totals noisy, public or extreme; bounds in some."""
     rng = stream(seed, "tied")
     words = [GAUSS, {"law": "laplace", "scale": 0.8}, {"law": "discrete_laplace", "scale": 0.9, "clipped": {"at": 0}}]
     law, prior = law_of(words[seed % 3]), PRIORS[seed % 5]
@@ -90,7 +90,7 @@ def test_with_a_public_total_the_posterior_is_that_of_the_exact_total():
 @pytest.mark.parametrize("law", [GAUSS, {"law": "discrete_laplace", "scale": 1.5}])
 @pytest.mark.parametrize(("total", "released"), [(100, (10, 12)), (0, (30, 25)), (5, (-40, 60)), (4000, (10, 12))])
 def test_however_far_counts_and_total_are_apart(law, total, released):
-    """Two counts of a public total are one: P(n) proportional to the product of both likelihoods, summed in logs."""
+    """Check two counts with a public total, which are one: P(n) is the product of both likelihoods, summed in logs."""
     noise = law_of(law)
     found = counts_with_total.posterior(released, noise=noise, total=total)
     n = np.arange(total + 1)
@@ -104,7 +104,7 @@ def test_however_far_counts_and_total_are_apart(law, total, released):
 
 
 def test_far_from_bounds_a_flat_prior_gives_least_squares():
-    """Normal noise on counts and total, the counts large: mean and covariance are those of the projection."""
+    """Check normal noise on large counts and the total: mean and covariance are those of the projection."""
     rng = stream(1, "squares")
     sigma, root = np.array([3.0, 5.0, 8.0, 4.0, 6.0]), 2.5
     released = 1000 + rng.integers(-50, 50, 5)
@@ -147,7 +147,7 @@ def test_a_thousand_counts_add_up_to_their_total():
 
 
 def test_draws_follow_the_joint_law():
-    """All vectors of three counts with a chance of 0.001 and more: chi-squared, false alarm 1e-4."""
+    """Check all vectors of three counts with probability of at least 0.001: chi-squared, false alarm 1e-4."""
     law, noise = law_of({"law": "discrete_laplace", "scale": 0.6}), law_of({"law": "discrete_gaussian", "sigma": 0.8})
     found = counts_with_total.posterior([2, 1, 3], noise=law, total={"released": 7, "noise": noise})
     p = enumerated([2, 1, 3], law, noise, 7, None)
@@ -165,7 +165,7 @@ def test_draws_follow_the_joint_law():
 
 
 def test_what_windows_of_tied_counts_neglect_is_within_the_bound():
-    """Windows cut short on purpose: the error of every marginal, against wide ones, is below the stated bound."""
+    """Check windows that are too short: the error of every marginal, by wide windows, is below the stated bound."""
     rng, finite = stream(1, "cut"), 0
     for words in (GAUSS, {"law": "laplace", "scale": 1.0}):
         law = law_of(words)
@@ -190,7 +190,7 @@ def test_what_windows_of_tied_counts_neglect_is_within_the_bound():
 
 
 def test_unmeasured_counts_share_what_the_total_leaves():
-    """A public total of 20, one exact count of 8, two unmeasured ones: 0..12 on either, all splits alike."""
+    """Check a public total of 20, one exact count of 8, two unmeasured ones: 0..12 for both, uniform splits."""
     noise = [law_of({"law": "exact"}), law_of(GAUSS), law_of(GAUSS)]
     found = counts_with_total.posterior([8, None, np.nan], noise=noise, total=20)
     assert found.counts["2"].pmf(np.arange(14)) == pytest.approx([1 / 13] * 13 + [0])
@@ -229,7 +229,7 @@ def test_sums_keep_their_tails_and_their_places():
 
 
 def test_five_counts_under_a_tie_in_every_grouping():
-    """An odd number of leaves, random weights: sums and pairs of all subsets against the list of all vectors."""
+    """Check sums and pairs of all subsets for an odd number of leaves with random weights, by listing all vectors."""
     rng = stream(1, "tree")
     factors = [Window(int(rng.integers(-2, 3)), rng.random(4)) for _ in range(5)]
     root = Window(-3, rng.random(20))
@@ -264,7 +264,7 @@ def test_independent_numbers_are_drawn_from_their_laws():
 
 
 def test_rates_are_the_mixture_of_their_beta_laws():
-    """Runs of pairs by one incomplete beta function each, against all of them: tails to ten digits, quantiles back."""
+    """Check runs of pairs by one incomplete beta function each, against all pairs: tails to ten digits, quantiles."""
     rng = stream(1, "mixture")
     s, t = np.repeat(np.arange(3.0, 40.0), 50), np.tile(np.arange(60.0, 110.0), 37)
     weights = np.exp(-((s - 20) ** 2) / 40 - (t - 80) ** 2 / 60) * (rng.random(len(s)) > 0.2)  # gaps break runs
@@ -290,7 +290,7 @@ def test_rates_are_the_mixture_of_their_beta_laws():
 
 
 def test_rates_at_the_very_ends():
-    """Nothing of the category, or nothing else: Beta(1/2, 1/2 + t) and its mirror image, by SciPy."""
+    """Check a category without records, or with all: Beta(1/2, 1/2 + t) and its mirror image, by SciPy."""
     low = RateLaw(0.5, 0.5, np.zeros(1), np.array([1e6]), np.ones(1))
     high = RateLaw(0.5, 0.5, np.array([1e6]), np.zeros(1), np.ones(1))
     for level in (1e-12, 0.025, 0.975):
@@ -300,7 +300,7 @@ def test_rates_at_the_very_ends():
 
 @pytest.mark.parametrize("prior", [None, "1/(1+n)"])
 def test_a_total_that_does_not_fit_its_counts_is_a_conflict(prior):
-    """P(released total at least as far out) by every vector of counts, its weight without the total, and the noise."""
+    """Return P(released total at least as extreme), over every vector of counts without the total, and the noise."""
     noise, whole = law_of(GAUSS), law_of({"law": "discrete_laplace", "scale": 2.0})
     released, n = [4, 7], np.array(list(itertools.product(range(80), repeat=2)))
     logs = sum(noise.log_likelihood(y, n[:, i]) for i, y in enumerate(released))
@@ -328,7 +328,7 @@ def test_a_total_that_does_not_fit_its_counts_is_a_conflict(prior):
 
 
 def test_what_a_prior_decides_beside_a_total_is_shown():
-    """Flat counts with a total of 30, by enumeration, beside a prior that wants all of it in the first."""
+    """Check flat counts with a total of 30, by enumeration, with a prior that favours the first count."""
     noise = law_of({"law": "discrete_gaussian", "sigma": 6.0})
     prior = {"few": {"law": "geometric", "mean": 0.5}, "many": "flat"}
     released = {"a": 9, "b": 25}
@@ -366,7 +366,7 @@ def _log_convolved(a, b):
     ids=lambda law: f"{type(law).__name__} {law.scale if hasattr(law, 'scale') else law.sigma:g}",
 )
 def test_totals_far_from_the_counts_have_the_law_of_log_sums(noise, size):
-    """Released counts and totals many standard deviations apart, against convolutions of log weights."""
+    """Check released counts and totals many sds apart, by convolutions of log weights."""
     rng, top = stream(11, "far totals", type(noise).__name__, size), 60
     every = np.arange(top + 1)
     for known in (Exact(), dpm.Laplace(scale=0.01), dpm.Laplace(scale=30.0)):

@@ -1,4 +1,4 @@
-"""Noise of any scale from 1 to 1e12: an answer that a formula confirms, or an error that names the size."""
+"""Tests of noise with scales from 1 to 1e12: a result confirmed by a formula, or an error with the size."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ RELEASED = 12
 
 
 def mean_of_geometric_sides(y, scale):
-    """Mean of n >= 0 with weights exp(-|y - n|/scale): finite sums below y, geometric series from y on."""
+    """Return the mean of n >= 0 with weights exp(-|y - n|/scale): finite sums below y, geometric series from y on."""
     n, rate = np.arange(y), 1 / scale
     below = np.exp(-(y - n) * rate)
     mass = -1 / np.expm1(-rate)  # sum over j >= 0 of exp(-j rate)
@@ -31,7 +31,7 @@ def mean_of_geometric_sides(y, scale):
 
 @pytest.mark.parametrize("law", LAWS)
 def test_one_count_has_the_mean_of_the_formula_or_an_error_with_the_number_of_counts(law):
-    """Means of truncated normal distributions are those of real numbers: a relative difference below 1/scale."""
+    """Check that the means are those of truncated normal distributions: a relative difference below 1/scale."""
     answered = 0
     for scale in SCALES:
         release = dpm.Release({"a": RELEASED}, mechanism=LAWS[law](scale))
@@ -77,7 +77,7 @@ def rows(size, rng):
 
 
 def test_equal_rows_have_the_same_answer_as_each_row_alone():
-    """Rows are answered once for each kind; to the bit, and with the reason of an invalid row."""
+    """Check that equal rows are computed once, with bit-identical results, and with the reason of an invalid row."""
     noisy = rows(3 * windows.MANY, stream(1, "kinds"))
     noisy = noisy.with_reason(np.arange(len(noisy)) % 97 == 0, "stated reason")
     kinds = noisy.kinds[0]
@@ -95,7 +95,7 @@ def test_equal_rows_have_the_same_answer_as_each_row_alone():
 
 
 def test_kinds_are_the_distinct_rows_in_order():
-    """Compared with sorted tuples; fractions and integers take different ways."""
+    """Compare with sorted tuples; fractions and integers use different methods."""
     rng = stream(2, "kinds")
     whole = rows(2000, rng)
     for released in (whole.released, whole.released / 7, np.array([1e15, 3.0, np.nan, np.nan, 1e15] * 400)):

@@ -1,4 +1,4 @@
-"""Sums for the law of a log odds ratio, against their reference and closed forms."""
+"""Tests of the sums for the distribution of a log odds ratio, by their reference and closed forms."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def chain(first, size):
 @pytest.mark.parametrize("tilt", [0.0, 0.9])
 @pytest.mark.parametrize("n", [1, 3, 90])
 def test_components_follow_from_one_another(tilt, n):
-    """Two chains, the second one beginning within the first's stride, as one mixture."""
+    """Return two chains as one mixture, where the second begins within the stride of the first."""
     a = np.vstack([chain([0.7, 41.3, 44.2, 1.1], 40), chain([5.0, 30.0, 25.5, 3.0], 20)])
     weights = stream(3, "weights").random(len(a))
     fresh = np.isin(np.arange(len(a)), [0, 17, 40])
@@ -33,7 +33,7 @@ def test_components_follow_from_one_another(tilt, n):
 
 @pytest.mark.parametrize("entries", [1, 5_000, 500_000])
 def test_a_transform_begins_anew_where_a_chain_is_long_or_ends(monkeypatch, entries):
-    """Parts of 32 components or more; a table that comes twice, and one that is no neighbour."""
+    """Check parts of 32 components or more, a table that occurs twice, and one that is not adjacent."""
     monkeypatch.setattr(log_odds, "_ENTRIES", entries)
     a = np.vstack(
         [chain([2.0, 90.0, 80.0, 1.0], 70), chain([71.0, 21.0, 11.0, 70.0], 3), chain([3.0, 9.0, 9.0, 3.5], 2)]
@@ -46,7 +46,7 @@ def test_a_transform_begins_anew_where_a_chain_is_long_or_ends(monkeypatch, entr
 
 
 def test_one_uniform_law_of_theta_has_a_closed_form():
-    """theta uniform on the simplex: E exp(i t log phi) = (pi t/sinh(pi t))^2."""
+    """Check theta uniform on the simplex: E exp(i t log phi) = (pi t/sinh(pi t))^2."""
     found = log_odds.transform(np.ones((1, 4)), np.ones(1), T)
     assert found == pytest.approx((np.pi * T / np.sinh(np.pi * T)) ** 2, rel=1e-12)
 
@@ -79,7 +79,7 @@ def test_points_without_end_lie_beyond_everything():
 
 
 def test_density_and_probability_where_two_logistic_laws_add_up():
-    """theta uniform: P(phi <= y) = y (y - 1 - ln y)/(y - 1)^2."""
+    """Check theta uniform: P(phi <= y) = y (y - 1 - ln y)/(y - 1)^2."""
     law, x = LogOddsMixture(np.ones((1, 4))), np.array([-5.0, -0.7, 0.2, 1.0, 4.0])
     y = np.exp(x)
     assert law.cdf(x) == pytest.approx(y * (y - 1 - x) / (y - 1) ** 2, abs=2e-14)
@@ -91,8 +91,8 @@ def test_density_and_probability_where_two_logistic_laws_add_up():
 @pytest.mark.parametrize("small", [0, 1, 2, 3])
 @pytest.mark.parametrize("least", [0.3, 1.0, 8.0])
 def test_one_small_parameter_among_large_ones(small, least):
-    """By the distribution function of one logit over the density of the other; the small one makes E exp(i t X) fall
-    like exp(-pi t/2) alone, not like exp(-2 pi t)."""
+    """Integrate the distribution function of one logit over the density of the other; the small parameter makes
+    E exp(i t X) decrease only like exp(-pi t/2), not like exp(-2 pi t)."""
     a = np.full(4, 3000.0)
     a[small] = least
     law = LogOddsMixture(a[None])
@@ -110,7 +110,7 @@ def test_one_small_parameter_among_large_ones(small, least):
 
 @pytest.mark.parametrize("x", [-4.0, 0.0, 0.3, 9.0])
 def test_many_dirichlet_laws_at_once(monkeypatch, x):
-    """Parameters of 0.3 to 3,000, so that some laws lie wholly on one side and some tails are below 1e-4."""
+    """Check parameters of 0.3 to 3,000, where some distributions have one sign and some tails are below 1e-4."""
     a = 10 ** stream(6, "laws").uniform(-0.5, 3.5, (60, 4))
     wanted = np.array([float(LogOddsMixture(row[None]).cdf(x)) for row in a])
     assert (wanted < 1e-4).any()
@@ -124,7 +124,7 @@ def test_many_dirichlet_laws_at_once(monkeypatch, x):
 
 
 def test_dirichlet_laws_where_two_logistic_laws_add_up():
-    """theta uniform: P(phi <= y) = y (y - 1 - ln y)/(y - 1)^2."""
+    """Check theta uniform: P(phi <= y) = y (y - 1 - ln y)/(y - 1)^2."""
     for x in (-5.0, -0.7, 1.0, 4.0):
         y = np.exp(x)
         assert log_odds.below(np.ones((3, 4)), x) == pytest.approx(
@@ -134,7 +134,7 @@ def test_dirichlet_laws_where_two_logistic_laws_add_up():
 
 @pytest.mark.parametrize("first", [[0.7, 41.3, 44.2, 1.1], [0.02, 60.0, 45.0, 0.3]])
 def test_draws_have_the_law(first):
-    """Kolmogorov's distance of 40,000 draws, refused by chance once in 10^6: a law 0.02 away is seen nearly always."""
+    """Check 40,000 draws by Kolmogorov's distance, false alarm 1e-6; a difference of 0.02 is nearly always detected."""
     law = LogOddsMixture(chain(first, 30), stream(4, "weights").random(30))
     levels = np.sort(law.cdf(law.sample(40_000, rng=stream(4, "draws"))))
     steps = np.arange(40_001) / 40_000
@@ -142,7 +142,7 @@ def test_draws_have_the_law(first):
 
 
 def test_draws_of_tiny_parameters_do_not_underflow():
-    """log G(a) is -E/a to first order: its mean is -1/a, less a constant."""
+    """Check that log G(a) is -E/a to first order: its mean is -1/a, minus a constant."""
     draws = LogOddsMixture([[0.001, 5.0, 5.0, 5.0]]).sample(20_000, rng=stream(5, "tiny"))
     assert np.isfinite(draws).all()
     assert draws.mean() == pytest.approx(LogOddsMixture([[0.001, 5.0, 5.0, 5.0]]).mean(), abs=5 * 1000 / 20_000**0.5)

@@ -1,4 +1,4 @@
-"""The law of an unknown swap rate, and of a common odds ratio, against integrals of enumerated likelihoods."""
+"""Tests of an unknown swap rate, and of a common odds ratio, by integrals of enumerated likelihoods."""
 
 from functools import cache
 from itertools import permutations
@@ -21,7 +21,7 @@ DERANGED = [1, 0, 1, 2, 9, 44, 265]  # permutations without a fixed point
 
 @cache
 def moves(original, swapped):
-    """How many permutations of the records that move m of them turn the rows of one table into those of another."""
+    """Count the permutations that move m records and turn the rows of one table into those of another."""
     (a, b), (c, d) = original
     rows, columns = [0] * (a + b) + [1] * (c + d), [0] * a + [1] * b + [0] * c + [1] * d
     n = len(rows)
@@ -36,7 +36,7 @@ def moves(original, swapped):
 
 
 def swap_chance(original, swapped, rate, rest):
-    """P(swapped | original): each record is chosen with the rate, anew if one alone is; the chosen are deranged."""
+    """Return P(swapped | original): records are selected with the rate, again if exactly one is, and deranged."""
     n = sum(map(sum, original))
     each = (
         count * rate**m * rest ** (n - m) / DERANGED[m]
@@ -47,7 +47,7 @@ def swap_chance(original, swapped, rate, rest):
 
 
 def originals(swapped):
-    """Tables with the margins of this one."""
+    """Return the tables with the margins of this table."""
     (a, b), (c, d) = swapped
     for x in range(min(a + b, a + c) + 1):
         table = ((x, a + b - x), (a + c - x, d - a + x))
@@ -56,7 +56,7 @@ def originals(swapped):
 
 
 def likelihood(table, rate, rest):
-    """Marginal probability of one swapped table under the uniform prior of its cells: all tables are equally likely."""
+    """Return the marginal probability of a swapped table under the uniform prior: all tables are equally likely."""
     n = sum(map(sum, table))
     return sum(swap_chance(x, table, rate, rest) for x in originals(table)) / comb(n + 3, 3)
 
@@ -87,7 +87,7 @@ def density(name):
 
 
 def integral(f, low, high):
-    """Of a density of r = sin(t)^2 and 1 - r, all terms positive: 60 pieces with 40 of Gauss's nodes each."""
+    """Integrate a density of r = sin(t)^2 and 1 - r with positive terms: 60 pieces with 40 Gauss nodes each."""
     places, weights = np.polynomial.legendre.leggauss(40)
     cuts = low + (high - low) * np.linspace(0, 1, 61)
     half = np.diff(cuts)[:, None] / 2
@@ -97,7 +97,7 @@ def integral(f, low, high):
 
 
 def tail(f, x, upper):
-    """Of a density of a rate, beyond x."""
+    """Integrate a density of a rate beyond x."""
     if upper:  # measured from the other end, where nothing cancels
         return integral(lambda r, rest: f(rest, r), 0.0, np.arctan2(np.sqrt(1 - x), np.sqrt(x)))
     return integral(f, 0.0, np.arctan2(np.sqrt(x), np.sqrt(1 - x)))
@@ -109,7 +109,7 @@ def whole(name):
 
 
 def off(name, law):
-    """Largest relative error of a tail at a quantile, and of `cdf` and `sf` there."""
+    """Return the largest relative error of a tail at a quantile, and of `cdf` and `sf` at the quantile."""
     f, worst = density(name), 0.0
     for q in LEVELS:
         for upper in (False, True):
@@ -138,7 +138,7 @@ ROUGH = ("six records", "two strata", "a low rate beforehand")
 
 
 def test_a_rough_rate_law_states_its_error():
-    """Fewer nodes, wider tolerance: the stated error is met, and a tenth of it is not."""
+    """Check fewer nodes and a larger tolerance: the stated error is met, and a tenth of it is not."""
     found = []
     for name in ROUGH:
         tables, (a, b) = SETTINGS[name]
@@ -151,7 +151,7 @@ def test_a_rough_rate_law_states_its_error():
 
 
 def test_intervals_are_those_of_dense_quadrature():
-    """Intervals by dense quadrature of the enumerated likelihood, to the digits given."""
+    """Check intervals by dense quadrature of the enumerated likelihood, to the given digits."""
     assert np.allclose(of("62 strata of two").rate.quantile([0.025, 0.975]), (0.00214, 0.13856), atol=6e-6)
     assert np.allclose(of("six records").rate.quantile([0.025, 0.975]), (0.03177, 0.55795), atol=6e-6)
 
@@ -167,7 +167,7 @@ def test_every_row_has_its_own_error():
 
 @pytest.mark.parametrize("size", [2, 3, 5])
 def test_the_cells_are_off_by_no_more_than_stated(size, monkeypatch):
-    """Cells averaged over few rates against 48: the stated error is met, and a tenth of it is not."""
+    """Check cells averaged over few rates, against 48: the stated error is met, and a tenth of it is not."""
     tables, prior = SETTINGS["two strata"]
     fine = of("two strata")
     monkeypatch.setattr(unknown_rate, "_NODES", (size // 2, size))
@@ -225,7 +225,7 @@ def odds_density(name):
 
 
 def line(f, low, high):
-    """Integral of a positive function: 60 pieces with 40 of Gauss's nodes each."""
+    """Integrate a positive function: 60 pieces with 40 Gauss nodes each."""
     places, weights = np.polynomial.legendre.leggauss(40)
     cuts = np.linspace(low, high, 61)
     half = np.diff(cuts)[:, None] / 2
@@ -245,7 +245,7 @@ def odds_off(name, law):
 
 
 def test_a_common_odds_ratio_is_right_to_the_error_it_states():
-    """However rough the interpolation, the stated error is met, and a tenth of it is not."""
+    """Check that for any accuracy of the interpolation the stated error is met, and a tenth of it is not."""
     for tolerances in ([None], [1e-3, 1e-4]):
         ratios = []
         for tolerance in tolerances:
@@ -259,7 +259,7 @@ def test_a_common_odds_ratio_is_right_to_the_error_it_states():
 
 
 def test_gauss_rules_of_a_law_on_few_rates_are_that_law():
-    """Three rates have three orthogonal polynomials: a rule of more nodes ends there, and is the law itself."""
+    """Check that three rates have three orthogonal polynomials, so the rule is the distribution itself."""
     x, mass = np.array([0.1, 0.35, 0.8]), np.array([0.2, 0.5, 0.3])
     few = SimpleNamespace(_discrete=(x, mass))
     for size in (3, 4, 9):

@@ -1,4 +1,4 @@
-"""Swapped tables beyond listing: laws against spectra, enumeration and references, posteriors against each other."""
+"""Tests of swapped tables that cannot be listed: spectra, enumeration, references, and agreement of posteriors."""
 
 from fractions import Fraction
 from functools import partial
@@ -61,7 +61,7 @@ def test_positive_sums_equal_the_spectrum_in_every_tail(table, rate):
 
 
 def test_weights_equal_whole_number_counts_of_crossings():
-    """n = 5, r = 2 at rate 1/2: all 120 permutations, by how many of the first two records give outside."""
+    """Check n = 5, r = 2 at rate 1/2: all 120 permutations, by how many of the first two records give outside."""
     derangements = [1, 0, 1, 2, 9, 44]
     total, expected = Fraction(0), [Fraction(0)] * 3
     for sigma in permutations(range(5)):
@@ -74,7 +74,7 @@ def test_weights_equal_whole_number_counts_of_crossings():
 
 
 def share(k, i):
-    """g(k, i) of `swap_crossings`, with all digits that mpmath has."""
+    """Compute g(k, i) of `swap_crossings` with mpmath."""
     total, term = mpmath.mpf(0), mpmath.mpf(1)
     for f in range(min(k - i, 40) + 1):
         total += term
@@ -87,7 +87,7 @@ def share(k, i):
     [(700, 260, 0.5, (25, 70)), (300, 110, 0.5, (0, 1, 60, 110)), (300, 30, 0.03, (0, 3)), (200, 100, 0.97, (50, 97))],
 )
 def test_crossings_of_hundreds_of_records_equal_every_term_with_thirty_digits(n, small, rate, places):
-    """With i = 25 and 70 of 260 both sums have strides."""
+    """Check i = 25 and 70 of 260, where both sums have strides."""
     ours = swap_crossings.log_weights(n, small, rate=rate)
     with mpmath.workdps(30):
         odds, choose = mpmath.mpf(rate) / (1 - mpmath.mpf(rate)), mpmath.binomial
@@ -108,7 +108,7 @@ def test_crossings_of_hundreds_of_records_equal_every_term_with_thirty_digits(n,
     [(1200, 500, 550, 230, 0.5), (700, 260, 330, 20, 0.1), (300, 110, 140, 110, 0.03), (200, 30, 90, 0, 0.97)],
 )
 def test_laws_of_hundreds_of_records_equal_every_term_with_thirty_digits(n, small, other, at, rate):
-    """Given the weights w_i: P(at | y) as the double sum over u and j = i - u. The first has strides in both."""
+    """Compute P(at | y) given the weights w_i, as the double sum over u and j = i - u, with strides in both."""
     ours = swap_crossings.log_law(n, small, other, at, rate=rate)
     logs, m = swap_crossings.log_weights(n, small, rate=rate), n - small
     with mpmath.workdps(30):
@@ -130,7 +130,7 @@ def test_laws_of_hundreds_of_records_equal_every_term_with_thirty_digits(n, smal
      (300_000, 50, 150_000, 20, 0.9999)],
 )  # fmt: skip
 def test_large_classes_add_up_and_have_the_closed_mean(n, small, other, at, rate):
-    """Reversibility: sum_y h(y) P(at | y) = h(at), and the mean of y h(y) P(at | y)/h(at) is that of one more swap."""
+    """Check reversibility: sum_y h(y) P(at | y) = h(at), and the mean of one more swap."""
     backward = swap_crossings.log_law(n, small, other, at, rate=rate)
     y = np.arange(small, dtype=float)
     steps = np.log((other - y) * (small - y) / ((y + 1) * (n - other - small + y + 1)))
@@ -324,7 +324,7 @@ def test_strata_are_independent_given_their_margins():
 
 
 def test_an_unknown_rate_is_averaged_by_bayes():
-    """Beta(2, 5) prior of the rate on a grid of 4,000 midpoints, likelihood by exact acceptance."""
+    """Compute the Beta(2, 5) prior of the rate on a grid of 4,000 midpoints, with exact acceptance probabilities."""
     table = [[4, 1], [2, 6]]
     found = unknown_rate.infer_rate(table, prior=(2, 5))
     rates = (np.arange(4000) + 0.5) / 4000
@@ -367,7 +367,7 @@ def cells(*lines):
 
 
 def test_a_category_without_cells_is_in_the_table_where_it_is_named():
-    """A file without its rows of zeros has the answers of the file with them."""
+    """Check that a file without its rows of zeros gives the same results as the file with them."""
     dense = cells(("a", "x", 3), ("a", "y", 4), ("b", "x", 2), ("b", "y", 2), ("c", "x", 0), ("c", "y", 0))
     sparse = dense[dense["count"] > 0]
     labels = {"rows": ["a", "b", "c"], "columns": ["x", "y"]}
@@ -453,7 +453,7 @@ def test_results_have_their_state_and_a_summary():
 
 
 def brute_loss(b, d, rate):
-    """Every pair of reachable numbers of moved records."""
+    """Yield every pair of reachable numbers of moved records."""
     logs, o = accounting._log_derangements(b), np.log(rate / (1 - rate))
     f = np.arange(b + 1) * o - logs
     pairs = [(k, j) for k in range(b + 1) for j in range(b + 1) if 1 not in (k, j) and abs(k - j) <= d <= k + j]
@@ -499,7 +499,7 @@ def test_swaps_of_records_have_the_law(n, table, rate):
 
 
 def test_an_error_inside_the_sums_does_not_turn_into_a_chain(monkeypatch):
-    """Only a class that is too large goes to chains: the reason is asked for, no exception is caught."""
+    """Check that only a class that is too large uses chains, without catching an exception."""
     table = np.array([[3, 1, 2], [2, 4, 1], [1, 1, 3]])
     assert exact_swapping.listed_law(np.full((3, 3), 40), 0.3, 1e9).startswith("table of total 360")
     found = unswapped.infer(table, rate=0.3, rng=stream(1, "listed"))
