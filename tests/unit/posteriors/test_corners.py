@@ -1,4 +1,4 @@
-"""Posteriors against distributions in closed form: far tails, ends of ranges, convergence, stated errors."""
+"""Tests of posteriors against closed forms: extreme tails, ends of ranges, convergence, stated errors."""
 
 from fractions import Fraction
 from functools import partial
@@ -28,7 +28,7 @@ from dpmultinomial._seeding import stream
 
 
 def logistic(shift=0.0, scale=1.0):
-    """Panels of a logistic law, whose log probabilities are -log(1 + exp(-+x)) at any depth."""
+    """Return panels of a logistic distribution, whose log probabilities are -log(1 + exp(-+x)) at any depth."""
 
     def log_density(z):
         x = (z - shift) / scale
@@ -53,14 +53,14 @@ def test_panels_keep_both_tails(shift, scale):
 
 
 def test_panels_have_the_moments_of_their_law():
-    """Mean 3 and variance (0.2 pi)^2/3 of a logistic law, fourth central moment 7 (0.2 pi)^4/15."""
+    """Check mean 3, variance (0.2 pi)^2/3 and fourth central moment 7 (0.2 pi)^4/15 of a logistic distribution."""
     law, spread = logistic(3.0, 0.2), 0.2 * np.pi
     found = law.moments(lambda z: np.stack([np.ones_like(z), z - 3, (z - 3) ** 2, (z - 3) ** 4]))
     assert found == pytest.approx([1, 0, spread**2 / 3, 7 * spread**4 / 15], rel=1e-9, abs=1e-9)
 
 
 def test_panels_end_where_the_density_may_not_be_called():
-    """Beyond `deepest` the law goes on with the slope at its edge: exp(-|z|) is that very law."""
+    """Check that beyond `deepest` the tail continues with the slope at its edge: exp(-|z|) is unchanged."""
     called = []
 
     def log_density(z):
@@ -81,8 +81,8 @@ def test_panels_end_where_the_density_may_not_be_called():
 
 @pytest.mark.parametrize("a", [(3.0, 2.5, 4.0, 1.5), (40.0, 9.0, 1.2, 2.0), (0.4, 5.0, 6.0, 0.7)])
 def test_a_log_odds_ratio_is_that_of_two_shares(a):
-    """Two components with weights 1 and 3: moments of the odds ratio by gamma functions, E[G^-1] = 1/(a - 1), and the
-    law by 1,000 draws of independent gammas, Kolmogorov-Smirnov with p > 1e-4."""
+    """Check two components with weights 1 and 3: moments of the odds ratio by E[G^-1] = 1/(a - 1), and the distribution
+    by 1,000 draws of independent gammas, Kolmogorov-Smirnov with p > 1e-4."""
     b = (2.0, 3.0, 4.0, 5.0)
     law = log_odds.LogOddsMixture([a, b], [1.0, 3.0])
     expected = 0.25 * a[0] * a[3] / ((a[1] - 1) * (a[2] - 1)) + 0.75 * b[0] * b[3] / ((b[1] - 1) * (b[2] - 1))
@@ -118,8 +118,8 @@ def test_an_odds_ratio_without_a_mean_says_so():
 
 @pytest.mark.parametrize("released", [(3, 2), (0, 7, 1), (12, 0), (40, 25, 8)])
 def test_the_levels_of_a_mode_are_all_that_are_possible(released):
-    """Level L serves M units of S quotients if M L <= T <= L (M + S) for a sum T of the weights; T lies `below` or
-    `above` around M at most, each L is a whole weight over a released count."""
+    """Check that level L serves M units of S quotients if M L <= T <= L (M + S) for a sum T of the weights; T is at
+    most `below` or `above` from M, and each L is an integer weight divided by a released count."""
     noise, released = Noise(epsilon=1.5, support=12, window=None), np.array(released)
     total, size = int(released.sum()), len(released)
     below, above = _coupled_counts._beyond(noise, size)
@@ -144,8 +144,8 @@ def test_the_levels_of_a_mode_are_all_that_are_possible(released):
 @pytest.mark.parametrize("drawn", [False, True])
 @pytest.mark.parametrize("released", [(3, 2), (0, 7, 1), (0, 0), (400, 25)])
 def test_windows_leave_out_nothing(drawn, released):
-    """A component of k units has a gamma(k + 1) share of the weights' sum T, at most the total and its noise: what lies
-    outside its window has probability below exp(-60) for T at its largest and smallest."""
+    """Check that a component of k units has a gamma(k + 1) share of the weights' sum T, at most the total plus noise:
+    the probability outside its window is below exp(-60) for T at its largest and smallest."""
     noise, released = Noise(epsilon=2.0, support=15, window=None), np.array(released)
     low, high = _coupled_counts.windows(released, noise, None, drawn=drawn)
     total, slack = int(released.sum()), noise.reach * (1 + drawn)
@@ -168,7 +168,7 @@ def pair(law_error, checks):
 
 
 def posterior(**changes):
-    """Four chains of independent draws: they pass every check."""
+    """Check that four chains of independent draws pass all checks."""
     draws = stream(3, "draws").normal(size=(4, 500, 2))
     conflict = Conflict((0.5,) * 4, (0.5,) * 2)
     check_law = partial(pair, changes.pop("law_error", 0.0), 9)
@@ -207,8 +207,8 @@ def test_a_posterior_behind_statistics_says_what_it_is(changes, word, text):
     "table", [[[3, 0, 0], [0, 4, 2]], [[1, 1], [1, 1]], [[2, 1], [1, 2], [0, 3]], [[1, 2, 1], [5, 0, 1]]]
 )
 def test_two_rows_at_any_rate_are_those_of_the_list(table, rate):
-    """Every original with the same margins: prior Gamma(s + alpha)/s! a cell, times the chance that it becomes the
-    table that was seen. 4,000 draws against that law, chi-squared with p > 1e-4, fixed seeds."""
+    """Check every original with the same margins: prior Gamma(s + alpha)/s! per cell, times the probability of the
+    released table. 4,000 draws, chi-squared with p > 1e-4, fixed seeds."""
     table = np.array(table)
     alpha = np.linspace(0.5, 1.5, table.size)
     originals, _, chances = exact_swapping.class_law(table, rate=rate)
@@ -229,7 +229,7 @@ def test_two_rows_at_any_rate_are_those_of_the_list(table, rate):
 
 
 def apart(one, two):
-    """Total variation of two laws, each (values, probabilities) on neighbouring whole numbers."""
+    """Return the total variation distance of two distributions, each (values, probabilities) on adjacent integers."""
     low, high = min(one[0][0], two[0][0]), max(one[0][-1], two[0][-1])
     gap = np.zeros(int(high - low) + 1)
     for (values, p), sign in ((one, 1), (two, -1)):
@@ -239,7 +239,7 @@ def apart(one, two):
 
 @pytest.mark.parametrize("slack", [-10.0, -18.0, -26.0, -30.0])
 def test_terms_left_out_of_a_posterior_of_modes_are_within_their_bound(slack):
-    """Levels kept down to exp(-36 - slack) of the largest, against those that leave out less than 1e-16."""
+    """Compare levels kept down to exp(-36 - slack) of the largest with those that omit less than 1e-16."""
     problem = _mode_transforms.Problem(np.array([0, 3, 17, 3]), NoiseModel(0.4), FLAT, "random")
     fine, rough = (_mode_transforms._Sweep(problem, s, 46.0).law() for s in (3.0, slack))
     assert fine.certificate.error < 2e-16
@@ -249,7 +249,7 @@ def test_terms_left_out_of_a_posterior_of_modes_are_within_their_bound(slack):
 
 @pytest.mark.parametrize("draws", [1, 100, 4321])
 def test_a_standard_error_is_that_of_an_even_chance(draws):
-    """The share of successes among n draws has its largest standard deviation at 1/2."""
+    """Check that the share of successes in n draws has its largest standard deviation at 1/2."""
     error = _accuracy.standard_error(draws)
     spread = [stats.binom(draws, p).std() / draws for p in (0.05, 0.5, 0.8)]
     assert max(spread) == pytest.approx(error, rel=1e-12)
@@ -268,7 +268,7 @@ def test_accepted_tables_state_the_standard_error_of_a_probability():
 
 @pytest.mark.parametrize("reach", [1e-3, 0.1, 0.7])
 def test_the_distance_of_two_laws_from_the_range_of_their_ratio(reach, monkeypatch):
-    """Two points of probability 1/2 whose ratio is exp(reach): 1/2 - 1/(1 + exp(reach)) apart, within the bound."""
+    """Check two points of probability 1/2 with ratio exp(reach): distance 1/2 - 1/(1 + exp(reach)) within the bound."""
     monkeypatch.setattr(censored_statistics, "log_ratio", lambda mean, *_: np.where(mean > 0, reach, 0.0) - 3.0)
     mean, counts = np.array([-0.2, 0.2] * 30), np.full(60, 100)
     bound, checked = censored_statistics.total_variation(mean, 0.3 * counts, counts)
@@ -277,7 +277,7 @@ def test_the_distance_of_two_laws_from_the_range_of_their_ratio(reach, monkeypat
 
 
 def test_two_rows_refuse_tails_of_which_no_digit_is_known():
-    """Probabilities are right to 1e-13: two digits at 1e-11, one at 1e-12."""
+    """Check that probabilities have an error of 1e-13: two digits at 1e-11, one at 1e-12."""
     law = infer([[40, 35, 30], [25, 30, 35]], rate=0.1, rng=stream(1, "two rows"))
     assert law.how == ("two rows",)
     share = law.beta(0)
@@ -289,7 +289,7 @@ def test_two_rows_refuse_tails_of_which_no_digit_is_known():
 
 @pytest.mark.parametrize("log_mass", [2.0, 6.0, 15.0])
 def test_the_bound_of_what_a_window_of_an_unmeasured_count_neglects(log_mass):
-    """Of a geometric prior of mean 7, P(N >= k) = (7/8)^k."""
+    """Check a geometric prior of mean 7: P(N >= k) = (7/8)^k."""
     cells = cells_of([np.nan], law_of({"law": "discrete_gaussian", "sigma": 3.0}))
     prior = prior_of({"law": "geometric", "mean": 7.0})
     assert not cells.measured[0]

@@ -1,4 +1,4 @@
-"""Kernels where their formulas have a case of their own, and their constants, against closed forms."""
+"""Tests of special cases of the kernels' formulas, and of their constants, by closed forms."""
 
 from itertools import product
 
@@ -18,7 +18,7 @@ from reproduction.papers.raim2021.algorithms import laplace_noise
 
 @pytest.mark.parametrize("y", [1e-6, 0.3, 5.0, 37.0, 59.9, 61.0, 2000.0])
 def test_incomplete_gamma_integrals_of_whole_shapes(y):
-    """Integrals of v^(a - 1) exp(-x (v - 1)) over (0, 1) and over v > 1, by parts for a = 1 and 2."""
+    """Check integrals of v^(a - 1) exp(-x (v - 1)) over (0, 1) and over v > 1, by parts for a = 1 and 2."""
     x = np.longdouble(y)
     one = -np.expm1(-x) / x  # a = 1, x = -y
     assert laplace_noise.log_lower(1.0, -y) == pytest.approx(float(np.log(one)), abs=1e-14)
@@ -31,8 +31,8 @@ def test_incomplete_gamma_integrals_of_whole_shapes(y):
 
 @pytest.mark.parametrize("z", [-30.0, -0.9, -1e-3, 0.0])
 def test_a_release_below_zero_hides_no_gamma_value_below_it(z):
-    """With z <= 0 < s the noise is z - s: its density is exp((z - s)/b)/(2 b), and E exp(-S/b) = (1 + beta/b)^-shape;
-    given z, S is Gamma(shape, 1/(1/beta + 1/b))."""
+    """Check z <= 0 < s, where the noise is z - s: its density is exp((z - s)/b)/(2 b), E exp(-S/b) = (1 +
+    beta/b)^-shape, and given z, S is Gamma(shape, 1/(1/beta + 1/b))."""
     shape, beta, b = 2.5, 1.5, 3.0
     expected = z / b - shape * np.log1p(beta / b) - np.log(2 * b)
     assert laplace_noise.gamma_log_psi(z, shape, beta, b) == pytest.approx(expected, abs=1e-13)
@@ -45,7 +45,7 @@ def test_a_release_below_zero_hides_no_gamma_value_below_it(z):
 
 @pytest.mark.parametrize("m", [-40.0, -6.0, 0.3, 6.0, 40.0])
 def test_a_normal_behind_narrow_noise(m):
-    """exp(-|xi|/b) N(m - xi; 0, v) on xi < -t is exp(m/b + v/(2 b^2)) Phi(-(t + m + v/b)/sqrt(v)); 60 digits."""
+    """Integrate exp(-|xi|/b) N(m - xi; 0, v), xi < -t: exp(m/b + v/(2 b^2)) Phi(-(t + m + v/b)/sqrt(v)); 60 digits."""
     mp = pytest.importorskip("mpmath")
     with mp.workdps(60):
         v, b = mp.mpf(4), mp.mpf("0.01")
@@ -64,7 +64,7 @@ def test_a_normal_behind_narrow_noise(m):
 @pytest.mark.parametrize(("noisy", "total"), [((3.0, 4.0, 2.4), 10), ((0.0, 5.0, 5.4), 11), ((7.5, 1.2, 1.0), 9)])
 @pytest.mark.parametrize("scale", [0.05, 0.12, 0.4])
 def test_shares_behind_noise_narrower_than_a_count(noisy, total, scale):
-    """Every composition listed: weights exp(-|x - s|/scale) Gamma(s + alpha)/s!, the share Beta(alpha + s, ..)."""
+    """List every composition: weights exp(-|x - s|/scale) Gamma(s + alpha)/s!, and the share Beta(alpha + s, ..)."""
     alpha, weights, means, squares = 1.3, [], [], []
     whole = total + 3 * alpha
     for s0 in range(total + 1):
@@ -94,7 +94,7 @@ def test_a_shares_density_at_a_million_is_symmetric_where_both_are_alike():
 
 
 def test_compositions_are_listed_in_their_order():
-    """First counts fall, and within one the second rises, .., as an odometer; values are multinomial coefficients."""
+    """Check that first counts decrease, the second increases within one, like an odometer; values by definition."""
     for total, k in ((0, 2), (4, 2), (5, 3), (4, 4), (3, 5)):
         found = compositions.compositions(total, k)
         assert len(found) == compositions.rows(total, k)
@@ -107,7 +107,7 @@ def test_compositions_are_listed_in_their_order():
 
 
 def test_chains_end_where_no_probability_is_left():
-    """Gamma(1e-4) draws are below 1e-308 with probability 0.93 each: all of a row vanish within a few iterations."""
+    """Check Gamma(1e-4) draws, below 1e-308 with probability 0.93 each: all of a row vanish within few iterations."""
     chain = {"draws": 200, "burn_in": 0}
     alpha, start = np.full(2, 1e-4), np.array([0.5, 0.5])
     with pytest.raises(FloatingPointError, match="alpha"):
@@ -118,8 +118,8 @@ def test_chains_end_where_no_probability_is_left():
 
 @pytest.mark.parametrize("states", [1, 3])
 def test_draws_of_a_chain_have_the_law_of_the_list(states):
-    """Every x is listed: a product of factors, summed over the place of the one move if there are three, times the
-    total's factor. 20,000 draws, chi-squared with p > 1e-4 in two cases, fixed seed."""
+    """List every x: a product of factors, summed over the position of the single move if there are three, times the
+    factor of the total. 20,000 draws, chi-squared with p > 1e-4 in two cases, fixed seed."""
     rng = stream(9, "chain", str(states))
     h, g = rng.random((states, 3, 4)), rng.random(4)
     listed = list(product(range(4), repeat=3))
@@ -144,7 +144,7 @@ def test_draws_of_a_chain_have_the_law_of_the_list(states):
 
 @pytest.mark.parametrize(("shape", "beta", "z"), [(400.0, 2.0, 800.0), (4749.5, 2.0, 9e7), (12.3, 0.7, 9.0)])
 def test_the_peak_itself_is_a_quantile(shape, beta, z):
-    """At P(noise <= 0) and within a few steps of it, where rounding puts the level on either side, the answer is 0."""
+    """Check levels at P(noise <= 0) and within a few rounding steps: the quantile is 0."""
     law = {"z": z, "shape": shape, "beta": beta, "scale": 0.01}
     level = float(np.exp(laplace_noise.peak_log_cdf([0.0], **law)[0]))
     levels = level + np.spacing(level) * np.arange(-6, 7)
@@ -153,7 +153,7 @@ def test_the_peak_itself_is_a_quantile(shape, beta, z):
 
 @pytest.mark.parametrize("unit", [2.0**-40, 1.0, 2.0**30])
 def test_quantiles_have_the_unit_of_the_release(unit):
-    """z, beta and the noise's scale in another unit: the noise is in that unit too, wherever its law is no peak."""
+    """Check z, beta and the scale in another unit: the noise is in this unit too, unless its distribution is a peak."""
     law = {"z": 700.0, "shape": 400.0, "beta": 2.0, "scale": 30.0}
     other = {**{key: unit * value for key, value in law.items()}, "shape": law["shape"]}
     levels = np.array([1e-6, 0.02, 0.3, 0.6, 0.95, 1 - 1e-6])
@@ -163,7 +163,7 @@ def test_quantiles_have_the_unit_of_the_release(unit):
 
 @pytest.mark.parametrize("law", ["gaussian", "laplace"])
 def test_floors_lift_positive_cells_too(law):
-    """Noise of scale 1e-12 leaves (0, 3, 10, 7); a floor of 5 makes it (5, 5, 10, 7), of sum 27."""
+    """Check that noise of scale 1e-12 leaves (0, 3, 10, 7), and a floor of 5 gives (5, 5, 10, 7) with sum 27."""
     found = private_blocks.release(
         np.array([0.0, 3, 10, 7]), np.array([0, 4]), law=law, scale=np.array([1e-12]), floors=np.array([5.0]),
         rng=stream(1, "floor", law),
@@ -172,7 +172,7 @@ def test_floors_lift_positive_cells_too(law):
 
 
 def test_two_records_are_the_smallest_class():
-    """Two records at rate p: both are selected, and exchanged, with odds p^2/(1 - p)^2 (one alone is drawn again)."""
+    """Check two records at rate p: both are selected, and exchanged, with odds p^2/(1 - p)^2 (never exactly one)."""
     p = 0.3
     both = p**2 / (p**2 + (1 - p) ** 2)
     tables, forward, backward = exact_swapping.class_law([[1, 0, 0], [0, 1, 0]], rate=p)
@@ -182,7 +182,7 @@ def test_two_records_are_the_smallest_class():
 
 
 def test_a_list_may_be_as_long_as_allowed():
-    """[[1, 1, 1], [1, 1, 1]] has 7 tables with its margins: itself and the 6 orders of (2, 1, 0) as a first row."""
+    """Check that [[1, 1, 1], [1, 1, 1]] has 7 tables with its margins: itself and the 6 orders of (2, 1, 0)."""
     arguments = {"coefficients": np.ones(7), "most_work": 1e9}
     found, log_p, _ = _subset_shuffles.originals(np.ones((2, 3), dtype=int), most_tables=7, **arguments)
     assert len(found) == len(log_p) == 7
@@ -193,11 +193,11 @@ def test_a_list_may_be_as_long_as_allowed():
 
 @pytest.mark.parametrize(("odds", "share"), [(1.0, 1 / 2), (1 / 3, 1 / 4), (3.0, 3 / 4)])
 def test_a_stratum_of_two_records_has_its_law(odds, share):
-    """Exchanged or not, with the odds of the weights under a flat prior: all four cells hold at most one record.
+    """Check a table exchanged or not, with the odds of the weights under a flat prior: cells have at most one record.
 
-    Of the two proposals of a sweep each is made with chance min(1, odds)/2 one way and min(1, 1/odds)/2 back, so that
-    a sweep keeps (1 - both)^2 of the distance to the share, which multiplies the variance of a mean by
-    (1 + kept)/(1 - kept). False alarm 6e-5 each.
+    Each of the two proposals of a sweep is accepted with probability min(1, odds)/2 in one direction and min(1,
+    1/odds)/2 in the other, so a sweep keeps (1 - both)^2 of the distance to the share, which multiplies the variance of
+    a mean by (1 + kept)/(1 - kept). False alarm 6e-5 each.
     """
     pair, rest, draws = np.eye(2, dtype=int), np.array([[2, 1], [1, 2]]), 20_000
     logs = [np.zeros(7), np.array([0.0, 0.0, np.log(odds)])]
@@ -213,7 +213,7 @@ def test_a_stratum_of_two_records_has_its_law(odds, share):
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_stratum_of_one_record_keeps_it(place):
-    """Nothing can move in it, and nothing of it in others: margins of every stratum stay."""
+    """Check a stratum in which nothing can move, next to others: the margins of every stratum are kept."""
     alone, rest = np.array([[0, 0], [0, 1]]), np.array([[2, 1], [1, 2]])
     table = np.array([alone if k == place else rest for k in range(3)])
     logs = [np.zeros(int(t.sum()) + 1) for t in table]

@@ -1,4 +1,4 @@
-"""Shapes, types and values that a kernel of the posteriors must reject, and inputs at the border that it must take."""
+"""Tests of shapes, types and values that kernels of posteriors must reject, and of inputs that are just valid."""
 
 from functools import partial
 

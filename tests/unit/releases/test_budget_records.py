@@ -1,4 +1,4 @@
-"""The ledger: what it takes, what it reads back, and how a damaged one is reported."""
+"""Tests of the ledger: accepted entries, reading, and reports of damaged ledgers."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Confidential files: how they are read, the key beside them, and what their content is known by."""
+"""Tests of confidential files: reading, the key next to them, and fingerprints of their content."""
 
 import os
 
@@ -36,7 +36,7 @@ def _content(text):
 
 
 def test_a_table_of_counts_is_known_by_them_where_they_are_enough(tmp_path):
-    """812, 390 and 77 in any order: log2(813 * 391 * 78 / 6) = 21.98 bits; 120, 75 and 5: 13.16."""
+    """Check 812, 390 and 77 in any order: log2(813 * 391 * 78 / 6) = 21.98 bits; 120, 75 and 5: 13.16."""
     known = _content("category,count\na,812\nb,390\nc,77\n")
     for same in ("category,count\nx,+77\ny,0390\nz,812\n", "count,category\n812,1\n390,2\n0,3\n77,4\n"):
         assert _content(same) == known

@@ -1,4 +1,4 @@
-"""The noise that is drawn is the noise that was paid for: every factor from a budget to a sampler's scale, by hand."""
+"""Tests that the drawn noise has the stated cost: every factor from a budget to the scale of a sampler, by hand."""
 
 import json
 import math
@@ -30,7 +30,7 @@ def root(tmp_path):
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """Scales that reached the exact samplers, which return what they were given."""
+    """Record the scales that the exact samplers receive, and return the values without noise."""
     scales = []
 
     def sampler(values, *, scale):
@@ -57,8 +57,8 @@ def test_counts_are_drawn_at_the_scale_of_their_budget(root, drawn):
 
 
 def test_statistics_are_drawn_at_the_scale_of_their_shares(root, drawn):
-    """Without shares each statistic has a quarter of epsilon = 2. Its units are what the largest change is in steps,
-    rounded up, one more for the rounding of both neighbours and one for floating point."""
+    """Check that without shares each statistic has a quarter of epsilon = 2. Its number of steps is the largest change,
+    rounded up, plus one for the rounding of both neighbours and one for floating point."""
     _, said = made(root, "censored_statistics", column="age", lower=21, upper=25.1, epsilon=2.0)
     w = 25.1 - 21
     change = {"mean": w, "sse": w**2 * (1 - 1 / 60), "low": 1.0, "high": 1.0}
@@ -80,7 +80,7 @@ def test_shares_of_epsilon_must_add_up_to_one(root):
 
 @pytest.mark.parametrize("key", ["mean", "sse", "low", "high"])
 def test_a_sensitivity_below_the_derived_one_is_refused(root, key):
-    """By a thousandth, for each statistic: the limits and the number of records decide it."""
+    """Check limits and number of records: for each statistic, a change by a thousandth changes the steps."""
     derived = {"mean": 4.0, "sse": 16.0 * (1 - 1 / 60), "low": 1.0, "high": 1.0}[key]
     assert _statistics.sensitivities(4.0, 60)[key] == pytest.approx(derived, rel=1e-15)
     with pytest.raises(ValueError, match=f"sensitivities/{key}: must be at least"):
@@ -95,7 +95,7 @@ MODEL = {"levels": LEVELS, "numeric": "age", "bounds": {"age": [20, 27]}, "bins"
 
 
 def test_a_model_of_discrete_noise_pays_for_all_its_tables(root, drawn):
-    """A replaced record moves two cells of each of three tables: L1 and squared L2 change 6."""
+    """Check that a replaced record moves two cells in each of three tables: L1 and squared L2 change 6."""
     _, said = made(root, "bayesian_network", noise="discrete_laplace", epsilon=3.0, **MODEL)
     assert (said["cost"]["epsilon"], said["scale"], said["sensitivity"], drawn) == (3.0, 2.0, 6, [2.0])
     _, said = made(root, "bayesian_network", name="second", noise="discrete_gaussian", rho=0.75, **MODEL)
@@ -105,7 +105,7 @@ def test_a_model_of_discrete_noise_pays_for_all_its_tables(root, drawn):
 
 def test_a_dirichlet_model_draws_with_the_parameters_it_states(root, monkeypatch):
     class Means:
-        """In place of the stream: gamma draws at their means."""
+        """Replace the random stream: gamma draws equal their means."""
 
         def standard_gamma(self, shape):
             return shape
@@ -131,7 +131,7 @@ def test_a_swaps_price_is_that_of_one_exchange(root):
 
 @pytest.mark.parametrize("l2_squared", [2, 3, 5, 6, 7, 8, 10])
 def test_gaussian_costs_are_never_below_the_exact_fraction(l2_squared):
-    """rho = l2_squared/(2 scale^2) in exact arithmetic; the square root of the distance may round down."""
+    """Check rho = l2_squared/(2 scale^2) in exact arithmetic; the square root of the distance may round down."""
     for scale in (0.3, 1.0, 7.7, 1234.5):
         stated = _noise.gaussian_rho(scale, l2_squared=l2_squared)
         exact = Fraction(l2_squared) / (2 * Fraction(scale) ** 2)
@@ -160,7 +160,7 @@ def test_a_ceiling_holds_to_its_last_digits():
 
 
 def test_a_renyi_cost_holds_at_smaller_orders_only():
-    """(5, 0.1) and (3, 0.1): both hold at 3 and below, so 0.2 at order 3 by equation 14, and not at 5."""
+    """Check (5, 0.1) and (3, 0.1): both hold at orders up to 3, so 0.2 at order 3 by equation 14, and not at 5."""
     both = [spending.Cost(relation=spending.REPLACE, epsilon=0.1, order=o) for o in (5.0, 3.0)]
     at_three = 0.2 + math.log(2) - (math.log(1e-6) + 3 * math.log(3)) / 2
     assert spending.epsilon_at(both, delta=1e-6) == pytest.approx(at_three, rel=1e-12)
@@ -169,7 +169,7 @@ def test_a_renyi_cost_holds_at_smaller_orders_only():
 
 
 def exact_log_delta(epsilon, renyi, order):
-    """Canonne et al. (2020), Proposition 12: log delta of a Rényi epsilon at one order."""
+    """Compute Canonne et al. (2020), Proposition 12: log delta of a Rényi epsilon at one order."""
     a = mpmath.mpf(order)
     return (a - 1) * (renyi(a) - mpmath.mpf(epsilon)) + (a - 1) * mpmath.log(1 - 1 / a) - mpmath.log(a)
 
@@ -177,7 +177,7 @@ def exact_log_delta(epsilon, renyi, order):
 @pytest.mark.parametrize("rho", [1e-8, 1e-5, 1e-4, 0.003, 0.5, 20.0, 900.0])
 @pytest.mark.parametrize("delta", [1e-10, 1e-6, 1e-4])
 def test_an_epsilon_at_delta_is_never_below_the_exact_one(rho, delta):
-    """With fifty digits, over all orders: what is stated holds, and is no more than a part in 1e10 too large."""
+    """Check with fifty digits, over all orders, that the stated cost holds and is at most 1e-10 too large."""
     found = spending.epsilon_at([spending.Cost(relation=spending.REPLACE, rho=rho)], delta=delta)
     with mpmath.workdps(50):
         least = mpmath.sqrt(-mpmath.log(mpmath.mpf(delta)) / rho)  # order - 1 of the conversion without its last terms
@@ -209,7 +209,7 @@ def test_where_privacy_is_called_weak():
 
 
 def test_what_was_spent_and_not_published_is_spent(root, monkeypatch):
-    """A crash between spending and naming: 0.75 of 1 are gone."""
+    """Check a crash between spending and publishing: 0.75 of 1 is spent."""
     import os
 
     settings = {"mechanism": "discrete_laplace", "data": "confidential/counts.csv", "source": "survey"}
@@ -234,7 +234,7 @@ ONE_OF_EACH = [
 
 @pytest.mark.parametrize("cost", ONE_OF_EACH, ids=str)
 def test_a_release_uses_of_its_budget_what_the_ledger_counts(cost):
-    """The numbers of `of_ceiling` are those of `so_far` for a source with this release alone, and break no ceiling."""
+    """Check that `of_ceiling` equals `so_far` for a source with only this release, and that no budget is exceeded."""
     ceiling = {"epsilon": 9.0, "delta": 1e-6, "rho": 2.0, "exchange": 2.0}
     used, spent = spending.of_ceiling(cost, ceiling), spending.so_far([cost], ceiling)
     numbers = dict(re.findall(r"(epsilon|rho|exchange) ([\d.e-]+|inf) of", used))
@@ -257,7 +257,7 @@ def test_adding_or_removing_uses_twice_its_epsilon_of_a_budget_of_replacements()
 
 @pytest.mark.parametrize("rho", [0.01, 0.5, 3.0])
 def test_a_loss_is_above_its_bound_as_rarely_as_stated(rho):
-    """The loss of the Gaussian mechanism is N(rho, 2 rho); its Rényi epsilon at any order a is a rho."""
+    """Check that the loss of the Gaussian mechanism is N(rho, 2 rho), and its Rényi epsilon a rho at any order a."""
     bound, rarely = spending.loss_bound(Cost(relation=REPLACE, rho=rho), delta=1e-4)
     assert stats.norm.sf(bound, rho, np.sqrt(2 * rho)) <= rarely == 1e-4
     for order in (2.0, 7.0, 40.0):

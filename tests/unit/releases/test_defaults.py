@@ -1,4 +1,4 @@
-"""What the library does when nothing is said: defaults that are part of its interface, and words after failures."""
+"""Tests of the defaults of the library, which are part of its interface, and of messages after failures."""
 
 from importlib.metadata import PackageNotFoundError
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from dpmultinomial._releases import _confidential, _durable, _keys, _noise, room
 
 @pytest.mark.parametrize(("distinct", "categories"), [(30, 30), (31, 10), (100, 10), (400, 10)])
 def test_ten_bins_for_more_than_thirty_values(distinct, categories):
-    """Every value once, so none is frequent: ten quantile bins, each with a tenth of the values but for rounding."""
+    """Check distinct values, none of which is frequent: ten quantile bins, each with a tenth of them up to rounding."""
     frame = pd.DataFrame(
         {"x": np.arange(distinct, dtype=float), "y": ["a", "b"] * (distinct // 2) + ["a"] * (distinct % 2)}
     )
@@ -42,7 +42,7 @@ def _settings(tmp_path):
 
 
 def test_the_first_failure_is_told_whatever_happens_in_its_wake(tmp_path, monkeypatch):
-    """The disk takes nothing, and the staging folder is gone when it is to be removed."""
+    """Check a full disk, with a staging folder that disappeared before its removal."""
     settings = _settings(tmp_path)
     write = _durable.write
 
@@ -89,7 +89,7 @@ def test_numbers_that_decide_a_cost_have_their_documented_limits(tmp_path, mecha
 
 
 def test_the_documentation_says_what_is_taken_when_nothing_is_said():
-    """The table of keys: one in a million for delta, replacing a record (which touches two cells) for sensitivity."""
+    """Check the table of keys: delta one in a million, sensitivity for replacing a record (which changes two cells)."""
     found = {(row["mechanism"], row["key"]): row for row in _keys.table()}
     for mechanism in ("naive_bayes", "bayesian_network"):
         assert (found[mechanism, "delta"]["default"], found[mechanism, "delta"]["range"]) == ("1e-06", "> 0 and < 1")
@@ -110,7 +110,7 @@ def test_noise_goes_onto_a_list_of_counts(values):
 
 
 def test_the_smallest_sensitivity_has_its_scale():
-    """One count that moves by one: rho = 1/(2 scale^2) and epsilon = 1/scale."""
+    """Check one count that changes by one: rho = 1/(2 scale^2) and epsilon = 1/scale."""
     assert _noise.gaussian_scale(0.5, l2_squared=1) == pytest.approx(1.0, rel=1e-9)
     assert _noise.gaussian_rho(1.0, l2_squared=1) == pytest.approx(0.5, rel=1e-12)
     assert _noise.laplace_scale(0.5, sensitivity=1) == pytest.approx(2.0, rel=1e-9)
@@ -119,7 +119,7 @@ def test_the_smallest_sensitivity_has_its_scale():
 
 @pytest.mark.parametrize("bit", [0o001, 0o002, 0o004, 0o010, 0o020, 0o040])
 def test_the_key_is_its_owners_alone(tmp_path, bit):
-    """Each right of the group and of others alone is enough to refuse; without any the key is what it was."""
+    """Check that each permission of group or others is rejected; without any the key is unchanged."""
     secret = _confidential.key(tmp_path)
     assert _confidential.key(tmp_path) == secret
     path = tmp_path / _confidential.KEY

@@ -1,4 +1,4 @@
-"""One entry for confidential data: who opens files, who may import `_releases`, what importing it loads."""
+"""Tests of the only entry to confidential data: who opens files, who may import `_releases`, and what it loads."""
 
 import ast
 import subprocess

@@ -1,4 +1,4 @@
-"""What a mechanism hands to its noise, with the noise replaced by something known."""
+"""Tests of the arguments that a mechanism passes to its noise, with the noise replaced by known values."""
 
 import json
 import math
@@ -85,7 +85,7 @@ def test_a_dirichlet_model_shares_its_budget_over_its_tables(root):
 
 
 def test_association_is_that_of_a_chi_squared_table():
-    """Cramer's V of a two by two table is |ad - bc| over the root of the product of its margins."""
+    """Check Cramer's V of a two by two table: |ad - bc| divided by the root of the product of its margins."""
     a, b = np.repeat([0, 0, 1, 1], [5, 2, 1, 4]), np.repeat([0, 1, 0, 1], [5, 2, 1, 4])
     assert _microdata.cramers_v(a, b) == pytest.approx((5 * 4 - 2 * 1) / (7 * 5 * 6 * 6) ** 0.5, rel=1e-12)
     assert np.isnan(_microdata.cramers_v(a, np.zeros_like(a)))

@@ -1,4 +1,4 @@
-"""Exact noise: its law by chi-squared, its cost by the closed form, and that no state of this process repeats it."""
+"""Tests of exact noise: distribution by chi-squared, cost by the closed form, no dependence on process state."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Where confidential data may lie: in one folder, in no repository of git, open to no other user."""
+"""Tests of the locations of confidential data: in one folder, in no git repository, closed to other users."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Releases that must be rejected: data, settings and budgets that are inconsistent, with the words of the error."""
+"""Tests of releases that must be rejected: inconsistent data, settings and budgets, with the error messages."""
 
 import json
 import multiprocessing

@@ -1,4 +1,4 @@
-"""Releases of trees: cost by enumerated neighbours, noise by its law, inference by enumeration, shares without data."""
+"""Tests of releases of trees: cost by enumerated neighbours, noise distribution, inference by enumeration, shares."""
 
 import hashlib
 import hmac
@@ -37,7 +37,7 @@ def released(root, settings, text=TREE, name="t"):
 
 
 def wide(parents, counts):
-    """A file of nodes named after their positions."""
+    """Return a file of nodes named after their positions."""
     rows = "".join(
         f"n{i},{'' if p < 0 else f'n{p}'},{c}\n" for i, (p, c) in enumerate(zip(parents, counts, strict=True))
     )
@@ -45,7 +45,7 @@ def wide(parents, counts):
 
 
 def neighbours(text, relation):
-    """Changes of all counts between files that differ by one record, enumerated record by record: [{node: change}]."""
+    """Return the changes of all counts between files that differ by one record, by enumeration: [{node: change}]."""
     rows = [line.split(",") for line in text.splitlines()[1:]]
     parent = {name: above for name, above, _ in rows}
     leaves = [name for name in parent if name not in parent.values()]
@@ -71,7 +71,7 @@ def depth_of(text):
 @pytest.mark.parametrize("relation", [ADDED, REPLACED])
 @pytest.mark.parametrize("uneven", [False, True])
 def test_epsilon_is_the_largest_loss_of_any_neighbours(root, relation, uneven):
-    """Discrete Laplace noise of scale b: the largest log ratio at a change d is |d|/b; independent nodes add up."""
+    """Check discrete Laplace noise of scale b: the largest log ratio at a change d is |d|/b; nodes are independent."""
     text = TREE + "e,b,1\nf,b,1\n" if uneven else TREE
     levels = [*LEVELS, "block"] if uneven else LEVELS
     measured = levels[relation == REPLACED :]
@@ -94,7 +94,7 @@ def test_epsilon_is_the_largest_loss_of_any_neighbours(root, relation, uneven):
 
 @pytest.mark.parametrize("relation", [ADDED, REPLACED])
 def test_rho_bounds_every_renyi_divergence_of_neighbours(root, relation):
-    """Divergences of the released tables from probabilities that are added up; whole order times change: equality."""
+    """Check divergences of the released tables by sums; equality if order times change is an integer."""
     _, said = released(root, GAUSSIAN | {"relation": relation})
     depth, k = depth_of(TREE), np.arange(-400, 401)
 
@@ -119,7 +119,7 @@ def test_rho_bounds_every_renyi_divergence_of_neighbours(root, relation):
 @pytest.mark.parametrize("relation", [ADDED, REPLACED])
 @pytest.mark.parametrize("settings", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
 def test_every_level_has_the_share_that_is_its_own(root, settings, relation):
-    """Scales by hand: change/(epsilon share), sqrt(change/(2 rho share)); a change of 1, or 2 by a replacement."""
+    """Check scales by hand: change/(epsilon share), sqrt(change/(2 rho share)); change 1, or 2 for replacing."""
     shares = {"state": 0.1, "county": 0.3, "tract": 0.6} if relation == ADDED else {"county": 0.3, "tract": 0.7}
     _, said = released(root, settings | {"relation": relation, "shares": shares})
     change = 1 if relation == ADDED else 2
@@ -130,7 +130,7 @@ def test_every_level_has_the_share_that_is_its_own(root, settings, relation):
 
 
 def test_noise_that_can_just_be_drawn_is_not_refused(root):
-    """Half of epsilon = 3/2^40 a level: scale 2/3 2^40 where records are added, twice that where they are replaced."""
+    """Check half of epsilon = 3/2^40 per level: scale 2/3 2^40 for adding records, twice that for replacing."""
     settings = {"mechanism": "discrete_laplace", "epsilon": 3 / 2**40, "levels": ["state", "county"]}
     settings |= {"data": "confidential/t.csv", "shares": {"state": 0.5, "county": 0.5}}
     (root / "confidential/t.csv").write_text("category,parent,count\na,,3\nb,a,3\n")
@@ -162,8 +162,8 @@ def test_a_sensitivity_is_that_of_a_replacement(root):
 
 @pytest.mark.parametrize("settings", [LAPLACE | {"epsilon": 2.0}, GAUSSIAN], ids=["laplace", "gaussian"])
 def test_every_level_has_the_noise_that_its_law_states(root, settings):
-    """5,000 nodes a level. Mean of |noise| (Laplace) or noise^2 (Gaussian) within 6 of its standard errors: chance of a
-    false alarm below 1e-8; a scale 20 % too large is seen with probability above 0.999. Whole shape: chi-squared."""
+    """Check 5,000 nodes per level. Mean of |noise| (Laplace) or noise^2 (Gaussian) within 6 standard errors: false
+    alarm below 1e-8; a scale 20 % too large is detected with probability above 0.999. Shape by chi-squared."""
     size = 5000
     parents = [-1] + [0] * size + list(range(1, size + 1))
     counts = [size * 10] + [10] * size * 2
@@ -191,7 +191,7 @@ def test_every_level_has_the_noise_that_its_law_states(root, settings):
 @pytest.mark.parametrize("relation", [ADDED, REPLACED])
 @pytest.mark.parametrize("mechanism", ["discrete_gaussian", "discrete_laplace"])
 def test_inference_from_the_record_is_enumeration(root, relation, mechanism):
-    """Four leaves; prior of concentration 1: given N at a node, all splits of N are equally likely, N + 1 of them."""
+    """Check four leaves, prior of concentration 1: given N at a node, all N + 1 splits are equally likely."""
     loss = {"rho": 6.0} if mechanism == "discrete_gaussian" else {"epsilon": 15.0}
     settings = {"mechanism": mechanism, "levels": LEVELS, "relation": relation, **loss}
     folder, said = released(root, settings)
@@ -247,7 +247,7 @@ def test_shares_do_not_depend_on_counts(root):
 
 
 def dense(parents, variances, depth, target):
-    """Mean standard deviation at a level by normal equations: no recursion."""
+    """Return the mean standard deviation at a level by normal equations, without recursion."""
     leaves = [i for i in range(len(parents)) if i not in parents]
     design = np.zeros((len(parents), len(leaves)))
     for column, node in enumerate(leaves):
@@ -263,7 +263,7 @@ def dense(parents, variances, depth, target):
 @pytest.mark.parametrize(("mechanism", "power"), [("discrete_gaussian", 1), ("discrete_laplace", 2)])
 @pytest.mark.parametrize("targets", [(0,), (1,), (2,), (2, 1), (0, 1, 2)])
 def test_shares_are_the_best_there_are(mechanism, power, targets):
-    """Beside a search over a grid of all shares, with a dense inverse; 0.2 % is what rounding to 1/1000 may cost."""
+    """Compare with a search over a grid of all shares, with a dense inverse; rounding to 1/1000 may cost 0.2 %."""
     parents, depth = [-1, 0, 0, 0, *[1] * 5, *[2] * 3, 3], [0, 1, 1, 1, *[2] * 9]
     shares = _tree_counts.narrowing(
         hierarchy.Hierarchy(parents, depth), mechanism=mechanism, targets=targets, known=False
@@ -283,7 +283,7 @@ def test_shares_are_the_best_there_are(mechanism, power, targets):
 
 @pytest.mark.parametrize(("mechanism", "power"), [("discrete_gaussian", 1), ("discrete_laplace", 2)])
 def test_what_is_made_least_is_the_width_of_least_squares(mechanism, power):
-    """Noise of a share s has a variance in proportion to s^-1 (Gaussian, rho) or s^-2 (Laplace, epsilon)."""
+    """Check that noise of a share s has a variance proportional to s^-1 (Gaussian, rho) or s^-2 (Laplace, epsilon)."""
     parents, depth, parts = [-1, 0, 0, 0, 1, 1, 1, 2, 2, 3], [0, 1, 1, 1, *[2] * 6], [0.2, 0.3, 0.5]
     shape = hierarchy.Hierarchy(parents, depth)
     width = _tree_counts._width(shape, power=_tree_counts._POWERS[mechanism], targets=(2, 1), first=0)
@@ -294,7 +294,7 @@ def test_what_is_made_least_is_the_width_of_least_squares(mechanism, power):
 @pytest.mark.parametrize(("mechanism", "power"), [("discrete_gaussian", 1), ("discrete_laplace", 2)])
 @pytest.mark.parametrize("targets", [(0, 2), (0, 1, 2), (1, 2)])
 def test_shares_of_several_levels_are_no_worse_than_those_of_one(mechanism, power, targets):
-    """Of Laplace noise, whose variance goes with 1/share^2, nearly everything for one level can narrow all of them."""
+    """Check that for Laplace noise, with variance 1/share^2, nearly everything for one level can be best for all."""
     parents, depth = [-1, *[0] * 3, *[v for v in (1, 2, 3) for _ in range(4)]], [0, *[1] * 3, *[2] * 12]
     shares = _tree_counts.narrowing(
         hierarchy.Hierarchy(parents, depth), mechanism=mechanism, targets=targets, known=False
@@ -309,7 +309,7 @@ def test_shares_of_several_levels_are_no_worse_than_those_of_one(mechanism, powe
 
 @pytest.mark.parametrize("targets", [(0, 1, 2), (0, 2)])
 def test_shares_are_those_of_a_search_over_all(targets):
-    """Nelder and Mead's search with a dense inverse; 0.002 is what steps of 0.4 % and rounding to 1/1000 may cost."""
+    """Compare with Nelder and Mead's search with a dense inverse; steps of 0.4 % and rounding to 1/1000 may cost 0.002."""
     parents, depth = [-1, *[0] * 3, *[v for v in (1, 2, 3) for _ in range(4)]], [0, *[1] * 3, *[2] * 12]
 
     def parts(logs):
@@ -398,7 +398,7 @@ def test_a_share_too_small_for_its_noise_is_refused_by_name(root):
 
 
 def test_settings_without_keys_of_trees_are_marked_as_before():
-    """A release that is older than these keys stays the one that was made: its settings have the same fingerprint."""
+    """Check that a release older than these keys is still found: its settings have the same fingerprint."""
     written = {"mechanism": "discrete_laplace", "data": "confidential/c.csv", "epsilon": 1.0}
     asked = type("A", (), {"release": "county", "generation": 1})
     before = (

@@ -1,4 +1,4 @@
-"""Contradictions of released values: p-values against enumeration and the normal model, and what is found."""
+"""Tests of contradictions of released values: p-values by enumeration and the normal model, and the findings."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ LAWS = {
 
 
 def tail(words, released, counts):
-    """P(value <= seen) and P(value >= seen) for every count, by adding up all values that can be released."""
+    """Return P(value <= released) and P(value >= released) for every count, by sums over all possible values."""
     if np.isnan(released):  # withheld: the smallest that can be seen
         return likelihood(words, released, counts)
     low = 0 if "clipped" in words else words.get("threshold", -60)
@@ -53,7 +53,7 @@ def test_p_values_are_those_of_enumeration_without_the_value(name):
 
 
 def test_p_values_of_large_counts_are_those_of_the_normal_model():
-    """2 P(Z > |y - m|/sqrt(s^2 + v)) with the mean m and variance v that the other measurements give."""
+    """Check 2 P(Z > |y - m|/sqrt(s^2 + v)) with the mean m and variance v given the other measurements."""
     y, variance = np.array([2_000_040.0, 1_000_000.0, 1_000_010.0]), np.array([9.0, 16.0, 25.0])
     tree = Tree([-1, 0, 0])
     found = infer(Measurements(tree, [0, 1, 2], y, {"law": "gaussian", "variance": variance}), prior=Splits(1.0))
@@ -91,7 +91,7 @@ def test_a_value_that_nothing_else_speaks_of_is_never_in_conflict():
 
 @pytest.mark.parametrize("prior", ["splits", "leaves"])
 def test_sound_releases_raise_few_alarms(prior):
-    """60 trees a law; with 5 % of false alarms 27 of 240 or fewer are seen with probability 1 - 2e-4."""
+    """Check 60 trees per distribution; a rate of 5 % gives at most 27 false alarms in 240 with probability 1 - 2e-4."""
     alarms = 0
     for name, words in LAWS.items():
         rng, law = stream(3, "alarms", name, prior), law_of(words)

@@ -1,4 +1,4 @@
-"""Convolutions of trees' messages: every number against sums in extended precision, every set of registers alike."""
+"""Tests of convolutions of messages: every number by sums in extended precision, equal for all register sizes."""
 
 import ctypes
 import shlex
@@ -35,7 +35,7 @@ int sums(int numbers, const double *a, int64_t n, const double *b, double *out) 
 
 
 class Compiled:
-    """The functions of `convolution.h`, compiled with the options of the extensions, called with arrays."""
+    """Functions of `convolution.h`, compiled with the options of the extensions and called with arrays."""
 
     def __init__(self, library):
         self.c = ctypes.CDLL(library)
@@ -46,7 +46,7 @@ class Compiled:
         return np.full(size + 8, np.nan)
 
     def _call(self, function, *arguments):
-        """Arrays by their addresses, numbers as int64."""
+        """Return the addresses of arrays, and numbers as int64."""
         kept = [np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x for x in arguments]
         function(*(ctypes.c_void_p(x.ctypes.data) if isinstance(x, np.ndarray) else ctypes.c_int64(x) for x in kept))
 
@@ -81,12 +81,12 @@ def compiled(tmp_path_factory):
 
 
 def positive(rng, n):
-    """Numbers of many sizes, none of them rounded to fewer digits than float64 has."""
+    """Return numbers of many sizes with all digits of float64."""
     return np.exp(rng.uniform(-200, 0, n)) if rng.random() < 0.5 else rng.uniform(0.1, 1, n)
 
 
 def close(found, exact, terms):
-    """Sums of products of positive numbers: half a last place a rounding, one for each term."""
+    """Compute sums of products of positive numbers: half a unit in the last place per rounding, one per term."""
     return np.all(np.abs(found - exact) <= (terms + 1) * 2.0**-53 * exact)
 
 

@@ -1,4 +1,4 @@
-"""Crossed cells: the moves of the chain against enumeration, the chain and the fast way against each other."""
+"""Tests of crossed cells: the moves of the chain by enumeration, and the chain against the fast approximation."""
 
 import numpy as np
 import pandas as pd
@@ -43,7 +43,7 @@ PRIORS = {
 
 
 def the_case(seed, prior, exact=(), laws=None):
-    """Two leaves of four cells up to `MOST` below a root; measured numbers, and all counts."""
+    """Two leaves of four cells with counts up to `MOST` below a root; measured values, and all counts."""
     rng = stream(seed, "crossed cells")
     names = list(MARGINS)
     sums = np.array([[cell in MARGINS[name] for cell in "abcd"] for name in names])
@@ -68,7 +68,7 @@ def the_case(seed, prior, exact=(), laws=None):
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("laws", [None, OTHERS], ids=["gaussian", "others"])
 def test_every_move_has_the_law_that_enumeration_gives_it(prior, laws):
-    """Given all the rest, along every direction, at the root and at both leaves."""
+    """Check moves given all other counts, along every direction, at the root and at both leaves."""
     crossed, law, truth = the_case(3, prior, laws=laws)
     ways = np.concatenate([directions(4, crossed.exact), [[1, -1, -1, 1]]])
     moves = Moves(crossed, [PRIORS[prior][0]] * 4, ways)
@@ -102,7 +102,7 @@ def test_every_move_has_the_law_that_enumeration_gives_it(prior, laws):
     ids=["none", "total", "totals", "rows", "both margins", "mixed"],
 )
 def test_the_chain_is_the_law_of_enumeration(prior, exact):
-    """Means of all cells and sums, to five standard errors of chains that have converged."""
+    """Check the means of all cells and sums, to five standard errors of converged chains."""
     crossed, law, _ = the_case(11, prior, exact)
     near = crossed_cells.laws(crossed, PRIORS[prior][0])[:4]
     found = crossed_chain.sample(crossed, priors=[PRIORS[prior][0]] * 4, near=near, rng=stream(1, "chain", prior))
@@ -149,7 +149,7 @@ def test_starts_satisfy_exact_sums_and_change_nothing_else():
 
 
 def test_best_estimates_in_a_node_are_those_of_least_squares():
-    """Against the pseudo-inverse of the weighted sums; an exact total holds to the digit; what is open is left out."""
+    """Compare with the pseudo-inverse of the weighted sums; exact totals are kept, undetermined sums are omitted."""
     y = np.array([[5.0, 9.0, 2.0, 7.0, 12.0, 10.0, 8.0, 15.0, 25.0]])
     sds = np.array([1.0, 2, 3, 1, 2, 1, 1.5, 2, 0.5])
     law = LawByRow.of([law_of({"law": "gaussian", "sd": sd}) for sd in sds])
@@ -173,8 +173,8 @@ def test_best_estimates_in_a_node_are_those_of_least_squares():
 
 
 def big(rng, sigma=2.0):
-    """Cells of 40 and more in every leaf, all queries in all nodes with one noise: what cells say of each other is
-    the same everywhere, so that one tree a cell loses nothing where no count is near 0."""
+    """Check cells of at least 40 in every leaf, with all queries in all nodes and equal noise: the dependence of the
+    cells is the same everywhere, so that one tree per cell is exact if no count is near 0."""
     tree = Tree([-1, 0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3])
     leaves = rng.integers(40, 120, (len(tree), 4))
     truth = tree.sums(leaves)
@@ -217,7 +217,7 @@ def test_the_face_gives_both_and_says_which():
 
 
 def test_the_face_takes_nodes_by_queries():
-    """Rows in any order, nodes without a row, a law by query, an exact total at the root, bounds."""
+    """Check rows in any order, nodes without a row, a distribution per query, an exact total at the root, bounds."""
     table = pd.DataFrame({"all": [30.0, np.nan], "a": [9.0, 4.0], "b": [20.0, 6.0]}, index=["n", "s"])
     table.loc["state"] = [41.0, np.nan, np.nan]
     laws = {"all": [{"law": "discrete_gaussian", "sigma": 1.5}] * 2 + [EXACT], "cell": GAUSSIAN}

@@ -1,4 +1,4 @@
-"""Weights of moves along one direction against their NumPy reference implementation, and draws of whole trees."""
+"""Tests of the weights of moves along one direction, by their NumPy reference, and of draws of whole trees."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def put(columns, width):
 
 
 def case(seed, way):
-    """A state, bounds around its sums, numbers near them (a tent or parabolas a node), and the kernel of one way."""
+    """Return a state, bounds around its sums, values near them (a tent or parabolas per node), and the kernel."""
     rng, way = stream(seed, "along"), np.array(way)
     state = TREE.sums(np.where(TREE.leaf[:, None], rng.integers(0, 30, (len(TREE), 4)), 0))
     all_sums = state @ SUMS.T
@@ -94,7 +94,7 @@ def test_ends_shapes_and_priors_are_those_of_the_reference(seed, way):
 
 
 def test_a_direction_whose_leaves_are_all_known_has_no_move():
-    """Whatever may be possible of inner nodes."""
+    """Check any possible bounds of inner nodes."""
     state = TREE.sums(np.where(TREE.leaf[:, None], np.full((len(TREE), 4), 3), 0))
     leaves, none = np.flatnonzero(TREE.leaf), np.zeros((0, 2))
     count = np.bincount(TREE.parent[1:], minlength=len(TREE))
@@ -136,7 +136,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_written():
 
 
 def by_cell(kind):
-    """Priors of the four cells, none like another: concentrations and means grow from cell to cell."""
+    """Return different priors of the four cells: concentrations and means increase from cell to cell."""
     if kind == "splits":
         return [Splits([0.6 * i, 2.5 * i]) for i in range(1, 5)]
     each = [{"even": "1/(1+n)", "odd": {"law": "geometric", "mean": 20.0 * i}} for i in range(1, 5)]
@@ -146,7 +146,7 @@ def by_cell(kind):
 @pytest.mark.parametrize("kind", ["splits", "leaves"])
 @pytest.mark.parametrize("tabled", [True, False])
 def test_priors_of_cells_that_move_together_are_written_out_with_tables_and_without(monkeypatch, kind, tabled):
-    """Dirichlet-multinomial by level, or the formula of each leaf's group; the same where counts are too large."""
+    """Compute Dirichlet-multinomial by level, or the formula of each leaf's group; the same for large counts."""
     if not tabled:
         monkeypatch.setattr(crossed_chain, "TABLED", 0)
     state = case(1, WAYS[2])[0]
@@ -192,7 +192,7 @@ def test_upper_guesses_are_those_of_the_reference():
 
 
 def test_a_draw_of_all_families_is_one_of_each_by_itself():
-    """The same uniforms in the same order: the root's, then family by family in the kernels' order."""
+    """Check the same uniforms in the same order: the root's, then family by family in the kernels' order."""
     state = case(2, WAYS[2])[0]
     noise = law_of({"law": "discrete_gaussian", "sigma": 3.0})
     crossed = Crossed(TREE, {name: [name] for name in "abcd"}, state.astype(float), LawByRow.of([noise] * 32))

@@ -1,4 +1,4 @@
-"""Least squares on a tree in two passes: estimates and covariances of all pairs as of a dense inverse."""
+"""Tests of least squares on a tree in two passes: estimates and covariances of all pairs by a dense inverse."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def random_tree(seed):
 
 
 def dense(tree, nodes, released, variance, exact=()):
-    """Estimates and covariances of all nodes: leaves by normal equations, what is exact by Lagrange multipliers."""
+    """Return estimates and covariances of all nodes by normal equations, exact counts by Lagrange multipliers."""
     leaves = np.flatnonzero(tree.leaf)
     adding = np.zeros((len(tree), len(leaves)))
     for k, leaf in enumerate(leaves):
@@ -95,7 +95,7 @@ def test_measurements_that_make_no_sense_are_refused(given, message):
 
 
 def test_posterior_of_large_counts_is_least_squares():
-    """Far from 0 and under flat splits the posterior is the normal law of least squares but for the prior's slope."""
+    """Check that far from 0, with flat splits, the posterior is normal as in least squares, up to the prior's slope."""
     rng = stream(3, "large")
     tree = Tree([-1, 0, 0, 1, 1, 2, 2, 2])
     truth = tree.sums(np.where(tree.leaf, 1_000_000, 0))

@@ -1,4 +1,4 @@
-"""Counts on a tree of totals: against enumeration, closed forms, and bounds that one tries to break."""
+"""Tests of counts on a tree of totals: enumeration, closed forms, and attempts to violate the bounds."""
 
 import itertools
 from dataclasses import replace
@@ -57,7 +57,7 @@ PRIORS = {
 
 
 def shape(rng, alone):
-    """Parents of a random tree of 3 to 8 nodes and at most four leaves, or of a single node."""
+    """Return parents of a random tree of 3 to 8 nodes with at most four leaves, or of a single node."""
     while True:
         parent = [-1] + [int(rng.integers(0, i)) for i in range(1, 1 if alone else int(rng.integers(3, 9)))]
         if len(parent) - len(set(parent[1:])) <= 4:
@@ -75,7 +75,7 @@ def case(seed):
 
 
 def random_case(seed):
-    """A random tree with its prior, as the library takes it and as a formula, and measurements."""
+    """Return a random tree with its prior, for the library and as a formula, and measurements."""
     rng = stream(seed, "trees of totals")
     parent = shape(rng, seed % 20 == 19)
     size = len(parent)
@@ -127,7 +127,7 @@ def spread(law, size):
 
 @pytest.mark.parametrize("seed", range(80))
 def test_counts_have_the_law_that_going_through_all_of_them_gives(seed):
-    """All laws and modifiers, exact counts, several measurements of a node and none, bounds, all priors, conflicts."""
+    """Check all distributions and modifiers, exact counts, several or no measurements of a node, bounds, priors."""
     tree, prior, measured, law = case(seed)
     found = infer(measurements(tree, measured), prior=prior)
     assert found.log_evidence == pytest.approx(law.log_evidence, abs=1e-12 * max(1, abs(law.log_evidence)))
@@ -191,7 +191,7 @@ def test_differences_and_sums_of_two_counts_are_exact_wherever_they_stand(seed):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_differences_and_sums_are_exact_where_a_total_or_bounds_leave_few_counts(seed):
-    """What is possible of a count is then less than its subtree alone allows, on every path between two counts."""
+    """Check possible counts that are restricted beyond the subtree, on every path between two counts."""
     rng = stream(seed, "few counts")
     parent = [[-1, 0, 1, 1, 0, 4], [-1, 0, 1, 1, 2], [-1, 0, 0, 1, 1, 2], [-1, 0, 1, 2, 2], [-1, 0, 0, 0, 1, 2]][
         seed % 5
@@ -220,7 +220,7 @@ def test_differences_and_sums_are_exact_where_a_total_or_bounds_leave_few_counts
 
 
 def large_cut(seed):
-    """Messages of one tree with nothing to speak of cut, and what it needs to make others."""
+    """Return messages of one tree almost without truncation, and the arguments for other messages."""
     rng = stream(seed, "cuts")
     size = int(rng.integers(3, 14))
     tree = Tree([-1] + [int(rng.integers(max(0, i - 4), i)) for i in range(1, size)])
@@ -258,7 +258,7 @@ def variation(one, two):
 
 
 def test_the_bound_holds_whatever_is_cut_and_would_not_if_it_were_smaller():
-    """A share of 1e-3 to 1e-8 cut of every message: no law is further off than the bound, and one nearly as far."""
+    """Check truncation of 1e-3 to 1e-8 of every message: all errors are within the bound, one nearly attains it."""
     nearest = 0.0
     for seed in range(150):
         tree, sites, tables, solved = large_cut(seed)
@@ -278,8 +278,8 @@ def test_the_bound_holds_whatever_is_cut_and_would_not_if_it_were_smaller():
 
 @pytest.mark.parametrize("order", [["even", "odd", "noisy"], ["odd", "even", "noisy"]])
 def test_what_is_cut_spread_over_many_counts_costs_what_a_parent_takes_of_it(order):
-    """One child is noisy, one is anything from 0 to 499, one 0 or 1: what is cut of the first is spread evenly over 500
-    sums, of which a parent known to 2 takes five. The bound says so, and 1 % less would be too little."""
+    """Check one noisy child, one with 0 to 499, one with 0 or 1: the weight truncated from the first is spread over 500
+    sums, of which a parent known to 2 selects five. The bound includes this, and 1 % less would be too small."""
     upper = {"noisy": np.inf, "even": 499, "odd": 1}
     tree = Tree([-1, 0, 0, 0], upper=[np.inf, *(upper[name] for name in order)])
     measured = [(0, {"law": "discrete_gaussian", "sigma": 2.0}, 350.0)]
@@ -294,7 +294,7 @@ def test_what_is_cut_spread_over_many_counts_costs_what_a_parent_takes_of_it(ord
 
 
 def folded(parts):
-    """Convolution of weights of 0, 1, .., each scaled to a largest one of 1."""
+    """Return the convolution of weights of 0, 1, .., each normalised to maximum 1."""
     out = parts[0]
     for part in parts[1:]:
         out = np.convolve(out, part)
@@ -304,7 +304,7 @@ def folded(parts):
 
 @pytest.mark.parametrize(("concentration", "children", "sigmas"), [(6.0, 60, (24, 12, 50)), (3.0, 40, (120, 60, 300))])
 def test_wide_noise_in_large_families_is_exact_and_equals_sums_over_all_counts(concentration, children, sigmas):
-    """Where bounds overflow less is cut. All counts up to 1,000 again, family by family in a tilt of its own."""
+    """Check that less is truncated if bounds overflow, against all counts up to 1,000, family by family."""
     most, families = 1000, 4
     tree = Tree([-1, *[0] * families, *(1 + np.repeat(np.arange(families), children))])
     rng, law = np.random.default_rng(1), DiscreteGaussian(sigma=np.array(sigmas, dtype=float)[tree.depth])
@@ -365,7 +365,7 @@ def test_questions_about_an_approximate_tree_draw_what_is_asked_for_alone(monkey
 
 
 def test_what_is_said_of_a_bound_that_is_too_large(monkeypatch):
-    """An answer says `exact` up to 1e-9 and `approximate` beyond, with the bound as its error."""
+    """Check that a result is `exact` up to 1e-9 and `approximate` above, with the bound as its error."""
     tree, prior, measured, _ = case(40)
     solve = _solver.solve
     for bound, word in ((1e-9, "exact"), (1.1e-9, "approximate"), (np.inf, "approximate")):
@@ -381,7 +381,7 @@ def test_what_is_said_of_a_bound_that_is_too_large(monkeypatch):
 @pytest.mark.parametrize("far", [30, 60, 90, 120, 400])
 @pytest.mark.parametrize("prior", ["flat", "reciprocal"])
 def test_contradictions_are_met_not_missed(far, prior):
-    """A rounded 3 with noise of 1 against a measured child far off: the mean lies where neither list first reached."""
+    """Check a rounded 3 with noise of 1 against a distant measured child: the mean is outside both initial lists."""
     words, formula = PRIORS[prior]
     tree = Tree([-1, 0])
     measured = [(0, LAWS[9], 3.0), (1, {"law": "gaussian", "sd": 0.5}, float(far))]
@@ -395,7 +395,7 @@ def test_contradictions_are_met_not_missed(far, prior):
 
 
 def test_a_list_that_ends_too_early_for_the_last_time_voids_the_bound(monkeypatch):
-    """What the list does not reach is in the bound: without longer ones the answer is no longer exact."""
+    """Check that the bound includes the counts outside a list: without longer lists, the result is not exact."""
     monkeypatch.setattr(tree_posterior, "REACHES", (700.0,))
     measured = [(0, LAWS[9], 3.0), (1, {"law": "gaussian", "sd": 0.5}, 60.0)]
     found = infer(measurements(Tree([-1, 0]), measured), prior=Leaves("flat"))
@@ -405,7 +405,7 @@ def test_a_list_that_ends_too_early_for_the_last_time_voids_the_bound(monkeypatc
 
 @pytest.mark.parametrize(("leaves", "total"), [(16, 3000), (3000, 20_000), (70, 5)])
 def test_wide_families_behind_an_exact_total_have_their_closed_form(leaves, total):
-    """Flat leaves and shares of concentration 1 are the same: beta-binomial(total, 1, leaves - 1) each."""
+    """Check that flat leaves equal shares of concentration 1: beta-binomial(total, 1, leaves - 1) each."""
     tree = Tree([-1] + [0] * leaves)
     n = np.arange(total + 1)
     logs = gammaln(total - n + leaves - 1) - gammaln(total - n + 1) - gammaln(total + leaves) + gammaln(total + 1)
@@ -430,7 +430,7 @@ def test_splits_below_an_exact_total_are_beta_binomial(concentration):
 
 
 def minority(blocks=3000, seed=5):
-    """Blocks with few counts each below totals measured well, as in a state's file: most counts are 0."""
+    """Check blocks with few counts each below precise totals, as in a state's file: most counts are 0."""
     rng = stream(seed, "minority")
     sizes = (1, 5, 100, 300, blocks)
     parent, start = [np.array([-1])], 0
@@ -451,7 +451,7 @@ def minority(blocks=3000, seed=5):
 )
 @pytest.mark.parametrize("scale", [1.0, 8.0])
 def test_priors_against_many_measured_totals_end_in_a_bound_not_in_a_miss(prior, scale):
-    """Flat leaves put thousands where the totals say hundreds: windows that followed the prior would miss them."""
+    """Check flat leaves, which imply thousands where the totals are hundreds: windows must follow the totals."""
     tree, truth, sigma = minority()
     law = DiscreteGaussian(sigma=sigma * scale)
     y = law.sample(truth, rng=stream(6, "minority"))
@@ -473,7 +473,7 @@ def test_values_far_below_zero_and_counts_of_hundreds_of_millions():
 
 
 def test_wide_laplace_noise_keeps_a_count_from_growing():
-    """A leaf without a prior of its own, noise of scale 7.5: weights exp(-|n - 3|/7.5) on n >= 0 and geometric sums."""
+    """Check a leaf without a prior, noise of scale 7.5: weights exp(-|n - 3|/7.5) on n >= 0 and geometric sums."""
     tree = Tree.named({"state": None, "a": "state", "b": "state"}, levels=["state", "county"])
     wide = {"law": "laplace", "scale": 7.5}
     found = infer(measurements(tree, [(1, wide, 3.0), (2, wide, 40.0)]), prior=Leaves("flat"))
@@ -502,7 +502,7 @@ def test_contradicting_exact_counts_and_counts_without_an_end_are_refused():
 
 
 def test_tilts_balance_every_family():
-    """At the multipliers the tilted mean of a measured node is the sum of its children's, both by plain sums."""
+    """Check that at the multipliers the tilted mean of a measured node is the sum of its children's, by full sums."""
     tree = Tree([-1, 0, 0, 1, 1, 2, 2])
     sigma = np.array([2.0, 1.5, 1.0, 2.0, 2.5, 3.0, 1.2])
     y = np.array([40.0, 10.0, 22.0, 9.0, 4.0, 7.0, 8.0])
@@ -525,7 +525,7 @@ def test_tilts_balance_every_family():
 
 
 def test_fitted_concentrations_make_the_measurements_most_probable():
-    """The slope of the evidence vanishes at the fit, but for the weak prior; by differences of enumerated evidence."""
+    """Check that the gradient of the evidence is 0 at the fit, up to the weak prior; by enumerated evidence."""
     tree = Tree([-1, 0, 0, 0])
     measured = [(0, WIDE, 9.0), (1, WIDE, 8.0), (2, WIDE, 1.0), (3, WIDE, -1.0)]
     found = infer(measurements(tree, measured))
@@ -550,7 +550,7 @@ def test_fitted_concentrations_make_the_measurements_most_probable():
 
 
 def test_a_fit_does_not_stop_where_its_curvature_is_that_of_elsewhere():
-    """A valley that is narrow at the start and wide where it ends, its lowest point near (1, -1.9)."""
+    """Return a valley that is narrow at the start and wide at its end, with the minimum near (1, -1.9)."""
 
     class Valley:
         levels = 2
@@ -565,7 +565,7 @@ def test_a_fit_does_not_stop_where_its_curvature_is_that_of_elsewhere():
 
 
 def test_a_large_tree_is_fitted_on_a_part_from_where_a_smaller_part_ends(monkeypatch):
-    """As good a fit of the part as from equal shares, in fewer evaluations of it; all of a smaller tree."""
+    """Check a fit of the part that is as good as from equal shares, with fewer evaluations; all of a smaller tree."""
     tree, truth, sigma = minority(600)
     law = DiscreteGaussian(sigma=sigma)
     given = Measurements(tree, np.arange(len(tree)), law.sample(truth, rng=stream(12, "parts")), law)
