@@ -309,7 +309,7 @@ def test_shares_of_several_levels_are_no_worse_than_those_of_one(mechanism, powe
 
 @pytest.mark.parametrize("targets", [(0, 1, 2), (0, 2)])
 def test_shares_are_those_of_a_search_over_all(targets):
-    """Compare with Nelder and Mead's search with a dense inverse; steps of 0.4 % and rounding to 1/1000 may cost 0.002."""
+    """Compare with Nelder and Mead's search with a dense inverse; its steps and rounding may cost 0.002."""
     parents, depth = [-1, *[0] * 3, *[v for v in (1, 2, 3) for _ in range(4)]], [0, *[1] * 3, *[2] * 12]
 
     def parts(logs):
