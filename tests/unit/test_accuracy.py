@@ -1,4 +1,4 @@
-"""What random changes of the library survived: bounds from wrong rows, units of synthetic values, code of accuracy."""
+"""Tests for random changes of the library that no other test detected: bounds, synthetic values, accuracy."""
 
 import re
 from types import SimpleNamespace
@@ -34,7 +34,7 @@ from reproduction.papers.pan2023.algorithms import swapping_audit
 
 
 def test_the_error_of_the_law_is_that_of_the_rows_that_were_drawn():
-    """Where it is not 0: 200 records on one side of the middle. The rows are rebuilt from the draws that are shown."""
+    """Check where it is not 0: 200 records on one side of the middle. The rows are rebuilt from the draws shown."""
     n, lower, upper = 200, 0.5, 4.0
     half, middle = (upper - lower) / 2, (lower + upper) / 2
     x = stream(1, "law error").standard_normal(n)
@@ -55,7 +55,7 @@ def test_the_error_of_the_law_is_that_of_the_rows_that_were_drawn():
 
 
 def test_synthetic_numbers_lie_in_the_middle_of_bins_between_their_bounds():
-    """Bounds -3 and 4 and 7 bins: middles -2.5, -1.5, .. 3.5, however far from 0 the lower bound is."""
+    """Check bounds -3 and 4 with 7 bins: midpoints -2.5, -1.5, .. 3.5, for any lower bound."""
     frame = pd.DataFrame({"wide": np.linspace(-3, 4, 400), "few": np.arange(400) % 2})
     model = PrivateBayesianNetwork(
         {"few": (), "wide": ("few",)}, levels={"few": [0, 1]}, bounds={"wide": (-3.0, 4.0)}, bins=7,
@@ -116,7 +116,7 @@ def test_an_error_is_not_negative(error):
     "question", ["0.5 * a + 0.2 * b > 0.3 * c", "0.5 * a + 0.25 * b >= c + 1", "0.25 * a - 0.2 * b + 0.5 * c < 1.5"]
 )
 def test_sums_of_different_fractions_are_summed_exactly(question):
-    """Three independent counts with the weights exp(-|y - n|/2), all vectors up to 60 listed."""
+    """Check three independent counts with weights exp(-|y - n|/2), listing all vectors up to 60."""
     posterior = counts.posterior({"a": 6.0, "b": 4.0, "c": 5.0}, noise=dpm.DiscreteLaplace(scale=2.0), prior="flat")
     n = np.arange(60)
     a, b, c = np.meshgrid(n, n, n, indexing="ij", sparse=True)
@@ -132,7 +132,7 @@ def test_sums_of_different_fractions_are_summed_exactly(question):
 
 
 def test_what_a_classifier_adds_to_every_count_is_one():
-    """Without privacy and with the defaults: P(class) = (n_c + 1)/(n + 2), P(value | class) = (n_cv + 1)/(n_c + 3)."""
+    """Check the non-private model: P(class) = (n_c + 1)/(n + 2), P(value | class) = (n_cv + 1)/(n_c + 3)."""
     X, y = np.array([[0], [0], [1], [2], [2], [2]]), np.array(["no", "no", "no", "no", "yes", "yes"])
     model = PrivateNaiveBayes(mechanism="none", levels={0: [0, 1, 2]}, classes=["no", "yes"]).fit(X, y)
     assert np.exp(model.class_log_prior_) == pytest.approx([5 / 8, 3 / 8])
@@ -163,7 +163,7 @@ def test_a_class_is_rare_below_five_records(few, said):
 
 
 def test_columns_whose_support_was_taken_from_the_records_are_counted():
-    """Twenty-five columns without levels: the first are named, the rest counted."""
+    """Check twenty-five columns without levels: the first are named, the others counted."""
     frame = pd.DataFrame({f"c{i}": np.arange(40) % 2 for i in range(25)})
     with pytest.warns(SupportFromData) as caught:
         PrivateNaiveBayes(classes=[0, 1], random_state=1).fit(frame, np.arange(40) % 2)
@@ -175,7 +175,7 @@ def test_columns_whose_support_was_taken_from_the_records_are_counted():
 
 @pytest.mark.parametrize("scale", [0.7, 2.0, 30.0])
 def test_a_leaf_that_only_wide_noise_holds_is_answered(scale):
-    """Two leaves of which nothing is known but a value with Laplace noise: each follows exp(-|y - n|/scale), n >= 0."""
+    """Check two leaves with only one value with Laplace noise each: exp(-|y - n|/scale), n >= 0."""
     law = law_of({"law": "laplace", "scale": scale})
     found = infer(Measurements(Tree([-1, 0, 0]), [1, 2], [5.25, 3.5], [law, law]), prior=Leaves("flat"))
     n = np.arange(3000)
@@ -199,7 +199,7 @@ def test_what_windows_of_leaves_neglect_is_a_geometric_tail():
 
 
 def test_gauss_rule_of_a_law_of_three_rates_is_that_law():
-    """However many nodes are asked for: three rates have three orthogonal polynomials."""
+    """Check that for any number of requested nodes, three rates have three orthogonal polynomials."""
     law = RateLaw(lambda rate: 0.0, 1.0, 1.0)
     law.__dict__["_discrete"] = np.array([0.1, 0.5, 0.8]), np.array([0.2, 0.3, 0.5])
     for size in (3, 6):

@@ -1,4 +1,4 @@
-"""The frame of the benchmarks: what a row says, which suites there are, that each can be loaded."""
+"""Tests of the framework of the benchmarks: the text of a row, the suites, and that each can be loaded."""
 
 import importlib.util
 import inspect
@@ -21,7 +21,7 @@ def module(name, path):
 
 @pytest.fixture
 def frame(monkeypatch):
-    """`measuring` and `run` as the benchmarks see them; the modules are put back."""
+    """Return `measuring` and `run` as the benchmarks import them; the modules are restored afterwards."""
     monkeypatch.setitem(sys.modules, "measuring", None)
     return module("measuring", BENCH / "measuring.py"), module("run_benchmarks", BENCH / "run.py")
 

@@ -1,4 +1,4 @@
-"""The rules of arguments, states of convergence and files on disk: each at both sides of its border, with its words."""
+"""Tests of the rules for arguments, convergence status and files: both sides of each limit, with messages."""
 
 import os
 from fractions import Fraction
@@ -112,7 +112,7 @@ def test_what_breaks_the_rule_is_told_which_and_how(check, values, options, word
 
 
 def test_the_smallest_seed_is_zero_and_streams_have_names():
-    """The words of a name are its SHA-256; the same name twice is the same stream, another another."""
+    """Check that the words of a name are its SHA-256, and that a stream depends only on its name."""
     assert _seeding.stream(0, "a").integers(1 << 60) == _seeding.stream(0, "a").integers(1 << 60)
     drawn = {
         int(_seeding.stream(0, *names).integers(1 << 60)) for names in [("a", "b"), ("ab",), (1,), ("1",), ("b", "a")]
@@ -163,7 +163,7 @@ def test_a_state_is_one_of_four_words_and_an_approximation_says_how_far():
 
 
 def test_a_file_being_written_is_never_open_to_others(tmp_path, monkeypatch):
-    """Whatever the umask lets through: at every step before its mode is set, its owner alone may read and write it."""
+    """Check for any umask that before its mode is set, only the owner may read and write the file."""
     seen = []
     path = tmp_path / "x"
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""The command dpm: the workflow's bytes, its own words, its time, its one door to confidential files."""
+"""Tests of the command dpm: the workflow's bytes, its messages, its speed, its only access to confidential files."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def test_an_answer_from_a_file_is_a_screen_of_sentences(home, capsys):
 
 
 def test_a_scenario_of_the_configuration_has_the_bytes_of_the_workflow(home, capsys):
-    """The workflow calls `making.part` with the root seed of the configuration, as here."""
+    """Check that the workflow calls `making.part` with the root seed of the configuration, as here."""
     for name in ("survey", "toy"):
         said(capsys, "answer", name)
         import yaml
@@ -161,7 +161,7 @@ def test_help_is_plain(verb, capsys):
 
 
 def test_an_answer_loads_nothing_that_it_does_not_need(home):
-    """No drawing, no workflow, no release, none of the large parts of SciPy: what makes an answer wait."""
+    """Check that no plotting, workflow, release or large part of SciPy is imported, which would delay an answer."""
     heavy = {"matplotlib", "networkx", "opendp", "pooch", "rich", "sklearn", "snakemake"}
     heavy |= {f"scipy.{part}" for part in ("cluster", "integrate", "interpolate", "io", "ndimage", "signal", "stats")}
     code = (
@@ -217,7 +217,7 @@ def test_mistakes_of_a_plan(home, change, part):
 
 
 def test_an_installation_of_the_library_alone_says_where_the_command_is(tmp_path):
-    """Only the library on the path: a sentence, the way out in Python, exit 1, no traceback."""
+    """Check with only the library installed: a sentence, the alternative in Python, exit code 1, no traceback."""
     root = Path(__file__).parents[2]
     (tmp_path / "dpmultinomial").symlink_to(root / "src/dpmultinomial", target_is_directory=True)
     run = subprocess.run(
@@ -286,7 +286,7 @@ def test_a_release_that_was_not_made_is_told_with_the_command_that_makes_it(home
 
 
 def test_answers_to_questions_come_first_where_the_table_is_long(home, capsys):
-    """On the screen, and on the page; the file has them last."""
+    """Check the answers on the screen and on the page; in the file they come last."""
     rows = "".join(f"c{i:02d},{i},9\n" for i in range(40))
     Path("many.csv").write_text(f"name,value,variance\n{rows}")
     Path("more.yaml").write_text(

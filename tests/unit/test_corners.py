@@ -1,4 +1,4 @@
-"""Corners of the library that follow by hand: ends of ranges, words of refusals, what must not be mixed up."""
+"""Tests of corner cases with results by hand: ends of ranges, messages, and quantities that must not be confused."""
 
 import dataclasses
 import json
@@ -21,7 +21,7 @@ from reproduction.papers.pan2023.algorithms import swapping_audit
 
 
 def test_a_profile_that_ends_at_nothing_still_has_its_epsilon():
-    """r = 0.01 and alpha = 50: at epsilon 1 the tail is 0 in doubles, so the bracket ends on log 0."""
+    """Check r = 0.01 and alpha = 50: at epsilon 1 the tail is 0 in doubles, so the bracket ends at log 0."""
     found = privacy_profiles.dirichlet_epsilon(1e-5, r=0.01, alpha=50.0)
     assert 0 < found < 0.1
     assert float(privacy_profiles.dirichlet_delta(found, r=0.01, alpha=50.0)) == pytest.approx(1e-5, rel=1e-6)
@@ -35,7 +35,7 @@ def test_exact_calibration_of_tiny_budgets(epsilon):
 
 
 def test_claims_name_their_numbers():
-    """epsilon and delta are numbers alike: only their names tell them apart."""
+    """Check that epsilon and delta, both numbers, are distinguished by their names."""
     gaussian = claims.Gaussian(sigma=2.0)
     with pytest.raises(TypeError, match="positional"):
         claims.dp_claim(gaussian, 1.0, 0.1)
@@ -45,7 +45,7 @@ def test_claims_name_their_numbers():
 
 
 def test_an_audit_of_all_classes_looks_at_all_of_them():
-    """The worst exchange among all margins of 7 records, each class listed by itself."""
+    """Find the worst exchange among all margins of 7 records, listing each class separately."""
     worst = 0.0
     for r1 in range(1, 7):
         for c1 in range(1, 7):
@@ -75,7 +75,7 @@ def test_refusals_of_files_say_where_and_what_to_do():
 
 
 def test_a_network_draws_a_child_given_both_of_its_parents():
-    """d = 3 a + b of a in 0..1 and b in 0..2: six rows of its table, each with one category that ever occurred."""
+    """Check d = 3 a + b of a in 0..1 and b in 0..2: six rows of its table, each with one category that occurs."""
     codes = np.array([(a, b) for a in range(2) for b in range(3)] * 400)
     data = pd.DataFrame({"a": codes[:, 0], "b": codes[:, 1], "d": 3 * codes[:, 0] + codes[:, 1]}).astype(str)
     network = PrivateBayesianNetwork(

@@ -1,4 +1,4 @@
-"""The files named as a rule's inputs are those that Python really loads."""
+"""Tests that the files listed as a rule's inputs are those that Python loads."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from reproduction.jobs import artefacts
 
 
 def run_by_jobs():
-    """Modules that a rule hands to its jobs, and whose files are its inputs."""
+    """Return the modules that a rule passes to its jobs and whose files are its inputs."""
     found = {*dependencies.ADAPTERS, *(f"reproduction.verdicts.{name}" for name in ("agreement", "summary"))}
     found |= {"reproduction.report"}.union(*(artefacts.modules(described) for described in paper.discover().values()))
     for described in kind.discover().values():
@@ -57,7 +57,7 @@ visit({name: set(sources) for name, sources in json.load(sys.stdin).items()}, se
 
 
 def dotted(path):
-    """The name of a module, from its file."""
+    """Return the name of a module, given its file."""
     parts = path.relative_to(dependencies.SRC).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

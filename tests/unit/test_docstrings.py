@@ -1,4 +1,4 @@
-"""Docstrings of both packages are numpydoc with one entry a line, name what exists, and describe every parameter."""
+"""Tests that docstrings are in numpydoc format, one entry per line, use existing names and describe every parameter."""
 
 import re
 from pathlib import Path
@@ -113,7 +113,7 @@ SAMPLES = [  # (what is changed, into what, mistakes in words)
 
 @pytest.mark.parametrize(("old", "new", "expected"), SAMPLES, ids=[str(i) for i in range(len(SAMPLES))])
 def test_the_rules_find_what_is_wrong(old, new, expected):
-    """One change of a good sample at a time: exactly its mistakes are named."""
+    """Make one change at a time to a good sample: exactly its mistakes are reported."""
     assert told(docstring_rules.of_python, GOOD) == []
     assert GOOD.count(old) == 1
     wrong = told(docstring_rules.of_python, GOOD.replace(old, new))

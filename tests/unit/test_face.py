@@ -1,4 +1,4 @@
-"""What a user meets: the names that are promised and no others, numpydoc, results that say how far to trust them."""
+"""Tests of the public interface: exactly the promised names, numpydoc, and results that state their accuracy."""
 
 import doctest
 import importlib
@@ -35,7 +35,7 @@ RESULT = re.compile(r"(Posterior|Mixture|Answer|Result)$")
 
 
 def own(module):
-    """Functions and classes without an underscore that a module defines."""
+    """Return functions and classes without an underscore that a module defines."""
     for name, thing in vars(module).items():
         if not name.startswith("_") and getattr(thing, "__module__", None) == module.__name__ and callable(thing):
             yield name, thing
@@ -104,7 +104,7 @@ def test_results_say_how_far_to_trust_them(thing):
 
 
 def assigned(thing):
-    """Names that a class or its parents assign to self."""
+    """Yield names that a class or its parents assign to self."""
     for cls in thing.__mro__:
         try:
             yield from re.findall(r"self\.(\w+)", inspect.getsource(cls))

@@ -1,4 +1,4 @@
-"""Git starts no program: every key that names one in git-config(1), at each level, with every hook and transport."""
+"""Tests that git starts no program: every such key of git-config(1), at each level, with every hook and transport."""
 
 import os
 import re
@@ -49,7 +49,7 @@ def git(root, *words, check=True):
 
 @pytest.fixture
 def alone(tmp_path, monkeypatch):
-    """Empty configurations of the system and of the user."""
+    """Write empty configurations of the system and of the user."""
     for name in ("SYSTEM", "GLOBAL"):
         (tmp_path / name).write_text("")
         monkeypatch.setenv(f"GIT_CONFIG_{name}", str(tmp_path / name))
@@ -75,7 +75,7 @@ def repository(alone):
 
 
 def program(folder, name):
-    """A program that writes its name into the file `marks`."""
+    """Write a program that writes its name into the file `marks`."""
     path = folder / re.sub(r"[^a-zA-Z.-]", "_", name)
     path.write_text(f"#!/bin/sh\necho '{name}' >> '{folder}/marks'\nexit 1\n")
     path.chmod(0o755)
@@ -115,7 +115,7 @@ def plant(root, level):
 
 
 def everything(root, monkeypatch):
-    """Every call of git in the project."""
+    """Make every call of git in the project."""
     assert _places.problems("confidential/c.csv", root) == []
     monkeypatch.setattr(contents, "ROOT", root)
     assert "a.txt" in contents.tracked()
@@ -139,7 +139,7 @@ def test_no_key_of_any_level_starts_a_program(repository, monkeypatch, level):
 
 
 def test_a_partial_clone_fetches_nothing(repository, monkeypatch):
-    """The tree of the last commit is missing, and its remote is a program."""
+    """Check a repository whose last commit's tree is missing, and whose remote is a program."""
     away = repository.parent / "away"
     away.mkdir()
     planted = program(away, "transport")

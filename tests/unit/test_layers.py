@@ -1,4 +1,4 @@
-"""Layers run one way: the contracts of pyproject.toml hold for Python modules (lint-imports) and for compiled ones."""
+"""Tests of the layers: the contracts of pyproject.toml hold for Python modules (lint-imports) and compiled modules."""
 
 import ast
 import os
@@ -25,7 +25,7 @@ _PYX = re.compile(r"^\s*(?:from\s+(\.*)([\w.]*)\s+c?import\s+\(?([\w, ]+)|c?impo
 
 @cache
 def imports(path):
-    """(absolute dotted module, names) of every import statement of a source file."""
+    """Yield (absolute dotted module, names) of every import statement of a source file."""
     return [*_read(path)]
 
 
@@ -54,7 +54,7 @@ def sources(folder):
 
 
 def reached(path):
-    """Rooms (or ground modules) of the library that a file imports, and packages from outside."""
+    """Return packages (or base modules) of the library that a file imports, and packages from outside."""
     rooms, outside = set(), set()
     for module, names in imports(path):
         top, *rest = module.split(".")
@@ -71,7 +71,7 @@ CONTRACTS = tomllib.loads((SRC.parent / "pyproject.toml").read_text())["tool"]["
 
 
 def test_contracts_hold():
-    """What `make lint` runs; it reads Python modules alone."""
+    """Run what `make lint` runs; it reads only Python modules."""
     command = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([command, "--no-cache"], cwd=SRC.parent, env=os.environ | {"PYTHONPATH": "src"},
                           capture_output=True, text=True)  # fmt: skip
@@ -108,7 +108,7 @@ def test_a_papers_compiled_modules_import_no_other_paper():
 
 
 def test_contracts_are_read_from_compiled_modules_too(tmp_path, monkeypatch):
-    """A cimport against the layers, of a kind that lint-imports does not see, is found."""
+    """Check that a cimport that violates the layers, which lint-imports does not see, is detected."""
     file = SRC / "dpmultinomial/_kernels/wrong.pyx"
     monkeypatch.setitem(globals(), "imports", lambda _: [("dpmultinomial._posteriors.counts", ["_fixed_sum"])])
     monkeypatch.setitem(globals(), "COMPILED", [file])
@@ -133,12 +133,12 @@ def is_in(package, name):
 
 
 def below(container, name):
-    """The package or module directly below `container` that a dotted name is in; None elsewhere."""
+    """Return the package or module directly below `container` that contains a dotted name; None for other names."""
     return name.removeprefix(f"{container}.").split(".")[0] if name.startswith(f"{container}.") else None
 
 
 def targets(path):
-    """Modules and names inside modules that a file of ours imports from our packages, as dotted names."""
+    """Return modules and names in modules that a file imports from both packages, as dotted names."""
     for module, names in imports(path):
         if module.split(".")[0] in ("dpmultinomial", "reproduction"):
             yield from (f"{module}.{name}" for name in names or [""])
@@ -149,7 +149,7 @@ def dotted(path):
 
 
 def test_what_has_an_underscore_is_used_in_its_folder_alone():
-    """A room of the library is private to this repository, whose other package is the reproduction."""
+    """Check that packages of the library are private to this repository, whose other package is the reproduction."""
     for path in sources(SRC):
         for name in targets(path):
             parts = name.rstrip(".").split(".")
@@ -160,7 +160,7 @@ def test_what_has_an_underscore_is_used_in_its_folder_alone():
 
 
 def test_the_reproduction_imports_the_packages_it_uses_and_not_the_face():
-    """Names of the face load lazily: a job that used them would not be run again when their modules change."""
+    """Check that no job uses names of the interface, which are loaded lazily: changes would not rerun the job."""
     for path in sources(SRC / "reproduction"):
         for module, names in imports(path):
             own = {name for name in names if not name.startswith("_")}

@@ -1,4 +1,4 @@
-"""Mutants: each is one change, applied and taken back, judged by the tests that import its file; lists fit the code."""
+"""Tests of the mutants: each is one change, applied and undone, tested by importing tests; lists match the code."""
 
 import functools
 import importlib
@@ -45,7 +45,7 @@ static inline double f(double x, const double *p) {
 
 @pytest.fixture(scope="module")
 def modules():
-    """The runners' modules, which are not in a package."""
+    """Return the modules of the runners, which are not in a package."""
     pytest.importorskip("cosmic_ray")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(ROOT / "tests/mutants")
@@ -57,7 +57,7 @@ def modules():
 
 
 def test_a_sample_leaves_out_what_would_raise_the_rate(modules, tmp_path):
-    """Twenty seeds of all places: no docstring, annotation or signature's star, no bits in place of a difference."""
+    """Check twenty seeds of all places: no docstring, annotation or star of a signature, no bit operators."""
     (tmp_path / "one.py").write_text(SOURCE)
     lines, operators = set(), set()
     for seed in range(20):
@@ -103,7 +103,7 @@ def test_every_change_of_a_kernel_is_one_of_those_meant(modules):
 
 
 def test_a_mutant_is_applied_and_judged_and_the_file_is_as_before(modules, tmp_path, monkeypatch):
-    """One mutant that a test notices and one that no test does, in a copy of a tree of two files."""
+    """Check one mutant that a test detects and one that no test detects, in a copy of a tree of two files."""
     (tmp_path / "root/src").mkdir(parents=True)
     (tmp_path / "root/src/gaps.py").write_text(SOURCE)
     (tmp_path / "root/test_gaps.py").write_text(
@@ -140,7 +140,7 @@ def test_a_list_must_fit_the_code(modules, tmp_path):
 
 
 def test_every_list_fits_the_code(modules):
-    """Each `before` is exactly once in its file, and that of each equivalent mutant; tests import each file."""
+    """Check that each `before` occurs exactly once in its file, also for equivalent mutants; tests import each file."""
     listed = modules.mutants.all_listed()
     assert {modules.mutants.package(m.file) for m in listed} >= {"kernels", "reproduction", "accounting", "wang2020"}
     assert [m.file for m in listed if not modules.run.tests_of(m.file)] == []

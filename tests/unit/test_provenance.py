@@ -1,4 +1,4 @@
-"""What a table's record says: contents, not names; settings, not their order; the state of the checkout."""
+"""Tests of the record of a table: contents, not names; settings, not their order; the state of the checkout."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Every compiled kernel has a stub that says what it really takes and returns."""
+"""Tests that every compiled kernel has a stub with its actual arguments and results."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The look of the figures: order without colour, calibration panels, files that are the same each time."""
+"""Tests of the style of figures: order visible without colour, calibration panels, files that are equal each time."""
 
 import io
 import re
@@ -21,7 +21,7 @@ from reproduction import fonts, style
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance, Rec. 709: what is left of a colour in grey."""
+    """Return the relative luminance, Rec. 709, which is a colour converted to grey."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
     return float(np.dot((0.2126, 0.7152, 0.0722), linear))
 
@@ -57,7 +57,7 @@ def test_the_same_drawing_gives_the_same_files(tmp_path):
 
 @pytest.mark.parametrize("horizontal", [False, True])
 def test_an_interval_runs_from_low_to_high_whatever_its_centre(horizontal):
-    """The number may lie anywhere, also outside: nothing is reflected about it."""
+    """Check a number anywhere, also outside: there is no reflection at it."""
     axis = Figure().subplots()
     style.interval(axis, [1, 2, 3], [0.5, 0.1, 7.0], [0.2, 0.3, np.nan], [0.9, 0.4, np.nan], horizontal=horizontal)
     (bars,), (marks,) = axis.collections, axis.lines
@@ -121,7 +121,7 @@ def written(text):
 
 
 def test_a_script_is_drawn_by_the_font_that_has_it():
-    """A character that DejaVu lacks and another font of matplotlib's own has."""
+    """Check a character that is missing in DejaVu but is in another font of matplotlib."""
     other = FT2Font(font_manager.findfont("STIXGeneral"))
     first = FT2Font(font_manager.findfont(fonts.FIRST))
     code = next(c for c in sorted(other.get_charmap()) if chr(c).isprintable() and not first.get_char_index(c))
@@ -136,7 +136,7 @@ def test_a_script_is_drawn_by_the_font_that_has_it():
 
 
 def hard() -> Figure:
-    """Panels of unequal labels, shared and logarithmic axes, labels in line, a colour bar, a legend, formulas."""
+    """Draw panels with unequal labels, shared and logarithmic axes, inline labels, a colour bar, a legend, formulas."""
     figure = Figure(figsize=(style.DOUBLE, 3))
     axes = figure.subplots(2, 3, sharey="row")
     for n, axis in enumerate(axes.flat):
@@ -160,19 +160,19 @@ def saved_usually(figure: Figure, png, pdf) -> None:
 
 
 def streams(pdf) -> list[bytes]:
-    """Everything compressed in a PDF, laid open."""
+    """Return the contents of a PDF with everything decompressed."""
     found = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf.read_bytes(), re.DOTALL)
     return [zlib.decompress(part) for part in found]
 
 
 def drawn(pdf) -> bytes:
-    """What the page draws: lines, and texts by numbers of characters."""
+    """Return what the page draws: lines, and texts by the number of their characters."""
     return max((part for part in streams(pdf) if b" Tf" in part), key=len)
 
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
-    """The same figure saved by `Figure.savefig` and by `style.save`, which draws each format once."""
+    """Compare the same figure saved by `Figure.savefig` and by `style.save`, which draws each format once."""
     folder = tmp_path_factory.mktemp("saved")
     for name, save in (("usual", saved_usually), ("once", style.save)):
         with style.applied():
@@ -215,7 +215,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 def test_a_figures_files_do_not_depend_on_what_was_saved_before(tmp_path):
-    """Saved as the first of a process, as a later one and in a fork."""
+    """Check figures saved as the first of a process, as a later one, and in a fork."""
     subprocess.run([sys.executable, "-c", _PROGRAM, str(tmp_path)], check=True)
     with style.applied():
         figure = Figure(figsize=(2, 2))

@@ -1,4 +1,4 @@
-"""What may be read of a run: the bytes that a provenance states, of the last run here, and nothing else."""
+"""Tests of the files of a run that may be read: those whose bytes match the provenance of the last run."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ JOB = provenance.Job("toy_compute_numbers", provenance.digest(["'a'", "7"]))
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """A folder in which one table was made, with its second file and a figure, and Snakemake's record of it."""
+    """Return a folder with one table, its second file and a figure, and Snakemake's record of it."""
     monkeypatch.chdir(tmp_path)
     for folder in ("results/toy", "figures/toy", ".snakemake/metadata"):
         (tmp_path / folder).mkdir(parents=True)
@@ -100,7 +100,7 @@ def test_a_lost_torn_or_nameless_provenance_stops_the_reader_and_is_found(made):
 
 
 def test_a_provenance_cannot_speak_for_files_elsewhere(made):
-    """A name with a path in it, or of another kind, is never removed."""
+    """Check that a name with a path in it, or of another kind, is never removed."""
     beside, other = made / "results/toy/numbers.provenance.json", made / "config.yaml"
     other.write_text("x: 1\n")
     stated = {"../../config.yaml": "0", "numbers.py": "0", "/etc/passwd": "0", "numbers.csv": "0"}
@@ -109,7 +109,7 @@ def test_a_provenance_cannot_speak_for_files_elsewhere(made):
 
 
 def test_a_consistent_pair_of_an_older_run_is_found(made):
-    """Table and provenance put back together: Snakemake's own record says that the last run here was another."""
+    """Check a table and provenance restored together: Snakemake's record states that the last run differs."""
     assert faults(made) == []
     record(made, "results/toy/numbers.csv", ["'a'", "8"])
     assert faults(made)[0][0] == "results/toy/numbers.csv is not from the last run here"
@@ -117,7 +117,7 @@ def test_a_consistent_pair_of_an_older_run_is_found(made):
 
 @pytest.mark.parametrize("raw", [b"\xff{", b"", b"[]", b"{" * 100_000, bytes(range(256))])
 def test_a_torn_record_of_snakemake_takes_its_file_with_it(made, raw):
-    """Snakemake itself would stop with an error of its own reader."""
+    """Check a record for which Snakemake would stop with an error of its reader."""
     records = made / ".snakemake/metadata"
     record(made, "results/toy/numbers.csv", ["'a'", "7"])
     (path,) = records.iterdir()

@@ -1,4 +1,4 @@
-"""A wheel holds the library alone, and in an environment that has only what it needs README's examples run."""
+"""Tests of the wheel: it contains only the library, and README's examples run with only its requirements installed."""
 
 import doctest
 import importlib.util
@@ -62,7 +62,7 @@ def test_readme_runs_where_only_the_wheel_and_its_needs_are(wheel, tmp_path):
 
 
 def link_package(name, site):
-    """What this environment has of a package, linked into another; nothing is downloaded."""
+    """Link the installed files of a package into another environment; nothing is downloaded."""
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         return  # a dependency that this version does not have

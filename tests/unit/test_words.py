@@ -1,4 +1,4 @@
-"""Documents, docstrings and error messages use the terms of the field and plain English.
+"""Tests that documents, docstrings and error messages use the terms of the field and plain English.
 
 Names quoted as code may be any word. To add a term, add a line to `TERMS` and correct the places that the test names.
 """
@@ -47,12 +47,12 @@ _OURS = re.compile("|".join(rf"\b(?:{term})\b" for term in TERMS), re.IGNORECASE
 
 
 def prose(text):
-    """A text without what it quotes as code or formula; its lines keep their numbers."""
+    """Return a text without quoted code and formulas; its lines keep their numbers."""
     return _CODE.sub(lambda quoted: "\n" * quoted[0].count("\n") or " ", text)
 
 
 def found(text):
-    """(line from 1, our word, the field's) of every term in a text."""
+    """Yield (line from 1, our word, the field's word) of every term in a text."""
     words = prose(text)
     for match in _OURS.finditer(words):
         better = next(v for k, v in TERMS.items() if re.fullmatch(k, match[0], re.IGNORECASE))
@@ -60,7 +60,7 @@ def found(text):
 
 
 def messages(text):
-    """Yield (line, message) of every error raised in a Python module; what a message fills in is left out."""
+    """Yield (line, message) of every error raised in a Python module, without the values filled in."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
             for part in ast.walk(node.exc.args[0]):

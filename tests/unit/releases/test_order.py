@@ -1,6 +1,6 @@
-"""The order of the rows of a confidential file reaches no published byte, under the same noise.
+"""Tests that the order of the rows of a confidential file does not affect any published byte, for the same noise.
 
-Pages, figures and answers are computed from the published bytes alone, so what holds of these holds of all of them.
+Pages, figures and answers are computed only from the published bytes, so the result applies to all of them.
 """
 
 import numpy as np
@@ -43,7 +43,7 @@ CASES = {
 
 @pytest.fixture
 def noise(monkeypatch):
-    """The same noise at every position, in every release."""
+    """Use the same noise at every position, in every release."""
 
     def added(values, *, scale):
         return values + np.random.default_rng(7).integers(-20, 20, len(values))
@@ -55,7 +55,7 @@ def noise(monkeypatch):
 
 
 def published(root, lines, settings, *, end="\n", encoding="utf-8"):
-    """The bytes of both public files and the ledger, without keyed fingerprints and times."""
+    """Return the bytes of both public files and the ledger, without keyed fingerprints and times."""
     (root / "confidential").mkdir(parents=True, mode=0o700)
     (root / "confidential" / "c.csv").write_bytes((end.join(lines) + end).encode(encoding))
     settings = settings | {"data": "confidential/c.csv"}
@@ -97,7 +97,7 @@ def test_a_swap_keeps_the_form_of_the_file_and_every_field_that_is_held(tmp_path
 
 
 def test_a_file_that_is_sorted_by_a_swapped_column_does_not_undo_the_swap(tmp_path):
-    """One stratum of people sorted by income: rank in the released file is unrelated to the confidential rank."""
+    """Check one stratum of people sorted by income: the released rank is independent of the confidential rank."""
     names = np.random.default_rng(3).permutation(400).tolist()
     settings = {"mechanism": "swap", "swap": ["income"], "match": ["area"], "rate": 0.9, "accept_weak_privacy": True}
     data, _, _ = published(tmp_path, ["area,id,income", *(f"a,{name},{k}" for k, name in enumerate(names))], settings)

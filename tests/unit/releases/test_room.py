@@ -1,4 +1,4 @@
-"""The release room: what it makes, what it refuses, what it says; expected numbers are derived beside the assertion."""
+"""Tests of making releases: results, rejected input, messages; expected numbers are derived next to the assertion."""
 
 import hashlib
 import json
@@ -474,7 +474,7 @@ def test_costs_add_up_by_relation_and_never_across():
 
 
 def test_a_check_finds_what_the_budget_left_does_not_cover(root):
-    """0.6 of 1 is spent; 0.6 more would be 1.2. The published release is not counted twice."""
+    """Check that with 0.6 of 1 spent, 0.6 more would be 1.2, and that the published release is not counted twice."""
     budgets = {"survey": {"epsilon": 1.0}}
     assert room.check("b", counts(epsilon=0.6), root=root, budgets=budgets) == []
     room.make("a", counts(epsilon=0.6), root=root, budgets=budgets)
@@ -490,7 +490,7 @@ def test_a_check_finds_what_the_budget_left_does_not_cover(root):
 
 @pytest.mark.parametrize("mechanism", SETTINGS)
 def test_the_cost_by_settings_is_the_cost_of_the_release(root, mechanism):
-    """The check before a release and the record after it state the same cost, up to the rounding of a scale."""
+    """Check that the check before a release and the record after it state the same cost, up to rounding of a scale."""
     room.make("a", SETTINGS[mechanism], root=root)
     entry, *_ = _budget_records.Ledger(root / "releases" / "ledger.tsv").entries()
     cost = spending.by_settings(checks.filled(SETTINGS[mechanism]))
@@ -506,7 +506,7 @@ def test_the_cost_by_settings_is_the_cost_of_the_release(root, mechanism):
 
 @pytest.mark.parametrize("more", [{"levels": ["all", "part"]}, {"relation": "add or remove a record"}])
 def test_the_cost_by_settings_of_a_tree_is_that_of_adding_a_record(root, more):
-    """Settings that only trees have: adding or removing a record, which counts twice against a budget."""
+    """Check settings that only trees have: adding or removing a record, which counts twice against a budget."""
     (root / "confidential" / "counts.csv").write_text("category,parent,count\nall,,3\nx,all,1\ny,all,2\n")
     room.make("a", counts(**more), root=root)
     entry, *_ = _budget_records.Ledger(root / "releases" / "ledger.tsv").entries()
@@ -551,7 +551,7 @@ def test_what_the_key_table_says(root):
 
 
 def test_a_release_whose_last_line_was_lost_is_finished_without_a_draw(root):
-    """Its files are at their names, the ledger says spent: the next call only writes that they are there."""
+    """Check that with all files published and spent in the ledger, the next call only records the publication."""
     settings = counts(epsilon=0.5)
     folder = room.make("r", settings, root=root)
     path = root / "releases" / "ledger.tsv"
@@ -584,7 +584,7 @@ def test_numbers_that_are_equal_are_the_same_settings(root):
 
 
 def test_settings_kept_before_numbers_were_compared_as_numbers_are_known(root, monkeypatch):
-    """Version 0.2 kept `epsilon: 1` as it was written."""
+    """Check that `epsilon: 1` is kept as written in version 0.2."""
     settings = counts(epsilon=1)
     with monkeypatch.context() as old:
         old.setattr(checks, "_plain", lambda value, kind: value)
@@ -593,7 +593,7 @@ def test_settings_kept_before_numbers_were_compared_as_numbers_are_known(root, m
 
 
 def test_a_release_leaves_no_image_of_its_memory(root):
-    """A process that made a release is told to end in a core dump: none is written, nobody else may look into it."""
+    """Check that a process that made a release writes no core dump, and that no other process may inspect it."""
     settings = counts(epsilon=0.5)
     program = (
         "import os, sys, json, resource, pathlib\n"

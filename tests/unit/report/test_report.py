@@ -1,4 +1,4 @@
-"""The report of a run as files: links that hold, words that are right, nothing confidential, nothing that is unsaid."""
+"""Tests of the report of a run as files: valid links, correct words, no confidential content, complete statements."""
 
 import math
 import re
@@ -54,7 +54,7 @@ def test_every_statement_is_in_the_agreement_page_once_and_on_its_paper_once(pag
 
 
 def test_the_first_page_says_what_to_look_at(pages):
-    """The made-up run gives verdicts in turn, omits one artefact, and one row of each table did not converge."""
+    """Return the synthetic run with verdicts in turn, one artefact missing, and one row per table not converged."""
     first = text(pages, "index.html")
     everything = pd.concat([made_run.statements(p) for p in paper.discover().values()])
     verdict = list(everything["verdict"])
@@ -79,7 +79,7 @@ def test_the_first_page_says_what_to_look_at(pages):
 
 
 def test_the_first_sentence_is_the_score(pages):
-    """Counted from the statements themselves, by group of kinds; the tables below the sentence have the same counts."""
+    """Check counts from the statements, by group of kinds, in the sentence and in the tables below it."""
     rows = pd.concat([made_run.statements(p) for p in paper.discover().values()])
     page = text(pages, "index.html")
     first = page.partition("</h1>")[2].partition("</p>")[0]
@@ -112,7 +112,7 @@ def test_print_comes_first_and_in_its_order_on_the_page_of_a_paper(pages):
 
 
 def test_a_paper_that_was_not_run_is_a_line_and_own_cases_come_first(tmp_path):
-    """A folder with a release and scenarios alone: no hundred links to what was not made."""
+    """Check a folder with only a release and scenarios: no links to pages that do not exist."""
     made_run.make(tmp_path, papers=["balmat2018", "pan2023"])
     for slug in ("balmat2018", "pan2023"):
         for path in [*(tmp_path / "results" / slug).iterdir(), *(tmp_path / "figures" / slug).iterdir()]:

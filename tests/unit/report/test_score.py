@@ -1,4 +1,4 @@
-"""What a referee reads first: the score, one row a printed artefact, tables as printed, how far off ours is."""
+"""Tests of the first page of the report: the score, one row per printed artefact, printed tables, differences."""
 
 import math
 
@@ -11,7 +11,7 @@ from reproduction.verdicts.table_tests import LARGEST_Z
 
 
 def stated(*rows):
-    """Statements from (artefact, quantity, kind, verdict) and what else differs from a plain number that reproduces."""
+    """Return statements from (artefact, quantity, kind, verdict) and the differences from a plain reproduced number."""
     plain = {"paper": "p", "printed": 1.0, "printed_digits": 1.0, "ours": 1.04, "mc_se": 0.02, "z": 0.5}
     plain |= {"relation": "", "sees": "", "other_variants": "", "note": "", "place": "", "words": ""}
     plain |= {"variant": "corrected", "rounding": 0.0}

@@ -1,4 +1,4 @@
-"""Ties of few counts among many by Fourier sums, against convolutions written out; what they cannot say they refuse."""
+"""Tests of ties of a few of many counts by Fourier sums, against convolutions; inaccurate ties are rejected."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def normal(middle: float, sd: float) -> Window:
 
 
 def many(k: int, width: int, seed: int, *, away: float = 0.0) -> tuple[list[Window], Window]:
-    """k counts of random place and spread, and a root of `width` values, `away` of their sum's middle."""
+    """Return k counts of random position and spread, and a root of `width` values, `away` from the middle sum."""
     rng = stream(seed, "spectral")
     factors = [normal(float(rng.integers(0, 60)), float(rng.uniform(1, 9))) for _ in range(k)]
     middle = sum(int(np.average(f.values(), weights=f.weights)) for f in factors) + round(away)
@@ -27,7 +27,7 @@ def many(k: int, width: int, seed: int, *, away: float = 0.0) -> tuple[list[Wind
 
 
 def by_convolution(factors: list[Window], root: Window, places: list[int], low: int, high: int) -> np.ndarray:
-    """sum_N g(N) P(rest = N - u) for u = low..high, term by term; all terms are positive."""
+    """Compute sum_N g(N) P(rest = N - u) for u = low..high, term by term; all terms are positive."""
     rest, first = np.ones(1), 0
     for i, factor in enumerate(factors):
         if i not in places:
@@ -57,7 +57,7 @@ def test_ties_are_those_of_convolutions(k, width):
 
 @pytest.mark.parametrize("away", [-450, -300, 120, 300, 450])
 def test_where_the_total_is_far_from_the_counts_nothing_wrong_is_said(away):
-    """Without a tilt the ties fall over many powers of ten, which cancellation would swallow."""
+    """Check ties without a tilt, which decrease over many powers of ten: cancellation must be detected."""
     factors, root = many(64, 20, seed=9, away=away)
     ties = SpectralTies(factors, root, Coupled(factors, root).free)
     for places in ([0], [3, 40], [5, 6, 7]):
@@ -70,14 +70,14 @@ def test_where_the_total_is_far_from_the_counts_nothing_wrong_is_said(away):
 
 
 def around(factors: list[Window]) -> Window:
-    """A root about the middle of the sum."""
+    """Return a root around the middle of the sum."""
     middle = sum(int(np.average(f.values(), weights=f.weights)) for f in factors)
     return Window(middle - 20, np.exp(-((np.arange(41) - 20.0) ** 2) / 50))
 
 
 @pytest.mark.parametrize("sd", [9.0, 12.0, 15.0, 30.0, 150.0])
 def test_wide_counts_are_divided_out_or_left_to_convolutions(sd):
-    """Four wide counts hide frequencies of all others, as long as they are in the product."""
+    """Check four wide counts that suppress frequencies of all others, as long as they are in the product."""
     factors = [normal(400.0 if i < 4 else 30.0, sd if i < 4 else 3.0) for i in range(64)]
     root = around(factors)
     ties = SpectralTies(factors, root, Coupled(factors, root).free)
@@ -124,7 +124,7 @@ def test_sums_of_too_many_values_are_left_to_convolutions():
 
 
 def test_a_thousand_differences_of_three_thousand_tied_counts():
-    """The mean of a difference is the difference of the means, which come by another way (down the tree of sums)."""
+    """Check that the mean of a difference is the difference of the means, which use another method (down the tree)."""
     rng = stream(5, "counties")
     truth = rng.negative_binomial(1, 0.02, 3143)
     noise = DiscreteGaussian(sigma=5.0)

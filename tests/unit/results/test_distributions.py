@@ -1,4 +1,4 @@
-"""One protocol for every posterior: each method of each quantity against draws, against itself and against rules."""
+"""Tests of the common interface of all posteriors: each method against draws, other methods and rules."""
 
 import contextlib
 
@@ -70,7 +70,7 @@ def found(case):
 
 
 def laws(case):
-    """(law, its draws) of every quantity of a case."""
+    """Yield (distribution, its draws) for every quantity of a case."""
     for group in found(case).groups:
         own = getattr(found(case), group)
         for i, name in enumerate(own):
@@ -125,7 +125,7 @@ def test_all_groups_are_drawn_together(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_moments_are_those_of_the_draws(case):
-    """Means within 5 standard errors: 6e-7 for one, 1e-4 for all; variances to a tenth."""
+    """Check means within 5 standard errors: 6e-7 for one, 1e-4 for all; variances to a tenth."""
     for law, x in laws(case):
         assert law.mean() == pytest.approx(x.mean(), abs=5 * law.sd() / DRAWS**0.5 + 1e-12)
         assert law.variance() == pytest.approx(law.sd() ** 2, rel=1e-12)
@@ -184,7 +184,7 @@ def test_densities_and_masses_are_there_or_refused_with_the_reason(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_hold_their_draws(case):
-    """Draws inside: binomial; 1e-7 below for one, 2e-5 for all. The shortest interval is never longer."""
+    """Check the number of draws inside: binomial; 1e-7 below for one, 2e-5 for all; the shortest is never longer."""
     for law, x in laws(case):
         for level in (0.5, 0.95):
             intervals = {kind: law.interval(level, kind=kind) for kind in ("central", "hdi")}
@@ -210,7 +210,7 @@ def test_a_density_that_is_highest_at_an_end_has_no_mode():
 
 
 def test_the_file_and_what_it_is_a_sample_of():
-    """By enumeration of the 1,326 tables of 50 records in three categories."""
+    """Enumerate the 1,326 tables of 50 records in three categories."""
     posterior = found("laplace")
     values = np.array(list(NOISY.values()))
     tables = np.array([(a, b, 50 - a - b) for a in range(51) for b in range(51 - a)])

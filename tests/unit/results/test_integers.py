@@ -1,4 +1,4 @@
-"""The law of a difference of two tied whole numbers, against whole numbers and fractions."""
+"""Tests of the distribution of a difference of two tied integers, by integers and fractions."""
 
 from fractions import Fraction
 
@@ -12,7 +12,7 @@ from dpmultinomial._results.joint import Pair, tied_differences
 
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 4), (5, 1), (3, 3), (7, 4), (4, 9), (40, 31)])
 def test_every_weight_is_the_sum_over_its_pairs(sizes):
-    """In fractions of the same float64 weights, 1e-100 to 1 each; a sum of positive terms errs by 1e-16 a term."""
+    """Compare with fractions of the same float64 weights, 1e-100 to 1; positive sums have errors of 1e-16 per term."""
     rng = stream(1, "differences", str(sizes))
     first, second = (10.0 ** rng.uniform(-100, 0, size) for size in sizes)
     tie = 10.0 ** rng.uniform(-100, 0, sum(sizes) - 1)

@@ -1,4 +1,4 @@
-"""Questions on posteriors of every kind against plain enumeration, with names of every kind, and what is refused."""
+"""Tests of questions on all kinds of posteriors by enumeration, with names of all kinds, and of invalid questions."""
 
 import itertools
 from math import comb
@@ -23,7 +23,7 @@ SIGMA = 1.5  # of a noisy total
 
 
 def random_release(rng):
-    """Three noisy counts of a few records, and how they were made; the densities below are written down anew here."""
+    """Return three noisy counts of a few records with their mechanism; the densities are implemented again below."""
     size, third = float(rng.uniform(0.3, 0.7)), 1 / 3
     laws = [
         {"law": "discrete_gaussian", "sigma": 3 * size},
@@ -45,7 +45,7 @@ def random_release(rng):
 
 
 def below_three(n, scale):
-    """P(n + D < 3), up to the constant (1 - a)/(1 + a) that all values share: a sum over D."""
+    """Return P(n + D < 3), up to the constant (1 - a)/(1 + a) that all values share: a sum over D."""
     d = np.arange(-400, 401)
     listed = np.exp(-np.abs(d) / scale)
     return np.array([listed[d + one < 3].sum() for one in n.ravel()]).reshape(n.shape)
@@ -56,12 +56,12 @@ def vectors(size):
 
 
 def jeffreys(n):
-    """Weight of each vector of counts under Dirichlet(1/2, .., 1/2) rates, up to a factor of the total."""
+    """Return the weight of each vector of counts under Dirichlet(1/2, .., 1/2) rates, up to a factor of the total."""
     return np.exp((gammaln(n + 0.5) - gammaln(n + 1)).sum(axis=1))
 
 
 def case(kind, seed):
-    """A posterior, every possible vector of its counts, and their probabilities: no code in common but what draws."""
+    """A posterior, every possible vector of its counts, and their probabilities, without common code except drawing."""
     rng = stream(seed, "questions", kind)
     if kind == "swapped table":
         return swapped(rng)
@@ -91,7 +91,7 @@ def case(kind, seed):
 
 
 def swapped(rng):
-    """A 2 x 2 table of six records: k = 0, 2, 3, .. of them are chosen and deranged; all original tables are alike."""
+    """Return a 2 x 2 table of six records, k = 0, 2, 3, .. selected and deranged; original tables equally likely."""
     size, rate = 6, 0.4
     table = rng.multinomial(size, [0.25] * 4).reshape(2, 2)
     found = dpm.posterior(dpm.Release(table, mechanism=dpm.Swap(rate=rate)))
@@ -110,7 +110,7 @@ def swapped(rng):
 
 
 def additive(rng):
-    """Algorithm 2: the total and weights of the components get noise of -1, 0, 1, then multinomial shares of it."""
+    """Return algorithm 2: total and weights of the components with noise of -1, 0, 1, then multinomial shares."""
     epsilon, released = 0.9, rng.integers(0, 4, 3)
     names = dict(zip(NAMES, released.tolist(), strict=True))
     law = dpm.AdditiveCounts(epsilon=epsilon, algorithm="2", support=1)
@@ -153,7 +153,7 @@ def questions(names):
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("kind", KINDS)
 def test_answers_equal_enumeration(kind, seed):
-    """Eight releases of each of seven kinds, thirteen questions each: 728 cases."""
+    """Check eight releases of each of seven kinds with thirteen questions each: 728 cases."""
     posterior, n, p = case(kind, seed)
     names, drawn = posterior.counts.names, {"mixed", "ratio", "double"}
     for label, (question, value) in questions(names).items():
@@ -230,7 +230,7 @@ def test_shares_of_a_public_total_are_asked_in_their_own_unit():
 
 
 def test_rates_are_compared_by_draws_and_one_alone_by_its_law():
-    """Two rates add up to 1, so that P(one > the other) is P(one > 1/2), which is exact."""
+    """Check two rates with sum 1, for which P(one > the other) is P(one > 1/2), which is exact."""
     posterior = counts_with_total.posterior({"a": 12.3, "b": 6.0}, noise=dpm.Laplace(scale=2.0), total=20)
     exact = posterior.probability("a > 0.5", of="rates")
     assert exact.accuracy.status == "exact"
@@ -246,7 +246,7 @@ def test_rates_are_compared_by_draws_and_one_alone_by_its_law():
 
 
 def test_standard_errors_are_those_of_the_answers():
-    """Forty independent answers: their spread is what the error says, within a factor 1.5 (chi-squared, 1e-4)."""
+    """Check that the spread of forty independent answers is the stated error, within a factor 1.5 (p = 1e-4)."""
     posterior, _, _ = case("noisy total", 1)
     asked = {
         "r": {"ratio": [NAMES[0], [NAMES[1], NAMES[2]]]},
@@ -289,7 +289,7 @@ def test_a_ratio_says_how_probable_it_is_that_there_is_one():
 
 
 def test_ten_thousand_differences_at_once():
-    """Each equals the same question asked alone; neighbours of a ring of 200 counts, fifty steps apart at most."""
+    """Check that each answer equals the answer to a single question, for pairs in a ring of 200 counts."""
     rng = stream(1, "many")
     released = {f"c{i}": int(y) for i, y in enumerate(rng.integers(0, 60, 200))}
     posterior = counts.posterior(released, noise=dpm.DiscreteGaussian(sigma=3.0), prior="1/(1+n)")
@@ -371,7 +371,7 @@ def test_a_wrong_question_is_named(question, words):
 
 
 def test_a_swapped_table_is_asked_by_its_cells():
-    """A 2 x 2 table of 10 records: the answers of its listed tables, against 8,000 draws of the posterior."""
+    """Check a 2 x 2 table of 10 records: the answers of its listed tables, against 8,000 draws of the posterior."""
     release = dpm.Release([[3, 2], [1, 4]], mechanism=dpm.Swap(rate=0.3))
     found = dpm.posterior(release)
     asked = {
@@ -399,7 +399,7 @@ def test_wide_windows_are_drawn_and_not_added_up():
 
 
 def test_the_multinomial_weight_of_a_vector():
-    """What `case` takes for the noisy total: Dirichlet(1, 1, 1) over vectors of sum N is 1 of (N + 1)(N + 2)/2."""
+    """Return the weight of the noisy total: Dirichlet(1, 1, 1) over vectors of sum N is 1 of (N + 1)(N + 2)/2."""
     n = np.array([2, 0, 3])
     total = n.sum()
     exact = gammaln(total + 1) - gammaln(n + 1).sum() + gammaln(3) + gammaln(n + 1).sum() - gammaln(total + 3)
@@ -407,7 +407,7 @@ def test_the_multinomial_weight_of_a_vector():
 
 
 def test_a_sure_rank_has_a_probability_and_no_more():
-    """Rounding of a sum must not make it more than certain."""
+    """Check that rounding of a sum does not give a probability above 1."""
     from dpmultinomial._results.questions import Rank
 
     law = Rank(place=0, ranks=np.arange(1, 4), probabilities=np.array([0.1, 0.7, 0.2 + 2**-51]))
@@ -416,7 +416,7 @@ def test_a_sure_rank_has_a_probability_and_no_more():
 
 
 def test_what_stands_on_both_sides_cancels_exactly():
-    """With a public total too, and without a generator; a nearly sure zero would be drawn, and called approximate."""
+    """Check an almost certain zero, also with a public total: exact and without a generator, not approximate."""
     import dpmultinomial as dpm
 
     names = [f"c{i}" for i in range(100)]

@@ -1,4 +1,4 @@
-"""Figures of scenarios: one helper for intervals, whole ticks for counts, names in scripts that no font here draws."""
+"""Tests of figures of scenarios: the helper for intervals, integer ticks for counts, names in unsupported scripts."""
 
 import numpy as np
 import pandas as pd

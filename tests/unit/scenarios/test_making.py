@@ -1,4 +1,4 @@
-"""The machinery of scenarios: kinds found by being there, grids, batches, shards, facts."""
+"""Tests of the machinery of scenarios: kinds found by their folders, grids, batches, shards, facts."""
 
 import json
 import os
@@ -99,7 +99,7 @@ print(sentences.sentence(next(rows.itertuples()), facts, facts["points"][0]))
 
 
 def test_a_kind_is_found_by_being_there(tmp_path):
-    """A toy kind dropped into a copy: its keys, its grid and its answer, and nothing else names it."""
+    """Add a toy kind to a copy of the tree: its keys, grid and answer, which no other file names."""
     copy = tmp_path / "reproduction"
     left_out = shutil.ignore_patterns("__pycache__", "tests", "papers", "report")
     shutil.copytree(kind.FOLDER.parent, copy, ignore=left_out)
@@ -187,7 +187,7 @@ def test_a_scenario_of_a_release_states_no_noise_before_it_is_made_and_after(tmp
 
 @pytest.mark.parametrize("rows", [["a,x,3.5,9", "a,y,4.5,9"], ["a,x,3.5,9", "a,y,4.5,8"]], ids=["one", "none"])
 def test_the_smallest_batches_have_a_figure(tmp_path, monkeypatch, rows):
-    """Of one table of two counts all widths are alike; a table that is refused has none."""
+    """Check that all widths of a table of two counts are equal, and that an invalid table has none."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "many.csv").write_text("\n".join(["table,name,value,total", *rows]) + "\n")
     files = making.Files(tmp_path / "many")

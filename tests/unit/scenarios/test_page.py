@@ -1,4 +1,4 @@
-"""Pages to hand out: self-contained, small, in words, whatever the names."""
+"""Tests of the pages of scenarios: self-contained, small, in words, for any names."""
 
 import base64
 import gzip
@@ -68,7 +68,7 @@ def test_a_page_has_the_title_and_the_source_that_the_scenario_states(tmp_path):
 
 
 def test_a_page_of_many_counts_is_short_and_has_them_all(tmp_path):
-    """Answers first, then the thirty largest; the whole table compressed; the same in the figure."""
+    """Check the order: answers, then the thirty largest counts; the whole table compressed; the same in the figure."""
     counts = {f"c{i}": 7 * i % 1000 for i in range(900)}
     asked = {"questions": {"more": {"probability": "c142 > c1"}}}
     text, told = written(tmp_path, counts=counts, noise={"law": "laplace", "scale": 2.0}, **asked)

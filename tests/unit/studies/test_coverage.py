@@ -1,4 +1,4 @@
-"""Studies: folders found by being there, what they must say, and the one on coverage against what is known of it."""
+"""Tests of studies: found by their folders, with required texts; and of the study of coverage by known results."""
 
 import numpy as np
 import pandas as pd
@@ -70,7 +70,7 @@ def test_the_figure_shows_all_of_it(table):
 
 
 def test_intervals_by_true_value_against_their_own_counts():
-    """Coverage, width, bias and error of one file, worked out again from the very draws."""
+    """Compute coverage, width, bias and error of one file again from the same draws."""
     law, rng = study.DiscreteGaussian(sigma=3.0), study.stream(5, "file")
     truth = np.array([0, 0, 4, 25])
     released = law.sample(truth, rng=study.stream(5, "file")).astype(float)

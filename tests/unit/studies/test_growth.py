@@ -1,4 +1,4 @@
-"""The study of growth: list scheduling against schedules made by hand, the papers' job graph against their jobs."""
+"""Tests of the study of growth: list scheduling by hand-made schedules, and the job graph by the jobs."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def named(*, times=1.0, piece=30.0, start_up=2.0):
 
 @pytest.mark.parametrize(("cores", "seconds"), [(1, 12.0), (2, 7.0), (3, 7.0), (9, 7.0)])
 def test_a_diamond_by_hand(cores, seconds):
-    """a (2), then b (4) and c (3), then d (1) after both; e (2) waits for nothing.
+    """Check a (2), then b (4) and c (3), then d (1) after both; e (2) waits for no job.
 
     On two cores a and e until 2, b and c from 2, until 6 and 5, d from 6 to 7.
     """
@@ -36,7 +36,7 @@ def test_a_diamond_by_hand(cores, seconds):
 
 
 def test_grahams_anomaly_is_kept():
-    """Nine jobs on three cores in the order of the list take 12; all a second shorter, 13 (Graham 1969)."""
+    """Check nine jobs on three cores in list order: 12; if all are shorter by one, 13 (Graham 1969)."""
     seconds = dict(zip("123456789", (3, 2, 2, 2, 4, 4, 4, 4, 9), strict=True))
     needs = {"9": "1", "5": "4", "6": "4", "7": "4", "8": "4"}
     for less, expected in ((0, 12), (1, 13)):
@@ -73,7 +73,7 @@ def test_the_graph_has_the_jobs_of_the_papers():
 
 
 def test_work_is_the_papers_minutes_and_loops_alone_grow():
-    """Sum of all steps less their starts: minutes of tables, figures and loops, loops `times` over."""
+    """Return the sum of all steps minus their starts: minutes of tables, figures and loops, which run `times` over."""
     loops = sum(loop.minutes for one in PAPERS.values() for loop in artefacts.loops(one))
     tables = sum(a.table.minutes for one in PAPERS.values() for a in one.artefacts if a.table)
     figures = sum(a.figure.minutes for one in PAPERS.values() for a in one.artefacts if a.figure)
@@ -89,7 +89,7 @@ def test_work_is_the_papers_minutes_and_loops_alone_grow():
 
 @pytest.mark.parametrize("cores", [1, 3, 40])
 def test_a_schedule_lies_between_its_bounds(cores):
-    """Work over cores and the longest chain below, Graham's work over cores plus the chain above."""
+    """Check the bounds: work over cores and the longest chain below, Graham's work over cores plus the chain above."""
     steps = named(times=20.0)
     chain: dict[str, float] = {}
 

@@ -1,4 +1,4 @@
-"""The study of noisy measurement files: truth counted again, least squares by dense algebra, the table again."""
+"""Tests of the study of noisy measurement files: true counts, least squares by dense algebra, and the table."""
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,7 @@ def measured(folder, seed, **changes):
 
 
 def test_true_counts_are_those_of_the_people_who_were_made_up(tmp_path):
-    """Row by row from the file of the truth, GEOIDs from the codes by hand."""
+    """Return the counts row by row from the file of the truth, with GEOIDs from the codes by hand."""
     found = measured(tmp_path, 1)
     rows = pq.read_table(tmp_path / "US_Person_PL_PROD" / synthetic_census.TRUTH).to_pylist()
     digits = {"County": 5, "Tract": 11, "Block_Group": 12, "Block": 15}
@@ -48,7 +48,7 @@ def test_true_counts_are_those_of_the_people_who_were_made_up(tmp_path):
 
 
 def test_errors_of_least_squares_are_those_of_dense_algebra(tmp_path):
-    """Errors over 12 states against (A' V^-1 A)^-1, A the nodes' sums over blocks; 5 standard errors, chance 1e-6."""
+    """Check errors over 12 states by (A' V^-1 A)^-1, A the nodes' sums over blocks; 5 standard errors, chance 1e-6."""
     found = []
     for i in range(12):
         rows = measured(tmp_path / str(i), i, levels=["County", "Tract", "Block"])

@@ -1,4 +1,4 @@
-"""A nation a state at a time: its published sizes, the same bytes again, questions without all of it in memory."""
+"""Tests of a nation, one state at a time: published sizes, equal bytes, questions without the nation in memory."""
 
 import hashlib
 
@@ -26,7 +26,7 @@ def files(tmp_path_factory):
 
 
 def test_sizes_are_those_published():
-    """Sums of the table are the nation's: 3,143 counties, 331,449,281 people; shares of the rest add up to rounding."""
+    """Check that sums of the table are the nation's: 3,143 counties, 331,449,281 people; shares sum up to rounding."""
     every = pd.read_csv(states.STATES, sep="\t")
     assert (len(every), every["counties"].sum(), every["population"].sum()) == (51, 3143, 331_449_281)
     found = np.array([states.sizes(name, 1.0) for name in every["state"]]).sum(axis=0)
@@ -68,7 +68,7 @@ def test_a_file_has_what_inference_finds_and_the_same_bytes_again(files, tmp_pat
 
 
 def test_what_is_not_written_is_still_measured(files, tmp_path):
-    """Down to block groups: the same numbers, no blocks."""
+    """Check results down to block groups: the same numbers, without blocks."""
     study.part(1, "RI", tmp_path / "RI.parquet", **(SETTINGS | {"deepest": "block group"}))
     short, whole = (pq.read_table(path).to_pandas() for path in (tmp_path / "RI.parquet", files[1]))
     pd.testing.assert_frame_equal(
@@ -77,7 +77,7 @@ def test_what_is_not_written_is_still_measured(files, tmp_path):
 
 
 def test_the_table_is_that_of_all_rows_together(files, monkeypatch):
-    """Row groups of 7 rows against everything in memory."""
+    """Compare row groups of 7 rows with the whole table in memory."""
     found = study.table(1, parts=files, **SETTINGS).set_index(["level", "method"])
     rows = pd.concat([pq.read_table(path).to_pandas().astype({"level": str}) for path in files])
     for level, own in rows.groupby("level"):

@@ -1,4 +1,4 @@
-"""The study of the coverage of rates: exact sums against the library's own posteriors, simulations, and the default."""
+"""Tests of the study of the coverage of rates: exact sums by the library's posteriors, simulations, the default."""
 
 from itertools import product
 
@@ -24,7 +24,7 @@ def table():
 
 @pytest.mark.parametrize("prior", ["flat", "jeffreys"])
 def test_a_coverage_is_the_sum_over_all_releases(prior):
-    """Every file of 6 records and every release within 9 of it, with the posterior that the public face computes."""
+    """Compute every file of 6 records and every release within 9 of it, with the posterior of the public interface."""
     n, p, scale, level, reach = 6, 0.15, 0.5, 0.9, 9
     a = np.exp(-1 / scale)
     held, whole = np.zeros(2), 0.0
@@ -57,7 +57,7 @@ def test_with_two_categories_a_simulation_gives_the_exact_sums(table):
 
 
 def test_the_default_prior_has_the_best_worst_coverage():
-    """The choice of the default: the least coverage of rates over the settings of the study, by exact sums."""
+    """Check the choice of the default: the smallest coverage of rates in the settings of the study, by exact sums."""
     own = studies.discover()["rate_coverage"].settings
     least = {
         alpha: min(
@@ -89,7 +89,7 @@ def test_the_table_and_its_figure(table):
 
 
 def test_flat_means_the_same_whatever_else_is_known():
-    """All vectors of counts with the public total have the same weight, also with bounds or an unmeasured count."""
+    """Check that all vectors of counts with the public total have equal weight, also with bounds or a missing count."""
     noise = dpm.DiscreteLaplace(scale=2.0)
     plain = dpm.posterior(dpm.Release([3.0, 9.0, 7.0], mechanism=noise, total=20), prior="flat")
     bound = dpm.posterior(dpm.Release([3.0, 9.0, 7.0], mechanism=noise, total=20, bounds=(0, 20)), prior="flat")

@@ -1,4 +1,4 @@
-"""Verdicts on printed numbers, the tables' exactness, provenance and the closing words."""
+"""Tests of verdicts on printed numbers, the exactness of tables, provenance and the closing sentences."""
 
 import json
 
@@ -99,7 +99,7 @@ def test_a_row_shows_the_verdicts_of_all_variants():
 
 
 def test_a_cell_shows_what_it_would_be_in_the_other_variants_of_its_table():
-    """Each variant by its own joint test: nine cells 2.5 standard errors off fail together, one alone would pass."""
+    """Check each variant by its own joint test: nine cells off by 2.5 standard errors fail, a single one passes."""
     se = np.sqrt(1 - 0.1**2 / 12)
     made = table_of([0.0] * 9, corrected=([2.5] * 9, [se] * 9), as_written=([0.5] * 9, [se] * 9))
     compared = agreement.compare(*made, paper="x")
@@ -108,7 +108,7 @@ def test_a_cell_shows_what_it_would_be_in_the_other_variants_of_its_table():
 
 
 def judged(*claim, **more):
-    """The row of one claim."""
+    """Return the row of one claim."""
     published = pd.DataFrame([["t", "q", "claim", np.nan, np.nan, np.nan, "", ""]], columns=list(agreement.PUBLISHED))
     return agreement.compare(published, pd.DataFrame([rows.claim("t", "q", *claim, "why", **more)]), paper="x")
 
@@ -191,7 +191,7 @@ def test_a_law_says_what_it_sees_and_nothing_else_does():
 
 
 def test_a_wide_tolerance_says_how_many_standard_errors_it_allows():
-    """Print 2 with no decimals, error 0.05: 3.5 sqrt(0.05^2 + 1/12) = 1.0256, 51 % of print, 21 errors."""
+    """Check a printed 2 without decimals, error 0.05: 3.5 sqrt(0.05^2 + 1/12) = 1.0256, 51 % of it, 21 errors."""
     printed = pd.DataFrame([["t", "q", "number", 2.0, 0, np.nan, "", ""]], columns=list(agreement.PUBLISHED))
     row = agreement.compare(printed, pd.DataFrame([rows.computed("t", "q", 2.1, mc_se=0.05)]), paper="x").iloc[0]
     assert row["note"] == "the verdict allows a difference of 51% of the printed value, 21 standard errors"
@@ -210,7 +210,7 @@ def test_what_differs_says_why():
 
 
 def table_of(cells, **variants):
-    """One artefact: printed values with one decimal, and variant -> (values, standard errors)."""
+    """Return one artefact: printed values with one decimal, and variant -> (values, standard errors)."""
     printed = [["t", f"q{i}", "number", value, 1, np.nan, "", ""] for i, value in enumerate(cells)]
     ours = [
         rows.computed("t", f"q{i}", value, "why", variant, se)
@@ -224,7 +224,7 @@ def table_of(cells, **variants):
 
 
 def test_a_table_has_one_variant_and_no_cell_picks_its_own():
-    """Cell 0 fits one variant and cell 1 the other: a patchwork of two is no reproduction."""
+    """Check that if cell 0 fits one variant and cell 1 the other, the table is not reproduced."""
     made = table_of([1.0, 2.0], corrected=([1.0, 2.5], [0, 0]), as_written=([1.5, 2.0], [0, 0]))
     compared = agreement.compare(*made, paper="x")
     assert compared["variant"].tolist() == ["corrected", "corrected"]
@@ -232,7 +232,7 @@ def test_a_table_has_one_variant_and_no_cell_picks_its_own():
 
 
 def test_the_joint_test_refuses_what_each_cell_alone_would_pass():
-    """Nine cells 2.5 standard errors off: chi-squared 9 x 6.25 = 56.2 on 9 degrees, p = 7e-9; no cell is beyond 3.5."""
+    """Check nine cells off by 2.5 standard errors: chi-squared 9 x 6.25 = 56.2, 9 degrees, p = 7e-9; none above 3.5."""
     se = np.sqrt(1 - 0.1**2 / 12)  # with the printed digit the standard error is exactly 1
     made = table_of([0.0] * 9, corrected=([2.5] * 9, [se] * 9))
     judged = agreement.variants(*made).iloc[0]
@@ -245,7 +245,7 @@ def test_the_joint_test_refuses_what_each_cell_alone_would_pass():
 
 
 def test_the_power_against_the_nearest_other_variant():
-    """Two cells each 3 standard errors apart: noncentrality 18 on 2 degrees at level 0.001 (13.8)."""
+    """Check two cells off by 3 standard errors: noncentrality 18 on 2 degrees at level 0.001 (13.8)."""
     se = np.sqrt(1 - 0.1**2 / 12)
     made = table_of([0.0, 0.0], corrected=([0.0, 0.0], [se] * 2), as_written=([3.0, 3.0], [se] * 2))
     judged = agreement.variants(*made).set_index("variant")
@@ -412,7 +412,7 @@ def test_printed_numbers_are_well_formed(found):
 
 
 def test_a_test_states_every_setting_of_the_tables_that_it_makes():
-    """With all of them stated no default matters; without changes the defaults are meant."""
+    """Check that with all settings stated defaults do not matter, and without changes the defaults are used."""
     with pytest.raises(ValueError, match=r"balmat2018\.table_1: the test lacks settings total"):
         in_process.tables_of("balmat2018", {"table_1_categories": {"total": 3}}, only=["table_1"])
     made = in_process.tables_of("balmat2018", {"table_1": {"total": 2}}, only=["table_1"])

@@ -1,4 +1,4 @@
-"""Verdicts of tables of which some are replaced: rows of honest tables are made once, and nothing else is kept."""
+"""Tests of verdicts if some tables are replaced: rows of unchanged tables are computed once, and nothing is cached."""
 
 import sys
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""What tests of figures notice: texts on each other, cut ones, curves through words, marks beside their bars."""
+"""Tests of the checks of figures: overlapping texts, cut texts, curves through texts, marks beside their bars."""
 
 import pytest
 from matplotlib.figure import Figure
@@ -43,7 +43,7 @@ def test_a_curve_through_a_word_is_found(shape):
 
 
 def test_steps_are_no_slopes():
-    """A staircase falls to the right of a word; a straight line between its corners would run through it."""
+    """Check a staircase that descends to the right of a word; a line between its corners would cross the word."""
     figure, axis = axes()
     axis.text(0.3, 0.6, "word", va="center", ha="center")
     (line,) = axis.plot([0.1, 0.5], [0.3, 0.9], drawstyle="steps-post")

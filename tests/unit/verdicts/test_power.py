@@ -1,4 +1,4 @@
-"""What a test is said to see is what it refuses in nine cases of ten."""
+"""Tests that a stated detection limit is detected in nine cases of ten."""
 
 import numpy as np
 import pytest
@@ -9,13 +9,13 @@ from reproduction.verdicts import chi_squared, power, serial
 
 
 def test_a_z_test_sees_what_moves_it_far_enough():
-    """At level 0.05 z must be 1.96, in nine cases of ten: 1.96 + 1.2816 = 3.2415 standard errors."""
+    """Check level 0.05: z must be 1.96, and in nine cases of ten 1.96 + 1.2816 = 3.2415 standard errors."""
     assert power.normal(100, 0.05) == pytest.approx(0.032415, rel=1e-4)
     assert power.normal(0, 0.05) == np.inf
 
 
 def test_kolmogorov_s_test_refuses_what_it_sees():
-    """Normal draws moved by d: the distance is d/sqrt(2 pi) per unit. Of 200 samples at least 170 are refused."""
+    """Check normal draws moved by d: distance d/sqrt(2 pi) per unit. Of 200 samples, at least 170 are rejected."""
     seen = power.kolmogorov(1 / np.sqrt(2 * np.pi), 2000, 0.001)
     rng = stream(1, "kolmogorov")
     refused = sum(stats.kstest(rng.normal(seen, 1, 2000), "norm").pvalue < 0.001 for _ in range(200))
@@ -23,7 +23,7 @@ def test_kolmogorov_s_test_refuses_what_it_sees():
 
 
 def test_a_chi_squared_test_refuses_what_it_sees():
-    """Ten cells of which one grows by x and one falls: noncentrality n (2 x^2/10). Of 400, 0.9 +- 0.015 are refused."""
+    """Check ten cells, one larger by x and one smaller: noncentrality n (2 x^2/10). Of 400, 0.9 +- 0.015 rejected."""
     even = np.full(10, 100.0)
     tilted = even.copy()
     tilted[:2] += (100, -100)
@@ -40,7 +40,7 @@ def test_words_say_percent_or_a_factor():
 
 
 def test_a_histogram_is_judged_against_the_curve_as_it_is_drawn():
-    """Ten bins of a flat density: 1,000 draws in them fit; a curve or bars a tenth too high do not."""
+    """Check ten bins of a flat density: 1,000 draws fit; a curve or bars that are a tenth too high do not."""
     left, x = np.linspace(0, 0.9, 10), np.linspace(0, 1, 101)
     heights = np.array([1.1, 0.9, 1.0, 1.0, 1.05, 0.95, 1.0, 1.0, 1.02, 0.98])
     assert chi_squared.masses(left, x, np.ones(101)) == pytest.approx(np.full(10, 0.1))
@@ -51,7 +51,7 @@ def test_a_histogram_is_judged_against_the_curve_as_it_is_drawn():
 
 
 def test_neighbouring_draws():
-    """Four products of -1/4: z = 12 (-1)/sqrt(4) = -6. A draw of 20 repeated moves z by 0.05 sqrt(30,000)."""
+    """Check four products of -1/4: z = 12 (-1)/sqrt(4) = -6. Repeating one of 20 draws moves z by 0.05 sqrt(30,000)."""
     assert serial.p_value([0.0, 1.0, 0.0, 1.0, 0.0]) == pytest.approx(2 * stats.norm.sf(6), rel=1e-12)
     assert np.isnan(serial.p_value([0.1, 0.9]))
     rng = stream(3, "neighbours")
