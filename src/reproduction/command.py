@@ -152,6 +152,9 @@ def _numbers(part: argparse.ArgumentParser) -> None:
     )
     part.add_argument("--level", type=float, help="probability of the intervals (default: 0.95)")
     part.add_argument(
+        "--confidence", type=float, help="also compute confidence intervals of this level, without a prior"
+    )
+    part.add_argument(
         "--ask",
         action="append",
         default=[],
@@ -238,7 +241,7 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
 
 def _stated(asked: argparse.Namespace) -> dict[str, Any]:
     """Return the keys of a scenario that are given on the command line."""
-    keys = ("total", "among", "about", "level", "state", "product", "table", "query", "levels")
+    keys = ("total", "among", "about", "level", "confidence", "state", "product", "table", "query", "levels")
     found = {key: getattr(asked, key) for key in keys if getattr(asked, key) is not None}
     if asked.prior is not None:
         number = asked.prior.replace(".", "", 1).isdigit()

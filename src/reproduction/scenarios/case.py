@@ -9,6 +9,7 @@ import pandas as pd
 
 COLUMNS = ("quantity", "type", "released", "mean", "sd", "lower", "upper", "level", "status", "error")
 BESIDE = ("tree_level", "least_squares", "least_squares_sd")  # columns for a tree, after `COLUMNS`
+CONFIDENCE = ("ci_lower", "ci_upper", "ci_method")  # columns with `confidence`, after all others
 DENSITIES = ("quantity", "type", "x", "density")
 COMPARISON = ("analysis", *COLUMNS)
 FOR_COMPARISON = "for comparison"  # status of results that must not be used

@@ -25,7 +25,7 @@ from dpmultinomial._seeding import stream
 from .. import tables
 from ..config import scenario_settings, table_files
 from ..config.scenario_settings import Point, Scenario
-from .case import BESIDE, COLUMNS, COMPARISON, DENSITIES, Answer, Case
+from .case import BESIDE, COLUMNS, COMPARISON, CONFIDENCE, DENSITIES, Answer, Case
 
 _TEXTS = {"quantity", "type", "status"}
 _LISTED = ("", "_densities", "_comparison")
@@ -231,7 +231,7 @@ def read(files: Files) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     for path in (files.listed[0], files.listed[2]):
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
         table = as_quantities(table, facts["settings"]["level"])
-        wanted = ({*COLUMNS, *BESIDE[1:]} - _TEXTS) | numbers
+        wanted = ({*COLUMNS, *BESIDE[1:], *CONFIDENCE[:2]} - _TEXTS) | numbers
         found.append(table.assign(**{str(c): pd.to_numeric(table[c]).astype(float) for c in table if c in wanted}))
     return found[0], found[1], facts
 

@@ -41,6 +41,10 @@ def _rows(found: Summary) -> list[str]:
         head.insert(-1, "least squares")
         for row, line in zip(rows, found.lines, strict=True):
             row.insert(-1, line.least_squares)
+    if any(line.confidence for line in found.lines):
+        head.insert(-1, "confidence interval")
+        for row, line in zip(rows, found.lines, strict=True):
+            row.insert(-1, line.confidence)
     if any(line.key for line in found.lines):
         head.insert(0, "table" if found.form == "batch" else ", ".join(found.facts["points"][0]["at"]))
         for row, line in zip(rows, found.lines, strict=True):

@@ -25,6 +25,7 @@ class Line:
     key : the point of a grid, the table of a batch, or the analysis of a comparison; empty for a single case.
     quantity, noun, released, mean, interval, state : the cells, formatted.
     least_squares : least-squares estimate and its standard deviation; empty if there is none.
+    confidence : confidence interval; empty if there is none.
     usable : False if the Markov chain did not converge.
     """
 
@@ -37,6 +38,7 @@ class Line:
     state: str
     usable: bool
     least_squares: str = ""
+    confidence: str = ""
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,7 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
         state=str(row["status"]),
         usable=row["status"] != "not converged",
         least_squares=_least_squares(row),
+        confidence=_confidence(row, kind, width),
     )
 
 
@@ -200,6 +203,12 @@ def _least_squares(row: dict[Any, Any]) -> str:
     """Return the least-squares estimate and its standard deviation as text; empty if the row has no estimate."""
     found, sd = float(row.get("least_squares", "nan")), float(row.get("least_squares_sd", "nan"))
     return f"{real(found, 2 * sd)} ± {real(sd, 2 * sd)}" if found == found and sd == sd else ""
+
+
+def _confidence(row: dict[Any, Any], kind: str, width: float) -> str:
+    """Return the confidence interval as text; empty if the row has no confidence interval."""
+    ends = [_number(row.get(key, "nan"), kind, width, "lower") for key in ("ci_lower", "ci_upper")]
+    return f"{ends[0]} to {ends[1]}" if all(ends) else ""
 
 
 def _number(value: Any, kind: str, width: float, key: str) -> str:

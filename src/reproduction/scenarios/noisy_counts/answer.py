@@ -26,7 +26,7 @@ from dpmultinomial._results.posterior import Posterior
 
 from .. import standard
 from ..case import BESIDE, COLUMNS, REHEARSAL, Answer, Case
-from . import fit, rules, single_counts
+from . import fit, rules, single_counts, without_prior
 from .many import many as many
 
 
@@ -53,11 +53,26 @@ def answer(case: Case) -> Answer:
         facts["fit"] = {"probability": check.least, "suspect": check.least < fit.SUSPECT, "sentence": str(check)}
     released = dict(zip(release.names, release.values.tolist(), strict=True))
     if isinstance(found.source, TreeLaw):
-        return _of_tree(found, case, facts)
+        return _with_confidence(_of_tree(found, case, facts), release, settings)
     table = single_counts.rows(found.source, settings["level"]) if isinstance(found.source, PublishedCounts) else None
     about = settings["about"] if table is None else "counts"
     result = standard.answer(found, case, facts=facts, released=released, about=about, table=table)
-    return replace(result, comparison=single_counts.decided(found, settings["level"]))
+    result = replace(result, comparison=single_counts.decided(found, settings["level"]))
+    return _with_confidence(result, release, settings)
+
+
+def _with_confidence(result: Answer, release: Release, settings: Mapping[str, Any]) -> Answer:
+    """Return an answer with confidence intervals if the settings ask for them; otherwise with a sentence if they differ
+    from the credible intervals of counts without a total.
+    """
+    if level := settings.get("confidence"):
+        rows = without_prior.columns(result.rows, release, level)
+        stated = {"level": level, "sentence": without_prior.sentence(level)}
+        return replace(result, rows=rows, facts={**result.facts, "confidence": stated})
+    if release.total is not None or release.parents is not None:
+        return result
+    differs = without_prior.differing(result.rows, release, settings["level"])
+    return replace(result, facts={**result.facts, "confidence": {"sentence": differs}}) if differs else result
 
 
 def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:

@@ -1,0 +1,98 @@
+"""Confidence intervals in the table of noisy counts, next to the credible intervals, and a comparison of both."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial._confidence.confidence import Confidence
+from dpmultinomial._inference.confidence import confidence
+from dpmultinomial._inference.release import Release
+
+from ..case import CONFIDENCE
+from ..sentences import count, percent
+
+DIFFERENT = 0.5  # widths of the credible interval by which an end differs noticeably
+
+
+def columns(rows: pd.DataFrame, release: Release, level: float) -> pd.DataFrame:
+    """Return a table of results with confidence intervals of its counts and, given a public total, its rates.
+
+    Parameters
+    ----------
+    rows : table with the columns of a scenario.
+    release : the analysed release.
+    level : confidence level, in (0, 1).
+
+    Returns
+    -------
+    DataFrame
+        With the columns `CONFIDENCE`; empty in other rows, and for counts that were measured several times.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the release does not allow confidence intervals.
+    """
+    found = _summary(confidence(release), level).set_index(["quantity", "type"])
+    keys = pd.MultiIndex.from_frame(rows[["quantity", "type"]])
+    at = found.index.get_indexer(keys)
+    out = rows.copy()
+    for name, column in zip(CONFIDENCE, ("lower", "upper", "method"), strict=True):
+        values = found[column].to_numpy()[at]
+        out[name] = np.where(at >= 0, values, "") if column == "method" else np.where(at >= 0, values, np.nan)
+    return out
+
+
+def sentence(level: float) -> str:
+    """Return the meaning of the confidence intervals of a table, as a sentence."""
+    sure = percent(level, 3)
+    return (
+        f"The {sure} confidence intervals need no prior: intervals made this way cover the true count in at least "
+        f"{sure} of releases, whatever the count."
+    )
+
+
+def differing(rows: pd.DataFrame, release: Release, level: float) -> str:
+    """Return a sentence about the count whose credible and confidence intervals differ most, in units of the width.
+
+    Parameters
+    ----------
+    rows : table with the columns of a scenario.
+    release : the analysed release, of counts without a total.
+    level : level of the credible intervals.
+
+    Returns
+    -------
+    str
+        Empty if no end differs by more than half the width of the credible interval, or the release does not allow
+        confidence intervals.
+    """
+    try:
+        found = columns(rows[rows["type"] == "count"], release, level)
+    except (TypeError, ValueError):
+        return ""
+    width = np.maximum(found["upper"] - found["lower"], 1.0)
+    gaps = np.maximum(abs(found["ci_lower"] - found["lower"]), abs(found["ci_upper"] - found["upper"])) / width
+    apart = gaps[np.isfinite(gaps) & (gaps > DIFFERENT)]
+    if not len(apart):
+        return ""
+    row: Any = found.loc[apart.idxmax()]
+    more = f", and differs for {len(apart) - 1:,} more counts" if len(apart) > 1 else ""
+    sure = percent(level, 3)
+    return (
+        f"{row.quantity}: {sure} confidence interval {count(row.ci_lower)} to {count(row.ci_upper)}, without a prior, "
+        f"differs from the credible interval{more}: intervals made this way cover the true count in at least {sure} of "
+        "releases, whatever the count."
+    )
+
+
+def _summary(sure: Confidence, level: float) -> pd.DataFrame:
+    """Return the confidence intervals of names that occur once, with remarks in the column method."""
+    found = sure.summary(level)
+    counts = found["type"] == "count"
+    remarks = {name: note.partition("; uses")[0] for name, note in sure.notes(level).items()}
+    noted = counts & found["quantity"].map(lambda name: not remarks.get(name, "uses").startswith("uses"))
+    found.loc[noted, "method"] += ": " + found.loc[noted, "quantity"].map(remarks)
+    once = ~found.duplicated(["quantity", "type"], keep=False)
+    return found[once & (np.isfinite(found["upper"]) | ~counts)]
