@@ -1,7 +1,7 @@
-"""What was spent is not forgotten: books that are lost, emptied, torn, cut, edited, put back from older copies.
+"""Tests that spending is not forgotten: budget records that are lost, emptied, torn, edited or replaced by old copies.
 
-Each loss is mounted against the release room, which refuses and names the command that restores, and against a double
-weakened on purpose: books that trust the ledger alone, as version 0.2 did. After restoring the ceiling holds.
+Each loss is tested against `_releases`, which rejects it and names the command that restores the records, and against a
+weakened version that trusts only the ledger, as version 0.2 did. After restoring, the budget holds.
 """
 
 import os
@@ -32,7 +32,7 @@ def release(root, name, **more):
 
 
 def spend_twice(folder):
-    """A project in which a whole ceiling was spent by two releases, and an older copy of it in which one was."""
+    """Return a project whose whole budget was spent by two releases, and an older copy with one release."""
     root = folder / "project"
     (root / "confidential").mkdir(parents=True, mode=0o700)
     (root / "confidential/c.csv").write_text(COUNTS)
@@ -79,7 +79,7 @@ def edited(path, old, new):
 
 
 def older(path):
-    """The same file of the older copy."""
+    """Replace a file by the same file of the older copy."""
     copy = path.parents[1].parent / "older" / path.relative_to(path.parents[1])
     shutil.copyfile(copy, path)
 
@@ -90,7 +90,7 @@ def all_older(root):
 
 
 def cleaned(root):
-    """git clean -fdX: everything that is ignored; the data are brought back from where they came."""
+    """Run git clean -fdX, which removes everything that is ignored; the data are then copied back."""
     shutil.rmtree(root / "releases")
     shutil.rmtree(root / "confidential")
     (root / "confidential").mkdir(mode=0o700)
@@ -168,7 +168,7 @@ def test_a_loss_is_refused_and_restored_and_the_ceiling_holds(spent, loss):
 
 @pytest.mark.parametrize("loss", ["journal and ledger lost", "journal torn to 40 bytes", "older journal and ledger"])
 def test_releases_with_equal_noise_count_each(tmp_path, loss):
-    """Noise of scale 1/200 is 0 but for one time in 10^86: the public files of all releases are equal."""
+    """Use noise of scale 1/200, which is 0 except once in 10^86: the public files of all releases are equal."""
     root, weak = tmp_path / "project", {"epsilon": 400.0, "accept_weak_privacy": True}
     (root / "confidential").mkdir(parents=True, mode=0o700)
     (root / "confidential/c.csv").write_text(COUNTS)
@@ -193,7 +193,7 @@ UNTOLD = (
 
 
 def trust_the_ledger(monkeypatch):
-    """Books as they were in version 0.2: what the ledger says, and no more."""
+    """Use the records of version 0.2: only what the ledger states."""
 
     def trusting(self):
         self.ledger.path.parent.mkdir(exist_ok=True)
@@ -231,7 +231,7 @@ def test_what_one_crash_leaves_behind_is_mended_without_a_word(spent):
 
 
 def second(spent, name="second"):
-    """A clone: nothing that git ignores comes along."""
+    """Clone the project, without the files that git ignores."""
     root = spent.parent / name
     root.mkdir()
     return root
@@ -267,7 +267,7 @@ def test_a_second_checkout_with_a_copy_of_the_file_is_told_where_its_spending_is
 
 
 def test_two_copies_that_both_spend_find_out(spent):
-    """The older copy released `a` alone; the newer one `b` too. What either spends is known to the account."""
+    """Check an older copy that released `a`, a newer one also `b`: the account knows the spending of both."""
     copy = spent.parent / "older"
     with pytest.raises(ValueError, match=f"is older than what the account remembers.*{spent}/confidential.*{RESTORE}"):
         release(copy, "other")
@@ -277,7 +277,7 @@ def test_two_copies_that_both_spend_find_out(spent):
 
 
 def test_copies_that_parted_behind_the_accounts_back_are_brought_together(spent, monkeypatch, tmp_path):
-    """The copy spent under another account; then this one sees both."""
+    """Check a copy that spent under another account, before this account sees both."""
     copy, here = spent.parent / "older", os.environ["XDG_STATE_HOME"]
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another"))
     release(copy, "other")
@@ -332,7 +332,7 @@ def written(home, raw, name="d.csv", end=""):
 
 
 def test_a_changed_file_keeps_the_source_of_its_name(tmp_path):
-    """One record more under another source would be a second budget for the same people."""
+    """Check that one more record under another source would be a second budget for the same people."""
     home = tmp_path / "confidential"
     home.mkdir(mode=0o700)
     (home / "c.csv").write_text(COUNTS)
@@ -345,7 +345,7 @@ def test_a_changed_file_keeps_the_source_of_its_name(tmp_path):
 
 
 def test_a_ledger_without_a_journal_is_carried_over_by_one_command(tmp_path, monkeypatch):
-    """As version 0.2 left it: a key and a ledger; the generation that is there stays what it is."""
+    """Check the state of version 0.2, a key and a ledger: the existing generation is unchanged."""
     home = tmp_path / "confidential"
     home.mkdir(mode=0o700)
     (home / "c.csv").write_text(COUNTS)
@@ -408,7 +408,7 @@ def test_a_torn_file_of_the_account_stops_its_own_project_only(spent, tmp_path, 
 
 
 def test_a_torn_file_is_kept_where_journal_and_ledger_differ(spent):
-    """The copy might have known the release that ledger and journal lack."""
+    """Check a copy that might contain the release which ledger and journal lack."""
     memory(spent).write_text("{")
     without_last(ledger(spent), 2)
     with pytest.raises(ValueError, match=r"cannot be read, and journal and ledger differ"):
@@ -442,7 +442,7 @@ def test_what_lies_in_the_place_of_a_release_is_refused_before_anything_is_drawn
 
 
 def test_two_releases_of_one_name_count_twice(spent):
-    """A journal and a ledger of two copies: both releases called c were spent, whatever they are called now."""
+    """Check a journal and a ledger of two copies: both releases called c were spent, under any name."""
     journal(spent).unlink()
     memory(spent).unlink()
     for row in ("1.0", "0.75"):

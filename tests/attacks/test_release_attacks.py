@@ -1,4 +1,4 @@
-"""Attacks on a release: each must fail against the release room and succeed against a double weakened on purpose."""
+"""Attacks on a release: each must fail against `_releases` and succeed against a version weakened on purpose."""
 
 import hashlib
 import itertools
@@ -42,7 +42,7 @@ def counts(root, name, *, epsilon=1.0, values=TRUE, generation=1):
 
 
 def seeded(root_seed, name, values, scale):
-    """The weakened double: noise that follows from a public seed and the release's name."""
+    """Return the weakened version: noise that follows from a public seed and the release's name."""
     rng = stream(root_seed, name)
     return (
         values
@@ -55,7 +55,7 @@ def seeded(root_seed, name, values, scale):
 
 
 def replay(public_counts, name, scale):
-    """Candidates for the truth: what every seed in reach would have hidden; plausible if none is negative."""
+    """Return candidates for the truth, one per seed; a candidate is plausible if no count is negative."""
     zero = np.zeros(len(public_counts), dtype=np.int64)
     return [public_counts - seeded(seed, name, zero, scale) for seed in range(SEEDS)]
 
@@ -130,12 +130,12 @@ def test_inverting_a_swap(tmp_path):
 
 
 def floating(count, scale, rng):
-    """The weakened double: textbook inversion in doubles, sign and magnitude from a grid of uniforms."""
+    """Return the weakened version: textbook inversion in doubles, sign and magnitude from a grid of uniforms."""
     return count + (1 if rng.random() < 0.5 else -1) * (-scale * math.log(1 - rng.random()))
 
 
 def reachable(value, count, scale):
-    """Whether some double uniform leads from `count` to exactly `value`."""
+    """Return whether some double uniform leads from `count` to exactly `value`."""
     if value == count:
         return True
     k = round(math.exp(-abs(value - count) / scale) * 2**53)
@@ -161,7 +161,7 @@ def test_support(tmp_path):
 
 
 def test_support_of_statistics_is_one_public_grid(tmp_path):
-    """Values are whole multiples of the step whatever the records: neighbours share their support."""
+    """Check that values are integer multiples of the step for all records, so neighbours have the same support."""
     (tmp_path / "confidential").mkdir(mode=0o700)
     steps = []
     for name, shift in (("a", 0.0), ("b", 0.1234567)):
@@ -180,7 +180,7 @@ def test_support_of_statistics_is_one_public_grid(tmp_path):
 
 
 def guess(hashes, secret=b""):
-    """Small counts tried one after the other against every hash that was found."""
+    """Try small counts one after the other against every hash that was found."""
     for values in itertools.product(range(4), repeat=3):
         raw = ("category,count\n" + "".join(f"c{i},{v}\n" for i, v in enumerate(values))).encode()
         tried = {hashlib.sha256(raw).hexdigest(), _confidential.fingerprint(secret, b"data", b"small\n1", raw)}
@@ -315,7 +315,7 @@ def test_canaries_of_releases_that_succeed(tmp_path):
 
 
 def counts_inside(text, tables):
-    """Whether normalised tables are those of whole counts: p n is whole for all cells at the public n."""
+    """Return whether normalised tables are those of integer counts: p n is an integer for all cells at the public n."""
     return all(abs(p * n - round(p * n)) < 1e-6 for p, n in tables) or "count" in text
 
 

@@ -1,4 +1,4 @@
-"""Crashes, two at once, a full disk: at every step of the protocol no file without a line and nothing drawn twice."""
+"""Tests of crashes, parallel calls and a full disk: at every step, no file without a line and nothing drawn twice."""
 
 import errno
 import hashlib
@@ -23,7 +23,7 @@ BUDGETS = {"r": {"exchange": 15.0}}  # covers one release (2 ln(13 6/4) = 5.9) a
 
 @pytest.fixture
 def fresh(tmp_path, monkeypatch):
-    """A project with data of its own and an account that remembers nothing yet."""
+    """Return a project with its own data and an account whose memory is empty."""
 
     def made(name):
         root = tmp_path / str(name)
@@ -42,7 +42,7 @@ def make(root, **more):
 
 
 def steps_of(call):
-    """Names of the steps that a call takes."""
+    """Return the names of the steps of a call."""
     names = []
     _durable.at = names.append
     try:
@@ -53,7 +53,7 @@ def steps_of(call):
 
 
 def killed(call, number):
-    """Run `call` in a fork that kills itself (-9) before its step `number`; True if it was killed."""
+    """Run `call` in a fork that kills itself (-9) before step `number`; return True if it was killed."""
     child = os.fork()
     if child == 0:
         left = [number]
@@ -76,7 +76,7 @@ def entries(root):
 
 
 def judge(root):
-    """What must hold after any crash: a file under its name has a line with its hash, a line has its state in words."""
+    """Check the state after any crash: a published file has a line with its hash, and every line has a valid state."""
     folder = root / "releases" / "r" / "1"
     found = {e.generation: e for e in entries(root)}
     published = folder.is_dir() and any(folder.iterdir())
@@ -89,7 +89,7 @@ def judge(root):
 
 
 def recover(root, before):
-    """The next call finishes; what was spent before the crash is what appears, and it is spent once."""
+    """Check that the next call finishes: the release that was spent is published, and it is spent once."""
     folder = make(root)
     (after,) = entries(root)
     assert after.state == _budget_records.PUBLISHED
@@ -121,7 +121,7 @@ def test_kill_9_at_every_step(fresh):
 
 
 def test_kill_9_at_every_step_of_a_tree(fresh):
-    """Counts of a tree go the way of all releases: no level has noise before the others are spent with it."""
+    """Check that counts of a tree follow the same protocol: all levels are spent before any noise is drawn."""
     asked = {"mechanism": "discrete_gaussian", "rho": 0.5, "levels": ["whole", "part"], "narrow": "part"}
 
     def tree(root):
@@ -164,13 +164,13 @@ def test_kill_9_at_every_step_of_the_recovery_too(fresh, first):
 
 
 def wanted(root):
-    """The generation to ask for: the last one until it is published, then the next."""
+    """Return the generation to request: the last one until it is published, then the next."""
     found = entries(root)
     return len(found) + (not found or found[-1].state == _budget_records.PUBLISHED)
 
 
 def known(root):
-    """What was spent, by generation; every file under its name has its entry."""
+    """Return the spending by generation; check that every published file has its entry."""
     found = {e.generation: (e.sha256, e.cost) for e in entries(root)}
     for path in (root / "releases").glob("r/*/release.csv"):
         if not path.parent.name.startswith("."):
@@ -179,7 +179,7 @@ def known(root):
 
 
 def random_kills(fresh, projects, kills, seed):
-    """So many kills a project, at random times and before random steps, each in the state that the one before left."""
+    """Kill calls at random times and before random steps, each in the state left by the previous one."""
     chance, unbounded = random.Random(seed), {"budgets": {"r": {"exchange": 1000.0}}}
     for number in range(projects):
         root, done, before = fresh(f"random {number}"), 0, {}
@@ -221,7 +221,7 @@ def test_300_kills_at_random_moments_lose_and_repeat_nothing(fresh):
 
 
 def test_kill_9_at_every_step_of_a_restoration(fresh):
-    """The books are torn apart, the command that restores them is killed before each of its steps, and run again."""
+    """Tear the records, and kill the command that restores them before each of its steps, then run it again."""
 
     def torn(name):
         root = fresh(name)
@@ -266,7 +266,7 @@ def test_a_full_disk_at_every_step(fresh):
 
 
 def fails_then_goes_on(root, call, freed):
-    """Whether a full disk stopped a call; then there is room again, and it goes on from what was spent."""
+    """Return whether a full disk stopped a call; after space is freed, the call continues from what was spent."""
     try:
         call()
     except OSError:
@@ -280,7 +280,7 @@ def fails_then_goes_on(root, call, freed):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 256 kB in memory; skipped where none can be mounted."""
+    """Mount a file system of 256 kB in memory; the test is skipped if this is not possible."""
     place = tmp_path / "disk"
     place.mkdir()
     words = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)]
@@ -291,7 +291,7 @@ def small_disk(tmp_path):
 
 
 def test_a_disk_that_is_full_but_for_some_pages(fresh, small_disk, monkeypatch):
-    """Project and account on a disk with 0, 1, 2, .. pages left, until a release fits."""
+    """Run project and account on a disk with 0, 1, 2, .. free pages, until a release fits."""
     failures = []
     for pages in range(40):
         root = fresh(small_disk / str(pages))
@@ -311,7 +311,7 @@ def test_a_disk_that_is_full_but_for_some_pages(fresh, small_disk, monkeypatch):
 
 
 def test_files_that_cannot_grow_at_every_size(fresh):
-    """A limit on the size of files stops a write where it stands, in the middle of a line or a file."""
+    """Check a limit on file sizes, which stops a write in the middle of a line or a file."""
     failures, before = [], resource.getrlimit(resource.RLIMIT_FSIZE)
     for size in (0, 1, 10, 31, 33, 60, 120, 250, 400, 700, 1000, 1500, 2000, 10_000):
         root = fresh(f"limit {size}")
@@ -390,7 +390,7 @@ def test_two_at_once(fresh):
 
 
 def eight_under_one_ceiling(root, gate=None):
-    """Eight processes ask for eight releases of one source whose ceiling covers two; how many were spent."""
+    """Start eight processes for eight releases of a source whose budget covers two; return how many were spent."""
     children = []
     for number in range(8):
         child = os.fork()
@@ -416,7 +416,7 @@ def test_eight_at_once_stay_below_their_ceiling(fresh):
 
 
 def test_the_double_without_a_lock_passes_its_ceiling(fresh, monkeypatch):
-    """All eight look at what was spent before one of them spends."""
+    """Let all eight processes read the spending before one of them spends."""
     root = fresh("open")
     make(root)  # the key and the books are there
     here = root.parent / "gate"
@@ -444,7 +444,7 @@ def test_who_comes_second_is_refused_when_waiting_takes_too_long(fresh):
 
 
 def publishes_first(asked, books, line, *, data, record, files):
-    """The weakened double: the folder gets its name before the line is written."""
+    """Use the weakened version: the folder gets its name before the line is written."""
     _protocol.stage(asked, data=data, record=record)
     os.rename(asked.staged, asked.folder)
     _durable.step("between")

@@ -1,4 +1,4 @@
-"""A release through the workflow: once, from one command, and nothing confidential in anything a run leaves behind."""
+"""Tests of a release in the workflow: once, by one command, and without confidential content in the files of a run."""
 
 import base64
 import json
@@ -25,7 +25,7 @@ def confidential(folder, counts=(CANARY, OTHER, 12)):
 
 
 def shown(number):
-    """Every way in which a whole number may be written into a file."""
+    """Return every form in which an integer may be written into a file."""
     text = str(number)
     words = {text, f"{number:,}", f"{number}.0", f"{number:x}", f"{float(number):.6g}", f"{number:e}"[:9]}
     raw = {word.encode() for word in words} | {word.encode("utf-16-le") for word in words}
@@ -34,7 +34,7 @@ def shown(number):
 
 
 def leaks(folder, numbers):
-    """Files outside ``confidential/`` in which a number is found."""
+    """Return the files outside ``confidential/`` that contain a number."""
     wanted = set().union(*map(shown, numbers))
     files = [p for p in folder.path.rglob("*") if p.is_file() and "confidential" not in p.parts]
     assert len(files) >= 3
@@ -69,7 +69,7 @@ def test_one_command_makes_a_release_once_and_leaks_nothing(county):
 
 
 def test_two_releases_of_one_source_do_not_undo_each_other(county):
-    """With repeatable noise, scale 2 and scale 1 of the same stream give the truth as 2a - b."""
+    """Check that with repeatable noise, scale 2 and scale 1 of the same stream give the truth as 2a - b."""
     both = {"county": RELEASE, "again": {**RELEASE, "epsilon": 0.5}}
     overlay = county.path / "both.json"
     overlay.write_text(json.dumps({"releases": both}))

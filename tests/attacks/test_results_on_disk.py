@@ -1,6 +1,6 @@
-"""Results that were torn, edited, lost or put back from an older run: no verdict moves, and `make` makes them again.
+"""Tests of results that were torn, edited, lost or restored from an older run: verdicts do not change, files do.
 
-The weakened double is the reader of version 0.2, which took a file as it lay there.
+The weakened version is the reader of version 0.2, which accepted any file.
 """
 
 import json
@@ -26,7 +26,7 @@ OURS, OTHER = b"0.039", b"0.029"  # digits of probabilities that the paper print
 
 @pytest.fixture(scope="module")
 def finished(request, tmp_path_factory):
-    """One paper, made as far as its verdicts and one figure; taken from the run of all, if there is one."""
+    """Return the results of one paper with verdicts and one figure, from the run of all papers if there is one."""
     folder = running.Folder(tmp_path_factory.mktemp("finished"), run=[SLUG])
     if any("smoke" in item.fixturenames for item in request.session.items):
         _taken(request.getfixturevalue("smoke").path, folder.path)
@@ -37,7 +37,7 @@ def finished(request, tmp_path_factory):
 
 
 def _taken(whole, path):
-    """What a run of this paper leaves of it, and what Snakemake remembers."""
+    """Copy the files of a run of this paper, and Snakemake's metadata."""
     for name in (f"results/{SLUG}", f"figures/{SLUG}", ".snakemake/metadata"):
         shutil.copytree(whole / name, path / name)
 
@@ -55,13 +55,13 @@ def make(folder, *words):
 
 
 def bytes_of(folder):
-    """Every table and figure; not what took how long."""
+    """Return every table and figure, without the files of timings."""
     kept = folder.files("results/**/*.csv") | folder.files("figures/**/*.png")
     return {name: raw for name, raw in kept.items() if "benchmarks" not in name and "timings" not in name}
 
 
 def verdicts(folder, read):
-    """Verdicts of the paper from the tables that lie in a folder."""
+    """Return the verdicts of the paper from the tables in a folder."""
     paper = discover()[SLUG]
     made = {Path(path).stem: read(folder.path / path) for path in paper.tables()}
     ours = calls.find(f"{SLUG}.agreement.ours")(made)
@@ -90,7 +90,7 @@ def beside(path):
 
 
 def older_pair(path):
-    """A table and its provenance that agree, of a run with another seed."""
+    """Return a table and its provenance, which agree, of a run with another seed."""
     path.write_bytes(path.read_bytes().replace(b"0.", b"1."))
     stated = json.loads(beside(path).read_text())
     stated["files_sha256"][path.name] = trust.provenance.sha256(path)
@@ -124,7 +124,7 @@ def test_a_bare_run_stops_before_any_verdict(copied):
 
 
 def test_make_makes_all_of_it_again(finished, copied):
-    """One damage of each kind, each to another file; the same bytes come back, and a further run has nothing to say."""
+    """Damage different files in all ways; the same bytes are restored, and a further run has nothing to do."""
     names = ("table_1", "table_2", "table_4", "table_3", "table_5", "windows", "many_zeros", "privacy")
     kinds = [*DAMAGES.values(), *OF_PROVENANCE.values(), older_pair]
     paths = [copied.path / f"results/{SLUG}/{name}.csv" for name in names]

@@ -1,7 +1,7 @@
-"""Second doors into the confidential folder: no reader of public files opens one, whatever name or key leads there.
+"""Tests of other paths into the confidential folder: no reader of public files opens one, for any name or key.
 
-The weakened double is what inference does with a file that is not asked whether it may be opened: its exact counts and
-an unkeyed hash of it end in results.
+The weakened version is inference with a file whose path is not checked: exact counts and an unkeyed hash of the file
+would be in the results.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ RECORDS = "colour,size,class\n" + "red,1.5,a\nblue,2.5,b\ngreen,3.5,a\n" * 5
 
 
 def furnish(root):
-    """Confidential files and every kind of second name for them."""
+    """Write confidential files and every kind of second name for them."""
     place = root / "confidential"
     place.mkdir(mode=0o700)
     (place / "Adult").mkdir()
@@ -54,7 +54,7 @@ def furnish(root):
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A working directory with them."""
+    """Return a working directory with these files."""
     monkeypatch.chdir(tmp_path)
     furnish(tmp_path)
     return tmp_path
@@ -84,7 +84,7 @@ KEYS = {
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("name", NAMES)
 def test_no_key_of_a_configuration_opens_a_confidential_file(home, monkeypatch, key, name):
-    """Refused by the configuration; and by the paper's own rules and readers, should the configuration miss it."""
+    """Check the rejection by the configuration, and by the rules and readers of the paper without this check."""
     base, settings = KEYS[key]
     papers = paper.discover()
     with pytest.raises(config.ConfigError, match="confidential") as told:
@@ -106,7 +106,7 @@ def test_no_key_of_a_configuration_opens_a_confidential_file(home, monkeypatch, 
 
 @pytest.mark.parametrize("name", ["confidential/rel", "linked/rel", "soft", "./confidential/../confidential/rel"])
 def test_no_scenario_takes_a_release_from_the_confidential_folder(home, monkeypatch, name):
-    """Snakemake would keep a checksum of what lies there."""
+    """Check that Snakemake does not store a checksum of such a file."""
     folder = home / "confidential/rel"
     folder.mkdir()
     (folder / "record.json").write_text(json.dumps({"mechanism": "discrete_laplace", "scale": SECRET}))
@@ -132,7 +132,7 @@ LINKS = ("part", "hard link", "state", "product", "constraint")
 
 
 def measured(root, way):
-    """A folder of measurement files of which a part, a state's folder or a product's leads to a confidential one."""
+    """Return a measurement folder in which a part, a state's or a product's folder leads to a confidential one."""
     if way == "constraint":
         part = put(root / "nmf", "County", [("050007", "total_con", {}, [SECRET], "=")], kind="Constraint")
     else:
@@ -149,7 +149,7 @@ def measured(root, way):
 
 @pytest.mark.parametrize("way", LINKS)
 def test_no_link_among_measurement_files_leads_to_a_confidential_one(home, way):
-    """The folder that is named is public. Refused before a job, which would keep checksums; and by the reader."""
+    """Check a public folder with confidential parts: rejected before a job, which would store checksums; and by readers."""
     folder = measured(home, way)
     stated = {"kind": "noisy_measurements", "folder": str(folder), "state": "VT"}
     with pytest.raises(config.ConfigError, match=r"scenarios\.m\.folder: .*is confidential") as told:
@@ -160,7 +160,7 @@ def test_no_link_among_measurement_files_leads_to_a_confidential_one(home, way):
 
 
 def test_files_that_are_tried_for_known_sets_are_not_opened(home, monkeypatch):
-    """The error about a wrong SHA-256 would show that of the file."""
+    """Check that an error about a wrong SHA-256 does not show the SHA-256 of the file."""
     from reproduction.papers.ponnoprat2022 import catalogue, datasets
 
     (home / "confidential/adult.data").write_text("39, State-gov\n")
@@ -179,7 +179,7 @@ def test_a_text_that_is_no_path_stays_a_text(home):
 
 
 def test_the_double_that_asks_nobody_publishes_the_counts_and_their_hash(home, monkeypatch):
-    """What version 0.2 did with the same configuration."""
+    """Check what version 0.2 did with the same configuration."""
     from reproduction.config import table_files
 
     monkeypatch.setattr(places, "is_confidential", lambda path: False)

@@ -1,6 +1,6 @@
-"""Where a run is started: a home that cannot be written, a terminal of less than Unicode, torn records of Snakemake.
+"""Tests of the environment of a run: a home that is not writable, a non-Unicode terminal, torn Snakemake records.
 
-The double is Snakemake alone, which ends in errors of its own; `python -m reproduction.run` goes on.
+Snakemake alone ends in errors in these cases; `python -m reproduction.run` continues.
 """
 
 import json
@@ -81,7 +81,7 @@ def test_torn_records_of_snakemake_are_taken_away_with_what_they_spoke_for(folde
     ],
 )
 def test_a_ceiling_that_is_none_is_told_once_and_by_its_own_path(budgets, words, tmp_path, monkeypatch):
-    """Whatever the number of releases, none among them."""
+    """Check any number of releases, including none."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "confidential").mkdir(mode=0o700)
     (tmp_path / "confidential/c.csv").write_text("category,count\na,1\nb,2\n")

@@ -1,4 +1,4 @@
-"""Batches from file to file, in one process: 100,000 tables of six noisy counts, totals up to 5,000; swapped tables."""
+"""Benchmark of batches from file to file: 100,000 tables of six noisy counts, totals up to 5,000; swapped tables."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""What one writes in PyMC: counts with normal noise and prior 1/(1 + n), as whole numbers or as real ones.
+"""PyMC model of counts with normal noise and prior 1/(1 + n), as integers or as real numbers.
 
 Run by `published_counts.py` in an interpreter that has PyMC: folder with released.npy, ``whole`` or ``real``, chains,
 draws; writes means.npy and prints CPU seconds of the sampling.

@@ -1,4 +1,4 @@
-"""Rows of the benchmarks, and the measurement of their numbers: CPU seconds, the fastest of several calls."""
+"""Rows of the benchmarks, and their measurement: CPU seconds, the fastest of several calls."""
 
 import resource
 import subprocess
@@ -16,9 +16,9 @@ class Row:
 
     Parameters
     ----------
-    name : what is measured. found : the number, in `unit`.
-    baseline : what it is compared with: a limit, or another way to do the same. against : its number, in `unit`.
-    least : the ratio against / found that is aimed at; 1 where the baseline is a limit.
+    name : what is measured. found : the measured number, in `unit`.
+    baseline : a limit, or another method for the same task. against : the number of the baseline, in `unit`.
+    least : required ratio against / found; 1 if the baseline is a limit.
     unit : ``s`` (CPU seconds), ``MiB`` or ``err`` (share of test records misclassified).
     """
 
@@ -53,8 +53,8 @@ class Beside:
 
     Parameters
     ----------
-    name : what is measured. ours, theirs : independent values of the number, at least two each. other : whose.
-    unit : as of `Row`.
+    name : what is measured. ours, theirs : independent values, at least two each. other : name of the other method.
+    unit : the same as in `Row`.
     """
 
     name: str
@@ -86,7 +86,7 @@ def _mean(values: list[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class NotRun:
-    """Row that could not be measured here, and the reason."""
+    """Row that could not be measured on this machine, with the reason."""
 
     name: str
     reason: str

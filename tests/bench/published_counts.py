@@ -1,4 +1,4 @@
-"""Noisy counts without a total: file to file, questions, fitted priors compared with true ones, a general sampler.
+"""Benchmark of noisy counts without a total: file to file, questions, fitted and true priors, a general sampler.
 
 ``PYTHONPATH=src python tests/bench/published_counts.py`` writes the table of the documentation beside this file.
 """
@@ -138,8 +138,9 @@ def exactly(size):
 def by_random_walk(size):
     """Return CPU seconds and the root mean square error of the means in posterior sds, for a general sampler.
 
-    What one writes in a probabilistic language, here with NumPy over all counts and chains at once: each count has
-    prior 1/(1 + n) and normal noise cut to whole numbers, and moves by up to `STEP` either way (Metropolis).
+    This is the usual model in a probabilistic language, here with NumPy over all counts and chains at once: each count
+    has prior 1/(1 + n) on integers and normal noise, and moves by at most `STEP` in either direction
+    (Metropolis).
     """
     released, rng = _released(size), stream(1, "bench", "walk", size)
     *_, exact = exactly(size)

@@ -1,9 +1,9 @@
-"""Speed of releases: a million counts, a million records in a thousand strata, the protocol alone. CPU seconds.
+"""Benchmark of releases: a million counts, a million records in a thousand strata, and the protocol. CPU seconds.
 
-The protocol's own time is CPU; the disk's (about nine waits for it) comes on top. Noise is OpenDP's exact sampler and
-nearly all of a large release: rational arithmetic on bytes from the operating system, 7 microseconds a discrete Laplace
-draw and about 18 a discrete Gaussian one, which is some three Laplace draws by rejection. Nothing but a sampler of our
-own would be faster, and none is worth the trust that this one has; the row beside it says what is ours.
+The time of the protocol is CPU time; about nine waits for the disk are added to it. The noise is drawn by OpenDP's
+exact sampler, which takes nearly all of the time of a large release: rational arithmetic on bytes from the operating
+system, 7 microseconds per discrete Laplace draw and about 18 per discrete Gaussian draw, which needs some three Laplace
+draws by rejection. Only another sampler would be faster, but it would be less trusted; the next row shows our own part.
 """
 
 import tempfile

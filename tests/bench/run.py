@@ -1,9 +1,9 @@
-"""make bench [ARGS="--only SUITE .."]: every benchmark beside its limit or a named baseline, on one thread.
+"""make bench [ARGS="--only SUITE .."]: every benchmark with its limit or a named baseline, on one thread.
 
-A suite is a paper (its ``bench.py``) or a module beside this one; each has ``benchmarks()``, which yields
-`measuring.Row`. Seconds are CPU seconds of this machine; the ratio to a baseline carries over to others, ``within``
-and ``over`` say whether a target was met here. ``better``, ``equal`` and ``worse`` compare random numbers, e.g. errors
-of classifiers, with their Monte Carlo errors.
+A suite is a paper (its ``bench.py``) or a module in this folder; each has ``benchmarks()``, which yields
+`measuring.Row`. Seconds are CPU seconds of this machine. The ratio to a baseline is similar on other machines;
+``within`` and ``over`` state whether the target was met. ``better``, ``equal`` and ``worse`` compare random numbers,
+e.g. errors of classifiers, given their Monte Carlo errors.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[threads] = "1"  # before NumPy is loaded: what a job of the workflow declares
+    os.environ[threads] = "1"  # before NumPy is loaded, as in a job of the workflow
 
 HERE = Path(__file__).parent
 PAPERS = HERE.parents[1] / "src/reproduction/papers"

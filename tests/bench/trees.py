@@ -1,7 +1,7 @@
-"""Trees of totals: a nation of 60,000 leaves, and the accuracy of a state's counts at the noise of the 2020 release.
+"""Benchmark of trees of totals: a nation of 60,000 leaves, and accuracy for a state with the noise of the 2020 release.
 
-``PYTHONPATH=src python tests/bench/trees.py 10`` writes the table of the documentation, from ten synthetic states of
-either kind, beside this file. Truths are drawn, nothing is of any agency's file.
+``PYTHONPATH=src python tests/bench/trees.py 10`` writes the table of the documentation next to this file, from ten
+synthetic states of either kind. The true counts are drawn at random, and no data of an agency are used.
 """
 
 import sys
@@ -75,7 +75,7 @@ def _accuracy(case, error, width, seconds):
 
 
 def nation(leaves=60_000):
-    """Return a nation, 50 states, 3,000 counties and leaves; a quarter of the leaves is 0 and some have a million."""
+    """Return a nation, 50 states, 3,000 counties and leaves; a quarter of the leaves are 0, some have a million."""
     rng = stream(1, "bench", "nation")
     county = rng.choice(50, 3000, p=rng.dirichlet(np.full(50, 2.0)))
     leaf = rng.choice(3000, leaves, p=rng.dirichlet(np.full(3000, 1.0)))
