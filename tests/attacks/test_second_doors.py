@@ -149,7 +149,7 @@ def measured(root, way):
 
 @pytest.mark.parametrize("way", LINKS)
 def test_no_link_among_measurement_files_leads_to_a_confidential_one(home, way):
-    """Check a public folder with confidential parts: rejected before a job, which would store checksums; and by readers."""
+    """Check a public folder with confidential parts: rejected before a job, and by the readers."""
     folder = measured(home, way)
     stated = {"kind": "noisy_measurements", "folder": str(folder), "state": "VT"}
     with pytest.raises(config.ConfigError, match=r"scenarios\.m\.folder: .*is confidential") as told:
