@@ -55,6 +55,8 @@ def main(arguments: Sequence[str]) -> None:
         mending.taken_away(papers, filled, asked.rest) if filled else None
     except TimeoutError as error:
         _printing.stop(f"{error}. Nothing was run.")
+    except NotADirectoryError as error:
+        _printing.stop(f"{error}. Nothing was run.")
     except OSError as error:
         _printing.stop(f"{_MARK.resolve()} cannot be written ({error.strerror}). Nothing was run.")
     _caches()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from . import provenance
-from .provenance import FILES, PARAMS, RULE, SUFFIX
+from .provenance import FILES, INPUTS, PARAMS, RULE, SUFFIX
 
 FOLDERS = ("results", "figures")
 _PARTS = (
@@ -87,13 +87,15 @@ def stated(path: str | Path) -> dict[str, Any]:
     raise Damaged(f"{path}: has no provenance with its SHA-256. {_way_out(path, '')}")
 
 
-def untrusted(root: Path, expected: Iterable[str] = ()) -> Iterator[Fault]:
+def untrusted(root: Path, expected: Iterable[str] = (), requested: Iterable[str] | None = None) -> Iterator[Fault]:
     """Yield every file below `root` that does not match its provenance or has no provenance.
 
     Parameters
     ----------
     root : working directory of runs.
     expected : files of the workflow that need a provenance if they exist.
+    requested : files that every run makes. If it is stated, files that were made from an untrusted file that no run
+        requests are untrusted too: Snakemake regenerates an intermediate file only if a file needs it.
 
     Yields
     ------
@@ -104,24 +106,62 @@ def untrusted(root: Path, expected: Iterable[str] = ()) -> Iterator[Fault]:
     """
     yield from _torn_records(root)
     known: set[Path] = set()
+    groups, waiting = [], []
     for folder in FOLDERS:
         for beside in sorted((root / folder).rglob(f"*{SUFFIX}")):
             found = _loaded(beside)
             files = _named(beside, found or {})
             known.update(files)
             torn = f"{beside.relative_to(root)} is incomplete"
+            group = beside, found or {}, files
             if why := torn if found is None else _broken(root, files, found):
-                yield Fault(why, tuple(path for path in (*files, beside) if path.is_file()))
+                yield Fault(why, _removable(files, beside))
+                waiting.append(group)
+            else:
+                groups.append(group)
+    yield from _consumers(root, groups, waiting, requested)
     for name in expected:
         if (root / name).is_file() and root / name not in known:
             yield Fault(f"{name} has no provenance", (root / name,))
 
 
+_Group = tuple[Path, Mapping[str, Any], Mapping[Path, str]]  # provenance file, record, files with their digests
+
+
+def _removable(files: Iterable[Path], beside: Path) -> tuple[Path, ...]:
+    return tuple(path for path in (*files, beside) if path.is_file() or path.is_symlink())
+
+
+def _consumers(
+    root: Path, groups: list[_Group], waiting: list[_Group], requested: Iterable[str] | None
+) -> Iterator[Fault]:
+    """Yield the files that were made, directly or not, from untrusted files that no run requests."""
+    if requested is None:
+        return
+    made_by_every_run = {root / name for name in requested}
+    while waiting:
+        _, _, files = waiting.pop()
+        if made_by_every_run & {*files}:
+            continue
+        for group in list(groups):
+            beside, found, consumers = group
+            inputs = found.get(INPUTS) if isinstance(found.get(INPUTS), dict) else {}
+            if any(Path(name).name == path.name and digest in (stated, "") for name, stated in inputs.items()
+                   for path, digest in files.items()):  # fmt: skip
+                groups.remove(group)
+                waiting.append(group)
+                source = next(iter(files)).relative_to(root)
+                yield Fault(f"{next(iter(consumers), beside).relative_to(root)} was made from {source}",
+                            _removable(consumers, beside))  # fmt: skip
+
+
 def _broken(root: Path, files: Mapping[Path, str], found: Mapping[str, Any]) -> str:
     """Return the reason why files differ from the files of the last run; empty if they do not differ."""
     for path, digest in files.items():
+        if path.is_symlink():
+            return f"{path.relative_to(root)} was replaced by a link"
         if not path.is_file():
-            return f"{path.relative_to(root)} is missing"
+            return f"{path.relative_to(root)} is {'a folder' if path.is_dir() else 'missing'}"
         if provenance.sha256(path) != digest:
             return f"{path.relative_to(root)} does not match its provenance"
     first = next(iter(files), None)

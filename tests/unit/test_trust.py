@@ -99,6 +99,64 @@ def test_a_lost_torn_or_nameless_provenance_stops_the_reader_and_is_found(made):
     assert faults(made, ["results/toy/numbers.csv"]) == [("results/toy/numbers.csv has no provenance", ["numbers.csv"])]
 
 
+@pytest.fixture
+def chained(made):
+    """raw -> facts -> numbers (which every run makes) -> figure, and an unrelated table."""
+    for name, inputs in (("raw", []), ("facts", ["raw"]), ("numbers", ["facts"]), ("other", [])):
+        path = made / f"results/toy/{name}.csv"
+        path.write_text(f"x\n{len(name)}.5\n")
+        read = [made / f"results/toy/{one}.csv" for one in inputs]
+        provenance.write(provenance.short(function="toy.f", inputs=read, job=JOB), path)
+    return made
+
+
+REQUESTED = ["results/toy/numbers.csv", "figures/toy/numbers.png"]
+
+
+def test_a_damaged_intermediate_takes_its_tables_along_so_that_make_needs_it_again(chained):
+    """Snakemake makes an intermediate file only if a file that is requested is missing or older."""
+    assert list(trust.untrusted(chained, (), REQUESTED)) == []
+    (chained / "results/toy/raw.csv").write_text("torn")
+    found = [fault.why for fault in trust.untrusted(chained, (), REQUESTED)]
+    assert found == [
+        "results/toy/raw.csv does not match its provenance",
+        "results/toy/facts.csv was made from results/toy/raw.csv",
+        "results/toy/numbers.csv was made from results/toy/facts.csv",
+    ]
+    removed = {path.name for fault in trust.untrusted(chained, (), REQUESTED) for path in fault.files}
+    assert {"raw.csv", "facts.csv", "numbers.csv"} <= removed
+    assert not {"other.csv", "numbers.png"} & removed
+    assert [why for why, _ in faults(chained)] == found[:1]
+
+
+def test_a_damaged_table_that_every_run_makes_takes_nothing_along(chained):
+    (chained / "results/toy/facts.csv").write_text("torn")
+    requested = [*REQUESTED, "results/toy/facts.csv"]
+    assert len(list(trust.untrusted(chained, (), requested))) == 1
+
+
+def test_a_result_that_was_replaced_by_a_link_is_found_and_only_the_link_is_removed(made, tmp_path):
+    path = made / "results/toy/numbers.csv"
+    path.rename(made / "elsewhere.csv")
+    path.symlink_to(made / "elsewhere.csv")
+    (why, files), = faults(made)  # fmt: skip
+    assert why == "results/toy/numbers.csv was replaced by a link"
+    assert "numbers.csv" in files
+    path.unlink()
+    path.symlink_to("nowhere")
+    assert faults(made)[0][0] == "results/toy/numbers.csv was replaced by a link"
+
+
+def test_a_folder_in_the_place_of_a_result_is_named_before_anything_runs(made, monkeypatch):
+    monkeypatch.setattr(mending, "expected", lambda *_: ["results/toy/numbers.csv"])
+    monkeypatch.setattr(mending, "requested", lambda *_: [])
+    (made / "results/toy/numbers.csv").unlink()
+    (made / "results/toy/numbers.csv").mkdir()
+    with pytest.raises(NotADirectoryError, match=r"results/toy/numbers\.csv is a folder in the place of a result"):
+        mending.taken_away({}, {}, [])
+    assert mending.taken_away({}, {}, ["--list"]) == []
+
+
 def test_a_provenance_cannot_speak_for_files_elsewhere(made):
     """Check that a name with a path in it, or of another kind, is never removed."""
     beside, other = made / "results/toy/numbers.provenance.json", made / "config.yaml"
@@ -134,7 +192,7 @@ def test_a_torn_record_of_snakemake_takes_its_file_with_it(made, raw):
 
 def test_a_run_takes_away_what_it_cannot_trust_and_a_dry_run_only_says_so(made, capsys):
     (made / "results/toy/numbers.csv").write_text("quantity,value\n")
-    settings = {"shards": "auto", "scenarios": {}}
+    settings = {"shards": "auto", "scenarios": {}, "run": []}
     for words, removed in ((("-n",), False), (("--dry-run",), False), (("--unlock",), False), (("--cores", "2"), True)):
         found = mending.taken_away({}, settings, words)
         said = capsys.readouterr().err
@@ -143,7 +201,7 @@ def test_a_run_takes_away_what_it_cannot_trust_and_a_dry_run_only_says_so(made, 
         assert (made / "results/toy/numbers.csv").exists() != removed
     assert "results/toy/numbers.csv does not match its provenance; it is removed and regenerated." in said
     assert not (made / "results/toy/numbers.provenance.json").exists()
-    assert (made / "figures/toy/numbers.png").exists()
+    assert not (made / "figures/toy/numbers.png").exists()  # no run of this configuration makes the table
     assert mending.taken_away({}, settings, ()) == []
 
 

@@ -13,9 +13,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 from snakemake.shell import shell
 
 from . import environment, internals
@@ -26,6 +28,7 @@ _FIRST = (
     *("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf"),
 )
 FEWEST = 4  # number of jobs below which loading costs more than it saves
+_PREFIX = "dpmultinomial-"  # of temporary folders, followed by the id of the process
 _LONGEST = 100  # maximum number of bytes in a socket's path
 _CLIENT = Path(__file__).with_name("fork_client.py")
 _running: list[tuple["subprocess.Popen[bytes]", Path]] = []
@@ -50,13 +53,27 @@ def begin(workflow: Any, modules: dict[str, Collection[str]]) -> bool:
     forked = [rule for rule in rules if rule in modules]
     if not internals.runs_here(workflow) or "compile_kernel" in rules or len(forked) < FEWEST:
         return False
-    folder = Path(tempfile.mkdtemp(prefix="dpmultinomial-"))
+    remove_stale()
+    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
     if len(str(folder / "socket").encode()) > _LONGEST:
         shutil.rmtree(folder)
         return False
     start(folder, [*_FIRST, *sorted({name for rule in forked for name in modules[rule]})])
     shell.executable(str(folder / "bash"))
     return True
+
+
+def remove_stale() -> list[Path]:
+    """Remove the folders of this user's processes that were killed, and return them."""
+    found = []
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        process = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        with suppress(OSError):
+            own = folder.lstat().st_uid == os.getuid() and not folder.is_symlink() and folder.is_dir()
+            if own and process.isdigit() and not psutil.pid_exists(int(process)):
+                shutil.rmtree(folder)
+                found.append(folder)
+    return found
 
 
 def start(folder: Path, modules: list[str]) -> Path:

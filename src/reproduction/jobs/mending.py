@@ -38,11 +38,19 @@ def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: 
     -------
     list of Path
         Files that were removed, or would be in a dry run.
+
+    Raises
+    ------
+    OSError
+        If a folder is in the place of a result.
     """
     dry = any(_DRY.fullmatch(word) for word in words)
     if not dry and any(_LOOKS.fullmatch(word) for word in words):
         return []
-    faults = list(trust.untrusted(Path(), expected(papers, settings)))
+    wanted = [*expected(papers, settings)]
+    if folders := [name for name in wanted if Path(name).is_dir()]:
+        raise NotADirectoryError(f"{folders[0]} is a folder in the place of a result: remove or rename it")
+    faults = list(trust.untrusted(Path(), wanted, requested(papers, settings)))
     for fault in faults[:_SHOWN]:
         why = _printing.printable(fault.why)
         print(f"{why}; it {'would be' if dry else 'is'} removed and regenerated.", file=sys.stderr)
@@ -53,6 +61,12 @@ def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: 
         for path in files:
             path.unlink(missing_ok=True)
     return files
+
+
+def requested(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Iterator[str]:
+    """Return the tables, figures and agreements that a run without targets makes; arguments as for `expected`."""
+    for slug in (slug for slug in papers if slug in settings["run"]):
+        yield from (*papers[slug].tables(), *papers[slug].figures(), f"results/{slug}/agreement.csv")
 
 
 def expected(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Iterator[str]:

@@ -285,3 +285,14 @@ def test_what_is_loaded_holds_no_open_file_and_no_font_that_forks_would_read_tog
     """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["0", "0"]
+
+
+def test_folders_of_killed_runs_are_removed_and_no_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(forks.tempfile, "tempdir", str(tmp_path))
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    for name in (f"dpmultinomial-{dead.pid}-a", f"dpmultinomial-{os.getpid()}-b", "dpmultinomial-x-c", "another"):
+        (tmp_path / name).mkdir()
+    (tmp_path / f"dpmultinomial-{dead.pid}-link").symlink_to(tmp_path / "another")
+    assert [folder.name for folder in forks.remove_stale()] == [f"dpmultinomial-{dead.pid}-a"]
+    assert len(list(tmp_path.iterdir())) == 4

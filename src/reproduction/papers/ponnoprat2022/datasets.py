@@ -163,6 +163,8 @@ def _reason(error: Exception) -> str:
 def load(name: str, *, folders: Sequence[str | Path], download: bool, retries: int = 2) -> CodedTable:
     """Return a data set of the catalogue, or one that scikit-learn provides (``bundled_...``).
 
+    Relative folders are relative to the repository; reasons why a data set is missing name them as they are configured.
+
     Raises
     ------
     ChecksumError, UnavailableError
@@ -172,7 +174,7 @@ def load(name: str, *, folders: Sequence[str | Path], download: bool, retries: i
         found = getattr(bundled, f"load_{name.removeprefix('bundled_')}")(as_frame=True)
         return coded_table.encode(found.frame, name=name, target="target", numeric=list(found.data.columns))
     source = catalogue.SOURCES[name]
-    content = obtain(source, folders=folders, download=download, retries=retries)
+    content = obtain(source, folders=[_ROOT / folder for folder in folders], download=download, retries=retries)
     return coded_table.encode(tidy(source, content), name=name, target=source.target, numeric=source.numeric)
 
 

@@ -28,7 +28,7 @@ rule ponnoprat2022_data:
         mem_mb=memory(2000),
         runtime=30,
     params:
-        folders=UCI_FOLDERS,
+        folders=UCI_SETTINGS["data"]["folders"],
         download=UCI_SETTINGS["data"]["download"],
         retries=UCI_SETTINGS["data"]["retries"],
         code=digest(UCI, "datasets"),

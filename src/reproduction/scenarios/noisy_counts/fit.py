@@ -92,7 +92,8 @@ def at_least(law: Law, d: NDArray[np.float64]) -> NDArray[np.float64]:
             return np.where(d > 0, tail, 1 - tail)
         case DiscreteLaplace():
             a = exp(-1 / law.scale)
-            return np.where(d > 0, np.exp(-np.abs(d) / law.scale) / (1 + a), 1 - a * np.exp(d / law.scale) / (1 + a))
+            tail = np.exp(-np.abs(d) / law.scale) / (1 + a)
+            return np.where(d > 0, tail, 1 - a * tail)
         case _:
             return np.asarray(ndtr((0.5 - d) / law.sigma))
 

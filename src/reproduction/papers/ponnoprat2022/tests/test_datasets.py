@@ -181,3 +181,10 @@ def test_the_archives_workbook_holds_the_same_table_as_the_text_file():
     settings = {"name": "CreditCard", "target": credit.target, "numeric": credit.numeric}
     ours, theirs = (coded_table.encode(frame, **settings) for frame in (book, text))
     assert (ours.codes == theirs.codes).all()
+
+
+def test_folders_are_named_as_they_are_configured(monkeypatch, tmp_path):
+    """Whatever the working directory, and where the repository was reached through a link."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(datasets.UnavailableError, match=r"not in data/nowhere, \.\./shared/nowhere, and downloads"):
+        datasets.load("Thyroid", folders=["data/nowhere", "../shared/nowhere"], download=False)
