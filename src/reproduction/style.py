@@ -138,7 +138,7 @@ class _PlainTicks(LogLocator):
     """Place ticks at 1, 2 and 5 on an axis of up to 1.7 decades (at round numbers if fewer than three ticks remain),
     and at powers of ten on a longer axis.
 
-    A vertical axis has room for more digits. It uses the first of (1, 2, 5), (1, 2, 3, 5, 7) and (1, 3) that gives
+    A vertical axis has space for more digits. It uses the first of (1, 2, 5), (1, 2, 3, 5, 7) and (1, 3) that gives
     three to six ticks, the lowest of which is near the lower end.
     """
 

@@ -1,10 +1,10 @@
-"""Simulation-based calibration of the posterior of swapped tables' originals (Cook, Gelman and Rubin, 2006).
+"""Simulation-based calibration of the posterior of the originals of swapped tables (Cook, Gelman and Rubin, 2006).
 
-Shares from the prior, records, a swap, the posterior: the place of the true share in its posterior is uniform on
-(0, 1), and so are those of a true count spread over its step and of the true distance between original and swapped
-tables. The distance depends on the data too and is what the rate moves most: shares alone hardly notice a rate that is
-wrong by its square. Nothing of the posterior's own formulas is used. The test of uniformity is Kolmogorov's; the chance
-that an untouched implementation fails stands at the thresholds.
+Shares are drawn from the prior, records from the shares, and a swap from the records. The rank of the true share in its
+posterior is uniform on (0, 1), and so are those of a true count (spread over its step) and of the true distance between
+original and swapped tables. The distance also depends on the data and is most sensitive to the rate: the shares hardly
+depend on whether the rate is squared. The formulas of the posterior are not used. Uniformity is tested by Kolmogorov's
+test; the false-alarm rate of a correct implementation is stated at each threshold.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ SMALL = {"2 x 2, many swaps": 400, "3 x 3 by chains": 40, "three strata of 2 x 3
 
 
 def simulated(rng, shape, records, alpha, rate):
-    """True shares and counts (cells,), and the swapped tables (strata, rows, columns)."""
+    """Return true shares and counts (cells,), and the swapped tables (strata, rows, columns)."""
     cells = int(np.prod(shape))
     theta = rng.dirichlet(np.full(cells, alpha))
     original = rng.multinomial(records, theta)
@@ -41,7 +41,7 @@ def simulated(rng, shape, records, alpha, rate):
 
 
 def places(posterior, theta, original, swapped, cell, rng):
-    """Places in (0, 1) of the true share and count of one cell, and of the true distance to the swapped tables."""
+    """Return the ranks in (0, 1) of the true share and count of one cell, and of the true distance to the tables."""
     p, at = posterior.counts.marginal(cell), original[cell]
     drawn = np.abs(posterior.counts.draw(DRAWS, rng=rng) - swapped.ravel()).sum(axis=1)
     true = np.abs(original - swapped.ravel()).sum()
@@ -50,7 +50,7 @@ def places(posterior, theta, original, swapped, cell, rng):
 
 
 def calibrated(name, sets, believed=lambda rate: rate):
-    """Places (sets, 3) and the words of the results, of posteriors that take the rate for `believed` of it."""
+    """Return ranks (sets, 3) and the texts of the results, for posteriors with the rate times `believed`."""
     shape, records, alpha, rate, method = SETTINGS[name]
     rng, found, words = stream(12, "calibration", name), [], []
     for number in range(sets):
@@ -62,7 +62,7 @@ def calibrated(name, sets, believed=lambda rate: rate):
 
 
 def least(found):
-    """The least p-value of the columns' uniformity."""
+    """Return the smallest p-value of the uniformity of the columns."""
     return min(kstest(column, "uniform").pvalue for column in found.T)
 
 
@@ -76,7 +76,7 @@ def test_posteriors_are_calibrated(name):
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("believed", [lambda rate: rate**2, lambda rate: rate / 4], ids=["squared", "a quarter"])
 def test_a_posterior_at_the_wrong_rate_is_not_calibrated(name, believed):
-    """The test has the power to see what it is there for."""
+    """Check that the test has sufficient power."""
     found, _ = calibrated(name, SMALL[name], believed)
     assert least(found) < LEAST
 

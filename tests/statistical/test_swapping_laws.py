@@ -1,5 +1,5 @@
-"""Simulated swaps and posteriors against their exact laws. Fixed streams; the chance of a false alarm of an untouched
-implementation under another seed stands beside each threshold."""
+"""Check simulated swaps and posteriors against their exact distributions. Random streams are fixed; the false-alarm
+rate of a correct implementation under another seed is stated at each threshold."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ SWAPS = 60_000
 
 
 def wrong_swap(kind, table, size, rate, rng):
-    """Swapped last cells under plausible misreadings of the algorithm."""
+    """Return swapped last cells under plausible misreadings of the algorithm."""
     row, column = (np.repeat(codes.ravel(), table.ravel()) for codes in np.indices(table.shape))
     out = np.empty(size, dtype=np.int64)
     for i in range(size):
@@ -68,14 +68,14 @@ def test_simulated_swaps_follow_the_exact_law(table, rate):
     "kind", ["shuffle", "one selected: do nothing", "none selected: again", "cycle", "pairs", "right"]
 )
 def test_wrong_implementations_are_told_apart(kind):
-    """All but "right" must fail: about selection and shuffle at 0.1, about cycles and pairs at 0.5 (8 records)."""
+    """Check that all except "right" fail: selection and shuffle at 0.1, cycles and pairs at 0.5 (8 records)."""
     table, rate = (np.array([[2, 1], [3, 2]]), 0.5) if kind in ("cycle", "pairs") else (SLIDES, 0.1)
     last = wrong_swap(kind, table, SWAPS, rate, stream(SEED, "wrong", kind))
     assert (p_value(last, table, rate) > 1e-3) == (kind == "right")  # false alarm 1e-3, misses below 1e-6
 
 
 def test_derangements_are_uniform():
-    """All 9 of four and all 265 of six elements."""
+    """Check all 9 derangements of four and all 265 of six elements."""
     for k, count in ((4, 9), (6, 265)):
         draws = swap_draws.derangements(k, 200 * count * 4, rng=stream(SEED, "derangements", k))
         _, counts = np.unique(draws, axis=0, return_counts=True)
@@ -102,7 +102,7 @@ def test_acceptances_of_the_slides_run(five_million):
 
 
 def test_originals_behind_the_accepted_draws(five_million):
-    """The strong test: the four possible originals have their exact posterior weights."""
+    """Check that the four possible originals have their exact posterior weights."""
     exact = swapped_table.exact(SLIDES, rate=0.1)
     counts = [(five_million.originals[:, 3] == x).sum() for x in exact.tables[:, 1, 1]]
     assert sum(counts) == len(five_million.draws)

@@ -148,7 +148,7 @@ class Confidence:
         KeyError
             If a word is not a known name; the message names the question.
         ValueError, TypeError
-            If a question breaks its rule; the message names the question.
+            If a question is invalid; the message states the name of the question.
         """
         level = _checks.inside("level", level)
         if not isinstance(questions, Mapping):

@@ -42,7 +42,7 @@ class Regression:
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
 
     Examples
     --------

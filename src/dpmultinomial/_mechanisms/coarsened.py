@@ -33,7 +33,7 @@ class Coarsened:
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, or nothing could be withheld.
+        If an argument is invalid, or nothing could be withheld.
     """
 
     noise: AddedNoise

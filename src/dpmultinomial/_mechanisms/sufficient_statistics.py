@@ -140,7 +140,7 @@ class CensoredStatistics:
         Raises
         ------
         ValueError, TypeError
-            If an argument breaks its rule.
+            If an argument is invalid.
         """
         count = _checks.integer("n", n, least=1)
         mean, sse, low, high = (float(rate) for rate in 1 / _checks.positives("scale", scale, 4))
@@ -199,7 +199,7 @@ class CensoredStatistics:
         Raises
         ------
         ValueError, TypeError
-            If an argument breaks its rule.
+            If an argument is invalid.
         """
         budget = _checks.positive("epsilon", epsilon)
         shape = self.sensitivities(n, sums=sums) / _checks.positives("shares", shares, 4)
@@ -281,7 +281,7 @@ class CensoredStatistics:
         Raises
         ------
         ValueError, TypeError
-            If an argument breaks its rule.
+            If an argument is invalid.
         """
         found, n = self.sums_of(records) if sums else self.of(records), int(np.size(records))
         if shares is None:

@@ -95,7 +95,7 @@ def discrete_laplace(values: NDArray[np.int64], *, scale: float) -> NDArray[np.i
     Raises
     ------
     ValueError, TypeError
-        If values are not an int64 row within +-2^53 or the scale breaks its rule. No value is shown.
+        If values are not an int64 row within +-2^53 or the scale is invalid. No value is shown.
     """
     return _drawn(_laplace(_scale(scale)), values)
 

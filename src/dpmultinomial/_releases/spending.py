@@ -111,7 +111,7 @@ def read(text: str) -> Cost:
 
 
 def by_settings(settings: Mapping[str, Any]) -> Cost | None:
-    """Return the cost of a release as its settings ask for it, less a rounding tolerance of 1e-6 (relative).
+    """Return the cost of a release that follows from its settings, minus a relative rounding tolerance of 1e-6.
 
     Counts without a setting that only trees have are assumed not to be a tree, which costs less.
 

@@ -36,7 +36,7 @@ class Drawn(NamedTuple):
 
 
 def crossed(*columns: str, seed: int = 1, **keys: Sequence[Any]) -> pd.DataFrame:
-    """Return a made-up table with a row for each combination of the keys and different numbers between 0.1 and 0.9 in
+    """Return a synthetic table with a row for each combination of the keys and different numbers between 0.1 and 0.9 in
     the columns, so that no two columns can be confused.
     """
     table = pd.MultiIndex.from_product(keys.values(), names=list(keys)).to_frame(index=False)

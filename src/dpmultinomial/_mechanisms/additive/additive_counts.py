@@ -56,7 +56,7 @@ def release(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     _checks.one_of("algorithm", algorithm, ALGORITHMS)
     drawn = release_all(
@@ -93,7 +93,7 @@ def release_all(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     return additive_release.draw(
         _checks.counts("counts", counts),
@@ -134,7 +134,7 @@ def release_from_noisy(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     _checks.one_of("algorithm", algorithm, ("1-independent", "2", "3"))
     support = _support(epsilon, support)
@@ -171,7 +171,7 @@ def multinomial_mode(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     total = _checks.integer("total", total, most=additive_release.LARGEST_WEIGHT)
     p = _checks.reals("probabilities", probabilities)
@@ -241,7 +241,7 @@ class AdditiveCounts:
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
 
     epsilon: float

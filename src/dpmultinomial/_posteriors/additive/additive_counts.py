@@ -224,7 +224,7 @@ def posterior(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, or if the release has probability 0 under the stated mechanism.
+        If an argument is invalid, or if the release has probability 0 under the stated mechanism.
 
     Notes
     -----
@@ -377,7 +377,7 @@ def posterior_of_noisy(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, or if the noise cannot explain the counts.
+        If an argument is invalid, or if the noise cannot explain the counts.
 
     Notes
     -----

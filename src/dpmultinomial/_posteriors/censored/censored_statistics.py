@@ -644,7 +644,7 @@ def sample(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     limits = CensoredStatistics(lower=lower, upper=upper)
     z, size = released(release), _checks.positives("scale", scale, 4)

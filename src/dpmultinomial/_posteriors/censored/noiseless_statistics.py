@@ -120,7 +120,7 @@ def posterior(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, or if no records have these statistics.
+        If an argument is invalid, or if no records have these statistics.
     """
     m, q, low, high = released(statistics)
     count = _checks.integer("n", n, least=1)

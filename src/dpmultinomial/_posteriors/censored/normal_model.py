@@ -29,7 +29,7 @@ class Prior:
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
 
     mu0: float

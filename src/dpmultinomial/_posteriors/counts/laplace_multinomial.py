@@ -42,7 +42,7 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
 
     Notes
     -----

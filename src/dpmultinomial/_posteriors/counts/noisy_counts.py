@@ -210,7 +210,7 @@ def exact(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, a discrete distribution is given a fraction, or the release has probability 0.
+        If an argument is invalid, a discrete distribution is given a fraction, or the release has probability 0.
 
     Notes
     -----

@@ -123,7 +123,7 @@ def posterior(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule or a noisy value is impossible for its count; the message names the count.
+        If an argument is invalid or a noisy value is impossible for its count; the message names the count.
     """
     values, labels = named(released, names)
     cells = cells_of(values, noise, lower=lower, upper=upper)

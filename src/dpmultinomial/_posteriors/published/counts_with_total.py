@@ -613,7 +613,7 @@ def posterior(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, or counts and total are incompatible.
+        If an argument is invalid, or counts and total are incompatible.
     """
     values, labels = named(released, names)
     cells = cells_of(values, noise, lower=lower, upper=upper)

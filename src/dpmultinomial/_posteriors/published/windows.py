@@ -178,7 +178,7 @@ def answers(cells: Cells, prior: CountPrior, level: float) -> Answers:
     Raises
     ------
     ValueError, TypeError
-        If `level` breaks its rule.
+        If `level` is invalid.
     """
     return settle(cells, prior, level).answers()
 
