@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .scenarios.making import Files
 
 _SCALES = ("scale", "sd", "sigma", "variance", "epsilon", "rho")
+_RATES = ("exposure", "covariates", "per", "family")
 _SEED = 20180531  # root seed if no configuration sets another
 
 
@@ -132,6 +133,10 @@ def _numbers(part: argparse.ArgumentParser) -> None:
         choices=("counts", "rates", "both"),
         help="infer the counts of the file, the rates of the population that it samples, or both",
     )
+    part.add_argument("--exposure", metavar="COLUMN", help="rates: column of the CSV file with exposures (births)")
+    part.add_argument("--covariates", nargs="+", metavar="COLUMN", help="rates: columns with covariates")
+    part.add_argument("--per", type=float, help="rates: per this much exposure, such as 1000")
+    part.add_argument("--family", choices=("rates", "shares"), help="rates of exposures, or shares of persons")
     part.add_argument("--prior", help="prior: a number, flat, jeffreys, 1/(1+n) or fitted")
     part.add_argument("--state", help="noisy measurement files: state, such as VT")
     part.add_argument(
@@ -228,7 +233,8 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
         elif path.is_dir():
             name, mine = path.resolve().parent.name, {"release": source, **stated}
         else:
-            name, mine = path.stem, {"kind": "noisy_counts", "file": source, **stated}
+            kind_of = "protected_rates" if "exposure" in stated else "noisy_counts"
+            name, mine = path.stem, {"kind": kind_of, "file": source, **stated}
         name = "".join(c if c.isalnum() or c == "_" else "_" for c in name.lower())
         whole = {"scenarios": {name if name[:1].isalpha() else f"s_{name}": mine}}
     found = [*user_files.mistakes(whole), *scenario_settings.mistakes(whole, kinds)]
@@ -241,7 +247,7 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
 
 def _stated(asked: argparse.Namespace) -> dict[str, Any]:
     """Return the keys of a scenario that are given on the command line."""
-    keys = ("total", "among", "about", "level", "confidence", "state", "product", "table", "query", "levels")
+    keys = ("total", "among", "about", "level", "confidence", "state", "product", "table", "query", "levels", *_RATES)
     found = {key: getattr(asked, key) for key in keys if getattr(asked, key) is not None}
     if asked.prior is not None:
         number = asked.prior.replace(".", "", 1).isdigit()

@@ -92,10 +92,10 @@ def posterior(release: Release, *, prior: Regression, method: str, rng: np.rando
 def _fitted(areas: Areas, regression: Regression, crude: float) -> tuple[Model, Fit]:
     """Find the mode; windows are widened until they neglect less than `NEGLECTED`."""
     shares, start = regression.family == "shares", None
-    exposure = np.where(areas.cells.measured[:, None], areas.exposure, 0.0)
     log_node = areas.log_node
     for log_mass in _LOG_MASS:
         table = likelihoods_of(areas.cells, log_mass)
+        exposure = np.where(table.measured[:, None], areas.exposure, 0.0)
         prior = Prior(*regression.shape, regression.slopes)
         model = Model(table, exposure, log_node, areas.design.matrix, prior, shares=shares)
         fit = model.fit(model.start(crude) if start is None else start)
@@ -230,6 +230,9 @@ def _crude(areas: Areas, regression: Regression) -> float:
     """Return the crude rate of all areas; reject a release from which only the prior speaks."""
     cells, n = areas.cells, len(areas.names)
     values = cells.released[cells.measured]
+    bounded = ~cells.measured & np.isfinite(cells.upper)
+    if regression.family == "rates" and bounded.any():  # bounds such as 10 to 50: their middle
+        values = np.append(values, (cells.lower + cells.upper)[bounded] / 2)
     if not len(values):
         raise ValueError(f"none of the {n} counts was measured: rates would be the prior's")
     if np.isnan(values).all():
@@ -237,7 +240,7 @@ def _crude(areas: Areas, regression: Regression) -> float:
     if not np.nanmax(values) > 0:
         raise ValueError(f"all {len(values)} released counts are 0 or below: rates would be the prior's")
     total = np.nansum(np.maximum(values, 0.0)) + 0.5
-    rate = total / areas.mean_exposure[cells.measured].sum()
+    rate = total / areas.mean_exposure[cells.measured | bounded].sum()
     return float(min(rate, 0.99)) if regression.family == "shares" else float(rate)
 
 
@@ -484,7 +487,7 @@ class RegressionPosterior(Posterior):
             "areas": len(areas.names),
             "measured": int(cells.measured.sum()),
             "withheld": withheld,
-            "unmeasured": [name for name, seen in zip(areas.names, cells.measured, strict=True) if not seen][:20],
+            "unmeasured": [n for n, seen in zip(areas.names, self._model.table.measured, strict=True) if not seen][:20],
             "dropped": list(areas.dropped),
             "exposure": exposure,
             "rule": self._hyper.nodes.rule,

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from .. import _checks
 from .._files.hierarchy import DEEPEST
+from .._posteriors.published.cells import cells_of, refuse
+from .._posteriors.rates.likelihoods import CountLikelihood, table_of
 
 
 class Release:
@@ -89,6 +91,44 @@ class Release:
                 "column per query"
             )
         self.facts = dict(facts or {})
+
+    def likelihood(self, *, log_mass: float = 40.0) -> CountLikelihood:
+        """Return the likelihoods of all true counts that matter, for models of the counts in other programs.
+
+        With weights p(D = d) of a model, log p(released) of a row is the logarithm of the sum over the row of exp(log)
+        times the weights of `counts`; counts outside the row contribute at most exp(`log_bound`).
+
+        Parameters
+        ----------
+        log_mass : the noise has less mass than exp(-log_mass) beyond the half-width of a window; 20, 30 and 40 give
+            windows of about 13, 15 and 18 standard deviations of normal noise.
+
+        Returns
+        -------
+        CountLikelihood
+            Named tuple with names (n,), first (n,), counts (n, width), log (n, width), log_mass and log_bound (n,).
+            Counts that were not measured are dropped unless their bounds are finite. Each count is treated separately:
+            totals, parents and queries are not used.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the mechanism is not separate noise of counts, or a value is impossible.
+
+        Examples
+        --------
+        >>> import dpmultinomial as dpm
+        >>> found = dpm.Release({"a": 3, "b": 40}, mechanism=dpm.DiscreteLaplace(scale=2.0)).likelihood(log_mass=20)
+        >>> found.log.shape == found.counts.shape and found.first.tolist()
+        [0, 0]
+        """
+        law = self.mechanism
+        if not (isinstance(law, Sequence) or (hasattr(law, "log_likelihood") and hasattr(law, "reach"))):
+            raise TypeError(f"likelihood needs counts with separate noise, got the mechanism {law!r}")
+        lower, upper = self.bounds or (0, np.inf)
+        cells = cells_of(self.values.ravel(), law, lower=lower, upper=upper)
+        refuse(cells, self.names)
+        return table_of(cells, self.names, _checks.positive("log_mass", log_mass))
 
     def __len__(self) -> int:
         return int(self.values.size)

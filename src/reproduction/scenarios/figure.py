@@ -83,7 +83,7 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
         return figure
     axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
     for axis, part, shown in zip(axes, panels, names, strict=True):
-        _panel(axis, part, shown, labels, _RELEASED.get(facts["kind"], "released, noisy"))
+        _panel(axis, part, shown, labels, _RELEASED.get(facts["kind"], "released, noisy"), facts.get("points", [{}])[0])
     level, states = rows["level"].dropna().iloc[0], ", ".join(dict.fromkeys(good["status"]))
     size, drawn_names = max((part["quantity"].nunique(), len(few)) for part, few in zip(panels, names, strict=True))
     largest = f"; the {drawn_names} largest of {size:,}" if size > drawn_names else ""
@@ -107,11 +107,14 @@ def _warned(rows: pd.DataFrame) -> str:
     return RED if (rows["status"] == "not converged").any() else BLACK
 
 
-def _panel(axis: Axes, part: pd.DataFrame, names: Sequence[str], labels: Labels, released: str) -> None:
+def _panel(
+    axis: Axes, part: pd.DataFrame, names: Sequence[str], labels: Labels, released: str, point: Mapping[str, Any]
+) -> None:
     kinds = list(dict.fromkeys(part["type"]))
+    unit, naive = point.get("rate_unit"), point.get("naive_rates") or {}
     for i, kind in enumerate(kinds):
         mine = part[(part["type"] == kind) & part["quantity"].isin(names)]
-        factor = 100.0 if kind in ("share", "rate") else 1.0
+        factor = 100.0 if kind in ("share", "rate") and unit is None else 1.0
         y = mine["quantity"].map({name: place for place, name in enumerate(names)}).to_numpy(dtype=float)
         y = y + 0.3 * (i - (len(kinds) - 1) / 2)
         low, middle, high = (factor * mine[key].to_numpy(dtype=float) for key in ("lower", "mean", "upper"))
@@ -128,7 +131,11 @@ def _panel(axis: Axes, part: pd.DataFrame, names: Sequence[str], labels: Labels,
         axis.xaxis.set_major_locator(MaxNLocator(6, integer=kinds == ["count"]))
     if kinds == ["count"]:
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    if kinds == ["parameter"] and len(names) == 1:
+    if kinds == ["rate"] and unit is not None:
+        marks = [(naive.get(name, np.nan), place) for place, name in enumerate(names)]
+        axis.plot(*np.array(marks, dtype=float).T, "x", color=RED, ms=4.5, mew=1, label="released value / exposure")
+        axis.set_xlabel(f"underlying rate, {unit}", parse_math=False)
+    elif kinds == ["parameter"] and len(names) == 1:
         axis.set_xlabel(labels[names[0]], parse_math=False)
     else:
         both = kinds == ["share", "rate"]

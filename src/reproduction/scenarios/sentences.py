@@ -58,6 +58,9 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
         mean = "" if row.sd == 0 else f"; the posterior mean is {count(row.mean)}"
         return f"{what} {where}{mean}.{unseen}"
     name, among = _named(row.quantity, point)
+    if row.type == "rate" and "rate_unit" in point:
+        middle = real(row.mean, row.upper - row.lower)
+        return f"The underlying rate of {name} {point['rate_unit']} {where}; the posterior mean is {middle}."
     if row.type in ("share", "rate"):
         of = f" among {listed(among)}" if among else ""
         (middle,) = shares(row.mean, width=row.upper - row.lower)
@@ -202,7 +205,7 @@ def _interval(row: Any, point: Facts) -> str:
         low, high = count(row.lower), count(row.upper)
         whole = f" of {count(point['total'])}" if isinstance(point.get("total"), int) else ""
         return f"exactly {low}{whole}" if low == high else f"between {low} and {high}{whole}"
-    if row.type in ("share", "rate"):
+    if row.type in ("share", "rate") and "rate_unit" not in point:
         low, high = shares(row.lower, row.upper, width=width)
     else:
         low, high = real(row.lower, width), real(row.upper, width)

@@ -137,6 +137,9 @@ def posterior(
         method="windows",
         facts=lambda: source.facts() | dict(facts or {}),
         source=source,
+        log_evidence=(lambda: float(source.numbers().log_evidence.sum()))
+        if all(prior.proper for prior in source.choice.priors)
+        else None,
     )
 
 

@@ -11,9 +11,9 @@ of persons N). The probabilities follow from one of them by the ratio of neighbo
 
 The recurrence starts at the count of the largest likelihood, so that nothing which matters underflows. The rate of an
 area given its release is a mixture of Gamma(a + d, a/mu + E), or of Beta(A + d, B + N - d), over d, the nodes of an
-uncertain exposure and points of the hyperparameters. With e(l) = x^l exp(-x) / Gamma(l + 1), P(l, x) = P(l + 1, x) +
-e(l), and the same for the beta distribution, the distribution function of a mixture is a sum of products with cumulated
-weights.
+uncertain exposure and points of the hyperparameters. With e(l) = x^l exp(-x) / Gamma(l + 1) for the gamma distribution,
+P(l, x) = P(l + 1, x) + e(l), and the same for the beta distribution, so that the distribution function of a mixture is
+a sum of products of e(l) with cumulated weights.
 """
 import numpy as np
 

@@ -19,6 +19,7 @@ from ..published.priors import Splits
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 WIDEST = 2_000_000  # counts in a window
+_BOUNDED = 100_000  # counts between the bounds of a count that was not measured, up to which the bounds are used
 
 
 class CountLikelihood(NamedTuple):
@@ -54,7 +55,8 @@ class Likelihoods:
     low, peak : int64 (n,), first count of every window, and place of its largest likelihood.
     log_top : float64 (n,), log of the largest likelihood of every window.
     log_bound : float64 (n,), as of `CountLikelihood`.
-    measured : (n,), whether a count carries information; else its window is the count 0, with likelihood 1.
+    measured : (n,), whether a count was measured, or has finite bounds and equal likelihoods within them; else its
+        window is the count 0, with likelihood 1.
     """
 
     values: Array
@@ -131,12 +133,15 @@ def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
         first[block.rows] = block.low + begin
         for i, line, b, e in zip(block.rows, scaled, begin, end, strict=True):
             rows[i] = line[b:e].copy()
+    known = np.array(cells.measured)
+    for i in np.flatnonzero(~known & (cells.upper - cells.lower < _BOUNDED)):
+        rows[i], first[i], known[i] = np.ones(int(cells.upper[i] - cells.lower[i]) + 1), int(cells.lower[i]), True
     width = np.array([len(row) for row in rows], dtype=np.int64)
     start = np.append(0, np.cumsum(width)).astype(np.int64)
     values = np.concatenate(rows)
     peak = np.array([row.argmax() for row in rows], dtype=np.int64)
     no_more = (cells.noise.halfwidth(1.0) == 0) | whole
-    return Likelihoods(values, start, first, peak, top, np.where(no_more, -np.inf, bound), np.array(cells.measured))
+    return Likelihoods(values, start, first, peak, top, np.where(no_more, -np.inf, bound), known)
 
 
 def table_of(cells: Cells, names: tuple[str, ...], log_mass: float) -> CountLikelihood:

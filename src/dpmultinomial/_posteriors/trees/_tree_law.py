@@ -527,6 +527,7 @@ class TreeLaw:
             method="sum-product on a tree",
             facts=self.facts,
             source=self,
+            log_evidence=lambda: self.log_evidence,
         )
 
     def _quantities(self, level: float) -> Columns:

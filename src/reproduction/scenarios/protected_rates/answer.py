@@ -1,0 +1,131 @@
+"""Posterior of the rates of many areas, with the naive rates for comparison."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial._inference.posterior import posterior
+from dpmultinomial._inference.rates import RegressionPosterior
+from dpmultinomial._inference.regression import Regression
+from dpmultinomial._inference.release import Release
+from dpmultinomial._mechanisms.law_settings import law_of
+
+from ...config import table_files
+from .. import standard, table_stream
+from ..batch import Answers, one_by_one
+from ..case import COLUMNS, Answer, Case, compared
+from ..noisy_counts.answer import noise_of
+from ..table_stream import Tables
+from . import rules
+
+
+def answer(case: Case) -> Answer:
+    """Return the answer to one case, with the naive rates for comparison."""
+    settings, columns = case.settings, case.columns
+    assert columns is not None
+    if settings["family"] == "shares" and settings["per"] != 1:
+        raise ValueError("per: shares are fractions of persons; omit per")
+    release = _release(columns, settings)
+    found = _posterior(release, rules.numbers(settings), settings)
+    table = _rows(found, release, settings["level"])
+    facts: dict[str, Any] = {"origin": "published", "per": settings["per"], "exposure_column": settings["exposure"]}
+    facts["rate_unit"] = f"per {settings['per']:g} of {settings['exposure']}"
+    result = standard.answer(
+        found, case, facts=facts, released={}, about="rates", table=table, accuracy=found.rates.numbers().states
+    )
+    naive = _naive(found, columns, settings)
+    result.facts["naive_rates"] = dict(zip(naive["quantity"], naive["mean"], strict=True))
+    return Answer(rows=result.rows, facts=result.facts, densities=result.densities, comparison=naive)
+
+
+def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
+    """Analyse tables one by one.
+
+    Parameters
+    ----------
+    tables : tables with the columns of settings.yaml.
+    settings : settings of the batch.
+    stream_of : not used.
+    """
+    every = _numbers_by_table(settings) if tables.names else {}
+
+    def one(t: int) -> pd.DataFrame:
+        place = slice(tables.starts[t], tables.starts[t + 1])
+        columns = {name: [_text(value) for value in values[place]] for name, values in tables.columns.items()}
+        release = _release(columns, settings)
+        return _rows(_posterior(release, every[tables.names[t]], settings), release, settings["level"])
+
+    return one_by_one(tables, one)
+
+
+def _numbers_by_table(settings: Mapping[str, Any]) -> dict[str, dict[str, list[float]]]:
+    """Return exposures and covariates of every table of a batch."""
+    wanted = [settings["exposure"], *settings["covariates"]]
+    header = table_files.columns(settings["file"], True)
+    if missing := [name for name in wanted if name not in header]:
+        raise ValueError(f"{settings['file']!r} has no column {missing[0]!r}; its columns are {', '.join(header)}")
+    whole = table_stream.of_shard(Path(settings["file"]), dict.fromkeys(wanted, "number"), 1, 1)
+    return {
+        name: {column: whole.columns[column][whole.starts[t] : whole.starts[t + 1]].tolist() for column in wanted}
+        for t, name in enumerate(whole.names)
+    }
+
+
+def _text(value: Any) -> str:
+    return str(value) if isinstance(value, str) else "" if np.isnan(value) else repr(float(value))
+
+
+def _release(columns: Mapping[str, Sequence[str]], settings: Mapping[str, Any]) -> Release:
+    """Return the protected counts; a range or a withheld value has bounds and no measurement."""
+    parsed = [rules.value_of(text, settings.get("withheld")) for text in columns["value"]]
+    values = np.array([np.nan if number is None else number for number, _ in parsed])
+    lower = np.array([0.0 if ends is None else ends[0] for _, ends in parsed])
+    upper = np.array([np.inf if ends is None else ends[1] for _, ends in parsed])
+    by_row = [name for name in rules.SCALES if name in columns]
+    stated = settings["noise"] if isinstance(settings["noise"], Mapping) else {"law": settings["noise"]}
+    whole = bool((np.isnan(values) | (values == np.floor(values))).all())
+    law = noise_of(settings, columns, whole=whole) if by_row else law_of(stated)
+    return Release(values, mechanism=law, names=list(columns["name"]), bounds=(lower, upper))
+
+
+def _posterior(
+    release: Release, numbers: Mapping[str, Sequence[float]], settings: Mapping[str, Any]
+) -> RegressionPosterior:
+    exposure = np.asarray(numbers[settings["exposure"]])
+    shares = settings["family"] == "shares"
+    prior = Regression(
+        exposure if shares else exposure / settings["per"],
+        {name: numbers[name] for name in settings["covariates"]} or None,
+        settings["family"],
+        se=settings["se"],
+    )
+    found = posterior(release, prior=prior)
+    assert isinstance(found, RegressionPosterior)
+    return found
+
+
+def _rows(found: RegressionPosterior, release: Release, level: float) -> pd.DataFrame:
+    """Return rates with the released counts, then the parameters."""
+    table = found.summary(level)
+    table = table[table["type"] != "count"]
+    released = dict(zip(release.names, release.values.tolist(), strict=True))
+    rates = table["type"] == "rate"
+    table.insert(2, "released", table["quantity"].map(released).where(rates).astype(float))
+    return table[list(COLUMNS)].reset_index(drop=True)
+
+
+def _naive(
+    found: RegressionPosterior, columns: Mapping[str, Sequence[str]], settings: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Return the released value divided by the exposure; the middle of the possible values if there is no number."""
+    exposure = dict(zip(found.areas.names, found.areas.mean_exposure, strict=True))
+    rows = []
+    for name, text in zip(columns["name"], columns["value"], strict=True):
+        number, ends = rules.value_of(text, settings.get("withheld"))
+        value = number if number is not None else None if ends is None else sum(ends) / 2
+        if value is not None and name in exposure:
+            rows.append({"quantity": name, "type": "rate", "mean": max(value, 0.0) / exposure[name]})
+    return compared("released value divided by the exposure", pd.DataFrame(rows))

@@ -1,0 +1,140 @@
+"""Rules of a scenario of protected rates that its schema cannot express, and its assumptions as sentences.
+
+Plain Python: this module runs before any kernel exists.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from ...config import question_rules, table_files
+
+Columns = Mapping[str, Sequence[str]] | None
+SCALES = ("scale", "sd", "sigma", "variance")
+_RANGE = re.compile(r"(\d+)\s*(?:-|–|to)\s*(\d+)")
+_BELOW = re.compile(r"(?:<|under|below|less than)\s*(\d+)", re.IGNORECASE)
+_AT_MOST = re.compile(r"(?:<=|≤)\s*(\d+)")
+_SYMBOLS = ("*", "**", "x", "..", "c", "s", "d", "n/a")  # usual symbols of withheld values
+_NEEDED = "a number, a range such as 10-50, or <10"
+
+
+def value_of(text: str, withheld: Mapping[str, Any] | None) -> tuple[float | None, tuple[int, int] | None]:
+    """Return the released number of an area (None if there is none), and the bounds of its count.
+
+    Parameters
+    ----------
+    text : cell of the column `value`.
+    withheld : symbol and limit of withheld values; None if nothing was withheld.
+
+    Returns
+    -------
+    (number, bounds)
+        Bounds are (lower, upper), or None.
+
+    Raises
+    ------
+    ValueError
+        If the text has no meaning.
+    """
+    text = text.strip()
+    if withheld and text == withheld.get("symbol", "*"):
+        return None, (0, withheld["below"] - 1)
+    if not text:
+        return None, None
+    if found := _RANGE.fullmatch(text):
+        low, high = int(found[1]), int(found[2])
+        if low > high:
+            raise ValueError(f"the range {text!r} has its ends in the wrong order")
+        return None, (low, high)
+    if found := _AT_MOST.fullmatch(text):
+        return None, (0, int(found[1]))
+    if found := _BELOW.fullmatch(text):
+        if int(found[1]) < 1:
+            raise ValueError(f"{text!r}: no count is below 0")
+        return None, (0, int(found[1]) - 1)
+    if text.lower() in _SYMBOLS:
+        raise ValueError(f"{text!r} needs a meaning: set withheld: {{symbol: {text!r}, below: 10}}")
+    try:
+        number = float(text.replace(",", "") if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d+)?", text) else text)
+    except ValueError:
+        raise ValueError(f"must be {_NEEDED}, got {text!r}") from None
+    if not isfinite(number):
+        raise ValueError(f"must be {_NEEDED}, got {text!r}")
+    return number, None
+
+
+def numbers(settings: Mapping[str, Any]) -> dict[str, list[float]]:
+    """Return the columns of the exposure and of the covariates, NaN for empty cells; raises ValueError."""
+    wanted = [settings["exposure"], *settings["covariates"]]
+    header = table_files.columns(settings["file"], False)
+    if missing := [name for name in wanted if name not in header]:
+        raise ValueError(f"{settings['file']!r} has no column {missing[0]!r}; its columns are {', '.join(header)}")
+    found = table_files.texts(settings["file"], dict.fromkeys(wanted, "number"))
+    return {name: [float(text) if text else float("nan") for text in found[name]] for name in wanted}
+
+
+def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
+    """Return (key, message) for every mistake; the arguments are as for the rules of every kind."""
+    if "exposure" not in settings:
+        yield ".exposure", "is missing: name the column of the file with the exposures (persons, births)"
+    by_row = [name for name in SCALES if columns is not None and name in columns]
+    if len(by_row) > 1:
+        yield ".file", f"has the columns {' and '.join(by_row)}; keep the one that states the noise"
+    if "exposure" in settings and settings["exposure"] in settings["covariates"]:
+        yield ".covariates", f"{settings['exposure']!r} is the exposure; use its logarithm as a separate column"
+    if batch or columns is None or "exposure" not in settings:
+        return
+    for i, text in enumerate(columns["value"]):
+        try:
+            value_of(text, settings.get("withheld"))
+        except ValueError as error:
+            yield ".file", f"column 'value', row {i + 1} ({columns['name'][i]}): {error}"
+            break
+    seen: set[str] = set()
+    for name in columns["name"]:
+        if name in seen:
+            yield ".file", f"duplicate name {name!r}"
+            break
+        seen.add(name)
+    try:
+        numbers(settings)
+    except ImportError:  # the kernels are not compiled yet: the job reads the file
+        return
+    except ValueError as error:
+        yield ".file", str(error)
+    for label, question in (settings.get("questions") or {}).items():
+        names = list(columns["name"]) if question.get("about", "rates") in ("rates", "counts") else ()
+        yield from question_rules.mistakes({label: question}, names)
+
+
+def work(settings: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the CPU seconds and MB of a case: about 3,000 areas per second."""
+    return 5.0, 200.0
+
+
+def assumptions(point: Mapping[str, Any]) -> list[str]:
+    """Return the assumptions about the rates, and the warnings of the analysis."""
+    prior, rates = point["prior"], point["prior"]["family"] == "rates"
+    covariates = f", which depends on {', '.join(prior['covariates'])}" if prior["covariates"] else ""
+    found = [
+        f"The {'rates' if rates else 'shares'} of the {point['areas']:,} areas vary around a mean{covariates}: "
+        + ("they have gamma distributions of one shape." if rates else "they have beta distributions.")
+    ]
+    if rates:
+        found.append(
+            f"Given its rate, a count is Poisson; rates are per {point['per']:g} of {point['exposure_column']}."
+        )
+    else:
+        found.append(f"Given its share, a count is binomial among {point['exposure_column']}.")
+    found.append("An interval contains the true rate with its probability on average over areas, not in each of them.")
+    return found + [f"Warning: {text}." for text in point["warnings"]]
+
+
+def prior_text(prior: Mapping[str, Any]) -> str:
+    """Return the priors of the parameters as words."""
+    shape = prior["log shape"]
+    return (
+        f"the logarithm of the shape is normal with mean {shape['mean']:.3g} and standard deviation {shape['sd']:g}, "
+        f"coefficients of standardised covariates are normal with standard deviation {prior['slopes']['sd']:g}"
+    )

@@ -1,0 +1,166 @@
+"""Scenarios of protected rates, from a file to rows, sentences, figures and a batch."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpmultinomial as dpm
+from reproduction import kind
+from reproduction.config import config, scenario_settings
+from reproduction.scenarios import figure, making, sentences
+from reproduction.scenarios.protected_rates import rules
+
+
+@pytest.fixture
+def counties(tmp_path, monkeypatch):
+    """Write 30 counties with noisy deaths, births and a covariate, and return the frame."""
+    monkeypatch.chdir(tmp_path)
+    rng = dpm.stream(1, "counties")
+    x, births = rng.normal(size=30), np.round(np.exp(rng.normal(8.5, 0.8, 30)))
+    deaths = rng.poisson(rng.gamma(6.0, np.exp(0.3 * x) / 6.0) * births / 500)
+    value = dpm.DiscreteGaussian(sigma=2.0).sample(deaths, rng=rng)
+    frame = pd.DataFrame({"name": [f"county {i}" for i in range(30)], "value": value, "births": births, "x": x})
+    frame.to_csv("counties.csv", index=False)
+    return frame
+
+
+STATED = {
+    "kind": "protected_rates", "file": "counties.csv", "noise": {"law": "discrete_gaussian", "sigma": 2.0},
+    "exposure": "births", "covariates": ["x"], "per": 1000,
+    "questions": {"high": {"probability": "'county 3' > 2"}, "top": {"rank": {"of": "all", "top": 3}}},
+}  # fmt: skip
+
+
+def scenario(**more):
+    return scenario_settings.single("mine", {**STATED, **more}, kind.discover())
+
+
+def made(folder, **more):
+    files = making.files("mine", folder)
+    making.part(scenario(**more), files, root_seed=1)
+    return files
+
+
+def test_rows_sentences_and_figure(counties, tmp_path):
+    files = made(tmp_path)
+    rows, comparison, facts = making.read(files)
+    release = dpm.Release(dict(zip(counties["name"], counties["value"], strict=True)),
+                          mechanism=dpm.DiscreteGaussian(sigma=2.0))  # fmt: skip
+    found = dpm.posterior(
+        release, prior=dpm.Regression((counties["births"] / 1000).tolist(), {"x": counties["x"].tolist()})
+    )
+    rates = rows[rows["type"] == "rate"]
+    assert rates["mean"].to_numpy() == pytest.approx(found.rates.numbers().mean, rel=1e-9)
+    assert rates["released"].tolist() == counties["value"].tolist()
+    parameters = rows[rows["type"] == "parameter"]["quantity"].tolist()
+    assert parameters == ["log shape", "intercept", "slope of x"]
+    high = rows[rows["quantity"] == "high"].iloc[0]
+    assert high["mean"] == pytest.approx(1 - float(found.rates["county 3"].cdf(2.0)), abs=1e-9)
+    naive = comparison.set_index("quantity")["mean"]
+    assert naive["county 3"] == pytest.approx(max(counties["value"][3], 0) / counties["births"][3] * 1000)
+    point = facts["points"][0]
+    said = sentences.sentence(next(rates.itertuples()), facts, point)
+    assert said.startswith("The underlying rate of county 0 per 1000 of births is between ")
+    assert said.endswith("the posterior mean is 1.6.")
+    assert rates["mean"].iloc[0] == pytest.approx(1.6, abs=0.06)
+    texts = sentences.assumptions(facts, point)
+    assert any("rates are per 1000 of births" in text for text in texts)
+    assert any(text.startswith("Warning: only 30 areas") for text in texts)
+    drawn = figure.of_case(rows, facts)
+    labels = [axis.get_xlabel() for axis in drawn.axes]
+    assert any("underlying rate, per 1000 of births" in label for label in labels)
+    ends = [line.get_xdata() for line in drawn.axes[0].lines]
+    largest = max(np.nanmax(np.asarray(x, dtype=float)) for x in ends if len(x))
+    assert largest < 1.05 * rates["upper"].max()
+
+
+def test_values_as_agencies_publish_them(counties, tmp_path):
+    """Withheld values and ranges bound the counts: the rates are those under the mechanism that withheld them."""
+    counties["value"] = [str(v) if v >= 10 else "*" for v in counties["value"]]
+    counties.to_csv("counties.csv", index=False)
+    rows, _, _ = making.read(made(tmp_path, noise="exact", withheld={"below": 10}, questions={}))
+    law = dpm.Exact().rounded(1).threshold(10)
+    values = [np.nan if v == "*" else float(v) for v in counties["value"]]
+    found = dpm.posterior(
+        dpm.Release(values, mechanism=law),
+        prior=dpm.Regression((counties["births"] / 1000).tolist(), {"x": counties["x"].tolist()}),
+    )
+    expected = found.rates.numbers()
+    assert rows["mean"].to_numpy()[:30] == pytest.approx(expected.mean, rel=1e-6)
+    assert rows["upper"].to_numpy()[:30] == pytest.approx(expected.upper, rel=1e-6)
+    counties["value"] = [v.replace("*", "0-9") for v in counties["value"]]
+    counties.to_csv("counties.csv", index=False)
+    again, _, _ = making.read(made(tmp_path, noise="exact", questions={}))
+    assert again["mean"].to_numpy() == pytest.approx(rows["mean"].to_numpy(), rel=1e-12)
+
+
+VALUES = {
+    "7": (7.0, None), "-3.5": (-3.5, None), "1,234": (1234.0, None), "": (None, None), "1-9": (None, (1, 9)),
+    "10–50": (None, (10, 50)), "10 to 50": (None, (10, 50)), "<10": (None, (0, 9)), "under 10": (None, (0, 9)),
+    "≤4": (None, (0, 4)), "c": (None, (0, 4)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", VALUES)
+def test_meanings_of_values(text):
+    assert rules.value_of(text, {"symbol": "c", "below": 5}) == VALUES[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("*", "needs a meaning: set withheld"), ("9-1", "wrong order"), ("abc", "a number, a range"),
+     ("inf", "a number, a range"), ("<0", "no count is below 0")],
+)  # fmt: skip
+def test_values_without_a_meaning(text, said):
+    with pytest.raises(ValueError, match=said):
+        rules.value_of(text, None)
+
+
+def test_a_batch_has_the_rates_of_each_table(counties, tmp_path):
+    both = pd.concat([counties.assign(table="a"), counties.iloc[::-1].assign(table="b")])
+    none = counties.assign(table="c", value=0)
+    pd.concat([both, none]).to_csv("batch.csv", index=False)
+    stated = {key: STATED[key] for key in ("kind", "noise", "exposure", "covariates", "per")}
+    batch = scenario_settings.single("batch", {**stated, "file": "batch.csv"}, kind.discover())
+    files = making.files("batch", tmp_path)
+    making.part(batch, files, root_seed=1)
+    rows = pd.read_csv(files.csv)
+    rates = rows[rows["type"] == "rate"]
+    one, two = (rates[rates["table"] == name].set_index("quantity")["mean"] for name in "ab")
+    assert two.to_dict() == pytest.approx(one.to_dict(), rel=1e-6)
+    assert "all 30 released counts are 0 or below" in rows[rows["table"] == "c"]["status"].iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"exposure": "people"}, "has no column 'people'; its columns are name, value, births, x"),
+        ({"covariates": ["births"]}, "'births' is the exposure"),
+        ({"questions": {"q": {"probability": "'county 99' > 2"}}}, "unknown name"),
+        ({"family": "counts"}, "family"),
+    ],
+)
+def test_mistakes(counties, change, said):
+    with pytest.raises(config.ConfigError, match=said):
+        scenario(**change)
+
+
+def test_a_missing_exposure_and_a_strange_value(counties):
+    stated = {key: value for key, value in STATED.items() if key != "exposure"}
+    with pytest.raises(config.ConfigError, match="exposure: is missing"):
+        scenario_settings.single("mine", stated, kind.discover())
+    counties["value"] = counties["value"].astype(str)
+    counties.loc[4, "value"] = "*"
+    counties.to_csv("counties.csv", index=False)
+    with pytest.raises(config.ConfigError, match=r"row 5 \(county 4\): '\*' needs a meaning"):
+        scenario()
+
+
+def test_the_command_line(counties, capsys):
+    from reproduction import command
+
+    arguments = ["answer", "counties.csv", "--noise", "discrete_gaussian", "--sigma", "2", "--exposure", "births"]
+    command.main([*arguments, "--covariates", "x", "--per", "1000", "--ask", "'county 3' > 2"])
+    shown = capsys.readouterr().out
+    assert "per 1000 of births" in shown
+    assert "the probability that 'county 3' > 2 is" in shown
