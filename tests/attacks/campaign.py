@@ -17,7 +17,7 @@ from dpmultinomial._files import csv_table
 from dpmultinomial._mechanisms.swapping import swap_draws
 from dpmultinomial._releases import _protocol, room
 from dpmultinomial._seeding import stream
-from tests.attacks import doors
+from tests.attacks import doors, outer_doors
 from tests.attacks import test_release_attacks as attacks
 from tests.attacks import test_release_protocol as protocol
 
@@ -154,7 +154,7 @@ CAMPAIGNS = (
     ("two releases that differ in one record", one_record_more, 300),
     ("inversion of a swap", inverted_swap, 20),
     ("a neighbouring count ruled out by floating point", excluded_neighbour, 300),
-    *((door.name, mounted(door), 1) for door in doors.DOORS),
+    *((door.name, mounted(door), 1) for door in (*doors.DOORS, *outer_doors.DOORS)),
     ("kill -9 before each step of a release", killed_at_every_step, 1),
 )
 
