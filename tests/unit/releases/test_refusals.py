@@ -292,3 +292,17 @@ def test_a_ceiling_of_exchanges_alone_bounds_no_other_release(tmp_path):
         assert checks.problems("r", settings, budgets={"s": {"exchange": 9.0} | more}, root=tmp_path) == []
     said = spending.so_far([spending.Cost(relation="replace a record", epsilon=1.0)], {"exchange": 9.0})
     assert said.endswith("of a ceiling of exchange 9; no ceiling covers what is no exchange")
+
+
+@pytest.mark.parametrize(("times", "rejected"), [(2.0**20, False), (2.0**20 + 1, True)])
+def test_limits_may_lie_a_million_times_their_distance_from_0(times, rejected):
+    """2^20 times the distance, so that the grid of the statistics is finer than the noise: 41 times is no reason."""
+    for near in (41.0, times):
+        limits = CENSORED | {"lower": near - 1, "upper": near, "epsilon": 1.0, "shares": None, "sensitivities": {}}
+        wanted = rejected and near == times
+        try:
+            released.censored(limits, ENOUGH)
+            told = ""
+        except (ValueError, TypeError, KeyError) as error:
+            told = str(error)
+        assert ("too far from 0" in told) is wanted

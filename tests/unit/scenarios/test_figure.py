@@ -164,15 +164,17 @@ def test_a_grid_shows_each_quantity_against_its_key_and_parameters_on_their_own_
 
 
 def test_a_batch_shows_ranked_intervals_and_the_distribution_of_their_widths():
-    table = pd.concat([case(count=["a"]).assign(mean=m, lower=m - 1, upper=m + w) for m, w in ((5, 1), (2, 3), (9, 4))])
+    ends = {5: (4, 6), 2: (1, 5), 9: (0, 13)}  # mean -> interval; the order of the means is not that of the lower ends
+    parts = [case(count=["a"]).assign(mean=mean, lower=low, upper=high) for mean, (low, high) in ends.items()]
+    table = pd.concat(parts, ignore_index=True)
     table["status"] = ["exact", "not converged", "exact"]
     facts = {"tables": {"all": 3, "refused": 0}, "settings": {"level": 0.95}}
     ranked, widths = figure.of_batch([table], facts).axes
     expected = []
-    for x, mean, upper, colour in (([2, 3], [5, 9], [6, 13], style.SKY), ([1], [2], [5], style.GREY)):
-        expected.append(artists.line(x, mean, colour, kind="marks"))
-        expected.append(artists.bars(x, np.array(mean) - 1, upper, colour=colour))
+    for x, means, colour in (([2, 3], [5, 9], style.SKY), ([1], [2], style.GREY)):
+        expected.append(artists.line(x, means, colour, kind="marks"))
+        expected.append(artists.bars(x, *zip(*(ends[mean] for mean in means), strict=True), colour=colour))
     assert not artists.wrong(ranked, *expected)
-    heights, edges = np.histogram([2, 4, 5], bins=40)
+    heights, edges = np.histogram([2, 4, 13], bins=40)
     full = heights > 0
     assert not artists.wrong(widths, artists.boxes(edges[:-1][full], 0, np.diff(edges)[full], heights[full], style.SKY))

@@ -1,13 +1,14 @@
 """Tests of verdicts on printed numbers, the exactness of tables, provenance and the closing sentences."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import chi2, ncx2
 
-from reproduction import paper, provenance, tables
+from reproduction import evidence, paper, provenance, tables
 from reproduction.verdicts import agreement, in_process, rows, summary
 
 
@@ -401,6 +402,17 @@ def test_the_closing_words_say_what_was_not_run():
     assert text.partition("Evidence for the code")[2].split("\n")[2].split() == ["y", "2"]
     assert text.partition("Statements in words")[2].split("\n\n")[0].split()[-3:] == ["differs", "y", "1"]
     assert "undecided" in text.partition("Stricter readings")[2].partition("\n\n")[0]
+
+
+@pytest.mark.parametrize("found", paper.discover().values(), ids=lambda found: found.slug)
+def test_errata_with_evidence_have_the_numbers_of_the_text(found):
+    text = (found.folder / "errata.md").read_text(encoding="utf-8")
+    numbers = [int(number) for number in re.findall(r"^\| *(\d+) *\|", text, re.MULTILINE)]
+    assert sorted(numbers) == list(range(1, len(numbers) + 1))
+    shown = evidence.of(found.package)
+    source = (found.folder / "errata.py").read_text(encoding="utf-8")
+    assert set(shown) <= set(numbers)
+    assert len(re.findall(r"^    \d+: \(", source, re.MULTILINE)) == len(shown)  # no number is given twice
 
 
 @pytest.mark.parametrize("found", paper.discover().values(), ids=lambda found: found.slug)

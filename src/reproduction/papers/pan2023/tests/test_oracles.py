@@ -14,6 +14,7 @@ from reproduction.papers.pan2023 import (
     agreement,
     algorithm,
     coverage,
+    drawn_formulas,
     figure_checks,
     phi_density,
     privacy,
@@ -257,3 +258,15 @@ def test_every_class_is_audited_up_to_twenty_records():
     table = privacy.exchange_audit(audit_sizes=[2], audit_rates=[0.1])
     assert table["classes"].tolist() == ["all"]
     assert [privacy._classes(n) for n in (19, 20, 21)] == ["all", "all", "extreme"]
+
+
+def test_weights_and_acceptance_under_another_prior():
+    """Two records: table (2, 0, 0, 0) has probability a (a + 1)/(4 a (4 a + 1)) under Dir(a, a, a, a), and (1, 1, 0, 0)
+    has 2 a^2/(4 a (4 a + 1)). Under a = 1 these are 1/10 each, under a = 2 they are 1/12 and 1/9.
+    """
+    tables, weights = [[2, 0, 0, 0], [1, 1, 0, 0]], np.array([0.3, 0.7])
+    assert drawn_formulas.accepted(tables, weights, 1.0) == pytest.approx(1, rel=1e-12)
+    ratios = np.array([10 / 12, 10 / 9])
+    assert drawn_formulas.accepted(tables, weights, 2.0) == pytest.approx(weights @ ratios, rel=1e-12)
+    wanted = weights * ratios / (weights @ ratios)
+    assert drawn_formulas.reweighted(tables, weights, 2.0) == pytest.approx(wanted, rel=1e-12)

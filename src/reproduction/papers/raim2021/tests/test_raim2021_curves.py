@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from dpmultinomial._seeding import stream
-from reproduction.papers.raim2021 import agreement, beyond, draws, gibbs, method, validation
+from reproduction.papers.raim2021 import agreement, beyond, draws, figure_checks, gibbs, method, validation
 
 SETTING = {"z_mean": -21.27, "z_sse": 778.56, "mu": 0.0, "sigma2": 1.0, "count": 950}
 NORMAL = {"z": 0.5, "sigma2": 2.0, "scale": 1.5}
@@ -206,3 +206,12 @@ def test_limits_stand_in_order():
     for name in names:
         wrong = right | {name: right[name] | {"lower": 2.0, "upper": 2.0}}
         assert [path for path, _ in validation.mistakes(wrong) if path.startswith(name)]
+
+
+def test_a_joint_p_value_is_at_most_one(monkeypatch):
+    """Two panels with p-values of 0.9 and 0.8 have 1 together, and 0.3 and 0.8 have 0.6."""
+    panels = pd.DataFrame({"variant": ["as_written", "corrected"], "delta_s": 1.0, "p": [0.9, 0.8], "kind": "none"})
+    monkeypatch.setattr(figure_checks, "_bars", lambda name, of: (of["p"].iloc[0], ("scale", 0.1)))
+    assert next(figure_checks._target("xi_mean", panels))["ours"] == 1
+    panels.loc[0, "p"] = 0.3
+    assert next(figure_checks._target("xi_mean", panels))["ours"] == pytest.approx(0.6)
