@@ -21,6 +21,8 @@ from .unknown_total import Pair
 
 PIVOT = 16  # number of categories up to which all counts are used; above, the gain in width is below 4 %
 
+LISTED = 100_000  # total up to which the tails of all numbers of records are computed once
+
 
 @dataclass(frozen=True, eq=False)
 class NoisyCounts:
@@ -118,7 +120,11 @@ class NoisyCounts:
         if last is not None and last < self.total:
             raise ValueError(f"rates: the table of the noise ends at {last}, below the total {self.total}")
 
+        listed = sets.tails(place, np.arange(self.total + 1.0)) if self.total <= LISTED else None
+
         def side(which: int) -> Callable[[Array], Array]:
+            if listed is not None:
+                return lambda x: listed[which][x.astype(np.int64)]
             return lambda x: sets.tails(place, x)[which]
 
         tails = TailsGivenCount(self.total, side(0), side(1))

@@ -1,0 +1,223 @@
+"""Confidence intervals of rates: coverage by sums over files and releases, closed forms, and published values."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+import dpmultinomial as dpm
+from dpmultinomial._confidence.noise_sums import added
+from dpmultinomial._confidence.rates import TailsGivenCount, enveloped, rate_interval, rate_tails
+from dpmultinomial._confidence.unknown_total import GAMMA, Pair
+
+RATES = np.r_[0.005, 0.01, 0.02, 0.03, np.arange(0.05, 0.96, 0.05), 0.97, 0.98, 0.99, 0.995]
+DL, DG = dpm.DiscreteLaplace, dpm.DiscreteGaussian
+
+
+def noise(law, mass=1e-12):
+    """Values and probabilities of integer noise."""
+    half = int(law.halfwidth(-math.log(mass))) + 1
+    x = np.arange(-half, half + 1)
+    return x, np.exp(law.log_likelihood(x.astype(float), np.zeros(1)))
+
+
+@pytest.mark.parametrize(("n", "law"), [(30, DL(scale=2.0)), (30, DG(sigma=1.0)), (60, DG(sigma=4.0))], ids=str)
+def test_two_counts_of_a_public_total_cover_every_rate(n, law):
+    """Y1 - Y0 = 2 x - n + N1 - N0: every value of the difference, every x."""
+    x, p = noise(law)
+    both = np.convolve(p, p)
+    gaps = np.arange(2 * x[0], 2 * x[-1] + 1)
+    files = stats.binom.pmf(np.arange(n + 1)[:, None], n, RATES)
+    covered, mass = np.zeros(len(RATES)), np.zeros(len(RATES))
+    for d in range(int(gaps[0]) - n, int(gaps[-1]) + n + 1):
+        chance = np.interp(d - (2 * np.arange(n + 1) - n), gaps, both, left=0, right=0) @ files
+        if chance.max() < 1e-9:
+            continue
+        release = dpm.Release({"a": d, "b": 0}, mechanism=law, total=n)
+        lower, upper = dpm.confidence(release).rates["a"].interval()
+        covered += chance * ((lower <= RATES) & (upper >= RATES))
+        mass += chance
+    assert mass.min() > 1 - 1e-6
+    assert covered.min() >= 0.95 - 1e-9
+    assert covered.mean() < 0.985  # and does not cover by being wide
+
+
+LAWS = [DL(scale=2.0).threshold(3), DG(sigma=3.0).rounded(5), dpm.RandomRounding(3), DG(sigma=2.0).clipped(0)]
+
+
+@pytest.mark.parametrize("law", [*LAWS, "table"], ids=str)
+def test_one_modified_count_of_a_public_total_covers_every_rate(law):
+    n = 25
+    if law == "table":  # noise by remainder: tails are not monotone in the count
+        rows = [
+            (d, d + v, p) for d in range(n + 1) for s in [1 if d % 3 else 6] for v, p in ((-s, 0.3), (0, 0.4), (s, 0.3))
+        ]
+        true, released, p = map(list, zip(*rows, strict=True))
+        law = dpm.Perturbation({"true": true, "released": released, "probability": p})
+    step = getattr(law, "step", None) or getattr(law, "base", 1)
+    y = np.arange(-60 // step * step, 90, step).astype(float)
+    y = y[law.possible(y)]
+    if getattr(law, "least", None) is not None:
+        y = np.r_[np.nan, y]
+    p = np.exp(law.log_likelihood(y[:, None], np.arange(n + 1.0)))
+    assert p.sum(axis=0) == pytest.approx(1, abs=1e-8)
+    chance = p @ stats.binom.pmf(np.arange(n + 1)[:, None], n, RATES)
+    ends = [dpm.confidence(dpm.Release([one], mechanism=law, total=n)).rates["1"].interval() for one in y]
+    lower, upper = np.array(ends).T
+    covered = (chance * ((lower[:, None] <= RATES) & (upper[:, None] >= RATES))).sum(axis=0)
+    assert covered.min() >= 0.95 - 1e-9
+
+
+def test_without_noise_it_is_clopper_and_pearson():
+    for n, x in ((20, 0), (20, 7), (20, 20), (1000, 30)):
+        found = dpm.confidence(dpm.Release([x], mechanism=dpm.Exact(), total=n)).rates["1"].interval(0.9)
+        exact = stats.binomtest(x, n).proportion_ci(0.9, method="exact")
+        assert found == pytest.approx((exact.low, exact.high), abs=1e-10)
+
+
+def test_all_counts_are_more_precise_than_one():
+    """k = 4 and n = 100: the pivot k y - sum + n has 3/4 of the noise variance."""
+    law = DL(scale=5.0)
+    four = dpm.confidence(dpm.Release({"a": 30, "b": 20, "c": 25, "d": 25}, mechanism=law, total=100))
+    alone = dpm.confidence(dpm.Release({"a": 30, "b": None}, mechanism=law, total=100))
+    widths = [np.diff(found.rates["a"].interval())[0] for found in (four, alone)]
+    assert widths[0] < widths[1]
+    _, p = noise(law)
+    table = four.summary()
+    assert table.loc[table["type"] == "rate", "method"].unique().tolist() == ["exact binomial, all counts"]
+    assert (table["status"] == "exact").all()
+    triple = np.zeros((len(p) - 1) * 3 + 1)
+    triple[::3] = p
+    pivot = np.convolve(np.convolve(np.convolve(triple, p), p), p)
+    at = np.arange(-(len(pivot) // 2), len(pivot) // 2 + 1)
+    right = [pivot[at >= 4 * 30 - 100 + 100 - 4 * k].sum() for k in range(101)]
+    assert four.rates["a"].pvalue(0.3, "right") == pytest.approx(
+        stats.binom.pmf(range(101), 100, 0.3) @ right, abs=1e-9
+    )
+
+
+def tulap(t, b, q):
+    """Distribution function of truncated Tulap noise (Awan and Slavkovic 2018, definition 2.6)."""
+    r = np.round(t)
+    below = b ** (-r) / (1 + b) * (b + (t - r + 0.5) * (1 - b))
+    above = 1 - b**r / (1 + b) * (b + (r - t + 0.5) * (1 - b))
+    f = np.where(t <= 0, below, above)
+    return np.where(f < q / 2, 0, np.where(f > 1 - q / 2, 1, (f - q / 2) / (1 - q)))
+
+
+def test_published_values_of_binomialdp():
+    """Vignette of the R package binomialDP: n 30, epsilon 1, delta .01; left p-values of .4, lower limits at 95 %."""
+    z = [18.70, 10.65, 12.89, 9.12, 9.88, 15.15, 6.14, 8.41, 10.46, 11.87]
+    pvalues = [0.99, 0.33, 0.62, 0.17, 0.24, 0.85, 0.02, 0.11, 0.30, 0.49]
+    limits = [0.46, 0.21, 0.27, 0.17, 0.19, 0.34, 0.09, 0.15, 0.21, 0.24]
+    b = math.exp(-1)
+    q = 2 * 0.01 * b / (1 - b + 2 * 0.01 * b)
+    for one, pvalue, limit in zip(z, pvalues, limits, strict=True):
+        tails = TailsGivenCount(30, lambda x, y=one: tulap(x - y, b, q), lambda x, y=one: 1 - tulap(x - y, b, q))
+        assert round(rate_tails(tails, 0.4)[1], 2) == pytest.approx(pvalue, abs=1e-9)
+        assert round(rate_interval(tails, 0.9)[0], 2) == pytest.approx(limit, abs=1e-9)
+
+
+def test_a_randomised_test_is_that_of_tulap_noise():
+    """P(N + U >= y + u) of discrete Laplace noise: Tulap without truncation."""
+    law, n, rng = DL(scale=1.0), 12, np.random.default_rng(5)
+    u = np.random.default_rng(5).random()
+    found = dpm.confidence(dpm.Release({"a": 7}, mechanism=law, total=n)).rates["a"].pvalue(0.4, "right", rng=rng)
+    x = np.arange(n + 1)
+    exact = stats.binom.pmf(x, n, 0.4) @ tulap(x - (7 + u - 0.5), math.exp(-1), 0.0)
+    assert found == pytest.approx(exact, abs=1e-12)
+    with pytest.raises(ValueError, match="only one-sided tests with integer noise are randomised"):
+        dpm.confidence(dpm.Release({"a": 7}, mechanism=law, total=n)).rates["a"].pvalue(0.4, rng=rng)
+
+
+def test_running_maxima_are_upper_bounds_that_are_monotone():
+    right, left = np.array([0.1, 0.5, 0.2, 0.9]), np.array([0.9, 0.3, 0.8, 0.1])
+    tails = enveloped(TailsGivenCount(3, lambda x: right[x.astype(int)], lambda x: left[x.astype(int)]))
+    x = np.arange(4.0)
+    assert tails.right(x).tolist() == [0.1, 0.5, 0.5, 0.9]
+    assert tails.left(x).tolist() == [0.9, 0.8, 0.8, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("n", "law", "rates"), [(12, DL(scale=1.0), [0.05, 0.3, 0.5]), (20, DG(sigma=1.5), [0.1, 0.8])]
+)
+def test_without_a_public_total_every_rate_is_covered(n, law, rates):
+    """All pairs of releases that matter at a true number of records n, which the method does not know."""
+    x, p = noise(law, 1e-6)
+    one = added([(law, 1)])
+    both = added([(law, 1), (law, 1)])
+    y1 = np.arange(x[0], n + x[-1] + 1)
+    for rate in rates:
+        covered = mass = 0.0
+        chance = np.zeros((len(y1), len(y1)))
+        for k, b in enumerate(stats.binom.pmf(np.arange(n + 1), n, rate)):
+            chance += b * np.outer(np.interp(y1 - k, x, p, 0, 0), np.interp(y1 - (n - k), x, p, 0, 0))
+        for i, j in np.argwhere(chance > 2e-6):
+            pair = Pair(float(y1[i]), float(y1[j]), one, one, both)
+            covered += chance[i, j] * pair.accepts(rate, 0.95)
+            mass += chance[i, j]
+        assert mass > 0.995
+        assert covered + 1 - mass >= 0.95
+        assert covered < 0.99
+
+
+def test_without_a_public_total_tails_are_sums_over_all_noise():
+    law = DG(sigma=1.5)
+    x, p = noise(law, 1e-15)
+    pair = Pair(4.0, 11.0, added([(law, 1)]), added([(law, 1)]), added([(law, 1), (law, 1)]))
+    n, rate = 13, 0.3
+    k = np.arange(n + 1)
+    t = (1 - rate) * (k[:, None, None] + x[:, None]) - rate * (n - k[:, None, None] + x)
+    weight = stats.binom.pmf(k, n, rate)[:, None, None] * p[:, None] * p
+    own = 0.7 * 4 - 0.3 * 11
+    assert pair.tails(rate, n) == pytest.approx(
+        (weight[t >= own - 1e-9].sum(), weight[t <= own + 1e-9].sum()), abs=1e-12
+    )
+
+
+def test_interval_without_a_public_total():
+    found = dpm.confidence(dpm.Release({"a": 12, "b": 48}, mechanism=DG(sigma=4.0)))
+    lower, upper = found.rates["a"].interval()
+    assert 0.0 < lower < 0.2 < upper < 0.45
+    pair = Pair(12.0, 48.0, *(added([(DG(sigma=4.0), 1)] * k) for k in (1, 1, 2)))
+    assert all(pair.accepts(p, 0.95) for p in np.linspace(lower + 2e-4, upper - 2e-4, 9))
+    assert not pair.accepts(lower - 2e-3, 0.95)
+    assert not pair.accepts(upper + 2e-3, 0.95)
+    assert found.rates["a"].pvalue(0.2) > 0.5 > 0.05 > found.rates["a"].pvalue(upper + 0.01)
+    assert found.rates["b"].interval() == pytest.approx((1 - upper, 1 - lower), abs=2e-3)
+    row = found.rates["a"].row(0.95)
+    assert row[3:6] == ("Berger and Boos", "conservative", GAMMA)
+    large = dpm.confidence(dpm.Release({"a": 20_000, "b": 80_000}, mechanism=DG(sigma=4.0))).rates["a"].row(0.95)
+    half = 1.96 * math.sqrt(0.2 * 0.8 / 1e5 + 16 * (0.04 + 0.64) / 1e10)
+    assert large[:2] == pytest.approx((0.2 - half, 0.2 + half), abs=2e-5)
+    assert large[4] == "approximate"
+    assert 0 < large[5] < 2e-3
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: dpm.confidence(dpm.Release([3], mechanism=DL(scale=1.0))).rates["1"].interval(), "no other count"),
+        (lambda: dpm.confidence(dpm.Release([3, 4], mechanism=DL(scale=1.0))).rates["1"].interval(0.999),
+         "level must be below 0.998 without a public total"),
+        (lambda: dpm.confidence(dpm.Release([3, 4], mechanism=dpm.Laplace(scale=1.0))).rates["1"].interval(),
+         "every count must be released with integer noise"),
+        (lambda: dpm.confidence(dpm.Release([3], mechanism=DL(scale=1.0), total=9)).rates["1"].pvalue(1.5),
+         r"rate must lie in \[0, 1\], got 1.5"),
+        (lambda: dpm.confidence(dpm.Release([1], mechanism=dpm.Perturbation(
+            {"true": [0, 1], "released": [0, 1], "probability": [1, 1]}), total=5)).rates["1"].interval(),
+         "table of the noise ends at 1, below the total 5"),
+    ],
+)  # fmt: skip
+def test_bad_requests(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_the_interval_ends_where_the_tails_are_alpha_over_two():
+    release = dpm.Release({"a": 17, "b": 25}, mechanism=DG(sigma=3.0), total=40)
+    rate = dpm.confidence(release).rates["a"]
+    lower, upper = rate.interval()
+    assert lower == pytest.approx(optimize.brentq(lambda p: rate.pvalue(p, "right") - 0.025, 1e-6, 0.9), abs=1e-9)
+    assert upper == pytest.approx(optimize.brentq(lambda p: rate.pvalue(p, "left") - 0.025, 0.1, 1 - 1e-6), abs=1e-9)
