@@ -302,3 +302,41 @@ def test_a_posterior_can_be_pickled():
 
     again = pickle.loads(pickle.dumps(FOUND))
     assert again.rates["area 3"].mean() == FOUND.rates["area 3"].mean()
+
+
+def test_the_log_evidence_is_the_probability_of_the_release():
+    """Independent counts with a geometric prior, by sums over all counts; improper priors have none."""
+    law, prior = dpm.DiscreteLaplace(scale=2.0), {"law": "geometric", "mean": 10.0}
+    released = np.array([3.0, 17.0, -2.0])
+    found = dpm.posterior(dpm.Release(released, mechanism=law), prior=prior)
+    d = np.arange(2000)
+    weights = stats.geom.pmf(d + 1, 1 / 11)
+    expected = sum(np.log(weights @ np.exp(law.log_likelihood(np.array([y]), d.astype(float)))) for y in released)
+    assert found.log_evidence == pytest.approx(expected, abs=1e-10)
+    with pytest.raises(AttributeError, match="no log_evidence"):
+        _ = dpm.posterior(dpm.Release(released, mechanism=law), prior="flat").log_evidence
+    tree = dpm.Release([20.0, *released], mechanism=law, names=("all", "a", "b", "c"),
+                       parents={"all": None, "a": "all", "b": "all", "c": "all"})  # fmt: skip
+    found = dpm.posterior(tree, prior=1.0)
+    assert found.log_evidence == found.facts["log_evidence"]
+
+
+def test_the_table_of_likelihoods_gives_the_evidence_of_a_model():
+    """The sum over a row of the table is p(released) under a Poisson model, by a sum over all counts."""
+    law = dpm.DiscreteGaussian(sigma=3.0)
+    table = dpm.Release({"a": 12, "b": -2, "c": None}, mechanism=law, bounds=(0, 400)).likelihood()
+    assert table.names == ("a", "b", "c")
+    assert table.log_mass == 40.0
+    assert (table.log[2, :401] == 0).all()
+    d = np.arange(0.0, 401)
+    for i, y in enumerate((12.0, -2.0)):
+        row = np.logaddexp.reduce(table.log[i] + stats.poisson.logpmf(table.counts[i], 7.0))
+        whole = np.log(stats.poisson.pmf(d, 7.0) @ np.exp(law.log_likelihood(np.array([y]), d)))
+        assert row == pytest.approx(whole, abs=1e-12)
+        assert table.log_bound[i] < whole - 25
+    narrow = dpm.Release({"a": 12}, mechanism=law).likelihood(log_mass=20)
+    assert narrow.log.shape[1] < 0.85 * dpm.Release({"a": 12}, mechanism=law).likelihood().log.shape[1]
+    with pytest.raises(TypeError, match="separate noise"):
+        dpm.Release([1, 2], mechanism=dpm.AdditiveCounts(epsilon=1.0)).likelihood()
+    with pytest.raises(ValueError, match="log_mass must be finite and > 0"):
+        dpm.Release([1, 2], mechanism=law).likelihood(log_mass=0)

@@ -1,0 +1,1 @@
+"""Coverage of slopes and of rates from protected counts, by method."""

@@ -1,0 +1,107 @@
+"""Coverage of slopes and rates from protected counts: the exact likelihood, and the protection ignored.
+
+Rates are theta = gamma(1/cv^2) with mean exp(slope x), exposures are log-normal, counts are Poisson(theta E), and the
+released values follow the mechanism of the case. Both methods analyse the same sets.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from dpmultinomial._inference.posterior import posterior
+from dpmultinomial._inference.regression import Regression
+from dpmultinomial._inference.release import Release
+from dpmultinomial._mechanisms.exact import Exact
+from dpmultinomial._mechanisms.law_settings import law_of
+from dpmultinomial._seeding import stream
+
+from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters
+
+Array = NDArray[np.float64]
+METHODS = ("exact likelihood", "protection ignored")
+_SPREAD = 0.8  # standard deviation of the log exposures
+_WITHHELD = 5.0  # value that replaces a withheld one if the protection is ignored
+LEVEL = 0.95
+
+
+def table(root_seed: int, *, sets: int, slope: float, cases: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """Return the coverage of the slope and of the rates, by case and method.
+
+    Parameters
+    ----------
+    root_seed : root seed of all streams; each set has its own.
+    sets : number of sets of areas.
+    slope : true slope of the covariate, a standard normal variable.
+    cases : name -> areas, median exposure in expected events, cv of the rates, and noise as of a scenario.
+
+    Returns
+    -------
+    DataFrame
+        Columns case, method (`METHODS`), sets, slope and rates (coverage), slope_se and rates_se (standard errors of
+        the coverage over sets), bias of the slope, and rmse of the rates.
+    """
+    rows = []
+    for name, case in cases.items():
+        law = law_of(dict(case["noise"]))
+        found: dict[str, list[list[float]]] = {method: [] for method in METHODS}
+        for i in range(sets):
+            rng = stream(root_seed, "studies", "rates", name, str(i))
+            x, exposure, theta, released = simulated(case, law, slope, rng)
+            ignored = np.round(np.maximum(np.where(np.isnan(released), _WITHHELD, released), 0.0))
+            for method, values, mechanism in zip(METHODS, (released, ignored), (law, Exact()), strict=True):
+                found[method].append(judged(values, mechanism, x, exposure, theta, slope))
+        for method, values_of_sets in found.items():
+            numbers = np.array(values_of_sets)
+            mean, error = numbers.mean(axis=0), numbers.std(axis=0) / np.sqrt(sets)
+            rows.append((name, method, sets, mean[0], error[0], mean[1], error[1], mean[2], mean[3]))
+    names = ["case", "method", "sets", "slope", "slope_se", "rates", "rates_se", "bias", "rmse"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def simulated(
+    case: Mapping[str, Any], law: Any, slope: float, rng: np.random.Generator
+) -> tuple[Array, Array, Array, Array]:
+    """Return covariate, exposures, true rates and released values of one set of areas."""
+    n, shape = int(case["areas"]), case["cv"] ** -2.0
+    x = rng.normal(size=n)
+    exposure = np.exp(rng.normal(np.log(case["exposure"]), _SPREAD, n))
+    theta = rng.gamma(shape, np.exp(slope * x) / shape)
+    released = np.asarray(law.sample(rng.poisson(theta * exposure), rng=rng), dtype=np.float64)
+    return x, exposure, theta, released
+
+
+def judged(released: Array, law: Any, x: Array, exposure: Array, theta: Array, slope: float) -> list[float]:
+    """Return whether the interval of the slope contains it, the fraction of rates in their intervals, the error of the
+    slope, and the root mean square error of the rates.
+    """
+    found = posterior(Release(released, mechanism=law), prior=Regression(exposure, {"x": x}))
+    law_of_slope = found.parameters["slope of x"]
+    lower, upper = law_of_slope.interval(LEVEL)
+    rates = found.rates.numbers(LEVEL)
+    inside = (rates.lower <= theta) & (theta <= rates.upper)
+    error = float(np.sqrt(((rates.mean - theta) ** 2).mean()))
+    return [float(lower <= slope <= upper), float(inside.mean()), law_of_slope.mean() - slope, error]
+
+
+def figure(table: pd.DataFrame) -> Figure:
+    """Draw the coverage with two standard errors: the slope on the left, the rates on the right."""
+    cases = list(dict.fromkeys(table["case"]))
+    drawn = Figure(figsize=(DOUBLE, 0.9 + 0.35 * len(cases)))
+    axes = drawn.subplots(1, 2, sharey=True)
+    for axis, quantity, title in zip(axes, ("slope", "rates"), ("slope", "rates of the areas"), strict=True):
+        for i, method in enumerate(METHODS):
+            rows = table[table["method"] == method].set_index("case").loc[cases]
+            place = np.arange(len(cases)) + 0.2 * (i - 0.5)
+            look = {"fmt": MARKERS[i], "color": CYCLE[i], "ms": 4, "lw": 1.2}
+            axis.errorbar(rows[quantity], place, xerr=2 * rows[f"{quantity}_se"], label=method, **look)
+        axis.axvline(LEVEL, color=GREY, ls="--", lw=0.8, zorder=0)
+        axis.set(xlabel=f"coverage of the {title}", yticks=range(len(cases)), yticklabels=cases)
+        axis.set_xlim(None, 1.02)
+    axes[0].invert_yaxis()
+    drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    letters(axes)
+    return drawn

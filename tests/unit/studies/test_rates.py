@@ -1,0 +1,53 @@
+"""Tests of the study of rates: a toy run, the simulation by its moments, and the figure by its artists."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpmultinomial as dpm
+from reproduction import studies
+from reproduction.studies.rates import study
+
+DECLARED = studies.discover()["rates"]
+CASE = {"areas": 120, "exposure": 8, "cv": 0.4, "noise": {"law": "exact", "threshold": 10}}
+
+
+def test_withheld_counts_toy_run():
+    """12 sets: the exact likelihood covers the slope in at least 9 (probability 0.998 at a coverage of 0.95); with 5 in
+    place of withheld values, the bias is negative, by more than three standard errors (0.01 each).
+    """
+    found = study.table(1, sets=12, slope=0.3, cases={"withheld": CASE}).set_index("method")
+    exact, ignored = found.loc["exact likelihood"], found.loc["protection ignored"]
+    assert exact["slope"] >= 9 / 12
+    assert abs(exact["rates"] - 0.95) < 0.03
+    assert ignored["bias"] < -0.04 < exact["bias"]
+    assert exact["rmse"] < ignored["rmse"]
+    again = study.table(1, sets=12, slope=0.3, cases={"withheld": CASE}).set_index("method")
+    assert again.equals(found)
+
+
+def test_the_simulation_has_the_stated_moments():
+    """100,000 areas: mean and variation of the rates about exp(slope x), within five standard errors."""
+    x, exposure, theta, released = study.simulated(
+        {**CASE, "areas": 100_000}, dpm.Exact(), 0.3, dpm.stream(2, "simulated")
+    )
+    ratio = theta / np.exp(0.3 * x)
+    assert ratio.mean() == pytest.approx(1, abs=5 * 0.4 / 316)
+    assert ratio.std() == pytest.approx(0.4, rel=0.03)
+    assert np.median(exposure) == pytest.approx(8, rel=0.02)
+    assert (released / exposure - theta).mean() == pytest.approx(0, abs=0.01)
+
+
+def test_the_declared_settings_are_those_of_the_function():
+    assert set(DECLARED.settings) == {"sets", "slope", "cases"}
+    for case in DECLARED.settings["cases"].values():
+        study.law_of(dict(case["noise"]))
+
+
+def test_the_figure_draws_the_columns():
+    rows = [("a", m, 10, 0.9 - i / 10, 0.01, 0.8 - i / 10, 0.01, 0.0, 1.0) for i, m in enumerate(study.METHODS)]
+    names = ["case", "method", "sets", "slope", "slope_se", "rates", "rates_se", "bias", "rmse"]
+    drawn = study.figure(pd.DataFrame(rows, columns=names))
+    for axis, first in zip(drawn.axes, (0.9, 0.8), strict=True):
+        points = [container.lines[0].get_xdata()[0] for container in axis.containers]
+        assert points == pytest.approx([first, first - 0.1])
