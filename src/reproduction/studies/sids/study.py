@@ -1,0 +1,163 @@
+"""Rates and slopes of sudden infant deaths in North Carolina, from unprotected and from protected counts.
+
+Data: Cressie, N., Read, T. R. C. (1985). Do sudden infant deaths come in clusters? Statistics and Decisions,
+Supplement 2, 333-349; as distributed with libpysal. They are read from its wheel and not copied.
+"""
+
+import struct
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from dpmultinomial._inference.posterior import posterior
+from dpmultinomial._inference.regression import Regression
+from dpmultinomial._inference.release import Release
+from dpmultinomial._mechanisms.exact import Exact
+from dpmultinomial._mechanisms.law_settings import law_of
+from dpmultinomial._seeding import stream
+
+from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters
+
+Array = NDArray[np.float64]
+METHODS = ("exact likelihood", "protection ignored")
+UNPROTECTED = "unprotected"
+_PART = "sids2/sids2.dbf"
+_WITHHELD = 5.0  # value that replaces a withheld one if the protection is ignored
+_Z = 1.959964
+
+
+def table(
+    root_seed: int, *, wheel: str, version: str, releases: int, protections: Mapping[str, Mapping[str, Any]]
+) -> pd.DataFrame:
+    """Return slopes and agreement of the rates, by protection and method.
+
+    Parameters
+    ----------
+    root_seed : root seed of all streams.
+    wheel : path of a wheel of libpysal; empty: pip downloads it.
+    version : version of libpysal that is downloaded.
+    releases : number of releases of each random protection.
+    protections : name -> noise as of a scenario.
+
+    Returns
+    -------
+    DataFrame
+        Columns protection, method (`METHODS`), releases, slope, se (means over releases), slope_sd (standard deviation
+        over releases), rank_correlation of the rates with those from the unprotected counts, and inside, the fraction
+        of these in the 95 % intervals.
+    """
+    deaths, births, x = counties(wheel, version)
+    slope, se, rates, _, _ = analysed(deaths, Exact(), births, x)
+    rows = [(UNPROTECTED, METHODS[0], 1, slope, se, 0.0, 1.0, 1.0)]
+    for name, noise in protections.items():
+        law = law_of(dict(noise))
+        size = 1 if noise["law"] == "exact" else releases
+        found: dict[str, list[list[float]]] = {method: [] for method in METHODS}
+        for i in range(size):
+            rng = stream(root_seed, "studies", "sids", name, str(i))
+            released = np.asarray(law.sample(deaths.astype(np.int64), rng=rng), dtype=np.float64)
+            ignored = np.round(np.maximum(np.where(np.isnan(released), _WITHHELD, released), 0.0))
+            for method, values, mechanism in zip(METHODS, (released, ignored), (law, Exact()), strict=True):
+                one, error, mean, lower, upper = analysed(values, mechanism, births, x)
+                inside = float(((lower <= rates) & (rates <= upper)).mean())
+                correlation = float(np.corrcoef(rankdata(mean), rankdata(rates))[0, 1])
+                found[method].append([one, error, correlation, inside])
+        for method, listed in found.items():
+            numbers = np.array(listed)
+            mean_of, spread = numbers.mean(axis=0), float(numbers[:, 0].std())
+            rows.append((name, method, size, mean_of[0], mean_of[1], spread, mean_of[2], mean_of[3]))
+    names = ["protection", "method", "releases", "slope", "se", "slope_sd", "rank_correlation", "inside"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def analysed(released: Array, law: Any, births: Array, x: Array) -> tuple[float, float, Array, Array, Array]:
+    """Return the slope, its standard deviation, and the rates per 1000 births with the ends of their intervals."""
+    found = posterior(Release(released, mechanism=law), prior=Regression(births / 1000, {"x": x}))
+    slope, rates = found.parameters["slope of x"], found.rates.numbers(0.95)
+    return slope.mean(), slope.sd(), rates.mean, rates.lower, rates.upper
+
+
+def counties(wheel: str, version: str) -> tuple[Array, Array, Array]:
+    """Return deaths, births, and the standardised share of non-white births of the counties.
+
+    Parameters
+    ----------
+    wheel : path of a wheel of libpysal; empty: pip downloads it.
+    version : version that is downloaded.
+
+    Returns
+    -------
+    (deaths, births, x)
+        float64 (counties,).
+
+    Raises
+    ------
+    ValueError
+        If the wheel does not contain the table.
+    """
+    if not wheel:
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", f"libpysal=={version}", "-d", folder]
+            subprocess.run(command, check=True)
+            return counties(str(next(Path(folder).glob("*.whl"))), version)
+    with zipfile.ZipFile(wheel) as packed:
+        inside = [name for name in packed.namelist() if name.endswith(_PART)]
+        if not inside:
+            raise ValueError(f"{wheel}: contains no {_PART}; use a wheel of libpysal {version}")
+        rows = dbf(packed.read(inside[0]))
+    deaths, births, others = (np.array([float(row[key]) for row in rows]) for key in ("SID74", "BIR74", "NWBIR74"))
+    share = others / births
+    return deaths, births, (share - share.mean()) / share.std()
+
+
+def dbf(data: bytes) -> list[dict[str, str]]:
+    """Return the rows of a dBASE table as strings.
+
+    Parameters
+    ----------
+    data : the file: a header of 32 bytes with the number of rows, the length of the header and of a row; 32 bytes per
+        column, with its name and width, up to a byte 13; then the rows, each after one byte.
+    """
+    count, header, width = struct.unpack("<4xIHH20x", data[:32])
+    columns, place = [], 32
+    while data[place] != 13:
+        columns.append((data[place : place + 11].split(b"\0")[0].decode("ascii"), data[place + 16]))
+        place += 32
+    rows = []
+    for i in range(count):
+        at, row = header + i * width + 1, {}
+        for name, size in columns:
+            row[name] = data[at : at + size].decode("latin-1").strip()
+            at += size
+        rows.append(row)
+    return rows
+
+
+def figure(table: pd.DataFrame) -> Figure:
+    """Draw the slopes with their 95 % intervals on the left, and the rank correlations on the right."""
+    cases = list(dict.fromkeys(table["protection"]))
+    drawn = Figure(figsize=(DOUBLE, 0.9 + 0.4 * len(cases)))
+    axes = drawn.subplots(1, 2, sharey=True)
+    for i, method in enumerate(METHODS):
+        rows = table[table["method"] == method]
+        place = rows["protection"].map({name: j for j, name in enumerate(cases)}) + 0.2 * (i - 0.5)
+        look = {"fmt": MARKERS[i], "color": CYCLE[i], "ms": 4, "lw": 1.2}
+        axes[0].errorbar(rows["slope"], place, xerr=_Z * rows["se"], label=method, **look)
+        axes[1].plot(rows["rank_correlation"], place, MARKERS[i], color=CYCLE[i], ms=4)
+    axes[0].axvline(table.loc[table["protection"] == UNPROTECTED, "slope"].iloc[0], color=GREY, ls="--", lw=0.8)
+    axes[0].set(xlabel="slope", yticks=range(len(cases)), yticklabels=cases)
+    axes[1].set_xlabel("rank correlation of the rates")
+    axes[0].invert_yaxis()
+    drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    letters(axes)
+    return drawn
