@@ -626,7 +626,10 @@ def _alike(how: str) -> Attack:
 LOOKALIKES = Door(
     "one category under two names",
     {name: _alike(name) for name in SAME},
-    lambda patch: patch.setattr(_keys, "shown_name", str),
+    lambda patch: (
+        patch.setattr(_keys, "shown_name", str),
+        patch.setattr(_keys, "has_controls", lambda name: False),
+    ),
 )
 
 

@@ -95,11 +95,11 @@ def _wrong_names(table: CsvTable, names: list[str]) -> Iterator[Cell]:
         looks = _keys.shown_name(found)
         if not looks:
             yield "category", record, "must not be empty", found
-        elif _keys.has_controls(found):
-            yield "category", record, "must have no control characters", found
         elif looks in seen:
             more = "" if names[seen[looks]] == found else f" by more than {_keys.UNSEEN}"
             yield "category", record, f"must differ from that of line {table.lines[seen[looks]]}{more}", found
+        elif _keys.has_controls(found):
+            yield "category", record, "must have no control characters", found
         else:
             seen[looks] = record
 

@@ -107,7 +107,7 @@ def problems(
     for given in settings:
         if given not in known:
             near = get_close_matches(str(given), known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = f"; did you mean {near[0]!r}?" if near else "."
             found.append((f"{place}/{given}", f"{mechanism} has no such key{hint} It takes {', '.join(known)}"))
     for key in known.values():
         value = settings.get(key.name)
