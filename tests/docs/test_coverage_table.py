@@ -12,7 +12,10 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.site  # studies at their full size
-@pytest.mark.parametrize(("name", "shown"), [("coverage", "coverage.tsv"), ("rate_coverage", "rate_coverage.tsv")])
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("coverage", "coverage.tsv"), ("rate_coverage", "rate_coverage.tsv"), ("confidence", "confidence.tsv")],
+)
 def test_the_table_of_the_documentation_is_the_studys(name, shown):
     study = studies.discover()[name]
     seed = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))["root_seed"]

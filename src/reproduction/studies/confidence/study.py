@@ -1,0 +1,94 @@
+"""Coverage and mean width of intervals of one count without a total, by exact sums over the released values."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from dpmultinomial._inference.confidence import confidence
+from dpmultinomial._inference.posterior import posterior
+from dpmultinomial._inference.release import Release
+from dpmultinomial._mechanisms.law_settings import law_of
+
+from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters
+
+INTERVALS = ("confidence", "credible, default prior", "credible, flat prior")
+_LOG_MASS = 21.0  # of the noise that is neglected: 8e-10
+
+
+def table(root_seed: int, *, level: float, largest: int, noise: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return the coverage and the mean width of three intervals at every true count.
+
+    Parameters
+    ----------
+    root_seed : not used, because nothing is drawn.
+    level : of the intervals.
+    largest : largest true count.
+    noise : settings of the noise distributions.
+
+    Returns
+    -------
+    DataFrame
+        Columns noise, truth, interval (`INTERVALS`), coverage, width, level.
+    """
+    parts = [_of_noise(words, level, largest) for words in noise]
+    return pd.concat(parts, ignore_index=True).assign(level=level)
+
+
+def _of_noise(words: Mapping[str, Any], level: float, largest: int) -> pd.DataFrame:
+    law: Any = law_of(dict(words))
+    step = float(words.get("rounded", 1))
+    far = np.ceil(float(np.max(law.halfwidth(_LOG_MASS))) / step)
+    released = np.arange(-far, far + np.ceil(largest / step) + 1) * step
+    truth = np.arange(largest + 1)
+    chance = np.exp(law.log_likelihood(released[:, None], truth.astype(np.float64)))
+    name = ", ".join(f"{key} {value}" for key, value in words.items() if key != "law")
+    frames = []
+    for kind in INTERVALS:
+        lower, upper = _ends(kind, released, law, level)
+        inside = (lower[:, None] <= truth) & (truth <= upper[:, None])
+        columns = {"truth": truth, "coverage": (chance * inside).sum(axis=0), "width": (upper - lower) @ chance}
+        frames.append(pd.DataFrame(columns).assign(noise=f"{words['law']} ({name})", interval=kind))
+    found = pd.concat(frames, ignore_index=True)
+    return found[["noise", "truth", "interval", "coverage", "width"]]
+
+
+def _ends(kind: str, released: NDArray[np.float64], law: Any, level: float) -> NDArray[np.float64]:
+    """Return the lower and upper ends of the intervals of all released values, (2, n)."""
+    release = Release(released, mechanism=law)
+    if kind == "confidence":
+        return confidence(release).counts.interval(level).to_numpy().T
+    prior = "1/(1+n)" if "default" in kind else "flat"
+    return posterior(release, prior=prior).counts.interval(level).to_numpy().T
+
+
+def figure(table: pd.DataFrame) -> Figure:
+    """Draw the coverage against the true count, one panel per noise distribution."""
+    names = list(dict.fromkeys(table["noise"]))
+    drawn = Figure(figsize=(DOUBLE, 2.6))
+    panels = drawn.subplots(1, len(names), sharey=True, squeeze=False)[0]
+    for axes, name in zip(panels, names, strict=True):
+        for colour, marker, kind in zip(CYCLE, MARKERS, INTERVALS, strict=False):
+            rows = table[(table["noise"] == name) & (table["interval"] == kind)]
+            axes.plot(rows["truth"], rows["coverage"], color=colour, marker=marker, ms=2, lw=0.8, label=kind)
+        axes.axhline(table["level"].iloc[0], color=GREY, ls="--", lw=0.8, zorder=0)
+        axes.set_title(name.replace("_", " "), fontsize="small")
+        axes.set_xlabel("true count")
+    panels[0].set_ylabel("coverage")
+    handles, labels = panels[0].get_legend_handles_labels()
+    drawn.legend(handles, labels, loc="outside lower center", ncols=3)
+    letters(panels)
+    return drawn
+
+
+def shown(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table shown in the documentation: one row per noise distribution and interval."""
+    rows = []
+    for (noise, kind), part in table.groupby(["noise", "interval"], sort=False):
+        widths = part.set_index("truth")["width"]
+        at = [float(widths[count].round(1)) for count in (0, 15, 60) if count in widths.index]
+        rows.append((noise, kind, round(float(part["coverage"].min()), 3), " / ".join(f"{one:g}" for one in at)))
+    return pd.DataFrame(rows, columns=["noise", "interval", "least coverage", "mean width at 0 / 15 / 60"])

@@ -1,0 +1,55 @@
+"""Tests of the study of confidence intervals: coverage by hand, the guarantee, the figure."""
+
+import numpy as np
+import pytest
+
+import dpmultinomial as dpm
+from reproduction import studies, style
+from reproduction.studies.confidence import study
+
+SETTINGS = {"level": 0.9, "largest": 8, "noise": [{"law": "discrete_gaussian", "sigma": 1.5}]}
+
+
+@pytest.fixture(scope="module")
+def table():
+    return study.table(1, **SETTINGS)
+
+
+@pytest.mark.parametrize("kind", study.INTERVALS)
+def test_coverage_and_width_are_sums_over_releases(table, kind):
+    law, truth = dpm.DiscreteGaussian(sigma=1.5), 3
+    coverage = width = 0.0
+    for y in range(-12, 20):
+        release = dpm.Release([y], mechanism=law)
+        made = (
+            dpm.confidence(release)
+            if kind == "confidence"
+            else dpm.posterior(release, prior="flat" if "flat" in kind else "1/(1+n)")
+        )
+        lower, upper = made.counts["1"].interval(0.9)
+        p = float(law.pmf(y - truth))
+        coverage, width = coverage + p * (lower <= truth <= upper), width + p * (upper - lower)
+    row = table[(table["interval"] == kind) & (table["truth"] == truth)].iloc[0]
+    assert row["coverage"] == pytest.approx(coverage, abs=1e-8)
+    assert row["width"] == pytest.approx(width, abs=1e-7)
+
+
+def test_confidence_reaches_the_level_everywhere():
+    """Discrete Laplace of scale 5: coverages and widths of an independent prototype."""
+    found = study.table(1, level=0.95, largest=60, noise=[{"law": "discrete_laplace", "scale": 5.0}])
+    by_kind = found.groupby("interval")
+    assert by_kind["coverage"].min()["confidence"] == pytest.approx(0.955, abs=5e-4)
+    assert by_kind["coverage"].min()["credible, flat prior"] == pytest.approx(0.889, abs=5e-4)
+    widths = found[(found["interval"] == "confidence") & found["truth"].isin([0, 15, 60])]["width"]
+    assert widths.tolist() == pytest.approx([15, 27.5, 30], abs=0.06)
+
+
+def test_the_study_is_found_and_drawn(table):
+    found = studies.discover()["confidence"]
+    with style.applied():
+        drawn = found.function("figure")(table)
+    assert len(drawn.axes) == 1
+    assert len(drawn.axes[0].lines) == 4
+    shown = found.function("shown")(table)
+    assert shown["least coverage"].between(0.5, 1).all()
+    assert np.isfinite(table["width"]).all()
