@@ -200,16 +200,21 @@ def _kind(kind: str, part: dict[str, Any], known: dict[str, Any]) -> str:
 def _printed(paper: folders.Paper) -> Iterator[str]:
     with (paper.folder / "published.tsv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))
-    numbers = [
-        (f"`{r['artefact']}`", r["kind"], plain(r["quantity"]), r["value"] or "none", plain(r["place"])) for r in rows
-    ]
+    numbers = [(f"`{r['artefact']}`", r["kind"], plain(r["quantity"]), _shown(r), plain(r["place"])) for r in rows]
     yield f"({paper.slug}-printed)=\n## Printed statements"
     yield (
-        f"A run compares {len(rows)} printed statements with its own results in `results/agreement.tsv`. "
-        "*none* means that the paper shows the quantity without a number."
+        f"A run judges {len(rows)} statements in `results/agreement.tsv`. Their kinds are explained in "
+        "[how to read the results](../results.md). *none* means that the paper prints no number. Words in quotation "
+        "marks are the words of the paper that are judged with a limit of ours, or in a stricter reading."
     )
     listed = "\n".join(_table(("artefact", "kind", "quantity", "printed", "where"), numbers))
     yield f"````{{dropdown}} All of them\n{listed}\n````"
+
+
+def _shown(row: dict[str, str]) -> str:
+    """Return the printed number, the words of the paper in quotation marks, or ``none``."""
+    words = f"“{plain(row['words'])}”" if row.get("words") else ""
+    return " ".join(filter(None, [row["value"], words])) or "none"
 
 
 def _errata(paper: folders.Paper) -> Iterator[str]:
