@@ -306,16 +306,34 @@ def _plan(asked: argparse.Namespace) -> str:
     if asked.name not in written:
         hint = config.nearest(asked.name, written)
         raise ValueError(f"{asked.name!r} is not a plan; plans are {', '.join(written) or 'none'}{hint}")
-    if wrong := sorted(set(plan_settings.mistakes({asked.name: written[asked.name]}))):
+    releases = settings.get("releases") or {}
+    if wrong := sorted(set(plan_settings.mistakes({asked.name: written[asked.name]}, releases))):
         raise ValueError(
             "\n".join(["mistakes; nothing was run.", *(f"  plans.{place}: {text}" for place, text in wrong)])
         )
+    if "release" in written[asked.name]:
+        return _plan_of_release(asked, written[asked.name], settings)
     print("simulating releases ..", file=sys.stderr)
     seed = settings.get("root_seed", _SEED)
     found = planning.made(asked.name, written[asked.name], root_seed=seed, folder=asked.folder)
     curve = found.curve.to_string(index=False, float_format=lambda x: f"{x:.3g}", max_rows=20)
     sentence = planning.sentence(found, plan_settings.filled(written[asked.name]))
     return f"{sentence}\n\n{curve}\n\nFull precision: {Path(asked.folder, 'results/plans', asked.name)}.csv and .json"
+
+
+def _plan_of_release(asked: argparse.Namespace, written: dict[str, Any], settings: dict[str, Any]) -> str:
+    from .config import plan_settings, user_files
+    from .scenarios import release_plans
+
+    name, budgets = written["release"], settings.get("budgets") or {}
+    wrong = user_files.planned_mistakes(name, settings["releases"][name], budgets)
+    if wrong:
+        raise ValueError("\n".join(["mistakes; nothing was run.", *(f"  releases.{p}: {text}" for p, text in wrong)]))
+    found = release_plans.made(asked.name, written, releases=settings["releases"], budgets=budgets, folder=asked.folder)
+    filled = plan_settings.filled(written)
+    table = release_plans.shown(found, filled["level"]).to_string(index=False, max_rows=40)
+    sentence = release_plans.sentence(found, filled, settings["releases"][name].get("source") or name)
+    return f"{sentence}\n\n{table}\n\nFull precision: {Path(asked.folder, 'results/plans', asked.name)}.csv and .json"
 
 
 def _release(asked: argparse.Namespace) -> str:

@@ -183,11 +183,39 @@ def test_a_plan_is_that_of_the_library_and_says_so_in_a_sentence(home, capsys):
     Path("config.yaml").write_text(f"root_seed: 5\nplans:\n  mine: {PLAN}\n")
     text = said(capsys, "plan", "mine")
     wanted = plan({"a": 0.5, "b": 0.5}, 60, interval="a", narrower=0.2, releases=100, rng=stream(5, "plans", "mine"))
-    assert text.startswith(f"With epsilon = {wanted.epsilon:.3g}, the 95 % interval of the true share of a is narrower")
+    both = f"epsilon = {wanted.epsilon:.3g} (replace a record; {wanted.epsilon / 2:.3g} to add or remove a record)"
+    assert text.startswith(f"With {both}, the 95 % interval of the true share of a is narrower")
     facts = json.loads(Path("results/plans/mine.json").read_bytes())
     assert facts["found"]["epsilon"] == wanted.epsilon
     assert Path("results/plans/mine.csv").read_text().startswith("epsilon,")
     assert "not a plan; plans are mine, did you mean 'mine'?" in refused("plan", "mina")
+
+
+TREE = "data: confidential/c.csv, mechanism: discrete_laplace, epsilon: 2.0, source: survey, levels: [state, county]"
+
+
+def test_a_plan_of_a_release_has_both_costs_and_reads_no_confidential_file(home, capsys):
+    Path("config.yaml").write_text(
+        f"releases:\n  tree: {{{TREE}}}\nbudgets: {{survey: {{epsilon: 4.0}}}}\nplans:\n  mine: {{release: tree}}\n"
+    )
+    text = said(capsys, "plan", "mine")
+    assert "counts the epsilon of a replaced record, which is 2 times as large." in text
+    assert "covers epsilon = 2, but not epsilon = 4: epsilon would rise from 0 to 8 (replace a record" in text
+    line = next(line for line in text.splitlines() if line.split()[:2] == ["2", "county"])
+    assert line.split()[2:6] == ["50", "%", "1", "3"]  # 1/(2 x 0.5); P(|D| > 2) = 0.073, P(|D| > 3) = 0.027
+    assert "2 (add or remove a record)" in line
+    assert "4 (replace a record)" in line
+    assert line.endswith("yes")
+    assert "releases are tree, flat, did you mean 'tree'?" in refused_plan("{release: trees}")
+    assert "shape: applies only to a tree" in refused_plan("{release: flat, shape: c.csv}")
+    assert "requires" not in refused_plan("{release: tree, values: [-1]}")
+    assert "mine.values" in refused_plan("{release: tree, values: [-1]}")
+
+
+def refused_plan(words):
+    flat = "{data: confidential/c.csv, mechanism: discrete_gaussian, rho: 1}"
+    Path("config.yaml").write_text(f"releases:\n  tree: {{{TREE}}}\n  flat: {flat}\nplans:\n  mine: {words}\n")
+    return refused("plan", "mine")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,26 @@
-# Plans: plan_<name> simulates releases to find the smallest epsilon that meets the goal of the plan.
+# Plans: plan_<name> simulates releases to find the smallest epsilon that meets the goal of the plan, or tabulates the
+# widths and costs of a configured release. Paths of confidential files are not passed to the job.
+
+from hashlib import sha256
+
+PLANNING = ("reproduction.scenarios.planning", "reproduction.scenarios.release_plans")  # of shares; of a release
+
+
+def planned_release(settings):
+    """Return the public settings of the release that a plan names, and the budget of its source."""
+    name = settings.get("release")
+    if name is None:
+        return {}
+    release = {key: value for key, value in config["releases"][name].items() if key != "data"}
+    budget = config["budgets"].get(release.get("source") or name)
+    return {"releases": {name: release}, "budgets": {release.get("source") or name: budget} if budget else {}}
+
+
+def ledger_digest(settings):
+    """Return a digest of the public ledger, on which the budget that is left depends."""
+    ledger = Path("releases", "ledger.tsv")
+    return sha256(ledger.read_bytes()).hexdigest() if "release" in settings and ledger.is_file() else ""
+
 
 for plan, settings in config["plans"].items():
 
@@ -6,7 +28,7 @@ for plan, settings in config["plans"].items():
         name:
             f"plan_{plan}"
         input:
-            kernels=[str(path) for path in dependencies.extensions("reproduction.scenarios.planning")],
+            kernels=[str(path) for path in dependencies.extensions(PLANNING["release" in settings])],
         output:
             csv=f"results/plans/{plan}.csv",
             facts=f"results/plans/{plan}.json",
@@ -24,9 +46,11 @@ for plan, settings in config["plans"].items():
         params:
             name=plan,
             settings=json_text.encoded(settings),
+            release=json_text.encoded(planned_release(settings)),
+            ledger=ledger_digest(settings),
             root_seed=config["root_seed"],
-            code=dependencies.digest("reproduction.scenarios.planning"),
+            code=dependencies.digest(PLANNING["release" in settings]),
         message:
-            f"plan {plan}: which epsilon"
+            f"plan {plan}"
         script:
             "../scripts/plan.py"

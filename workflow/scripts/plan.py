@@ -6,19 +6,25 @@ from pathlib import Path
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance
-from reproduction.config import json_text
+from reproduction.config import json_text, plan_settings
 from reproduction.jobs import costs
-from reproduction.scenarios import planning
+from reproduction.scenarios import planning, release_plans
 
 with costs.of_job(snakemake, "scenarios.planning.made"):
     p = snakemake.params
     settings = json_text.decoded(p.settings)
     folder = Path(snakemake.output.csv).parents[2]  # with the prefix of a module
-    found = planning.made(p.name, settings, root_seed=p.root_seed, folder=folder)
-    planning.draw(found, snakemake.output.png, snakemake.output.pdf)
+    module = "release_plans" if "release" in settings else "planning"
+    if module == "planning":
+        found = planning.made(p.name, settings, root_seed=p.root_seed, folder=folder)
+        planning.draw(found, snakemake.output.png, snakemake.output.pdf)
+    else:
+        table = release_plans.made(p.name, settings, **json_text.decoded(p.release), folder=folder)
+        level = plan_settings.filled(settings)["level"]
+        release_plans.draw(table, level, snakemake.output.png, snakemake.output.pdf)
     made = provenance.record(
-        function="scenarios.planning.made", settings=settings, root_seed=p.root_seed, job=provenance.job(snakemake)
+        function=f"scenarios.{module}.made", settings=settings, root_seed=p.root_seed, job=provenance.job(snakemake)
     )
     provenance.write(made, Path(snakemake.output.csv), Path(snakemake.output.facts))
-    drawn = provenance.short(function="scenarios.planning.draw", job=provenance.job(snakemake))
+    drawn = provenance.short(function=f"scenarios.{module}.draw", job=provenance.job(snakemake))
     provenance.write(drawn, snakemake.output.png, snakemake.output.pdf)

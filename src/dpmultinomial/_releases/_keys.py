@@ -6,8 +6,9 @@ Cyrillic and Greek letters that are drawn like Latin ones; not every font is cov
 """
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from .._printing import has_unprintable
 
@@ -20,6 +21,7 @@ ENCODINGS = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "latin-1")
 DELIMITERS = (",", ";", "\t", "|")
 TREE_KEYS = ("levels", "shares", "narrow", "relation")
 LARGEST_EPSILON, LARGEST_DELTA = 20.0, 1e-4
+PARAMETERS = {"discrete_laplace": "epsilon", "discrete_gaussian": "rho"}  # mechanisms that can release a tree
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,19 @@ KEYS: dict[str, tuple[Key, ...]] = {
     "naive_bayes": (*COMMON, *_MODEL),
     "bayesian_network": (*COMMON, *_MODEL[1:], Key("network", "network", "column -> its parents, without cycles")),
 }
+
+
+def parameter(settings: Mapping[str, Any]) -> str:
+    """Return the key of a release's settings that a plan varies: ``"epsilon"``, ``"rho"`` or ``"rate"``.
+
+    Parameters
+    ----------
+    settings : settings of a release.
+    """
+    if settings["mechanism"] == "swap":
+        return "rate"
+    gaussian = settings["mechanism"] == "discrete_gaussian" or settings.get("noise") == "discrete_gaussian"
+    return "rho" if gaussian else "epsilon"
 
 
 def table() -> list[dict[str, str]]:

@@ -162,7 +162,7 @@ def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], coun
     names, above, counts, shape = _in_order(names, table.texts("parent"), counts, shape)
     mechanism, public = str(settings["mechanism"]), settings["relation"] == REPLACE
     levels = _levels(settings, shape, table.name)
-    shares = dict(zip(levels[public:], _shares(settings, shape, levels), strict=True))
+    shares = dict(zip(levels[public:], shares_of(settings, shape, levels), strict=True))
     change = changed(int(settings["sensitivity"]), public=public)
     scales = {level: _scale(mechanism, settings, share, change, level) for level, share in shares.items()}
     key = "epsilon" if mechanism == "discrete_laplace" else "rho"
@@ -228,8 +228,15 @@ def _levels(settings: Mapping[str, Any], shape: Hierarchy, name: str) -> list[st
     return found
 
 
-def _shares(settings: Mapping[str, Any], shape: Hierarchy, levels: list[str]) -> list[float]:
-    """Return the share of each measured level; they do not depend on the counts."""
+def shares_of(settings: Mapping[str, Any], shape: Hierarchy, levels: list[str]) -> list[float]:
+    """Return the share of each measured level; they do not depend on the counts.
+
+    Parameters
+    ----------
+    settings : checked and filled keys of a tree.
+    shape : shape of the tree.
+    levels : names of its levels, the root's first.
+    """
     known = settings["relation"] == REPLACE
     if settings["shares"]:
         return [settings["shares"][level] for level in levels[known:]]

@@ -110,20 +110,21 @@ def read(text: str) -> Cost:
     )
 
 
-def by_settings(settings: Mapping[str, Any]) -> Cost | None:
-    """Return the cost of a release that follows from its settings, minus a relative rounding tolerance of 1e-6.
+def by_settings(settings: Mapping[str, Any], *, tolerance: float = 1e-6) -> Cost | None:
+    """Return the cost of a release as its settings ask for it, less a rounding tolerance.
 
     Counts without a setting that only trees have are assumed not to be a tree, which costs less.
 
     Parameters
     ----------
     settings : checked settings of a release, with defaults.
+    tolerance : relative, for a cost that rounding of the scale may reduce.
 
     Returns
     -------
     Cost, or None if the cost depends on the confidential file (a swap).
     """
-    mechanism, least = settings["mechanism"], 1 - 1e-6
+    mechanism, least = settings["mechanism"], 1 - tolerance
     if mechanism == "swap":
         return None
     numbers = {key: least * settings[key] for key in ("epsilon", "rho") if settings.get(key) is not None}

@@ -210,7 +210,7 @@ def checked(
     judges["releases"] = lambda section: user_files.release_mistakes(section, settings.get("budgets") or {})
     judges["budgets"] = user_files.ceilings
     known = discover() if kinds is None else kinds
-    judges["plans"] = plan_settings.mistakes
+    judges["plans"] = lambda section: plan_settings.mistakes(section, settings.get("releases") or {})
     judges["scenarios"] = lambda section: scenario_settings.mistakes({**settings, "scenarios": section}, known)
     filled = config.check(settings, allowed, judges, lambda filled: excess(filled, allowed, papers, known))
     scenarios = scenario_settings.named(filled, known)

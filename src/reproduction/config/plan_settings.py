@@ -5,30 +5,71 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from . import config, question_rules
+from dpmultinomial._releases._keys import MECHANISMS, PARAMETERS, parameter
+
+from . import config, question_rules, table_files
 
 _SUM = 1e-9
 
 
 @cache
-def schema() -> dict[str, Any]:
-    """Return the schema of one plan."""
-    return config.read(Path(__file__).with_name("plans.yaml"))
+def schema(of_release: bool = False) -> dict[str, Any]:
+    """Return the schema of one plan: of shares and a goal, or of a configured release."""
+    return config.read(Path(__file__).with_name("release_plans.yaml" if of_release else "plans.yaml"))
 
 
 def filled(plan: Mapping[str, Any]) -> dict[str, Any]:
     """Return a plan with all defaults filled in."""
-    return config.with_defaults(dict(plan), schema())
+    return config.with_defaults(dict(plan), schema("release" in plan))
 
 
-def mistakes(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Return (path below `plans`, message) for every mistake in the plans."""
+def mistakes(section: Mapping[str, Any], releases: Mapping[str, Any] | None = None) -> Iterator[tuple[str, str]]:
+    """Return (path below `plans`, message) for every mistake in the plans.
+
+    Parameters
+    ----------
+    section : section `plans`.
+    releases : section `releases`, to which plans of releases refer.
+    """
     for name, plan in section.items():
         if not isinstance(plan, dict):
             continue  # the schema of the whole configuration reports it
-        wrong = config.broken(filled(plan), schema())
-        for place, text in wrong or _rules(filled(plan)):
+        wrong = list(config.broken(filled(plan), schema("release" in plan)))
+        rules = _release_rules(filled(plan), releases or {}) if "release" in plan else _rules(filled(plan))
+        for place, text in wrong or rules:
             yield f"{name}{'' if place == '(top level)' else f'.{place}'}", text
+
+
+def _release_rules(plan: Mapping[str, Any], releases: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the mistakes of a plan of a configured release."""
+    name = plan["release"]
+    if name not in releases:
+        known = ", ".join(releases) or "none"
+        yield "release", f"{name!r} is not a release; releases are {known}{config.nearest(name, releases)}"
+        return
+    settings = releases[name]
+    if not isinstance(settings, Mapping) or settings.get("mechanism") not in MECHANISMS:
+        return  # reported under `releases`
+    if parameter(settings) == "rate" and any(value >= 1 for value in plan.get("values", ())):
+        yield "values", f"the rate of a swap must be < 1, got {max(plan['values']):g}"
+    if settings.get("narrow") and "shape" not in plan:
+        yield "shape", "is missing: narrow chooses the shares by the shape of the tree; give a public file of it"
+    if "shape" in plan:
+        if settings["mechanism"] not in PARAMETERS or not settings.get("levels"):
+            yield "shape", f"applies only to a tree of counts with levels; {name} is {settings['mechanism']}"
+        else:
+            yield from (("shape", why) for why in _shape_problems(plan["shape"]))
+
+
+def _shape_problems(path: str) -> Iterator[str]:
+    """Yield what is wrong with the public file of a tree's shape."""
+    try:
+        names = table_files.header(Path(path))
+    except (ValueError, OSError) as error:
+        yield str(error)
+        return
+    if missing := [column for column in ("category", "parent") if column not in names]:
+        yield f"{path!r} must have the columns category and parent; {missing[0]} is missing"
 
 
 def _rules(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -104,6 +104,16 @@ def release_mistakes(
                 yield ".".join(path), text
 
 
+def planned_mistakes(
+    name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]
+) -> list[tuple[str, str]]:
+    """Return (path, message) for every mistake in a release that matters for its plan: the confidential file may be
+    missing, and the cost may exceed the budget.
+    """
+    found = checks.problems(name, settings, budgets=budgets, root=Path.cwd(), left=False)
+    return [(".".join(Path(place).parts[1:]), text) for place, text in found if not place.endswith("/data")]
+
+
 def ceilings(budgets: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, str]]:
     """Return (path, message) for every mistake in the section ``budgets``."""
     for place, text in checks.ceilings(budgets):

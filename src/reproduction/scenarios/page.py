@@ -20,7 +20,7 @@ from dpmultinomial._releases.spending import REPLACE, Cost, loss_bound, of_ceili
 from .. import style
 from . import figure
 from .making import Files
-from .sentences import percent
+from .sentences import percent, replaced_text
 from .summary import Summary, summarise
 
 _WEAK = 5  # epsilon above which a guarantee is called weak
@@ -87,7 +87,8 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
     stated = {key: float(cost[key]) for key in ("epsilon", "rho", "order") if key in cost}
     paid = " and ".join(f"{key} = {value:g}" for key, value in stated.items())
     asked = Cost(relation=relation or REPLACE, **stated)
-    sentences = [f"Individual records were protected with {paid}{f' ({relation})' if relation else ''}."]
+    more = replaced_text(stated, relation)
+    sentences = [f"Individual records were protected with {paid}{f' ({relation}{more})' if relation else ''}."]
     sentences.append(_guarantee(asked, relation))
     source = str(point.get("source", ""))
     ceiling = budgets.get(source) or point.get("ceiling") or {}

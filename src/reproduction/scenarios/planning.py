@@ -6,6 +6,7 @@ from typing import Any
 
 from dpmultinomial import __version__
 from dpmultinomial._inference.planning import Plan, plan
+from dpmultinomial._releases.spending import ADD_OR_REMOVE, REPLACE
 from dpmultinomial._seeding import stream
 
 from .. import style, tables
@@ -61,11 +62,27 @@ def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
             f"the {percent(asked['level'])} interval of the {noun[asked['of']]} of {want['interval']} is narrower than "
         )
         goal += f"{width} and contains the true value"
+    paid = epsilons(found.epsilon, asked["sensitivity"])
     return (
-        f"With epsilon = {found.epsilon:.3g}, {goal} in {percent(found.frequency)} of {found.releases} new "
+        f"With {paid}, {goal} in {percent(found.frequency)} of {found.releases} new "
         f"releases (standard error {percent(found.standard_error)}), and the release is decisive but wrong in "
         f"{percent(found.wrong)}."
     )
+
+
+def epsilons(epsilon: float, sensitivity: float) -> str:
+    """Return a plan's epsilon with the neighbour relation to which it refers, and the epsilon of the other relation.
+
+    Parameters
+    ----------
+    epsilon : sensitivity divided by the scale of the noise.
+    sensitivity : L1 change of the counts: 2 if a record is replaced, 1 if it is added or removed.
+    """
+    words = {2.0: (REPLACE, ADD_OR_REMOVE, 0.5), 1.0: (ADD_OR_REMOVE, REPLACE, 2.0)}
+    if sensitivity not in words:
+        return f"epsilon = {epsilon:.3g} (for an L1 change of {sensitivity:g})"
+    own, other, factor = words[sensitivity]
+    return f"epsilon = {epsilon:.3g} ({own}; {factor * epsilon:.3g} to {other})"
 
 
 def draw(found: Plan, png: str | Path, pdf: str | Path) -> None:

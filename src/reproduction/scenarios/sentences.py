@@ -10,6 +10,8 @@ from importlib import import_module
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
+from dpmultinomial._releases.spending import ADD_OR_REMOVE, REPLACE, Cost
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -153,9 +155,27 @@ def cost_text(point: Facts) -> str:
     cost = point.get("cost")
     if not isinstance(cost, Mapping) or not cost:
         return ""
-    paid = ", ".join(f"{key} = {value:g}" for key, value in cost.items() if isinstance(value, (int, float)))
-    relation = point.get("neighbours") or cost.get("relation")
-    return f"Privacy cost of the release: {paid}{f' (neighbouring files: {relation})' if relation else ''}."
+    relation = str(point.get("neighbours") or cost.get("relation") or "")
+    stated = {key: float(value) for key, value in cost.items() if isinstance(value, (int, float))}
+    paid = ", ".join(f"{key} = {value:g}" for key, value in stated.items())
+    where = f" (neighbouring files: {relation}{replaced_text(stated, relation)})" if relation else ""
+    return f"Privacy cost of the release: {paid}{where}."
+
+
+def replaced_text(stated: Mapping[str, float], relation: str) -> str:
+    """Return the cost for a replaced record, which budgets count, as ``; epsilon = 4 to replace a record``; empty if
+    the stated cost refers to that relation, or says nothing about it.
+
+    Parameters
+    ----------
+    stated : epsilon, rho, or epsilon and order.
+    relation : neighbour relation of the stated cost.
+    """
+    if relation != ADD_OR_REMOVE or not stated:
+        return ""
+    replaced = Cost(relation=relation, **{key: stated[key] for key in ("epsilon", "rho", "order") if key in stated})
+    numbers = [f"{key} = {value:g}" for key, value in replaced.replaced.stated().items() if not isinstance(value, str)]
+    return f"; {', '.join(numbers)} to {REPLACE}"
 
 
 def accuracy(point: Facts) -> list[str]:

@@ -1,0 +1,184 @@
+"""Noise and cost of a release by its public settings alone, before any confidential file is opened.
+
+For each quantity that a release publishes with independent noise: the scale of the noise, and the distance within which
+the published value is of the true one at a given probability. For a tree whose shape is public, also the mean width of
+least-squares intervals by level, which uses all measurements together and no prior.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from .._files.hierarchy import Hierarchy
+from .._mechanisms.gaussian import DiscreteGaussian
+from . import _statistics, _tree_counts
+from ._keys import MODELS, PARAMETERS, TREE_KEYS
+from .spending import REPLACE, Cost, beyond, by_settings
+
+COLUMNS = ("quantity", "nodes", "share", "scale", "half_width", "least_squares")
+NO_COST = "the cost of a swap depends on the confidential file"
+
+
+def widths(settings: Mapping[str, Any], *, level: float, shape: Hierarchy | None = None) -> pd.DataFrame:
+    """Return the noise of every quantity that a release publishes.
+
+    Parameters
+    ----------
+    settings : checked and filled settings of a release (`checks.filled`).
+    level : probability, in (0, 1).
+    shape : shape of a tree of counts; required if the settings have `narrow`.
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`. quantity: a level of a tree, ``total``, ``each count``, a statistic, or ``each cell``; nodes: of a
+        level; share: part of the budget; scale: parameter of the noise, 0 for a count that is published exactly;
+        half_width: smallest distance that the noise exceeds with probability at most 1 - level; least_squares: mean
+        half-width of least-squares intervals. NaN where a number does not apply: swapped records and the Dirichlet
+        mechanism have no additive noise.
+
+    Raises
+    ------
+    ValueError
+        If the shape is missing, or does not have the levels that are named.
+    """
+    mechanism = settings["mechanism"]
+    if mechanism in PARAMETERS and any(settings.get(key) for key in TREE_KEYS):
+        rows = _of_tree(settings, level, shape)
+    elif mechanism in PARAMETERS:
+        scale = _scale(mechanism, settings[PARAMETERS[mechanism]], int(settings["sensitivity"]))
+        rows = iter([("each count", np.nan, 1.0, scale, half_width(mechanism, scale, level), np.nan)])
+    elif mechanism == "additive_counts":
+        scale = 1 / settings["epsilon"]
+        near = half_width("discrete_laplace", scale, level)
+        rows = iter([(name, np.nan, 0.5, scale, near, np.nan) for name in ("total", "each count")])
+    elif mechanism == "censored_statistics":
+        rows = _of_statistics(settings, level)
+    elif mechanism in MODELS:
+        rows = _of_model(settings, level)
+    else:
+        rows = iter([("selected records", np.nan, np.nan, np.nan, np.nan, np.nan)])
+    return pd.DataFrame(list(rows), columns=list(COLUMNS))
+
+
+def half_width(law: str, scale: float, level: float) -> float:
+    """Return the smallest integer h with P(|noise| > h) <= 1 - level.
+
+    Parameters
+    ----------
+    law : ``"discrete_laplace"`` or ``"discrete_gaussian"``.
+    scale : its parameter, > 0.
+    level : in (0, 1).
+    """
+    if law == "discrete_laplace":  # P(|D| > h) = 2 a^(h + 1)/(1 + a)
+        a = math.exp(-1 / scale)
+        return float(max(0, math.ceil(scale * math.log(2 / ((1 - level) * (1 + a))) - 1 - 1e-9)))
+    noise = DiscreteGaussian(sigma=scale)
+    h = max(0, math.floor(float(ndtri((1 + level) / 2)) * scale) - 2)
+    while float(noise.log_within(-h, h, scale)) < math.log(level):
+        h += 1
+    return float(h)
+
+
+def costs(settings: Mapping[str, Any], ceiling: Mapping[str, float], spent: Sequence[Cost]) -> tuple[Cost | None, str]:
+    """Return the cost of a release, and whether its source's budget covers it in addition to earlier releases.
+
+    Parameters
+    ----------
+    settings : checked and filled settings.
+    ceiling : budget of the source; may be empty.
+    spent : costs of the earlier releases of the source.
+
+    Returns
+    -------
+    (Cost, str)
+        None for a swap. The string is ``yes``, ``no budget``, or the reason why the release would be rejected.
+    """
+    cost = by_settings(settings, tolerance=0.0)
+    if cost is None:
+        return None, NO_COST
+    return cost, (beyond([*spent, cost], ceiling) or "yes") if ceiling else "no budget"
+
+
+Row = tuple[str, float, float, float, float, float]
+
+
+def _of_tree(settings: Mapping[str, Any], level: float, shape: Hierarchy | None) -> Iterator[Row]:
+    """Yield a row for each level of a tree, the root's first."""
+    mechanism, public = settings["mechanism"], settings["relation"] == REPLACE
+    levels = settings["levels"]
+    if not levels:
+        raise ValueError("levels: name the levels of the tree, the root's first, to plan its release")
+    if shape is not None and len(shape.sizes) != len(levels):
+        raise ValueError(f"levels: {len(levels)} names, but the tree of `shape` has {len(shape.sizes)} levels")
+    if settings["narrow"] and shape is None:
+        raise ValueError("shape: narrow chooses the shares by the shape of the tree; give a public file of it")
+    measured = len(levels) - public
+    shares = (
+        _tree_counts.shares_of(settings, shape, levels)
+        if shape is not None
+        else [settings["shares"][name] for name in levels[public:]]
+        if settings["shares"]
+        else _tree_counts.equal(measured)
+    )
+    change = _tree_counts.changed(int(settings["sensitivity"]), public=public)
+    wanted = settings[PARAMETERS[mechanism]]
+    scales = [0.0] * public + [_scale(mechanism, wanted * share, change) for share in shares]
+    nodes = shape.sizes if shape is not None else [np.nan] * len(levels)
+    squares = _least_squares(mechanism, scales, level, shape)
+    for row in zip(levels, nodes, [0.0] * public + list(shares), scales, squares, strict=True):
+        name, size, share, scale, least = row
+        yield name, size, share, scale, half_width(mechanism, scale, level) if scale else 0.0, least
+
+
+def _least_squares(mechanism: str, scales: Sequence[float], level: float, shape: Hierarchy | None) -> list[float]:
+    """Return the mean half-width of the normal least-squares intervals of each level; NaN without a shape."""
+    if shape is None:
+        return [math.nan] * len(scales)
+    from .._mechanisms.laplace import DiscreteLaplace
+    from .._posteriors.trees.least_squares import LeastSquares
+    from .._posteriors.trees.tree import Tree
+
+    laplace = mechanism == "discrete_laplace"
+    variances = [
+        0.0
+        if not s
+        else float(np.asarray((DiscreteLaplace(scale=s) if laplace else DiscreteGaussian(sigma=s)).variance()))
+        for s in scales
+    ]
+    depth = np.array(shape.depth)
+    tree, nodes = Tree(np.array(shape.parent, dtype=np.int64)), np.arange(len(depth))
+    sd = LeastSquares(tree, nodes, np.zeros(len(depth)), np.array(variances)[depth]).sd
+    z = float(ndtri((1 + level) / 2))
+    return [z * float(sd[depth == d].mean()) for d in range(len(scales))]
+
+
+def _of_statistics(settings: Mapping[str, Any], level: float) -> Iterator[Row]:
+    """Yield a row for each censored statistic; the sensitivity of the sum of squares is that of many records."""
+    derived = _statistics.sensitivities(float(settings["upper"]) - float(settings["lower"]), _statistics.MOST_RECORDS)
+    shares = settings["shares"] or dict.fromkeys(derived, 1 / len(derived))
+    for name, sensitivity in derived.items():
+        wanted = max(sensitivity, float(settings["sensitivities"].get(name, 0.0)))
+        step, units = _statistics.units_of(wanted, settings["epsilon"] * shares[name])
+        scale = step * units / (settings["epsilon"] * shares[name])
+        yield name, np.nan, shares[name], scale, scale * math.log(1 / (1 - level)), np.nan
+
+
+def _of_model(settings: Mapping[str, Any], level: float) -> Iterator[Row]:
+    """Yield one row for the cells of all tables of a model."""
+    tables = _statistics.tables(settings["mechanism"], settings)
+    if settings["noise"] == "dirichlet":
+        yield "each cell", np.nan, 1 / tables, np.nan, np.nan, np.nan
+        return
+    law = settings["noise"]
+    scale = _scale(law, settings[PARAMETERS[law]], 2 * tables)
+    yield "each cell", np.nan, 1 / tables, scale, half_width(law, scale, level), np.nan
+
+
+def _scale(law: str, budget: float, change: int) -> float:
+    """Return the parameter of the noise that a budget pays for."""
+    return change / budget if law == "discrete_laplace" else math.sqrt(change / budget / 2)
