@@ -155,7 +155,7 @@ def table(name: str, values: ArrayLike) -> NDArray[np.int64]:
 def generator(rng: Any) -> np.random.Generator:
     """Return `rng` if it is a numpy Generator; seeds and None are rejected, so that every random stream is named."""
     if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng must be a numpy.random.Generator, e.g. seeding.stream(seed, 'name'), got {rng!r}")
+        raise TypeError(f"rng must be a numpy.random.Generator, e.g. dpmultinomial.stream(seed, 'name'), got {rng!r}")
     return rng
 
 

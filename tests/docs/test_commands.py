@@ -47,7 +47,9 @@ def home(tmp_path, monkeypatch):
     release = "{source: survey_2026, data: confidential/county.csv, mechanism: discrete_laplace, epsilon: 1.0}"
     Path("county.yaml").write_text(f"releases:\n  county: {release}\nbudgets:\n  survey_2026: {{epsilon: 4.0}}\n")
     planned = "names: {a: 0.5, b: 0.5}, total: 60, want: {interval: a, narrower: 0.2}, releases: 100"
-    Path("config.yaml").write_text(f"{readme}{Path('county.yaml').read_text()}plans:\n  county: {{{planned}}}\n")
+    Path("config.yaml").write_text(
+        f"{readme}{Path('county.yaml').read_text()}plans:\n  county: {{{planned}}}\n  widths: {{release: county}}\n"
+    )
     return tmp_path
 
 

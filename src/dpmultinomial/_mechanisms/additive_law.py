@@ -257,7 +257,7 @@ class LaplaceFamily(Family):
     """Noise z with weight exp(-|z|/scale); a release satisfies pure differential privacy, with an exact cost."""
 
     @classmethod
-    def calibrated(cls, epsilon: float, *, sensitivity: float) -> Self:
+    def calibrated(cls, epsilon: float, *, sensitivity: float | None = None) -> Self:
         """Return the mechanism that is epsilon-DP for queries whose L1 norm changes by at most `sensitivity`.
 
         Parameters
@@ -265,7 +265,21 @@ class LaplaceFamily(Family):
         epsilon : > 0.
         sensitivity : L1 sensitivity, > 0; 2 for counts with a fixed total, since one record that moves changes two of
             them.
+
+        Returns
+        -------
+        Self
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the sensitivity is missing, or a number is not positive.
         """
+        if sensitivity is None:
+            raise TypeError(
+                "sensitivity is missing: the L1 change of the counts; pass sensitivity=2 if one record is replaced, 1 "
+                "if one is added or removed"
+            )
         scale = _checks.positive("sensitivity", sensitivity) / _checks.positive("epsilon", epsilon)
         return cls(**{cls._name: scale})
 
@@ -311,14 +325,31 @@ class GaussianFamily(Family):
     """Noise z with weight exp(-z^2/(2 sigma^2)); a release satisfies zero-concentrated differential privacy."""
 
     @classmethod
-    def calibrated(cls, rho: float, *, l2_squared: float) -> Self:
+    def calibrated(cls, rho: float, *, sensitivity: float | None = None, l2_squared: float | None = None) -> Self:
         """Return the mechanism that is rho-zCDP for numbers whose squared L2 norm changes by at most `l2_squared`.
 
         Parameters
         ----------
         rho : > 0.
+        sensitivity : L2 sensitivity, > 0; sqrt(2) for counts with a fixed total. Pass this or its square.
         l2_squared : > 0; 2 for counts with a fixed total.
+
+        Returns
+        -------
+        Self
+
+        Raises
+        ------
+        TypeError, ValueError
+            If neither or both of them are given, or a number is not positive.
         """
+        if (sensitivity is None) == (l2_squared is None):
+            raise TypeError(
+                "pass either sensitivity, the L2 change of the counts, or l2_squared, its square: l2_squared=2 if one "
+                "record is replaced, 1 if one is added or removed"
+            )
+        if l2_squared is None:
+            l2_squared = _checks.positive("sensitivity", sensitivity) ** 2
         return cls(**{cls._name: renyi.concentrated_gaussian_sigma(rho, l2_squared=l2_squared)})
 
     def _exponent(self, gaps: Array, parameter: Array) -> Array:

@@ -139,6 +139,8 @@ def _known_law(name: object) -> str:
     if name in LAWS:
         return str(name)
     hint = _same_family(str(name), LAWS) if isinstance(name, str) else None
+    if isinstance(name, str) and name.lower() == "tulap":  # discrete Laplace noise plus a uniform number
+        hint = "discrete_laplace, after rounding the values to integers"
     known = f"law must be one of {', '.join(LAWS)}"
     raise ValueError(f"noise: {known}, got {name!r}" + (f"; did you mean {hint}?" if hint else ""))
 

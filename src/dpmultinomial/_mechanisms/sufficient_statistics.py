@@ -61,12 +61,17 @@ class CensoredStatistics:
         return float(self.upper - self.lower)
 
     def of(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return the four sufficient statistics of `records`: float64 (4,) in the order of `STATISTICS`.
+        """Return the four statistics of `records` that this mechanism releases: float64 (4,), in the order of
+        `STATISTICS`; `sums_of` if `sums`.
 
         Parameters
         ----------
         records : one-dimensional, finite, at least one.
         """
+        return self.sums_of(records) if self.sums else self._means_of(records)
+
+    def _means_of(self, records: ArrayLike) -> NDArray[np.float64]:
+        """Return mean and sum of squares of the records in [a, b], with the two tail counts."""
         x = _checks.reals("records", records)
         inside = x[(x >= self.lower) & (x <= self.upper)]
         mean = inside.mean() if len(inside) else (self.lower + self.upper) / 2
@@ -80,7 +85,7 @@ class CensoredStatistics:
         ----------
         records : one-dimensional, finite, at least one.
         """
-        mean, sse, low, high = self.of(records)
+        mean, sse, low, high = self._means_of(records)
         count, distance = np.size(records) - low - high, mean - (self.lower + self.upper) / 2
         return np.array([count * distance, sse + count * distance**2, low, high])
 
@@ -93,7 +98,7 @@ class CensoredStatistics:
         ValueError
             If no scale is stated, or a record is not a finite number.
         """
-        found = self.sums_of(records) if self.sums else self.of(records)
+        found = self.of(records)
         return found + _checks.positives("scale", self._stated(), 4) * _checks.generator(rng).laplace(size=4)
 
     def cost(self, relation: str = "replace a record", *, n: int, source: str = "data") -> PureDP:
@@ -244,7 +249,7 @@ class CensoredStatistics:
         n : records, >= 1.
         inside : number of points of [a, b] tried, including its ends, >= 2.
         """
-        return max(float(np.abs(self.of(x) - self.of(y)).sum()) for x, y in self._neighbours(n, inside))
+        return max(float(np.abs(self._means_of(x) - self._means_of(y)).sum()) for x, y in self._neighbours(n, inside))
 
     def _neighbours(self, n: int, inside: int) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
         values = [self.lower - 1, *np.linspace(self.lower, self.upper, inside), self.upper + 1]
@@ -283,7 +288,7 @@ class CensoredStatistics:
         ValueError, TypeError
             If an argument is invalid.
         """
-        found, n = self.sums_of(records) if sums else self.of(records), int(np.size(records))
+        found, n = self.sums_of(records) if sums else self._means_of(records), int(np.size(records))
         if shares is None:
             if sums and sensitivity is None:
                 sensitivity = self.sums_sensitivity()

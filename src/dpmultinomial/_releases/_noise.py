@@ -172,4 +172,4 @@ def _extra(name: str) -> ModuleType:
         return import_module(name)
     except ModuleNotFoundError as error:
         package = name.partition(".")[0]
-        raise ModuleNotFoundError(f"releases need {package}: install dpmultinomial[releases]") from error
+        raise ModuleNotFoundError(f"releases need {package}: install it (pip install {package})") from error

@@ -236,6 +236,10 @@ def shares_of(settings: Mapping[str, Any], shape: Hierarchy, levels: list[str]) 
     settings : checked and filled keys of a tree.
     shape : shape of the tree.
     levels : names of its levels, the root's first.
+
+    Returns
+    -------
+    list of float, the root's first; without the root if records are replaced.
     """
     known = settings["relation"] == REPLACE
     if settings["shares"]:

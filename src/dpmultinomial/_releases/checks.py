@@ -12,6 +12,8 @@ from typing import Any
 
 from . import _keys, _places
 from ._keys import KEYS, LARGEST_DELTA, LARGEST_EPSILON, MECHANISMS, REQUIRED, Key
+from ._keys import PARAMETERS as PARAMETERS
+from ._keys import parameter as parameter
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 CEILINGS = ("epsilon", "delta", "rho", "exchange")

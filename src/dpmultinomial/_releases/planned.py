@@ -7,6 +7,7 @@ least-squares intervals by level, which uses all measurements together and no pr
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy.special import ndtri
 
 from .._files.hierarchy import Hierarchy
 from .._mechanisms.gaussian import DiscreteGaussian
-from . import _statistics, _tree_counts
+from . import _budget_records, _statistics, _tree_counts
 from ._keys import MODELS, PARAMETERS, TREE_KEYS
 from .spending import REPLACE, Cost, beyond, by_settings
 
@@ -73,6 +74,10 @@ def half_width(law: str, scale: float, level: float) -> float:
     law : ``"discrete_laplace"`` or ``"discrete_gaussian"``.
     scale : its parameter, > 0.
     level : in (0, 1).
+
+    Returns
+    -------
+    float
     """
     if law == "discrete_laplace":  # P(|D| > h) = 2 a^(h + 1)/(1 + a)
         a = math.exp(-1 / scale)
@@ -82,6 +87,12 @@ def half_width(law: str, scale: float, level: float) -> float:
     while float(noise.log_within(-h, h, scale)) < math.log(level):
         h += 1
     return float(h)
+
+
+def spent(root: Path, source: str) -> list[Cost]:
+    """Return the costs of the earlier releases of a source, by the public ledger below `root`."""
+    ledger = _budget_records.Ledger(root / _budget_records.FOLDER / "ledger.tsv")
+    return _budget_records.costs(_budget_records.read(ledger), source)
 
 
 def costs(settings: Mapping[str, Any], ceiling: Mapping[str, float], spent: Sequence[Cost]) -> tuple[Cost | None, str]:

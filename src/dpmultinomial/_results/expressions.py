@@ -79,6 +79,11 @@ class Names:
                 if near
                 else f"there are {', '.join(shown)}" + ", .." * (len(self.places) > 10)
             )
+            if name[:1] in ("/", "*"):
+                raise KeyError(
+                    f"unexpected {name[:1]!r} before {name[1:].strip()!r}: comparisons take sums and differences, such "
+                    "as '2 a - b > 3'; a ratio is the question {ratio: [a, b]}, and a name with this sign needs quotes"
+                )
             raise KeyError(f"unknown name {name!r}: {hint}")
         return self.places[name]
 

@@ -72,5 +72,5 @@ def _figure() -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ModuleNotFoundError("plot needs matplotlib: install dpmultinomial[plot]") from error
+        raise ModuleNotFoundError("plot needs matplotlib: install it (pip install matplotlib)") from error
     return Figure

@@ -252,7 +252,7 @@ class Posterior:
         try:
             from arviz_base import from_dict
         except ImportError as error:
-            raise ModuleNotFoundError("to_arviz needs arviz-base: install dpmultinomial[arviz]") from error
+            raise ModuleNotFoundError("to_arviz needs arviz-base: install it (pip install arviz-base)") from error
         found = self.sample(draws, rng=rng)
         names = {f"{group}_name": list(self._groups[group].names) for group in found}
         dims = {group: [f"{group}_name"] for group in found}

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from .. import _checks
 from .._accuracy import EXACT, LEVEL, Accuracy
 from .distributions import Marginal, Unavailable
 from .expressions import Names
@@ -189,7 +190,7 @@ class Quantities:
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[Any]:
         """Draw all quantities jointly, (size, names), in the order of `names`."""
-        return self._joint(size, rng)
+        return self._joint(size, _checks.generator(rng))
 
     def _listed(self) -> str:
         more = f", .. ({len(self)} in all)" if len(self) > 20 else ""

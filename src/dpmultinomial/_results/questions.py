@@ -7,6 +7,7 @@ answers from independent draws of the exact joint distribution and states the Mo
 The rank of a count is 1 + the number of larger counts; ranks of independent counts are exact.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -247,6 +248,7 @@ def _law(p: Array, above: Array, unsure: NDArray[np.bool_]) -> tuple[Whole, Arra
 
 
 DRAWS = 100_000
+UNSEEN = -math.expm1(math.log(0.05) / DRAWS)  # 95 % bound on the probability of an event that no draw shows
 _AT_ONCE = 10_000_000  # numbers per block
 _FEW = 50  # number of quantities whose draws are stored between questions
 
@@ -271,7 +273,7 @@ class Drawer:
         base = self.group[self.group.names[0]].accuracy
         if base.status in ("converged", "not converged"):
             return base
-        reason = f"{DRAWS:,} independent draws; error: one standard error"
+        reason = f"{DRAWS:,} independent draws; error: one standard error, or a 95 % bound if all draws agree"
         return Accuracy("approximate", float("nan"), f"{base.reason}; {reason}" if base.reason else reason)
 
     def error(self, sd: float) -> float:
@@ -279,8 +281,27 @@ class Drawer:
         return sd / DRAWS**0.5 if self.state.status == "approximate" else float("nan")
 
     def error_of_chance(self, p: float) -> float:
-        """Return the standard error of a probability, which is positive even if all draws agree."""
-        return self.error(float(np.sqrt(p * (1 - p) + 1 / DRAWS)))
+        """Return the standard error of a probability; if all draws agree, the 95 % upper bound of Clopper and Pearson
+        for the probability of what no draw shows, 1 - 0.05^(1/DRAWS) or about 3/DRAWS.
+        """
+        if 0 < p < 1:
+            return self.error(float(np.sqrt(p * (1 - p))))
+        return UNSEEN if self.state.status == "approximate" else float("nan")
+
+    def error_of_rank(self, sd: float, size: int) -> float:
+        """Return the standard error of a mean rank among `size` quantities; if all draws agree, the bound of
+        `error_of_chance`, multiplied by the largest distance to another rank.
+
+        Parameters
+        ----------
+        sd : standard deviation of the rank in the draws.
+        size : number of quantities that are ranked.
+
+        Returns
+        -------
+        float
+        """
+        return self.error(sd) if sd > 0 else (size - 1) * self.error_of_chance(1.0)
 
     def columns(self, places: list[int]) -> Array:
         """Return joint draws of these quantities, (DRAWS, places)."""
@@ -491,7 +512,8 @@ class Asked:
         for rank in self.drawer.ranks(places, top) if exact is None else exact:
             name, p = self.group.names[rank.place], rank.among(top)
             law = Discrete(rank.ranks, rank.probabilities, name=name, type="question", accuracy=state)
-            errors = (0.0, 0.0) if exact else (self.drawer.error(law.sd()), self.drawer.error_of_chance(p))
+            ends = self.drawer.error_of_rank(law.sd(), len(places)), self.drawer.error_of_chance(p)
+            errors = (0.0, 0.0) if exact else ends
             rows.append((f"{label}: {name}", law.mean(), law.sd(), *law.interval(level), state.status, errors[0]))
             rows.append((f"{label}: P({name} in top {top})", p, NAN, NAN, NAN, state.status, errors[1]))
         return rows

@@ -107,12 +107,17 @@ def _with_defaults(value: Any, schema: dict[str, Any]) -> Any:
     return value
 
 
+def _meant(key: str, known: list[str]) -> str:
+    """Return the known key that an unknown key probably means, as in `nearest`; a file is the key of a table."""
+    return ", did you mean 'file'?" if key == "table" and "file" in known else nearest(key, known)
+
+
 def _explain(error: Any) -> list[tuple[str, str]]:
     place = ".".join(str(p) if not isinstance(p, int) else f"[{p}]" for p in error.absolute_path).replace(".[", "[")
     if error.validator == "additionalProperties":
         known = sorted(error.schema.get("properties", {}))
         return [
-            (f"{place}.{key}".lstrip("."), f"unknown key{nearest(str(key), known)}; allowed here: {', '.join(known)}")
+            (f"{place}.{key}".lstrip("."), f"unknown key{_meant(str(key), known)}; allowed here: {', '.join(known)}")
             for key in error.instance
             if key not in known
         ]

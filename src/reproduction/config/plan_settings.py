@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dpmultinomial._releases._keys import MECHANISMS, PARAMETERS, parameter
+from dpmultinomial._releases import checks
 
 from . import config, question_rules, table_files
 
@@ -48,14 +48,14 @@ def _release_rules(plan: Mapping[str, Any], releases: Mapping[str, Any]) -> Iter
         yield "release", f"{name!r} is not a release; releases are {known}{config.nearest(name, releases)}"
         return
     settings = releases[name]
-    if not isinstance(settings, Mapping) or settings.get("mechanism") not in MECHANISMS:
+    if not isinstance(settings, Mapping) or settings.get("mechanism") not in checks.MECHANISMS:
         return  # reported under `releases`
-    if parameter(settings) == "rate" and any(value >= 1 for value in plan.get("values", ())):
+    if checks.parameter(settings) == "rate" and any(value >= 1 for value in plan.get("values", ())):
         yield "values", f"the rate of a swap must be < 1, got {max(plan['values']):g}"
     if settings.get("narrow") and "shape" not in plan:
         yield "shape", "is missing: narrow chooses the shares by the shape of the tree; give a public file of it"
     if "shape" in plan:
-        if settings["mechanism"] not in PARAMETERS or not settings.get("levels"):
+        if settings["mechanism"] not in checks.PARAMETERS or not settings.get("levels"):
             yield "shape", f"applies only to a tree of counts with levels; {name} is {settings['mechanism']}"
         else:
             yield from (("shape", why) for why in _shape_problems(plan["shape"]))

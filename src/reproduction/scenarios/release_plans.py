@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 
 from dpmultinomial import __version__
 from dpmultinomial._files import csv_table, hierarchy
-from dpmultinomial._releases import _budget_records, checks, planned
-from dpmultinomial._releases._keys import parameter
+from dpmultinomial._releases import checks, planned
 from dpmultinomial._releases.spending import EXCHANGE, REPLACE, Cost
 
 from .. import style, tables
@@ -57,14 +56,13 @@ def made(
     asked = plan_settings.filled(settings)
     written = releases[asked["release"]]
     get = checks.filled(written)
-    key, source = parameter(get), get["source"] or asked["release"]
+    key, source = checks.parameter(get), get["source"] or asked["release"]
     shape = None
     if "shape" in asked:
         table = csv_table.read(asked["shape"])
         shape = hierarchy.of(table, table.texts("category"))
     ceiling = budgets.get(source) or {}
-    entries = _budget_records.read(_budget_records.Ledger(Path(root) / _budget_records.FOLDER / "ledger.tsv"))
-    spent = _budget_records.costs(entries, source)
+    spent = planned.spent(Path(root), source)
     parts = []
     for value in values(asked, get[key], key):
         at = {**get, key: value}

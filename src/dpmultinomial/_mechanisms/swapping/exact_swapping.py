@@ -337,8 +337,8 @@ def listed_law(
         why = f"table would lose {np.log10(loss):.0f} digits to cancellation"
     return (
         f"table of total {n} and shape {counts.shape} is out of reach: {why}; "
-        "use unswapped.infer or swapped_table.mcmc of dpmultinomial._posteriors.swapping for its posterior, "
-        "dpmultinomial._mechanisms.swapping.swap_draws.tables for swaps of it"
+        "for its posterior, pass rng= to dpmultinomial.posterior, which then samples; for swaps of it, use "
+        "dpmultinomial.Swap(rate=..).sample"
     )
 
 

@@ -374,6 +374,10 @@ def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | N
     """
     names, which = _grouped(groups, len(cells))
     by_group = isinstance(prior, Mapping) and "law" not in prior
+    if by_group and groups is None:
+        law = f"{{'law': {next(iter(prior), '..')!r}, ..}}"
+        named = ", ".join(map(str, prior))
+        raise ValueError(f"prior: {named} would be the name of a group, but there are no groups; write {law}")
     if by_group and set(prior) != set(names):
         raise ValueError(f"prior must have one entry per group, {', '.join(names)}; got {', '.join(map(str, prior))}")
     priors = []
@@ -403,5 +407,7 @@ def _grouped(groups: Sequence[object] | NDArray[Any] | None, n: int) -> tuple[tu
     labels = np.array([str(group) for group in groups], dtype=object)
     if len(labels) != n:
         raise ValueError(f"groups must be one name per count, {n} in total, got {len(labels)}")
+    if blank := [i + 1 for i, label in enumerate(labels.tolist()) if not label.strip()]:
+        raise ValueError(f"groups: the group of count {blank[0]} is empty; name a group for each count")
     names, which = np.unique(labels.astype(str), return_inverse=True)
     return tuple(str(name) for name in names), np.asarray(which, dtype=np.int64)

@@ -21,7 +21,9 @@ SCALES = ("scale", "sd", "sigma", "variance")
 LAWS = ("laplace", "discrete_laplace", "gaussian", "discrete_gaussian", "exact", "table", "random_rounding")
 LARGEST_TOTAL = 1_000_000
 MANY = 16  # number of counts from which an exact total may be arbitrarily large
-_NOISE = "state the noise of the counts: noise: {law: .., scale: ..}, or epsilon"
+_NOISE = (
+    "state the noise of the counts: noise: {law: .., scale: ..}, or epsilon (dpm answer: --noise laplace --scale 2)"
+)
 _PRIORS = ("flat", "jeffreys", "1/(1+n)", "fitted")
 _WITHOUT = (
     "without a total, a prior is flat, 1/(1+n), fitted, or a distribution of the counts such as {law: geometric, "
@@ -90,6 +92,12 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     if "release" in settings:  # the record of the release states the noise
         return
     yield from _noise(settings, columns, by_row)
+    for key in by_row if columns is not None else ():
+        wrong = [(i + 1, text) for i, text in enumerate(columns[key]) if text and not float(text) > 0]
+        if wrong:
+            yield ".file", f"column {key}: must be > 0, got {wrong[0][1]} (row {wrong[0][0]})"
+    if columns is not None and (blank := [i + 1 for i, text in enumerate(columns.get("group", ())) if not text]):
+        yield ".file", f"column group: is empty (row {blank[0]}); name a group for each count"
     known = [key for key in ("total", "rehearsal") if key in settings]
     if settings.get("about") == "rates" and not known and "total" not in (columns or ()):
         yield ".about", "rates require a multinomial with a public total; set total, or omit about: rates"
@@ -110,7 +118,9 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     elif len(found) != len(listed):
         yield ".names", f"{len(found)} names for {len(listed)} counts"
     if twice := sorted({name for name in found if found.count(name) > 1} if len(found) < 2000 else _twice(found)):
-        yield ".names" if columns is None else ".file", f"duplicate name {twice[0]!r}"
+        rows = [i + 1 for i, name in enumerate(found) if name == twice[0]]
+        text = f"duplicate name {twice[0]!r}, rows {rows[0]} and {rows[1]}: rename one"
+        yield ".names" if columns is None else ".file", text
     yield from _numbers(settings, columns, listed)
     if None in listed and settings.get("total") is None and settings.get("prior", "flat") in ("flat", "1/(1+n)"):
         place = ".file" if columns is not None else ".counts"
@@ -182,7 +192,12 @@ def _numbers(
     whole = all(value is None or value == round(value) for value in listed)
     law = settings["noise"] if isinstance(settings.get("noise"), str) else (settings.get("noise") or {}).get("law")
     if law in _WHOLE and not whole:
-        yield place, f"has a fraction, which is impossible under {law} noise; the continuous counterpart is {law[9:]}"
+        row, value = next((i + 1, value) for i, value in enumerate(listed) if value is not None and value % 1)
+        yield (
+            place,
+            f"has a fraction, which is impossible under {law} noise: {value:g} (row {row}); the continuous counterpart "
+            f"is {law[9:]}",
+        )
     if "rehearsal" in settings:
         made_up = sum(value for value in listed if value is not None)
         if total is not None:
