@@ -12,8 +12,7 @@ def planned_release(settings):
     if name is None:
         return {}
     release = {key: value for key, value in config["releases"][name].items() if key != "data"}
-    budget = config["budgets"].get(release.get("source") or name)
-    return {"releases": {name: release}, "budgets": {release.get("source") or name: budget} if budget else {}}
+    return {"releases": {name: release}, "budgets": config["budgets"]}
 
 
 def ledger_digest(settings):

@@ -96,7 +96,18 @@ def _measured_tree(table: CsvTable, mechanism: Any, total: int | None) -> Releas
 
 def _facts(found: Published) -> dict[str, object]:
     """Return the public facts that the record states in addition to the numbers: protected unit and privacy cost."""
-    kept = ("release", "generation", "source", "mechanism", "law", "scale", "cost", "neighbours", "ceiling")
+    kept = (
+        "release",
+        "generation",
+        "source",
+        "mechanism",
+        "law",
+        "scale",
+        "cost",
+        "neighbours",
+        "ceiling",
+        "budget_sources",
+    )
     return {key: found.record[key] for key in kept if key in found.record}
 
 

@@ -291,9 +291,9 @@ def latest_entries(entries: list[Entry]) -> dict[tuple[str, int], Entry]:
     return found
 
 
-def costs(entries: list[Entry], source: str) -> list[spending.Cost]:
-    """Return the costs spent on a source, published or not."""
-    return [entry.spent for entry in latest_entries(entries).values() if entry.source == source]
+def costs(entries: list[Entry], *sources: str) -> list[spending.Cost]:
+    """Return the costs spent on some sources, published or not."""
+    return [entry.spent for entry in latest_entries(entries).values() if entry.source in sources]
 
 
 def of_record(raw: bytes, place: str, *, record_sha256: str, sha256: str) -> Entry:

@@ -34,6 +34,7 @@ class Asked:
     root : folder of `releases/` and `confidential/`.
     release, generation, source, mechanism : as configured.
     ceiling : budget of its source, may be empty.
+    sources : sources over which the budget is counted; empty: its own source.
     """
 
     root: Path
@@ -42,6 +43,7 @@ class Asked:
     source: str
     mechanism: str
     ceiling: Mapping[str, float]
+    sources: Sequence[str] = ()
 
     @property
     def folder(self) -> Path:
@@ -105,7 +107,7 @@ def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
     cost : cost of the release.
     lines : all recorded spending.
     """
-    spent = _budget_records.costs([line.entry for line in lines], asked.source)
+    spent = _budget_records.costs([line.entry for line in lines], *(asked.sources or [asked.source]))
     if why := beyond([*spent, cost], asked.ceiling):
         raise Refused(f"{asked}: budgets/{asked.source}: {why}")
 

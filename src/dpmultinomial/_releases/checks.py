@@ -17,6 +17,7 @@ from ._keys import parameter as parameter
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 CEILINGS = ("epsilon", "delta", "rho", "exchange")
+PEOPLE = "people"  # key of a budget: sources with the same people have one budget together
 
 
 def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
@@ -25,7 +26,8 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
     Parameters
     ----------
     budgets : source -> ``epsilon`` with or without ``delta``, and/or ``rho``: the largest loss of a person whose record
-        is replaced; ``exchange``: the largest loss for exchanges within invariants, separately.
+        is replaced; ``exchange``: the largest loss for exchanges within invariants, separately; ``people``: name of the
+        people in the source. Sources with the same people have the same budget together.
     """
     if not isinstance(budgets, Mapping):
         return [("budgets", "must give each source its ceiling")]
@@ -38,15 +40,41 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
             found.append((place, "must have epsilon (with delta, where it has one), rho or exchange"))
             continue
         for key, value in ceiling.items():
-            if key not in CEILINGS:
-                found.append((f"{place}/{key}", f"no such key; a ceiling has {', '.join(CEILINGS)}"))
+            if key == PEOPLE:
+                if not isinstance(value, str) or not _NAME.fullmatch(value):
+                    found.append((f"{place}/{key}", f"must be a name [a-z][a-z0-9_]*, got {value!r}"))
+            elif key not in CEILINGS:
+                found.append((f"{place}/{key}", f"no such key; a ceiling has {', '.join((*CEILINGS, PEOPLE))}"))
             elif why := number(Key(str(key), "number", "", above=0, below=1 if key == "delta" else None), value):
                 found.append((f"{place}/{key}", why))
             elif key == "delta" and value > LARGEST_DELTA:
                 found.append((f"{place}/{key}", f"must be at most {LARGEST_DELTA:g}, above it records are given away"))
             elif key == "delta" and "epsilon" not in ceiling:
                 found.append((f"{place}/{key}", "belongs to an epsilon, and there is none"))
+    return found or unequal(budgets)
+
+
+def unequal(budgets: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Return (path, what is wrong) for every source whose budget differs from that of the same people before it."""
+    found, first = [], dict[str, str]()
+    for source, ceiling in budgets.items():
+        other = first.setdefault(str(ceiling[PEOPLE]), source) if PEOPLE in ceiling else source
+        if budgets[other] != ceiling:
+            why = f"must be equal to that of {other}, because both have the people {ceiling[PEOPLE]}"
+            found.append((f"budgets/{source}", why))
     return found
+
+
+def limits(budgets: Mapping[str, Mapping[str, Any]] | None, source: str) -> dict[str, float]:
+    """Return the numbers of a source's budget; empty if it has none."""
+    return {key: value for key, value in ((budgets or {}).get(source) or {}).items() if key != PEOPLE}
+
+
+def sources(budgets: Mapping[str, Mapping[str, Any]] | None, source: str) -> list[str]:
+    """Return the sources over which a source's budget is counted: those with the same people, or the source alone."""
+    people = ((budgets or {}).get(source) or {}).get(PEOPLE)
+    same = [name for name, ceiling in (budgets or {}).items() if people and ceiling.get(PEOPLE) == people]
+    return same or [source]
 
 
 def number(key: Key, value: Any) -> str | None:
@@ -237,7 +265,8 @@ def _affordable(
     cost = spending.by_settings(get)
     if cost is None or any(entry.name == (name, get["generation"]) for entry in entries):
         return []
-    why = spending.beyond([*_budget_records.costs(entries, source), cost], budgets[source])
+    before = _budget_records.costs(entries, *sources(budgets, source))
+    why = spending.beyond([*before, cost], limits(budgets, source))
     return [f"budgets/{source}: {why}"] if why else []
 
 

@@ -89,10 +89,10 @@ def half_width(law: str, scale: float, level: float) -> float:
     return float(h)
 
 
-def spent(root: Path, source: str) -> list[Cost]:
-    """Return the costs of the earlier releases of a source, by the public ledger below `root`."""
+def spent(root: Path, *sources: str) -> list[Cost]:
+    """Return the costs of the earlier releases of some sources, by the public ledger below `root`."""
     ledger = _budget_records.Ledger(root / _budget_records.FOLDER / "ledger.tsv")
-    return _budget_records.costs(_budget_records.read(ledger), source)
+    return _budget_records.costs(_budget_records.read(ledger), *sources)
 
 
 def costs(settings: Mapping[str, Any], ceiling: Mapping[str, float], spent: Sequence[Cost]) -> tuple[Cost | None, str]:

@@ -177,7 +177,8 @@ def make(
         generation=get["generation"],
         source=source,
         mechanism=get["mechanism"],
-        ceiling=(budgets or {}).get(source, {}),
+        ceiling=checks.limits(budgets, source),
+        sources=checks.sources(budgets, source),
     )
     _budget_records.read(
         Ledger(root / _budget_records.FOLDER / "ledger.tsv")
@@ -202,8 +203,10 @@ def spent(
     """
     source = settings.get("source") or name
     entries = Ledger(Path(root) / _budget_records.FOLDER / "ledger.tsv").lines()
-    ceiling = (budgets or {}).get(source, {})
-    words = spending.so_far(_budget_records.costs(entries, source), ceiling)
+    ceiling, counted = checks.limits(budgets, source), checks.sources(budgets, source)
+    words = spending.so_far(_budget_records.costs(entries, *counted), ceiling)
+    if ceiling:
+        words += f"; {spending.counted_over(source, counted)}"
     forgetful = (
         "" if _budget_records.of_account().there else "; the account remembers nothing of it: its home is read-only"
     )
@@ -277,6 +280,7 @@ def _record(asked: Asked, plan: Plan, drawn: Drawn) -> bytes:
         "cost": plan.cost.stated(),
         "against_ceiling": plan.cost.against_ceiling,
         "ceiling": dict(asked.ceiling) or spending.UNBOUNDED,
+        **({"budget_sources": list(asked.sources)} if len(asked.sources) > 1 else {}),
         "neighbours": plan.cost.relation,
         **plan.facts,
         **drawn.facts,

@@ -265,6 +265,23 @@ def loss_bound(cost: Cost, *, delta: float = 1e-6) -> tuple[float, float]:
     return (epsilon, 0.0) if cost.order is None else (epsilon + tail / (cost.order - 1), delta)
 
 
+def counted_over(source: str, sources: Sequence[str]) -> str:
+    """Return over which sources a budget is counted, as a clause.
+
+    Parameters
+    ----------
+    source : source of the release.
+    sources : sources with the same people, or `source` alone.
+
+    Returns
+    -------
+    str
+    """
+    if len(sources) > 1:
+        return f"counted over {', '.join(sources)}, which have the same people"
+    return f"counted over {source} alone; if another source has the same people, give both budgets the same people:"
+
+
 def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
     """Return a sentence with the spending of a source, and its budget.
 

@@ -15,6 +15,7 @@ import matplotlib as mpl
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from dpmultinomial._releases import checks
 from dpmultinomial._releases.spending import REPLACE, Cost, loss_bound, of_ceiling
 
 from .. import style
@@ -91,9 +92,17 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
     sentences = [f"Individual records were protected with {paid}{f' ({relation}{more})' if relation else ''}."]
     sentences.append(_guarantee(asked, relation))
     source = str(point.get("source", ""))
-    ceiling = budgets.get(source) or point.get("ceiling") or {}
+    ceiling = checks.limits(budgets, source) or point.get("ceiling") or {}
+    counted = checks.sources(budgets, source)
+    counted = counted if len(counted) > 1 else list(point.get("budget_sources") or counted)
     if source and isinstance(ceiling, Mapping) and (part := of_ceiling(asked, ceiling)):
         sentences.append(f"Of the budget of {source}, this release used {part}.")
+        others = ", ".join(counted)
+        sentences.append(
+            f"The budget is counted over the sources {others}, which have the same people."
+            if len(counted) > 1
+            else f"The budget is counted over releases from {source} only."
+        )
     return sentences
 
 

@@ -61,8 +61,8 @@ def made(
     if "shape" in asked:
         table = csv_table.read(asked["shape"])
         shape = hierarchy.of(table, table.texts("category"))
-    ceiling = budgets.get(source) or {}
-    spent = planned.spent(Path(root), source)
+    ceiling = checks.limits(budgets, source)
+    spent = planned.spent(Path(root), *checks.sources(budgets, source))
     parts = []
     for value in values(asked, get[key], key):
         at = {**get, key: value}

@@ -10,8 +10,6 @@ from importlib import import_module
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
-from dpmultinomial._releases.spending import ADD_OR_REMOVE, REPLACE, Cost
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -171,8 +169,10 @@ def replaced_text(stated: Mapping[str, float], relation: str) -> str:
     stated : epsilon, rho, or epsilon and order.
     relation : neighbour relation of the stated cost.
     """
-    if relation != ADD_OR_REMOVE or not stated:
+    if not stated or not relation.startswith("add"):
         return ""
+    from dpmultinomial._releases.spending import REPLACE, Cost  # needed only for such a cost
+
     replaced = Cost(relation=relation, **{key: stated[key] for key in ("epsilon", "rho", "order") if key in stated})
     numbers = [f"{key} = {value:g}" for key, value in replaced.replaced.stated().items() if not isinstance(value, str)]
     return f"; {', '.join(numbers)} to {REPLACE}"
