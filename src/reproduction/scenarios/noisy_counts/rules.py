@@ -92,8 +92,8 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     if "release" in settings:  # the record of the release states the noise
         return
     yield from _noise(settings, columns, by_row)
-    for key in by_row if columns is not None else ():
-        wrong = [(i + 1, text) for i, text in enumerate(columns[key]) if text and not float(text) > 0]
+    for key in by_row:
+        wrong = [(i + 1, text) for i, text in enumerate((columns or {})[key]) if text and not float(text) > 0]
         if wrong:
             yield ".file", f"column {key}: must be > 0, got {wrong[0][1]} (row {wrong[0][0]})"
     if columns is not None and (blank := [i + 1 for i, text in enumerate(columns.get("group", ())) if not text]):
