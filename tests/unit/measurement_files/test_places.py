@@ -1,5 +1,7 @@
 """Tests of files in the Census Bureau's layout with its exceptions, codes to GEOIDs by hand, counts by enumeration."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -480,3 +482,23 @@ def test_other_products_are_written_and_read(tmp_path, product, table, cell):
 def test_states_with_settings_of_their_own_are_not_made_up(tmp_path):
     with pytest.raises(ValueError, match="Puerto Rico"):
         synthetic_census.write(tmp_path, state="PR", rng=rng())
+
+
+@pytest.mark.parametrize(
+    ("question", "nodes"),
+    [
+        ({"sum": ["x", "y"]}, {"sum": ["n0", "n1", "n2"]}),
+        ({"difference": ["x", "y"]}, {"difference": [["n0"], ["n1", "n2"]]}),
+        (
+            {"difference": [["x", "y"], "x"], "about": "north"},
+            {"difference": [["n0", "n1", "n2"], ["n0"]], "about": "north"},
+        ),
+    ],
+)
+def test_a_question_about_places_is_one_about_their_nodes(question, nodes):
+    """A sum is a list of nodes, and each side of a difference is one; place y consists of two nodes."""
+    places = object.__new__(Places)
+    vars(places).update(
+        names={"x": [0], "y": [1, 2]}, measured=SimpleNamespace(tree=SimpleNamespace(names=("n0", "n1", "n2")))
+    )
+    assert places._translated(question, SimpleNamespace(place=lambda name: None)) == nodes
