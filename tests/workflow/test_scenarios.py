@@ -110,11 +110,19 @@ def test_the_end_of_a_run_says_the_state_of_every_scenario():
 
 def test_a_page_and_a_plan_are_targets(run):
     planned = {"names": {"a": 0.5, "b": 0.5}, "total": 60, "want": {"interval": "a", "narrower": 0.2}, "releases": 100}
-    (run.path / "mine.json").write_text(json.dumps({"scenarios": WRITTEN, "plans": {"county": planned}}))
+    (run.path / "confidential").mkdir(mode=0o700, exist_ok=True)
+    (run.path / "confidential/secret.csv").write_text("category,count\na,3\nb,4\n")
+    release = {"data": "confidential/secret.csv", "mechanism": "discrete_laplace", "epsilon": 1.0}
+    plans = {"county": planned, "widths": {"release": "public"}}
+    written = {"scenarios": WRITTEN, "plans": plans, "releases": {"public": release}}
+    (run.path / "mine.json").write_text(json.dumps(written))
     mine = ("--configfile", str(run.path / "mine.json"))
-    run.snakemake("page_single", "plan_county", *mine)
+    run.snakemake("page_single", "plan_county", "plan_widths", *mine)
+    widths = (run.path / "results/plans/widths.csv").read_text().splitlines()
+    assert len(widths) == 1 + 5  # a quarter to four times the epsilon of the release
+    assert "secret" not in (run.path / "results/plans/widths.provenance.json").read_text()
     assert "rehearsal" in (run.path / "pages/single.html").read_text()
     found = json.loads((run.path / "results/plans/county.json").read_text())["found"]
     assert 0.01 < found["epsilon"] < 100
     assert (run.path / "figures/plans/county.png").stat().st_size > 1000
-    assert run.planned("page_single", "plan_county", *mine) == {}
+    assert run.planned("page_single", "plan_county", "plan_widths", *mine) == {}

@@ -48,6 +48,19 @@ def _wrong(kind: str, what: Any, names: Sequence[str]) -> str:
     for side in (side for side in sides if side != "all"):
         for name in [side] if isinstance(side, str) else side:
             known.place(str(name))
+    return _beyond(kind, what, names)
+
+
+def _beyond(kind: str, what: Any, names: Sequence[str]) -> str:
+    """Return the mistake in a rank or share whose names are known, but do not fit together."""
+    if kind == "rank":
+        size = len(names) if what["of"] == "all" else 1 if isinstance(what["of"], str) else len(what["of"])
+        top = what.get("top", 1)
+        return f"top must be in [1, {size}], got {top}" if top > size else ""
+    if kind == "share":
+        of, among = ([side] if isinstance(side, str) else list(side) for side in (what["of"], what["among"]))
+        outside = [name for name in of if name not in among and "all" not in (what["of"], what["among"])]
+        return f"share: all of {of} must be among {among}" if outside else ""
     return ""
 
 

@@ -8,6 +8,7 @@ of a node, or names a node without one; rows of one name are several measurement
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, exp, log
+from pathlib import Path
 from typing import Any
 
 from dpmultinomial._files import hierarchy
@@ -131,6 +132,10 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     if settings.get("among") and settings.get("total") is None and "rehearsal" not in settings:
         yield ".among", "shares among some counts require the total of all counts, a public number"
     yield from _prior(settings, len(listed))
+    yield from _bounds(settings)
+    grouped = {name for members in (settings.get("groups") or {}).values() for name in members}
+    if "groups" in settings and "group" not in (columns or ()) and (alone := [n for n in found if n not in grouped]):
+        yield ".groups", f"{alone[0]!r} must be in one of the groups"
     yield from question_rules.mistakes(settings.get("questions") or {}, found)
 
 
@@ -180,6 +185,8 @@ def _law(place: str, stated: Mapping[str, Any], by_row: Sequence[str]) -> Iterat
             law_of(words)
         elif "file" not in stated:
             raise ValueError("noise: a table needs file: CSV with the columns true, released, probability")
+        elif not Path(str(stated["file"])).is_file():
+            yield f"{place}.file", f"{stated['file']!r} is not a file; paths are relative to the working directory"
     except (ValueError, TypeError) as error:
         yield place, str(error).removeprefix("noise: ")
 
@@ -211,6 +218,25 @@ def _numbers(
         )
 
 
+def _bounds(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    limits = settings.get("bounds") or {}
+    lower, upper = limits.get("lower", 0), limits.get("upper")
+    if upper is not None and lower > upper:
+        yield ".bounds", f"lower must be <= upper, got lower = {lower} and upper = {upper}"
+
+
+def _prior_law(prior: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the mistake in a distribution of the counts that is used as their prior."""
+    try:
+        from dpmultinomial._posteriors.published.priors import prior_of
+    except ImportError:  # kernels are not compiled yet: the job reports it
+        return
+    try:
+        prior_of(prior)
+    except (ValueError, TypeError) as error:
+        yield ".prior", str(error).removeprefix("prior: ")
+
+
 def _prior(settings: Mapping[str, Any], size: int) -> Iterator[tuple[str, str]]:
     prior: Any = settings.get("prior")
     known = settings.get("total") is not None or "rehearsal" in settings
@@ -221,6 +247,8 @@ def _prior(settings: Mapping[str, Any], size: int) -> Iterator[tuple[str, str]]:
         yield ".prior", f"{prior} is a concentration of rates, which requires a total; {_WITHOUT}"
     elif isinstance(prior, list) and len(prior) != size:
         yield ".prior", f"{len(prior)} entries for {size} counts; set one number, or one per count"
+    elif isinstance(prior, Mapping) and "law" in prior and not split and prior["law"] != "fitted":
+        yield from _prior_law(prior)
     elif split and not _positive(prior.get("alpha", 1.0), size):
         yield (
             ".prior",
