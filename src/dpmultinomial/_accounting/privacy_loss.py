@@ -60,7 +60,7 @@ class Losses:
     @property
     def values(self) -> Array:
         """Losses of the lattice values."""
-        return self.offset + (self.first + np.arange(len(self.mass))) * self.step
+        return np.asarray(self.offset + (self.first + np.arange(len(self.mass))) * self.step, dtype=np.float64)
 
 
 class Mechanism(Protocol):
@@ -103,7 +103,8 @@ def split(losses: Array, masses: Array, *, step: float, infinite: float) -> Loss
     upper = masses * (-np.expm1(-above) / -np.expm1(-step))
     first = int(place.min())
     at = (place - first).astype(np.int64)
-    mass = np.bincount(at, np.maximum(masses - upper, 0.0), minlength=int(at.max()) + 2)
+    mass: Array = np.zeros(int(at.max()) + 2)
+    mass += np.bincount(at, np.maximum(masses - upper, 0.0), minlength=len(mass))
     mass += np.bincount(at + 1, upper, minlength=len(mass))
     return Losses(step, 0.0, first, mass, infinite)
 
@@ -524,7 +525,7 @@ class Composition:
             spectrum *= fft.rfft(tilted / tilted.sum(), size) ** n
         mass = np.maximum(fft.irfft(spectrum, size)[:length], 0.0)
         error = 2.3e-16 * (4 * math.log2(size + 2) + 4 * self.releases)  # of each probability
-        values = offset + (first + np.arange(length)) * step
+        values = np.asarray(offset + (first + np.arange(length)) * step, dtype=np.float64)
         return _Tail(values, mass, error, power, self.log_moment(power))
 
 

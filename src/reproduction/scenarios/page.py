@@ -15,6 +15,7 @@ import matplotlib as mpl
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._releases import checks
 from dpmultinomial._releases.spending import REPLACE, Cost, loss_bound, of_ceiling
 
@@ -24,6 +25,7 @@ from .making import Files
 from .sentences import percent, replaced_text
 from .summary import Summary, summarise
 
+_GAUSSIAN, _DELTA = ("gaussian", "discrete_gaussian"), 1e-6
 _WEAK = 5  # epsilon above which a guarantee is called weak
 _SHORT, _ROWS = 60, 30  # rows that are shown in full; rows of a longer table
 _PACKED = 60_000  # bytes of a CSV file from which on it is compressed
@@ -91,6 +93,7 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
     more = replaced_text(stated, relation)
     sentences = [f"Individual records were protected with {paid}{f' ({relation}{more})' if relation else ''}."]
     sentences.append(_guarantee(asked, relation))
+    sentences += composed(point.get("noise"), asked)
     source = str(point.get("source", ""))
     ceiling = checks.limits(budgets, source) or point.get("ceiling") or {}
     counted = checks.sources(budgets, source)
@@ -104,6 +107,31 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
             else f"The budget is counted over releases from {source} only."
         )
     return sentences
+
+
+def composed(noise: Any, cost: Cost) -> list[str]:
+    """Return a sentence with the epsilon of the loss distribution of the noise, next to the stated cost in rho.
+
+    Parameters
+    ----------
+    noise : settings of the noise distribution.
+    cost : stated cost; the sentence is empty unless it is the rho of the noise on disjoint counts.
+
+    Returns
+    -------
+    list of str
+        Empty or one sentence.
+    """
+    if cost.rho is None or not isinstance(noise, Mapping) or noise.get("law") not in _GAUSSIAN:
+        return []
+    try:
+        made: Any = law_of(dict(noise)).cost(cost.relation)
+    except (ValueError, TypeError):  # noise that differs by count, or a relation without a default
+        return []
+    if abs(made.rho - cost.rho) > 1e-9 * cost.rho:
+        return []
+    at = f"(epsilon, delta)-differentially private with epsilon = {made.dp(_DELTA):.4g} at delta = {_DELTA:g}"
+    return [f"By its exact loss distribution, this release alone is {at}; budgets count rho."]
 
 
 def _guarantee(cost: Cost, relation: str) -> str:

@@ -191,8 +191,8 @@ def accuracy(point: Facts) -> list[str]:
     if check := point.get("fit"):
         text = str(check["sentence"])
         found.append(f"{text[0].upper()}{text[1:]}.")
-    if text := (point.get("confidence") or {}).get("sentence"):
-        found.append(str(text))
+    if sure := (point.get("confidence") or {}).get("sentence"):
+        found.append(str(sure))
     return [*found, *_conflict(point.get("conflict") or {}), *_decided(point.get("flat_comparison") or {})]
 
 

@@ -6,8 +6,10 @@ import re
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from dpmultinomial._releases.spending import Cost
 from reproduction import kind
 from reproduction.config import scenario_settings
 from reproduction.scenarios import making, page
@@ -51,6 +53,21 @@ def test_a_page_says_what_was_protected_and_of_which_budget(tmp_path):
     assert "No data were protected: this is a rehearsal with invented counts." in text
     text, _ = written(tmp_path, counts={"a": 5, "b": 9}, noise={"law": "laplace", "scale": 2.0}, total=14)
     assert "The privacy cost of the published numbers is not stated" in text
+
+
+def test_a_page_says_the_epsilon_of_the_loss_distribution(tmp_path):
+    """rho .02 under replacement: sigma^2 = 2/(2 * .02), exact epsilon at 1e-6 by a sum over the noise."""
+    noise = {"law": "discrete_gaussian", "rho": 0.02, "relation": "replace a record"}
+    text, _ = written(tmp_path, counts={"a": 5, "b": 9}, noise=noise, total=14)
+    x = np.arange(-120, 121)
+    p = np.exp(-(x**2) * 0.02 / 2)
+    both = np.convolve(p, p) / p.sum() ** 2
+    loss = (2 * np.arange(-240, 241) + 2) * 0.02 / 2
+    at = next(e for e in np.arange(0.8, 1.0, 1e-4) if (both * np.maximum(-np.expm1(e - loss), 0)).sum() <= 1e-6)
+    said = re.search(r"with epsilon = ([0-9.]+) at delta = 1e-06; budgets count rho", text)
+    assert float(said[1]) == pytest.approx(at, abs=3e-4)
+    assert page.composed({"law": "laplace", "scale": 2.0}, Cost(relation="replace a record", epsilon=1.0)) == []
+    assert page.composed({"law": "gaussian", "sd": 2.0}, Cost(relation="replace a record", rho=0.02)) == []
 
 
 def test_equal_results_give_equal_pages(tmp_path):
