@@ -106,14 +106,15 @@ def untrusted(root: Path, expected: Iterable[str] = (), requested: Iterable[str]
     """
     yield from _torn_records(root)
     known: set[Path] = set()
-    groups, waiting = [], []
+    groups: list[_Group] = []
+    waiting: list[_Group] = []
     for folder in FOLDERS:
         for beside in sorted((root / folder).rglob(f"*{SUFFIX}")):
             found = _loaded(beside)
             files = _named(beside, found or {})
             known.update(files)
             torn = f"{beside.relative_to(root)} is incomplete"
-            group = beside, found or {}, files
+            group: _Group = (beside, found or {}, files)
             if why := torn if found is None else _broken(root, files, found):
                 yield Fault(why, _removable(files, beside))
                 waiting.append(group)
@@ -145,9 +146,9 @@ def _consumers(
             continue
         for group in list(groups):
             beside, found, consumers = group
-            inputs = found.get(INPUTS) if isinstance(found.get(INPUTS), dict) else {}
-            if any(Path(name).name == path.name and digest in (stated, "") for name, stated in inputs.items()
-                   for path, digest in files.items()):  # fmt: skip
+            stated = found.get(INPUTS)
+            inputs = [(Path(name).name, digest) for name, digest in stated.items()] if isinstance(stated, dict) else []
+            if any((path.name, digest) in inputs for path, digest in files.items()):
                 groups.remove(group)
                 waiting.append(group)
                 source = next(iter(files)).relative_to(root)

@@ -174,7 +174,7 @@ def parsed(raw: bytes, place: str) -> dict[str, Any]:
         that is missing, unknown or invalid, or inconsistent numbers.
     """
     try:
-        record = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_number, parse_float=_finite)
+        record = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_number, parse_float=_in_range)
         json.dumps(record, ensure_ascii=False).encode()  # fails for lone surrogates
     except (ValueError, RecursionError) as error:
         raise FileFault(f"{place}: is not valid JSON ({error})") from None
@@ -298,7 +298,7 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _finite(written: str) -> float:
+def _in_range(written: str) -> float:
     if math.isinf(value := float(written)):
         raise ValueError(f"{written[:80]} is outside the range of floating-point numbers")
     return value
