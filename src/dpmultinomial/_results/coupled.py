@@ -23,15 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import next_fast_len
 
-from .integers import SMALLEST, Array, Unlisted, Whole, Window, added, added_up, drawn
+from .integers import Array, Unlisted, Whole, Window, added, added_up, drawn
 from .joint import Pair, Places
 
 FEWEST = 64  # number of counts from which the Fourier sum has fewer terms than convolutions
-MANY = 4096  # number of counts from which sums over all are Fourier sums too, without convolutions
 MOST = 4  # largest number of counts whose sum is computed by Fourier sums
 _SOME = 256  # number of counts from which the frequencies are selected first
 _NOTHING = 1e-18  # negligible size of a term, relative to the term at frequency 0
-_ROUNDING = 1e-13  # absolute accuracy of a Fourier sum, relative to its largest entry
 _FLAT = 0.01  # smallest usable tie, relative to the sum of the absolute terms: cancellation costs at most two digits
 _LARGEST = 4_000_000  # largest number of entries of a table of transforms
 _LONGEST = 250_000  # largest number of distinct values of a sum
@@ -49,8 +47,7 @@ class SpectralTies:
     ----------
     factors : weights of the counts, at least `FEWEST` of them.
     root : weights of the sum of all counts, with the same tilt as the factors.
-    free : window that contains the sums of all factors; its weights are not used.
-    which : int64 (counts,), position of each count's factor, if several counts share a factor; None: one per count.
+    free : weights of the sum of all factors, without the weights in `root`.
 
     Raises
     ------
@@ -58,11 +55,8 @@ class SpectralTies:
         If the sum has too many values.
     """
 
-    def __init__(self, factors: Sequence[Window], root: Window, free: Window, which: Whole | None = None) -> None:
-        self.root, self.which = root, which
-        times = np.ones(len(factors), dtype=np.int64) if which is None else np.bincount(which, minlength=len(factors))
-        self.firsts = np.array([factor.first for factor in factors], dtype=np.int64)
-        self.least, self.reached = int(times @ self.firsts), free.first  # smallest sum of all counts, and as weighted
+    def __init__(self, factors: Sequence[Window], root: Window, free: Window) -> None:
+        self.root, self.firsts = root, np.array([factor.first for factor in factors], dtype=np.int64)
         widest = max(len(factor.weights) for factor in factors)
         span = max(root.last - free.first, free.last - root.first, free.last - free.first) + MOST * widest
         self.length = next_fast_len(int(2 * span + 1), real=True)  # no two possible sums differ by a multiple of it
@@ -73,23 +67,18 @@ class SpectralTies:
         sampled = np.linspace(0, len(normed) - 1, judges).round().astype(int)
         sizes = np.abs(np.fft.rfft(_padded([normed[i] for i in sampled]), self.length, axis=1))
         whole = np.fft.rfft(root.weights, self.length)
-        judged = times if which is not None and judges == len(normed) else np.ones(judges, dtype=np.int64)
-        most = _without(np.log(np.maximum(sizes, 1e-300)), judged) + np.log(
-            np.maximum(np.abs(whole) / whole[0].real, 1e-300)
-        )
+        most = _without(np.log(np.maximum(sizes, 1e-300))) + np.log(np.maximum(np.abs(whole) / whole[0].real, 1e-300))
         kept = np.flatnonzero(most > np.log(_NOTHING))
         self.dropped = 2 * float(np.exp(np.delete(most, kept)).sum())
         found = _padded(normed) @ self._waves(kept, widest)
-        actual = _without(np.log(np.maximum(np.abs(found), 1e-300)), times) + np.log(
-            np.abs(whole[kept]) / whole[0].real
-        )
+        actual = _without(np.log(np.maximum(np.abs(found), 1e-300))) + np.log(np.abs(whole[kept]) / whole[0].real)
         good = actual > np.log(_NOTHING)
         self.dropped += 2 * float(np.exp(actual[~good]).sum())
         self.frequencies = kept[good]
         self.logs = np.log(np.where(found == 0, 1e-300, found)[:, good])  # subtracted in this form later
         twice = np.where((self.frequencies == 0) | (2 * self.frequencies == self.length), 1.0, 2.0)
         self.ends = twice * np.conj(whole[self.frequencies]) / whole[0].real
-        self.all_logs = self.logs.sum(axis=0) if which is None else times @ self.logs
+        self.all_logs = self.logs.sum(axis=0)
         self.waves = self._waves(self.frequencies, min(MOST * widest, _LARGEST // (2 * len(self.frequencies))))
 
     def tie(self, places: Sequence[int], low: int, high: int) -> Window | None:
@@ -101,10 +90,10 @@ class SpectralTies:
         places : distinct positions, at most `MOST`.
         low, high : ends of the window.
         """
-        members = list(places) if self.which is None else self.which[list(places)]
+        members = list(places)
         if high - low + 1 > len(self.waves):
             return None
-        shift = low + self.least - int(self.firsts[members].sum()) - self.root.first
+        shift = low + int(self.firsts.sum() - self.firsts[members].sum()) - self.root.first
         terms = self.ends * np.exp(self.all_logs - self.logs[members].sum(axis=0))
         turned = terms * np.exp(-2j * np.pi / self.length * (self.frequencies * shift % self.length))
         weights: Array = np.einsum(
@@ -114,17 +103,6 @@ class SpectralTies:
         if weights.min() >= _FLAT * sizes and self.dropped <= 1e-13 * _FLAT * sizes:
             return Window(low, weights / weights.max())
         return None
-
-    def sums(self) -> Window:
-        """Return the weights of the sum of all counts without the root, if the root has a single value; entries have
-        the absolute accuracy of the largest.
-        """
-        parts = np.zeros(self.length // 2 + 1, dtype=np.complex128)
-        parts[self.frequencies] = np.exp(self.all_logs)
-        weights = np.maximum(np.fft.irfft(parts, self.length), 0.0)
-        window = Window(self.reached, np.roll(weights, self.least - self.reached))  # one period from there on
-        kept = np.flatnonzero(window.weights > _ROUNDING * window.weights.max())
-        return window.within(window.first + int(kept[0]), window.first + int(kept[-1]))
 
     def _waves(self, frequencies: NDArray[np.int64], size: int) -> Complex:
         """Return exp(-i w y) for y = 0..size - 1, (size, frequencies)."""
@@ -139,14 +117,11 @@ def _padded(weights: Sequence[Array]) -> Array:
     return out
 
 
-def _without(logs: Array, times: Whole) -> Array:
-    """Sum the logs over counts at each frequency, without the `MOST` smallest: an upper bound for the omission of any
-    few counts. Row i counts `times[i]` times.
+def _without(logs: Array) -> Array:
+    """Sum the logs over counts at each frequency, without the `MOST` smallest: an upper bound if any few counts are
+    omitted.
     """
-    if (times == 1).all():
-        return np.asarray(logs.sum(axis=0) - np.partition(logs, MOST, axis=0)[:MOST].sum(axis=0))
-    few = np.repeat(logs, np.minimum(times, MOST), axis=0)
-    return np.asarray(times @ logs - np.partition(few, MOST, axis=0)[:MOST].sum(axis=0))
+    return np.asarray(logs.sum(axis=0) - np.partition(logs, MOST, axis=0)[:MOST].sum(axis=0))
 
 
 class Coupled:
@@ -158,7 +133,6 @@ class Coupled:
     factors : weights a_i, one per count; tilted so that the unconstrained sum is where `root` is large.
     root : weights g of the sum.
     unit : unit of which the quantities are multiples.
-    which : int64 (counts,), position of each count's factor, if several counts share a factor; None: one per count.
 
     Notes
     -----
@@ -166,61 +140,19 @@ class Coupled:
     convolutions. If there are many counts, a question about up to four of them costs a Fourier sum.
     """
 
-    def __init__(
-        self, factors: Sequence[Window], root: Window, *, unit: float = 1.0, which: Whole | None = None
-    ) -> None:
-        self.root, self.unit = root, unit
-        self._factors = [factor.trimmed() for factor in factors]
-        self.which = np.arange(len(factors)) if which is None else which
-        self.size = len(self.which)
+    def __init__(self, factors: Sequence[Window], root: Window, *, unit: float = 1.0) -> None:
+        self.root, self.unit, self.size = root, unit, len(factors)
+        self._levels = [[factor.trimmed() for factor in factors]]
+        while len(self._levels[-1]) > 1:
+            row = self._levels[-1]
+            self._levels.append([added_up(row[i : i + 2]) for i in range(0, len(row), 2)])
+        self.free = self._levels[-1][0]  # weights of the sum without the root
         self.total = _met(self.free, root)
-
-    @cached_property
-    def _levels(self) -> list[list[Window]]:
-        """Sums over neighbours: the counts, pairs of counts, .., all counts."""
-        levels = [[self._factors[i] for i in self.which]]
-        while len(levels[-1]) > 1:
-            row = levels[-1]
-            levels.append([added_up(row[i : i + 2]) for i in range(0, len(row), 2)])
-        return levels
-
-    @cached_property
-    def free(self) -> Window:
-        """Weights of the sum of all counts without the root."""
-        if self.size >= MANY:
-            plain = self._spectrum
-            if len(self.root.weights) > 1 or plain is None:
-                plain = self._spectrum_of(Window(self.root.first, np.ones(1)))
-            if plain is not None:
-                return plain.sums()
-        return self._levels[-1][0]
-
-    def single(self, kind: int) -> Window:
-        """Return the distribution of a count with the factor at position `kind`."""
-        if kind not in self._singles:
-            place, own = int(self._members[kind]), self._factors[kind]
-            tie = None
-            if self.size >= MANY and self._spectrum is not None:
-                tie = self._spectrum.tie([place], own.first, own.last)
-            self._singles[kind] = _met(own, self._ties[place] if tie is None else tie)
-        return self._singles[kind]
-
-    @cached_property
-    def _singles(self) -> dict[int, Window]:
-        """Distributions of single counts that were computed."""
-        return {}
-
-    @cached_property
-    def _members(self) -> Whole:
-        """Place of one count of every kind."""
-        found = np.empty(len(self._factors), dtype=np.int64)
-        found[self.which] = np.arange(self.size)
-        return found
 
     def sum_of(self, places: Places) -> Window:
         """Return the distribution of the sum of the numbers at several different positions."""
         if len(places) == 1:
-            return self.single(int(self.which[places[0]]))
+            return _met(self._levels[0][places[0]], self._ties[places[0]])
         free_sum = self._free_sum(set(places), inside=True)
         return _met(free_sum, self._tie(places, free_sum.first, free_sum.last))
 
@@ -306,13 +238,9 @@ class Coupled:
         """Return the solver for questions about a few of many counts; None if there are few counts, or too
         many values.
         """
-        return self._spectrum_of(self.root) if self.size >= FEWEST else None
-
-    def _spectrum_of(self, root: Window) -> SpectralTies | None:
         try:
-            if self.size >= MANY:
-                return SpectralTies(self._factors, root, _reach(self._factors, self.which), self.which)
-            return SpectralTies(self._levels[0], root, self.free)
+            many = self.size >= FEWEST
+            return SpectralTies(self._levels[0], self.root, self.free) if many else None
         except Unlisted:
             return None
 
@@ -320,8 +248,8 @@ class Coupled:
         """Return the weights of the sum over `places`, or over all other places, without the root, from the largest
         nodes that fit.
         """
-        if inside and (len(places) == 1 or (len(places) <= MOST and self.size >= MANY)):
-            return added_up([self._factors[self.which[place]] for place in sorted(places)])
+        if inside and len(places) == 1:
+            return self._levels[0][next(iter(places))]
         parts: list[Window] = []
 
         def collect(level: int, i: int) -> None:
@@ -340,49 +268,6 @@ class Coupled:
         ordered = np.array(sorted(places), dtype=np.int64)
         collect(len(self._levels) - 1, 0)
         return added_up(parts)
-
-
-def free_sum(factors: Sequence[Window], which: Whole) -> Window:
-    """Return the weights of the sum of independent counts, of which many may share a factor.
-
-    Parameters
-    ----------
-    factors : weights of the counts.
-    which : int64 (counts,), position of each count's factor.
-
-    Returns
-    -------
-    Window
-        From `MANY` counts on with the absolute accuracy of the largest entry.
-    """
-    if len(which) >= MANY:
-        try:
-            trimmed = [factor.trimmed() for factor in factors]
-            reached = _reach(trimmed, which)
-            return SpectralTies(trimmed, Window(reached.first, np.ones(1)), reached, which).sums()
-        except Unlisted:
-            pass
-    return added_up([factors[i] for i in which])
-
-
-def _reach(factors: Sequence[Window], which: Whole) -> Window:
-    """Return a window of all sums but those with a probability below `SMALLEST` at either end, by Chernoff's bound."""
-    times = np.bincount(which, minlength=len(factors))
-    firsts, weights = np.array([factor.first for factor in factors]), _padded([f.weights for f in factors])
-    weights /= weights.sum(axis=1, keepdims=True)
-    y = np.arange(weights.shape[1])
-    mean = weights @ y
-    sd = np.sqrt(float(times @ (weights @ y**2 - mean**2)))
-    ends = []
-    for side in (-1.0, 1.0):  # P(sum of y >= x) <= exp(log M(t) - t x) for each t > 0, and alike at the other end
-        tilts = side * np.geomspace(0.1, 100.0, 31) / max(sd, 1e-3)
-        tilts = tilts[np.abs(tilts) * len(y) < 600]
-        logs = [float(times @ np.log(weights @ np.exp(t * y))) for t in tilts]
-        found = [(log_mass - np.log(SMALLEST)) / t for log_mass, t in zip(logs, tilts, strict=True)]
-        ends.append((min if side > 0 else max)(found, default=(len(y) - 1) * len(which) if side > 0 else 0))
-    least = int(times @ firsts)
-    low, high = max(int(np.floor(ends[0])), 0), min(int(np.ceil(ends[1])), (len(y) - 1) * len(which))
-    return Window(least + low, np.ones(high - low + 1))
 
 
 def _between(ordered: Whole, first: int, last: int) -> int:

@@ -23,14 +23,14 @@ x^a (1 - x)^b/(b B(a, b)), so a run needs one incomplete beta function and other
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import betainc, betaln, digamma, expit, gammaln, xlog1py, xlogy
+from scipy.special import betainc, betaln, expit, gammaln, xlog1py, xlogy
 
 from ... import _checks
 from ..._accuracy import EXACT, LEVEL
@@ -38,11 +38,11 @@ from ..._kernels import dirichlet
 from ..._mechanisms.exact import Exact
 from ..._mechanisms.law_settings import law_of
 from ..._mechanisms.noise_law import NoiseLaw
-from ..._results.coupled import MANY, Coupled, Incompatible, free_sum
+from ..._results.coupled import Coupled, Incompatible
 from ..._results.distributions import Continuous, Discrete, Marginal
-from ..._results.integers import Window
+from ..._results.integers import Window, added_up
 from ..._results.posterior import Posterior
-from ..._results.quantities import Columns, Joint, Quantities
+from ..._results.quantities import Joint, Quantities
 from . import _window_sums, conflict, counts, windows
 from .cells import Cells, cells_of, refuse
 from .counts import named
@@ -70,7 +70,6 @@ class Leaves:
     logs : float64 (k, widest), log of prior times likelihood; -inf beyond a window.
     left, right : float64 (k, 2), log of a bound of the first two weights beyond either end, nearest first; -inf if a
         bound of the count ends the window.
-    times : float64 (k,), number of counts with the same window.
     growth : float64 (k,), largest factor by which the prior's weights rise beyond the right end, from one to the next.
     """
 
@@ -81,12 +80,9 @@ class Leaves:
     left: Array
     right: Array
     growth: Array
-    times: Array
 
     @classmethod
-    def of(
-        cls, cells: Cells, priors: Sequence[CountPrior], log_mass: float, times: Array | None = None
-    ) -> "Leaves | None":
+    def of(cls, cells: Cells, priors: Sequence[CountPrior], log_mass: float) -> "Leaves | None":
         """Return the windows of the given counts; None if a window is empty.
 
         Parameters
@@ -94,7 +90,6 @@ class Leaves:
         cells : noisy counts with finite bounds.
         priors : one per count.
         log_mass : log mass of a window, as in `windows.spans`.
-        times : float64 (k,), number of equal counts that each row stands for; None: 1.
 
         Returns
         -------
@@ -137,8 +132,7 @@ class Leaves:
         beyond[low <= lower, :2] = -np.inf
         beyond[high >= upper, 2:] = -np.inf
         likelihood[counts > high[:, None]] = -np.inf
-        times = np.ones(k) if times is None else times
-        return cls(low, high - low + 1, counts, likelihood, beyond[:, :2], beyond[:, 2:], growth, times)
+        return cls(low, high - low + 1, counts, likelihood, beyond[:, :2], beyond[:, 2:], growth)
 
     def tilt(self, sums: Array, root: Array) -> float:
         """Return the tilt under which the sum of the counts without the total has approximately the same mean as the
@@ -173,29 +167,6 @@ class Leaves:
             theta = float(new)
         return theta
 
-    def centre(self, total: "Total") -> float:
-        """Return the tilt under which the free sum has its mean where the sum weighted by the prior of the total is
-        largest: the slope of the log prior there. NaN if none was found.
-
-        Parameters
-        ----------
-        total : public information about the sum.
-
-        Returns
-        -------
-        float
-        """
-        if total.concentration is None:
-            return 0.0
-        theta = 0.0
-        for _ in range(100):
-            mean, variance = self._moments(theta)
-            slope = float(digamma(mean + 1) - digamma(mean + total.concentration))
-            if abs(slope - theta) * np.sqrt(variance) <= _NEAR:
-                return theta
-            theta = (theta + slope) / 2
-        return np.nan
-
     def tilted(self, theta: float) -> list[Window]:
         """Return the windows under a tilt."""
         logs = self.logs + theta * (self.counts - self.counts[:, :1])
@@ -218,7 +189,7 @@ class Leaves:
             with np.errstate(invalid="ignore", over="ignore"):
                 fall = np.exp(ends[:, 1] - ends[:, 0] + sign * theta) * growth
                 tail = np.where(fall < 1, np.exp(nearest) / (1 - fall), np.inf)
-            bound += float((self.times * np.where(ends[:, 0] == -np.inf, 0.0, tail)).sum())
+            bound += float(np.where(ends[:, 0] == -np.inf, 0.0, tail).sum())
         return bound
 
     def _moments(self, theta: float) -> tuple[float, float]:
@@ -226,12 +197,10 @@ class Leaves:
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
         mean = (weights * self.counts).sum(axis=1)
-        spread = (weights * (self.counts - mean[:, None]) ** 2).sum(axis=1)
-        return float((self.times * mean).sum()), float((self.times * spread).sum())
+        return float(mean.sum()), float((weights * (self.counts - mean[:, None]) ** 2).sum())
 
 
 _LOG_MASS = (45.0, 180.0, 720.0, 2880.0, 11_520.0, 46_080.0, 184_320.0, 737_280.0)
-_LOG_MASS_OF_MANY = 60.0  # first of them for many counts, whose neglected masses add up
 
 
 @dataclass(frozen=True)
@@ -330,9 +299,8 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
     -----
     O(k w log k) memory and O(k w^2) time for k counts and windows of w.
     """
-    kinds = _kinds(cells, priors)
-    for log_mass in _LOG_MASS if len(cells) < MANY else (_LOG_MASS_OF_MANY, *_LOG_MASS[1:]):
-        found = _attempt(cells, priors, total, log_mass, kinds)
+    for log_mass in _LOG_MASS:
+        found = _attempt(cells, priors, total, log_mass)
         if found is not None and found.error <= windows.NEGLECTED:
             return found
     raise ValueError(
@@ -353,36 +321,18 @@ def foreseen(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Window
     Window or None
         None if the counts do not determine it: something was not measured, under improper priors.
     """
-    rows, which = _kinds(cells, priors)
     try:
-        leaves = Leaves.of(cells.take(rows), [priors[i] for i in rows], _LOG_MASS[0], np.bincount(which).astype(float))
+        leaves = Leaves.of(cells, priors, _LOG_MASS[0])
     except TooWide:
         return None
     if leaves is None:
         return None
-    theta = leaves.centre(total) if len(cells) >= MANY else 0.0
-    if not np.isfinite(theta):
-        return None
-    free = free_sum(leaves.tilted(theta), which)
-    values = free.values().astype(float)
-    logs = total.log_prior(values) - theta * values
+    free = added_up(leaves.tilted(0.0))
+    logs = total.log_prior(free.values().astype(float))
     return Window(free.first, free.weights * np.exp(logs - logs.max())).normalised()
 
 
-Kinds = tuple[NDArray[np.int64], NDArray[np.int64]]  # one row of each kind of equal counts, and the kind of every row
-
-
-def _kinds(cells: Cells, priors: Sequence[CountPrior]) -> Kinds:
-    """Return the kinds of equal counts with equal priors; of few counts, each is a kind."""
-    if len(cells) < MANY:
-        every = np.arange(len(cells))
-        return every, every
-    places: dict[int, int] = {}
-    own = np.array([places.setdefault(id(prior), len(places)) for prior in priors], dtype=np.int64)
-    return np.unique(cells.kinds[1] * len(places) + own, return_index=True, return_inverse=True)[1:]
-
-
-def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass: float, kinds: Kinds) -> Solved | None:
+def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass: float) -> Solved | None:
     ends = total.noise.reach(np.array([total.released]), log_mass)
     least, most = float(cells.lower.sum()), float(cells.upper.sum())
     half = np.ceil(np.asarray(total.noise.halfwidth(log_mass)))
@@ -390,10 +340,8 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
     first, last = max(float(low[0]), least), min(float(high[0]), most)
     if not last - first < windows.WIDEST:
         raise ValueError(f"total: its noise allows {last - first + 1:.3g} sums, too many to add up: set bounds")
-    rows, which = kinds
-    part = cells.take(rows)
-    capped = replace(part, upper=np.minimum(part.upper, part.lower + last - least))
-    leaves = Leaves.of(capped, [priors[i] for i in rows], log_mass, np.bincount(which).astype(np.float64))
+    capped = replace(cells, upper=np.minimum(cells.upper, cells.lower + last - least))
+    leaves = Leaves.of(capped, priors, log_mass)
     if leaves is None:
         return None
     sums = np.arange(first, last + 1)
@@ -405,7 +353,7 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
     tilted = root - theta * sums
     weights = np.exp(tilted - tilted.max())
     try:
-        together = Coupled(leaves.tilted(theta), Window(int(first), weights), which=which)
+        together = Coupled(leaves.tilted(theta), Window(int(first), weights))
     except Incompatible:
         return None
     beyond = around - theta * np.array([first - 2, first - 1, last + 1, last + 2]) - tilted.max()
@@ -516,24 +464,21 @@ class TiedCounts:
         if law is not None and conflict.has_tails(self.total.noise):
             values = law.values().astype(float)
             out[-1] = conflict.of_mixture(self.total.released, self.total.noise, values, law.weights)
-            if len(self.names) >= MANY:
-                out[-1] = max(out[-1], _LEAST_TAIL)
         return out
 
 
 def _numbers(law: Coupled, level: float) -> _Numbers:
     """Return posterior summaries of every count."""
-    laws = [law.single(kind) for kind in range(int(law.which.max()) + 1)]
+    laws = [law.sum_of([i]) for i in range(law.size)]
     widths = np.array([len(window.weights) for window in laws])
-    logs = np.full((len(laws), int(widths.max())), -np.inf)
+    logs = np.full((law.size, int(widths.max())), -np.inf)
     for row, window in zip(logs, laws, strict=True):
         row[: len(window.weights)] = window.log_weights()
     _, mean, sd, lower, upper = _window_sums.summaries(logs, widths, level=level).T
     first = np.array([window.first for window in laws])
-    return _Numbers(*(part[law.which] for part in (first + mean, sd, first + lower, first + upper)))
+    return _Numbers(first + mean, sd, first + lower, first + upper)
 
 
-_LEAST_TAIL = 1e-12  # accuracy of the tail probability of the total of many counts; smaller ones are not told apart
 _NEGLIGIBLE = 1e-17  # relative to the largest weight of a pair; pairs below are dropped
 _FURTHEST = 740.0  # log odds: a rate of 1e-321
 
@@ -728,9 +673,7 @@ class _Parts:
         if group is None:
             among = None if made is None else lambda names: made(tuple(self.place[name] for name in names))
             draw: Joint = lambda size, rng: self.draw(size, rng)[name]  # noqa: E731
-            return Quantities(
-                self.names, law, joint=draw, among=among, together=together, numbers=self._numbers_of(name)
-            )
+            return Quantities(self.names, law, joint=draw, among=among, together=together)
 
         def part(size: int, rng: np.random.Generator) -> NDArray[Any]:
             found = self.draw(size, rng)[name][:, list(group)]
@@ -738,37 +681,6 @@ class _Parts:
             return np.asarray(np.divide(found, below, out=np.full(found.shape, np.nan), where=below > 0))
 
         return Quantities(tuple(self.names[i] for i in group), lambda i: law(group[i]), joint=part)
-
-    def _numbers_of(self, group: str) -> Callable[[float], Columns] | None:
-        """Return a function that summarises all counts, or shares of a public total, in one pass, if there are many."""
-        whole = self.law.root.first if len(self.law.root.weights) == 1 else 0
-        if len(self.names) < MANY or (group != "counts" and whole <= 0):
-            return None
-
-        def columns(level: float) -> Columns:
-            if group == "rates":
-                mean, sd, lower, upper = self._rate_summaries(level)
-                return Columns(mean, sd, lower, upper, EXACT)
-            unit = whole if group == "shares" else 1
-            mean, sd, lower, upper = self._summaries(level)
-            return Columns(mean / unit, sd / unit, lower / unit, upper / unit, EXACT)
-
-        return columns
-
-    @lru_cache(2)  # noqa: B019  one object for each posterior
-    def _rate_summaries(self, level: float) -> _Numbers:
-        """Return summaries of the rates of a public total, one law for each kind of count."""
-        which, found = self.law.which, []
-        places = np.empty(int(which.max()) + 1, dtype=np.int64)
-        places[which] = np.arange(len(which))
-        for place in places.tolist():
-            rate = self._rate_law(place)
-            found.append((rate.mean(), np.sqrt(rate.variance()), *rate.quantile([(1 - level) / 2, (1 + level) / 2])))
-        return _Numbers(*np.array(found)[which].T)
-
-    @lru_cache(2)  # noqa: B019  one object for each posterior
-    def _summaries(self, level: float) -> _Numbers:
-        return _numbers(self.law, level)
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Draw counts, shares and rates jointly: equal rows of the arrays belong to the same draw."""
@@ -792,14 +704,11 @@ class _Parts:
         return Discrete(values, chances, name=self._label(i, group), type="share", accuracy=EXACT)
 
     def _rate(self, i: int, group: Group = None) -> Continuous:
-        rate = self._rate_law(i, group)
-        return Continuous(rate, name=self._label(i, group), type="rate", accuracy=EXACT, draw=rate.sample)
-
-    def _rate_law(self, i: int, group: Group = None) -> RateLaw:
         assert self.alpha is not None
         alpha, law = float(self.alpha[i]), self._parts(i, group)
         whole = float(self.alpha.sum() if group is None else self.alpha[list(group)].sum())
-        return RateLaw(alpha, whole - alpha, *law)
+        rate = RateLaw(alpha, whole - alpha, *law)
+        return Continuous(rate, name=self._label(i, group), type="rate", accuracy=EXACT, draw=rate.sample)
 
     def _label(self, i: int, group: Group) -> str:
         return self.names[i] if group is None else f"{self.names[i]} among {', '.join(self.names[j] for j in group)}"
@@ -814,9 +723,6 @@ class _Parts:
             first, second = np.nonzero(matrix)
             one, two = (side.values().astype(np.float64) for side in (pair.first, pair.second))
             return one[first], two[second], matrix[first, second]
-        if len(self.names) >= MANY and len(self.law.root.weights) == 1:
-            law = self.law.sum_of([i])
-            return law.values().astype(float), (self.law.root.first - law.values()).astype(float), law.weights
         (window, rest), root = self.law.beside(i), self.law.root
         s = window.values()
         low, high = np.maximum(rest.first, root.first - s), np.minimum(rest.last, root.last - s)
