@@ -39,7 +39,7 @@ def crossed(*columns: str, seed: int = 1, **keys: Sequence[Any]) -> pd.DataFrame
     """Return a synthetic table with a row for each combination of the keys and different numbers between 0.1 and 0.9 in
     the columns, so that no two columns can be confused.
     """
-    table = pd.MultiIndex.from_product(keys.values(), names=list(keys)).to_frame(index=False)
+    table = pd.MultiIndex.from_product(list(keys.values()), names=list(keys)).to_frame(index=False)
     numbers = 0.1 + 0.8 * np.random.default_rng(seed).random((len(table), len(columns)))
     return table.assign(**dict(zip(columns, numbers.T, strict=True)))
 
@@ -96,16 +96,20 @@ def shown(axis: Axes) -> Iterator[Drawn]:
         if isinstance(area, LineCollection):
             ends = [np.asarray(segment, dtype=float).ravel() for segment in area.get_segments()]
             if ends:
-                yield Drawn("bars", tuple(sorted(_points(*np.array(ends).T))), to_hex(area.get_color()[0]))
+                colours: Any = area.get_color()
+                yield Drawn("bars", tuple(sorted(_points(*np.array(ends).T))), to_hex(colours[0]))
         elif isinstance(area, PolyCollection):
             corners = np.concatenate([path.vertices for path in area.get_paths()] or [np.empty((0, 2))])
-            yield Drawn("band", tuple(sorted({*_points(*corners.T)})), to_hex(area.get_facecolor()[0]))
+            faces: Any = area.get_facecolor()
+            yield Drawn("band", tuple(sorted({*_points(*corners.T)})), to_hex(faces[0]))
     yield from _patches(axis)
 
 
 def _line(one: Line2D, axis: Axes) -> Iterator[Drawn]:
     along, up = one.get_transform().contains_branch_seperately(axis.transData)
-    x, y, colour = one.get_xdata(), one.get_ydata(), to_hex(one.get_color())
+    x: Any = one.get_xdata()
+    y: Any = one.get_ydata()
+    colour = to_hex(one.get_color())
     if along != up:
         yield Drawn("upright" if along else "level", _points([(x if along else y)[0]]), colour)
     elif along:
@@ -122,7 +126,7 @@ def _patches(axis: Axes) -> Iterator[Drawn]:
     for patch in axis.patches:
         along, up = patch.get_data_transform().contains_branch_seperately(axis.transData)
         if isinstance(patch, StepPatch):
-            data = patch.get_data()
+            data: Any = patch.get_data()
             yield Drawn("stairs", (*_points(data.edges), *_points(data.values)), _colour(patch))
         elif isinstance(patch, Rectangle) and patch.get_width() and patch.get_height():
             numbers = (patch.get_x(), patch.get_y(), patch.get_width(), patch.get_height())
