@@ -172,9 +172,9 @@ def _same_family(name: str, laws: tuple[str, ...]) -> str | None:
         others = get_close_matches(plain, tuple(law for law in laws if law not in _SCALES), n=1, cutoff=0.75)
         return others[0] if others else None
     shape = shapes.pop()
-    if "geometric" in parts or get_close_matches("discrete", parts, 1, 0.7):
+    if {"geometric", "integer", "tulap"} & set(parts) or get_close_matches("discrete", parts, 1, 0.7):
         return f"discrete_{shape}"
     return shape if len(parts) == 1 else None
 
 
-_SHAPES = {"laplace": ("laplace", "lap", "geometric"), "gaussian": ("gaussian", "gauss", "normal")}
+_SHAPES = {"laplace": ("laplace", "lap", "geometric", "tulap"), "gaussian": ("gaussian", "gauss", "normal")}
