@@ -71,7 +71,7 @@ class SignedSum:
             return level
         above = self.noise.right(self.noise.largest(least, "right") + self.noise.step)
         below = self.noise.left(-self.noise.largest(least, "left") - self.noise.step)
-        return float(min(1 - above - below + 2 * self.noise.lost, 1.0))
+        return min(float(1 - above - below) + 2 * self.noise.lost, 1.0)
 
 
 @dataclass(frozen=True)
@@ -167,4 +167,4 @@ def _scaled(factor: float, end: float) -> float:
 
 
 def _support(noise: NoiseSum) -> tuple[Array, Array]:
-    return (noise.first + np.arange(len(noise.mass))) * noise.step, noise.mass
+    return np.asarray((noise.first + np.arange(len(noise.mass))) * noise.step, dtype=np.float64), noise.mass

@@ -88,7 +88,9 @@ class CountConfidence:
 
     def _ends(self, level: float) -> Ends:
         found = self._noisy.sets.ends(_checks.inside("level", level))
-        return Ends(*(column[[self._place]] for column in found))
+        at = [self._place]
+        lower, upper, coverage, empty, gaps = found
+        return Ends(lower[at], upper[at], coverage[at], empty[at], gaps[at])
 
     def __repr__(self) -> str:
         lower, upper = self.interval()

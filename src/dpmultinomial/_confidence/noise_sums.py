@@ -50,13 +50,13 @@ class NoiseSum:
         """Return P(sum >= distance), or an upper bound of it if the sum is not on the lattice."""
         sums = np.append(np.cumsum(self.mass[::-1])[::-1], 0.0)
         at = np.ceil((np.asarray(distance, float) - self.slack) / self.step - 1e-9) - self.first
-        return np.minimum(sums[np.clip(at, 0, len(self.mass)).astype(np.int64)] + self.lost, 1.0)
+        return np.asarray(np.minimum(sums[np.clip(at, 0, len(self.mass)).astype(np.int64)] + self.lost, 1.0))
 
     def left(self, distance: ArrayLike) -> Array:
         """Return P(sum <= distance), or an upper bound of it if the sum is not on the lattice."""
         sums = np.append(0.0, np.cumsum(self.mass))
         at = np.floor(np.asarray(distance, float) / self.step + 1e-9) - self.first + 1
-        return np.minimum(sums[np.clip(at, 0, len(self.mass)).astype(np.int64)] + self.lost, 1.0)
+        return np.asarray(np.minimum(sums[np.clip(at, 0, len(self.mass)).astype(np.int64)] + self.lost, 1.0))
 
     def largest(self, tail: float, side: str) -> float:
         """Return the largest distance h with P(sum >= h) > tail for side ``"right"``, with P(sum <= -h) > tail for

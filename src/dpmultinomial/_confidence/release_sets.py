@@ -74,8 +74,9 @@ def sets_of(law: Any, values: Array, lower: Array, upper: Array) -> CountSets:
     """
     if isinstance(law, LawByRow):
         return SetsByRow(law, values, lower, upper)
-    kind = {Perturbation: TableSets, RandomRounding: RoundingSets}.get(type(law), AddedSets)
-    return kind(law, values, lower, upper)
+    kind: Any = {Perturbation: TableSets, RandomRounding: RoundingSets}.get(type(law), AddedSets)
+    found: CountSets = kind(law, values, lower, upper)
+    return found
 
 
 class SetsByRow:
@@ -89,7 +90,7 @@ class SetsByRow:
 
     def __init__(self, law: LawByRow, values: Array, lower: Array, upper: Array) -> None:
         self.size = len(values)
-        self.parts = [
+        self.parts: list[tuple[NDArray[np.int64], CountSets]] = [
             (rows, sets_of(one, values[rows], lower[rows], upper[rows])) for one, rows in law.parts() if rows.size
         ]
         self.part, self.within = np.zeros(self.size, dtype=np.int64), np.zeros(self.size, dtype=np.int64)
@@ -106,14 +107,21 @@ class SetsByRow:
                 column[rows] = found
         return Ends(columns[0], columns[1], columns[2], columns[3] > 0, columns[4] > 0)
 
+    def _at(self, place: int) -> tuple[CountSets, int]:
+        sets: CountSets = self.parts[int(self.part[place])][1]
+        return sets, int(self.within[place])
+
     def accepted(self, place: int, level: float) -> NDArray[np.int64]:
         """Return the accepted counts of the count at a position."""
-        return self.parts[self.part[place]][1].accepted(int(self.within[place]), level)
+        sets, at = self._at(place)
+        return sets.accepted(at, level)
 
     def pvalue(self, place: int, count: int, side: str) -> float:
         """Return the p-value of a hypothetical true count of the count at a position."""
-        return self.parts[self.part[place]][1].pvalue(int(self.within[place]), count, side)
+        sets, at = self._at(place)
+        return sets.pvalue(at, count, side)
 
     def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
         """Return P(Y >= y) and P(Y <= y) given hypothetical counts, for the released value at a position."""
-        return self.parts[self.part[place]][1].tails(int(self.within[place]), counts)
+        sets, at = self._at(place)
+        return sets.tails(at, counts)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._mechanisms.noise_law import Array
 from .noise_sums import NoiseSum
@@ -63,13 +64,13 @@ class TwoRates:
             p = np.clip((one + two) / (n1 + n2), 0.0, 1.0)
             q = np.maximum(p * (1 - p), 0.25 / (n1 + n2))
             return np.asarray((one / n1 - two / n2) / np.sqrt(q * (1 / n1 + 1 / n2) + noise))
-        spread = 0.0
+        spread: Array = np.zeros(())
         for y, n in ((one, n1), (two, n2)):
             p = np.clip((y + 0.5) / (n + 1), 0.5 / n, 1 - 0.5 / n)
             spread = spread + p * (1 - p) / n
         return np.asarray((one / n1 - two / n2 - shift) / np.sqrt(spread + noise))
 
-    def _probable(self, tails: Array) -> Array:
+    def _probable(self, tails: Array) -> NDArray[np.int64]:
         """Return grid positions in a confidence set, widened by a step: `tails` has the smaller tail of each rate."""
         good = tails > GAMMA / 2
         wide = good.copy()
@@ -78,7 +79,7 @@ class TwoRates:
         return np.flatnonzero(wide)
 
     @cached_property
-    def _common(self) -> Array:
+    def _common(self) -> NDArray[np.int64]:
         """Grid positions of the common rates that the sum of both counts does not reject at level gamma."""
         both = np.convolve(self.noise[0].mass, self.noise[1].mass)
         n, at = sum(self.n), round(sum(self.y)) - self.noise[0].first - self.noise[1].first
@@ -89,7 +90,7 @@ class TwoRates:
         return self._probable(np.array(tails))
 
     @cached_property
-    def _second(self) -> Array:
+    def _second(self) -> NDArray[np.int64]:
         """Grid positions of the rates of the second sample that its count does not reject at level gamma."""
         at = round(self.y[1]) - self.noise[1].first
         tails = []

@@ -145,6 +145,14 @@ def test_withheld_and_missing_values():
     assert bounded.counts["1"].accepted().tolist() == list(range(2, 41))
 
 
+@pytest.mark.parametrize("name", ["DG 2 rounded 5", "DL 5 threshold", "DG 5 clipped"])
+def test_pvalues_of_modified_values_agree_with_the_accepted_counts(name):
+    law = LAWS[name]
+    value = {"DG 2 rounded 5": 20, "DL 5 threshold": np.nan, "DG 5 clipped": 0}[name]
+    one = dpm.confidence(dpm.Release([value, 20], mechanism=law)).counts["1"]
+    assert one.accepted().tolist() == [d for d in range(80) if one.pvalue(d) > 0.05]
+
+
 def test_noise_by_row_and_together():
     sigmas = np.array([2.0, 5.0, 2.0])
     found = dpm.confidence(dpm.Release([10, 20, 30], mechanism=DG(sigma=sigmas)))
