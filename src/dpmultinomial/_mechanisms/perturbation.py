@@ -208,7 +208,7 @@ class Perturbation:
 
 def _loss(logs: Array) -> TableLoss:
     """Return the losses between neighbouring rows of log probabilities (counts, released values), in both orders."""
-    pairs = {}
+    pairs: dict[tuple[tuple[float, ...], tuple[float, ...]], None] = {}
     for one, two in pairwise(logs):
         some = one > -np.inf
         for p, q in ((one[some], two[some]), (two[some], one[some])):

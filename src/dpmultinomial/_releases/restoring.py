@@ -95,7 +95,8 @@ def _is_begun(root: Path, place: Path, memory: Memory) -> bool:
     """Return whether there is any trace of spending in a folder."""
     if _confidential.has_key(place) or (place / NAME).exists() or (root / FOLDER / "ledger.tsv").exists():
         return True
-    remembered = any(known.place == str(place) for known in (*memory.all(), *memory.unreadable()))
+    places = [known.place for known in memory.all()] + [torn.place for torn in memory.unreadable()]
+    remembered = str(place) in places
     return remembered or bool(_budget_records.releases(root))
 
 

@@ -134,7 +134,7 @@ def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
         for i, line, b, e in zip(block.rows, scaled, begin, end, strict=True):
             rows[i] = line[b:e].copy()
     known = np.array(cells.measured)
-    for i in np.flatnonzero(~known & (cells.upper - cells.lower < _BOUNDED)):
+    for i in np.flatnonzero(~known & (cells.upper - cells.lower < _BOUNDED)).tolist():
         rows[i], first[i], known[i] = np.ones(int(cells.upper[i] - cells.lower[i]) + 1), int(cells.lower[i]), True
     width = np.array([len(row) for row in rows], dtype=np.int64)
     start = np.append(0, np.cumsum(width)).astype(np.int64)

@@ -186,7 +186,7 @@ def approximate(
                 reach = np.asarray(targets)
             floor = PUBLISHED_FLOOR if variant == "published" else "sigma"
             job = (method, floor if method != "dirichlet" else "none", np.repeat(reach, repeats), law.repeated(repeats))
-            spent = dict(zip(SPENT, (law.repeated(repeats).sd(), releases, delta), strict=True))
+            spent: dict[str, Any] = dict(zip(SPENT, (law.repeated(repeats).sd(), releases, delta), strict=True))
             rows.append(_scored(counts, test, variant, *job, repeats=repeats, rng=rng).assign(**spent))
         r = np.asarray(gohari_r, dtype=float)
         law = Noise("dirichlet", r, 1 + 4 * r)

@@ -73,11 +73,12 @@ def differing(rows: pd.DataFrame, release: Release, level: float) -> str:
     except (TypeError, ValueError):
         return ""
     width = np.maximum(found["upper"] - found["lower"], 1.0)
-    gaps = np.maximum(abs(found["ci_lower"] - found["lower"]), abs(found["ci_upper"] - found["upper"])) / width
-    apart = gaps[np.isfinite(gaps) & (gaps > DIFFERENT)]
+    ends = np.maximum(abs(found["ci_lower"] - found["lower"]), abs(found["ci_upper"] - found["upper"]))
+    gaps = np.asarray(ends / width, dtype=np.float64)
+    apart = np.flatnonzero(np.isfinite(gaps) & (gaps > DIFFERENT))
     if not len(apart):
         return ""
-    row: Any = found.loc[apart.idxmax()]
+    row: Any = found.iloc[int(apart[np.argmax(gaps[apart])])]
     more = f", and differs for {len(apart) - 1:,} more counts" if len(apart) > 1 else ""
     sure = percent(level, 3)
     return (

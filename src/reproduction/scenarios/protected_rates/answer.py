@@ -34,7 +34,7 @@ def answer(case: Case) -> Answer:
     facts: dict[str, Any] = {"origin": "published", "per": settings["per"], "exposure_column": settings["exposure"]}
     facts["rate_unit"] = f"per {settings['per']:g} of {settings['exposure']}"
     result = standard.answer(
-        found, case, facts=facts, released={}, about="rates", table=table, accuracy=found.rates.numbers().states
+        found, case, facts=facts, released={}, about="rates", table=table, accuracy=found.rates.states[0]
     )
     naive = _naive(found, columns, settings)
     result.facts["naive_rates"] = dict(zip(naive["quantity"], naive["mean"], strict=True))

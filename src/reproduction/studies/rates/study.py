@@ -52,7 +52,8 @@ def table(root_seed: int, *, sets: int, slope: float, cases: Mapping[str, Mappin
             rng = stream(root_seed, "studies", "rates", name, str(i))
             x, exposure, theta, released = simulated(case, law, slope, rng)
             ignored = np.round(np.maximum(np.where(np.isnan(released), _WITHHELD, released), 0.0))
-            for method, values, mechanism in zip(METHODS, (released, ignored), (law, Exact()), strict=True):
+            cases_of_methods: list[tuple[Any, Any]] = [(released, law), (ignored, Exact())]
+            for method, (values, mechanism) in zip(METHODS, cases_of_methods, strict=True):
                 found[method].append(judged(values, mechanism, x, exposure, theta, slope))
         for method, values_of_sets in found.items():
             numbers = np.array(values_of_sets)

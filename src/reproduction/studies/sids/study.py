@@ -67,7 +67,8 @@ def table(
             rng = stream(root_seed, "studies", "sids", name, str(i))
             released = np.asarray(law.sample(deaths.astype(np.int64), rng=rng), dtype=np.float64)
             ignored = np.round(np.maximum(np.where(np.isnan(released), _WITHHELD, released), 0.0))
-            for method, values, mechanism in zip(METHODS, (released, ignored), (law, Exact()), strict=True):
+            cases_of_methods: list[tuple[Any, Any]] = [(released, law), (ignored, Exact())]
+            for method, (values, mechanism) in zip(METHODS, cases_of_methods, strict=True):
                 one, error, mean, lower, upper = analysed(values, mechanism, births, x)
                 inside = float(((lower <= rates) & (rates <= upper)).mean())
                 correlation = float(np.corrcoef(rankdata(mean), rankdata(rates))[0, 1])

@@ -306,10 +306,8 @@ def test_a_total_that_does_not_fit_its_counts_is_a_conflict(prior):
     released, n = [4, 7], np.array(list(itertools.product(range(80), repeat=2)))
     logs = sum(noise.log_likelihood(y, n[:, i]) for i, y in enumerate(released))
     total = n.sum(axis=1)
-    if prior is None:  # Dirichlet(1/2, 1/2): the factors that depend on the total cancel
-        logs = logs + (gammaln(n + 0.5) - gammaln(n + 1)).sum(axis=1)
-    else:
-        logs = logs - np.log1p(n).sum(axis=1)
+    # Dirichlet(1/2, 1/2): the factors that depend on the total cancel
+    logs = logs + (gammaln(n + 0.5) - gammaln(n + 1) if prior is None else -np.log1p(n)).sum(axis=1)
     p = np.exp(logs - logs.max())
     p /= p.sum()
     d = np.arange(-300, 301)
