@@ -76,11 +76,13 @@ def parser() -> argparse.ArgumentParser:
         (
             "answer",
             _answer,
-            "summarise what a release, a CSV file or a scenario of the configuration implies about the true counts",
+            "show what a release, a CSV file or a scenario of the configuration implies about the true counts",
         ),
         ("page", _page, "write the same summary as one self-contained HTML page, to share"),
     ):
-        part = verbs.add_parser(verb, help=about, description=f"Show {about}.")
+        part = verbs.add_parser(
+            verb, help=about, description=f"{about[0].upper()}{about[1:]}.", usage=f"dpm {verb} SOURCE [options]"
+        )
         part.set_defaults(act=act)
         part.add_argument(
             "source", help="folder of a release or of noisy measurement files, a CSV file, or name of a scenario"

@@ -19,10 +19,10 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+import scipy  # its signal processing loads on first use
 from numpy.typing import NDArray
 from scipy import fft
 from scipy.optimize import brentq, minimize_scalar
-from scipy.signal import lfilter
 from scipy.special import logsumexp
 
 Array = NDArray[np.float64]
@@ -417,7 +417,7 @@ def largest(parts: list[Losses]) -> Losses:
         mass = np.zeros(high - low + 1)
         mass[part.first - low : part.first - low + len(part.mass)] = part.mass
         above = np.append(np.cumsum(mass[::-1])[::-1][1:], 0.0)  # mass above each point
-        found = lfilter([-math.expm1(-step)], [1.0, -shrink], above[::-1])[::-1]
+        found = scipy.signal.lfilter([-math.expm1(-step)], [1.0, -shrink], above[::-1])[::-1]
         deltas.append(found + part.infinite)
     best = np.maximum.reduce(deltas)
     infinite = float(best[-1])

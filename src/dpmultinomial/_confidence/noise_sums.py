@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy  # its signal processing loads on first use
 from numpy.typing import ArrayLike
-from scipy.signal import fftconvolve
 
 from .._mechanisms.noise_law import AddedNoise, Array
 
@@ -141,7 +141,7 @@ def _convolved(a: NoiseSum, b: NoiseSum) -> NoiseSum:
     if len(a.mass) * len(b.mass) <= _DIRECT:
         mass, error = np.convolve(a.mass, b.mass), 0.0
     else:
-        mass, error = np.maximum(fftconvolve(a.mass, b.mass), 0.0), 1e-13
+        mass, error = np.maximum(scipy.signal.fftconvolve(a.mass, b.mass), 0.0), 1e-13
     keep = np.flatnonzero(mass > 1e-25)
     first, last = int(keep[0]), int(keep[-1]) + 1
     dropped = float(mass[:first].sum() + mass[last:].sum())

@@ -220,7 +220,7 @@ def test_large_tables_are_compressed_and_huge_ones_stay(tmp_path, monkeypatch):
 
 def test_a_scenario_is_told_in_words(pages):
     page = text(pages, "scenario-mine.html")
-    assert " and b is between 60 % and 100 % with probability at least 95 %" in page
+    assert " and b is between 66.7 % and 100 % with probability at least 95 %" in page
     assert "true count" in page
     assert "underlying rate" in page
     assert page.index("Laplace noise of scale 2") > page.index(">Assumptions<")

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy  # its interpolation loads on first use
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr
 
@@ -67,9 +67,9 @@ class Grid:
     centre: int
 
     @cached_property
-    def spline(self) -> CubicSpline:
+    def spline(self) -> "scipy.interpolate.CubicSpline":
         """Interpolated marginal log posterior, relative to the largest."""
-        return CubicSpline(self.values, self.log_marginal - self.log_marginal.max())
+        return scipy.interpolate.CubicSpline(self.values, self.log_marginal - self.log_marginal.max())
 
 
 def star(centre: Array, covariance: Array) -> tuple[Array, Array]:
