@@ -1,7 +1,7 @@
-"""Gallery: thumbnails of figures of a run, each with the caption from its paper's folder.
+"""Gallery: thumbnails of figures of a run, each with the caption from the folder of its paper or study.
 
-``python docs/_ext/gallery.py figures <slug>/<artefact> ..`` makes thumbnails of these figures of a run in
-``docs/gallery/``; without names it renews those that are there. The page is written when the site is built.
+``python docs/_ext/gallery.py figures <slug>/<artefact> studies/<name> ..`` makes thumbnails of these figures of a run
+in ``docs/gallery/``; without names it renews those that are there. The page is written when the site is built.
 """
 
 import sys
@@ -36,10 +36,11 @@ def thumbnail(figure: Path, target: Path) -> int:
 
 
 def page(folder: Path = FOLDER) -> str:
-    """Return the gallery as MyST Markdown: one card per thumbnail, in the order of the papers."""
+    """Return the gallery as MyST Markdown: one card per thumbnail, first of the papers, then of the studies."""
     from papers import plain, quoted
 
     from reproduction import paper as folders
+    from reproduction import studies
 
     cards = []
     for slug, paper in folders.discover().items():
@@ -51,7 +52,19 @@ def page(folder: Path = FOLDER) -> str:
                     f":img-top: gallery/{name}\n:img-alt: {quoted(artefact.figure.alt)}\n\n"
                     f"`{slug}` {plain(artefact.figure.caption)}\n:::"
                 )
-    head = "# Gallery\n\nThese are small versions of figures from a run. Each card links to the page of its paper."
+    for study in studies.discover().values():
+        name = f"studies.{study.name}.png"
+        if (folder / name).is_file():
+            target = study.name if (folder.parent / f"methods/{study.name}.md").is_file() else "index"
+            cards.append(
+                f":::{{grid-item-card}} {plain(study.title)}\n:link: methods/{target}\n:link-type: doc\n"
+                f":img-top: gallery/{name}\n:img-alt: {quoted(study.alt)}\n\n"
+                f"`study_{study.name}` {plain(study.caption)}\n:::"
+            )
+    head = (
+        "# Gallery\n\nThese are small versions of figures from a run. Each card links to the page of its paper, or to "
+        "the methods of its study."
+    )
     return f"{head}\n\n::::{{grid}} 1 2 2 2\n:gutter: 3\n\n" + "\n\n".join(cards) + "\n\n::::\n"
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 from sphinx.util.typing import stringify_annotation
 
-from reproduction import paper
+from reproduction import paper, studies
 from reproduction.archive import claims
 from reproduction.config import checks
 from reproduction.jobs import artefacts
@@ -72,15 +72,16 @@ def test_thumbnails_are_small(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="no thumbnail of at most 20000 bytes"):
         gallery.thumbnail(tmp_path / "noise.png", tmp_path / "small.png")
     made = sorted((ROOT / "docs/gallery").glob("*.*.png"))
-    assert 1 <= len(made) <= 12
+    assert 1 <= len(made) <= 14
     assert all(path.stat().st_size <= gallery.LARGEST for path in made)
     width = gallery.thumbnail(made[0], tmp_path / "small.png")
     with Image.open(tmp_path / "small.png") as image:
         assert image.width == width
 
 
-def test_every_thumbnail_is_a_figure_of_a_paper():
+def test_every_thumbnail_is_a_figure_of_a_paper_or_study():
     figures = {f"{slug}.{a.name}" for slug, p in paper.discover().items() for a in p.artefacts if a.figure}
+    figures |= {f"studies.{name}" for name in studies.discover()}
     assert {path.stem for path in (ROOT / "docs/gallery").glob("*.*.png")} <= figures
 
 

@@ -45,13 +45,14 @@ def _of_noise(words: Mapping[str, Any], level: float, largest: int) -> pd.DataFr
     released = np.arange(-far, far + np.ceil(largest / step) + 1) * step
     truth = np.arange(largest + 1)
     chance = np.exp(law.log_likelihood(released[:, None], truth.astype(np.float64)))
-    name = ", ".join(f"{key} {value}" for key, value in words.items() if key != "law")
+    name = words["law"].replace("_", " ").replace("laplace", "Laplace").replace("gaussian", "Gaussian")
+    name += "".join(f", {key} {value:g}" for key, value in words.items() if key != "law")
     frames = []
     for kind in INTERVALS:
         lower, upper = _ends(kind, released, law, level)
         inside = (lower[:, None] <= truth) & (truth <= upper[:, None])
         columns = {"truth": truth, "coverage": (chance * inside).sum(axis=0), "width": (upper - lower) @ chance}
-        frames.append(pd.DataFrame(columns).assign(noise=f"{words['law']} ({name})", interval=kind))
+        frames.append(pd.DataFrame(columns).assign(noise=name, interval=kind))
     found = pd.concat(frames, ignore_index=True)
     return found[["noise", "truth", "interval", "coverage", "width"]]
 
@@ -75,7 +76,7 @@ def figure(table: pd.DataFrame) -> Figure:
             rows = table[(table["noise"] == name) & (table["interval"] == kind)]
             axes.plot(rows["truth"], rows["coverage"], color=colour, marker=marker, ms=2, lw=0.8, label=kind)
         axes.axhline(table["level"].iloc[0], color=GREY, ls="--", lw=0.8, zorder=0)
-        axes.set_title(name.replace("_", " "), fontsize="small")
+        axes.set_title(name, fontsize="small")
         axes.set_xlabel("true count")
     panels[0].set_ylabel("coverage")
     handles, labels = panels[0].get_legend_handles_labels()
