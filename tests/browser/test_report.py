@@ -126,7 +126,8 @@ def test_a_verdict_leads_to_its_artefact_and_back(agreement):
     from selenium.webdriver.common.by import By
 
     page = agreement
-    row = page.find_element(By.ID, "pan2023-13")
+    row = page.find_elements(By.CSS_SELECTOR, "#agreement tbody tr[id^='pan2023-']")[-1]
+    name = row.get_attribute("id")
     link = row.find_element(By.TAG_NAME, "a")
     place, text = link.get_attribute("href").rpartition("#")[2], link.text
     page.execute_script("arguments[0].click()", link)
@@ -135,9 +136,9 @@ def test_a_verdict_leads_to_its_artefact_and_back(agreement):
     assert section.find_element(By.TAG_NAME, "h2").text == text
     top = page.execute_script("return arguments[0].getBoundingClientRect().top", section)
     assert -5 <= top <= 900  # within the window
-    back = section.find_element(By.CSS_SELECTOR, "a[href='agreement.html#pan2023-13']")
+    back = section.find_element(By.CSS_SELECTOR, f"a[href='agreement.html#{name}']")
     page.execute_script("arguments[0].click()", back)
-    seen = page.execute_script("return document.getElementById('pan2023-13').getBoundingClientRect().top")
+    seen = page.execute_script("return document.getElementById(arguments[0]).getBoundingClientRect().top", name)
     assert 0 <= seen <= 900
     assert page.execute_script("return scrollY") > 900  # it stands far down
 
