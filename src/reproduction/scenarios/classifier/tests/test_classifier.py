@@ -250,7 +250,7 @@ def test_a_table_with_an_estimated_total_makes_the_answer_approximate():
             "share: its names are from 2 tables",
         ),
         ({"rank": {"of": ["P(mark = a)", "P(age = a)"]}}, "rank: its names are from 2 tables"),
-        ({"rank": {"of": "all"}}, "cannot be ranked; name those of one table"),
+        ({"rank": {"of": "all"}}, "cannot be ranked; list the probabilities of one table"),
         ({"sum": ["P(mark = a)"], "about": "counts"}, "a model supports only rates, got counts"),
         ({"difference": ["P(mark = a)", "P(mark = z)"]}, "unknown name"),
     ],
