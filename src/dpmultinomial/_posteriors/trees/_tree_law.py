@@ -627,5 +627,5 @@ def _additivity(tree: Tree, mean: Array, sd: Array, deepest: int) -> float:
 def _accuracy(bound: float, rounding: float) -> Accuracy:
     if not rounding <= ROUNDED:
         return Accuracy("approximate", rounding, "means of children and parent differ, in standard deviations")
-    reason = "every count's law is within the stated error of the exact one, in total variation"
+    reason = "the distribution of every count is within the stated error of the exact distribution, in total variation"
     return Accuracy("exact" if bound <= ENOUGH else "approximate", bound, reason)

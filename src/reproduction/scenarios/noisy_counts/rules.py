@@ -439,7 +439,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
 
 def _tree(tree: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about a tree of counts."""
-    levels = listed([f"{level['nodes']:,} at level {level['level']}" for level in tree["levels"]])
+    levels = listed([f"{level['nodes']:,} at {_level(level['level'])}" for level in tree["levels"]])
     found = [f"The counts form a tree in which each count is the sum of its children: {levels}."]
     several, none = tree["measured_more_than_once"], tree["not_measured"]
     if several or none:
@@ -469,10 +469,15 @@ def prior_text(words: Mapping[str, Any]) -> str:
     return _prior_law_text(words) + (f" ({words['chosen']})" if "chosen" in words else "")
 
 
+def _level(name: str) -> str:
+    """Return the name of a level as text; the default names are ``level 0``, ``level 1``, .."""
+    return name if name.startswith("level ") else f"level {name}"
+
+
 def _prior_law_text(words: Mapping[str, Any]) -> str:
     law = words.get("law")
     if law == "splits":
-        each = listed([f"{value:.4g} at level {level}" for level, value in words.get("concentrations", {}).items()])
+        each = listed([f"{value:.4g} at {_level(level)}" for level, value in words.get("concentrations", {}).items()])
         fitted = words.get("fitted_on")
         how = f", fitted to {fitted['nodes']:,} of {fitted['of']:,} counts" if fitted else ""
         return (

@@ -297,3 +297,11 @@ def test_bounds_of_a_count_that_is_given_twice_are_the_closer_ones():
     assert found.counts["b"].mean() == pytest.approx(float(p @ b / p.sum()), abs=1e-9)
     with pytest.raises(ValueError, match="'a' twice"):
         dpm.Release([1, 2], mechanism=law, names=["a", "a"])
+
+
+def test_levels_without_names_are_numbered(made):
+    """Check the assumptions and the prior of a tree without the column level: state, two regions, four counties."""
+    text = "".join(",".join(w for i, w in enumerate(line.split(",")) if i != 3) + "\n" for line in TREE.split())
+    said = json.dumps(summarise(made(text)).assumptions)
+    assert "1 at level 0, 2 at level 1 and 4 at level 2" in said
+    assert "level level" not in said
