@@ -3,7 +3,10 @@
 
 from hashlib import sha256
 
-PLANNING = ("reproduction.scenarios.planning", "reproduction.scenarios.release_plans")  # of shares; of a release
+PLANNING = (
+    "reproduction.scenarios.planning",
+    "reproduction.scenarios.release_plans",
+)  # of shares; of a release
 
 
 def planned_release(settings):

@@ -1,48 +1,48 @@
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Whole = NDArray[np.int64]
+_Array = NDArray[np.float64]
+_Whole = NDArray[np.int64]
 
 def sums(
-    likelihood: Array,
-    start: Whole,
-    low: Whole,
-    peak: Whole,
-    first: Array,
-    second: Array,
-    exposure: Array,
+    likelihood: _Array,
+    start: _Whole,
+    low: _Whole,
+    peak: _Whole,
+    first: _Array,
+    second: _Array,
+    exposure: _Array,
     *,
     shares: bool,
     moments: bool = True,
-) -> Array: ...
+) -> _Array: ...
 def mixtures(
-    likelihood: Array,
-    start: Whole,
-    low: Whole,
-    peak: Whole,
-    first: Array,
-    second: Array,
-    exposure: Array,
-    log_node: Array,
-    weights: Array,
-    levels: Array,
-    normals: Array,
-    points: Array,
+    likelihood: _Array,
+    start: _Whole,
+    low: _Whole,
+    peak: _Whole,
+    first: _Array,
+    second: _Array,
+    exposure: _Array,
+    log_node: _Array,
+    weights: _Array,
+    levels: _Array,
+    normals: _Array,
+    points: _Array,
     *,
     shares: bool,
-) -> tuple[Array, Array, Array, Array]: ...
+) -> tuple[_Array, _Array, _Array, _Array]: ...
 def picks(
-    likelihood: Array,
-    start: Whole,
-    low: Whole,
-    peak: Whole,
-    first: Array,
-    second: Array,
-    exposure: Array,
-    log_node: Array,
-    uniforms: Array,
-    which: Whole,
+    likelihood: _Array,
+    start: _Whole,
+    low: _Whole,
+    peak: _Whole,
+    first: _Array,
+    second: _Array,
+    exposure: _Array,
+    log_node: _Array,
+    uniforms: _Array,
+    which: _Whole,
     *,
     shares: bool,
-) -> tuple[Whole, Whole]: ...
+) -> tuple[_Whole, _Whole]: ...
