@@ -47,7 +47,7 @@ def sensitivities(width: float, records: int) -> dict[str, float]:
 
 
 def units_of(sensitivity: float, epsilon: float) -> tuple[float, int]:
-    """Return the step of a statistic's grid, and its sensitivity in steps, rounding included.
+    """Return the step of the grid of a statistic, and its sensitivity in steps, including the effect of rounding.
 
     Parameters
     ----------

@@ -216,7 +216,7 @@ class Discrete(Marginal):
         return np.asarray(self.values[np.minimum(place, len(self.values) - 1)], dtype=np.float64)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Draw independent values, (size,)."""
+        """Draw independent values, as an array of shape (size,)."""
         u = _checks.generator(rng).random(_checks.integer("size", size)) * self._below[-1]
         return np.asarray(self.values[np.searchsorted(self._below[:-1], u, side="right")])
 
@@ -294,7 +294,7 @@ class Continuous(Marginal):
         return float(found)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Draw independent values, (size,)."""
+        """Draw independent values, as an array of shape (size,)."""
         size, rng = _checks.integer("size", size), _checks.generator(rng)
         return self.quantile(rng.random(size)) if self._draw is None else self._draw(size, rng)
 

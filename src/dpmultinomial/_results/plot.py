@@ -5,16 +5,19 @@ from typing import Any
 
 import pandas as pd
 
-from .._accuracy import LEVEL
+from .. import _checks
 from .quantities import Quantities
 
 
-def intervals(groups: Mapping[str, Quantities]) -> Any:
+def intervals(groups: Mapping[str, Quantities], *, level: float, largest: int | None, ax: Any) -> Any:
     """Plot one panel per group, with a line for each central interval and a dot for the median.
 
     Parameters
     ----------
-    groups : mapping from the name of a group to its quantities.
+    groups : mapping from the name of a group to its quantities; a single group if `ax` is passed.
+    level : probability of the intervals, in (0, 1).
+    largest : number of quantities per group, those with the largest medians first; None for all, in their order.
+    ax : matplotlib Axes to draw in, or None for a new figure.
 
     Returns
     -------
@@ -25,18 +28,35 @@ def intervals(groups: Mapping[str, Quantities]) -> Any:
     ModuleNotFoundError
         If matplotlib is not installed.
     """
-    heights = [max(len(group), 1) for group in groups.values()]
-    figure = _figure()(figsize=(6.0, 0.9 + 0.28 * sum(heights) + 0.5 * len(heights)), layout="constrained")
-    axes = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
-    for axis, (title, group) in zip(axes, groups.items(), strict=True):
-        ends, names = group.interval(LEVEL), list(group)
-        place = range(len(names) - 1, -1, -1)
-        axis.hlines(place, ends["lower"], ends["upper"], color="0.35", linewidth=2)
-        axis.plot(group.median(), place, "o", color="#0072B2", markersize=5)
-        axis.set_yticks(place, names)
-        axis.set_ylim(-0.6, len(names) - 0.4)
-        axis.set_title(f"{title}: median and {LEVEL:.0%} interval", loc="left", fontsize=9)
-    return figure
+    level = _checks.inside("level", level)
+    rows = {title: _rows(group, level, largest) for title, group in groups.items()}
+    heights = [max(len(found), 1) for found in rows.values()]
+    if ax is None:
+        size = 6.0, 0.9 + 0.28 * sum(heights) + 0.5 * len(heights)
+        axes = _figure()(figsize=size, layout="constrained").subplots(
+            len(heights), 1, squeeze=False, height_ratios=heights
+        )[:, 0]
+    else:
+        axes = [ax]
+    for axis, (title, found) in zip(axes, rows.items(), strict=True):
+        place = range(len(found) - 1, -1, -1)
+        axis.hlines(place, found["lower"], found["upper"], color="0.35", linewidth=2)
+        axis.plot(found["median"], place, "o", color="#0072B2", markersize=5)
+        axis.set_yticks(place, list(found.index))
+        axis.set_ylim(-0.6, len(found) - 0.4)
+        which = "" if len(found) == len(groups[title]) else f", {len(found)} largest of {len(groups[title]):,}"
+        axis.set_title(f"{title}: median and {100 * level:g} % interval{which}", loc="left", fontsize=9)
+    return axes[0].figure
+
+
+def _rows(group: Quantities, level: float, largest: int | None) -> pd.DataFrame:
+    """Return the median and the interval of the quantities that are shown."""
+    found = group.interval(level).assign(median=group.median())
+    if largest is None:
+        return found
+    return found.sort_values("median", ascending=False, kind="stable").head(
+        _checks.integer("largest", largest, least=1)
+    )
 
 
 def plan_curve(curve: pd.DataFrame, epsilon: float, frequency: float, error: float) -> Any:

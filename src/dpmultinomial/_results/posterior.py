@@ -258,16 +258,33 @@ class Posterior:
         dims = {group: [f"{group}_name"] for group in found}
         return from_dict({"posterior": {k: v[None] for k, v in found.items()}}, coords=names, dims=dims)
 
-    def plot(self) -> Any:
-        """Plot medians and 95 % intervals of every quantity, one panel per group; needs matplotlib.
+    def plot(
+        self, about: str | None = None, *, level: float = LEVEL, largest: int | None = None, ax: Any = None
+    ) -> Any:
+        """Plot medians and central intervals, one panel per group; needs matplotlib.
+
+        Parameters
+        ----------
+        about : name of a group, e.g. ``"rates"``; by default all groups, or the first one if `ax` is passed.
+        level : probability of the intervals, in (0, 1).
+        largest : number of quantities per group, those with the largest medians; by default all.
+        ax : matplotlib Axes to draw in; by default a new figure.
 
         Returns
         -------
         matplotlib.figure.Figure
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the posterior has no such group, or an argument is out of range.
         """
         from .plot import intervals  # matplotlib is imported only if a plot is requested
 
-        return intervals(self._groups)
+        if about is not None and about not in self._groups:
+            raise ValueError(f"about must be one of {', '.join(self._groups)}, got {about!r}")
+        names = [about] if about is not None else list(self._groups)[: None if ax is None else 1]
+        return intervals({name: self._groups[name] for name in names}, level=level, largest=largest, ax=ax)
 
     def __repr__(self) -> str:
         parts = [f"{len(group)} {name}" for name, group in self._groups.items()]

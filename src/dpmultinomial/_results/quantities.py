@@ -1,4 +1,4 @@
-"""Distributions of several named quantities of one type, accessed by name, among some of them, or all in one call.
+"""Distributions of several named quantities of one type: single ones by name, some of them, or all in one call.
 
 `Chance` is a probability with an accuracy status.
 """

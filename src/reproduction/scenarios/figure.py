@@ -60,7 +60,7 @@ class Labels:
 
 
 def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
-    """Draw every quantity as its interval with its mean: counts next to noisy values, shares next to rates.
+    """Plot the interval and the mean of every quantity: counts with the noisy values, and shares next to rates.
 
     Parameters
     ----------

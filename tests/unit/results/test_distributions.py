@@ -270,6 +270,33 @@ def test_chains_and_rejection_agree_with_the_exact_law():
             assert ours[name].mean() == pytest.approx(truth[name].mean(), abs=error), (case, name)
 
 
+def test_a_plot_shows_what_was_asked_for():
+    """Check the group, the level, the ranked quantities and the axes, from the artists."""
+    from matplotlib.figure import Figure
+
+    release = dpm.Release({"a": 5, "b": 70, "c": 31}, mechanism=dpm.DiscreteLaplace(scale=2.0), total=106)
+    posterior = dpm.posterior(release)
+    axes = Figure().subplots()
+    assert posterior.plot("counts", level=0.8, largest=2, ax=axes) is axes.figure
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["b", "c"]
+    ends = posterior.counts.interval(0.8).loc[["b", "c"]]
+    (lines,) = axes.collections
+    assert [segment[:, 0].tolist() for segment in lines.get_segments()] == ends.to_numpy().tolist()
+    assert axes.lines[0].get_xdata().tolist() == posterior.counts.median().loc[["b", "c"]].tolist()
+    assert axes.get_title(loc="left") == "counts: median and 80 % interval, 2 largest of 3"
+    assert len(posterior.plot("rates").axes) == 1
+    first = Figure().subplots()
+    posterior.plot(ax=first)
+    assert first.get_title(loc="left") == "counts: median and 95 % interval"
+    for change, message in (
+        ({"about": "totals"}, "about must be one of counts, shares, rates, got 'totals'"),
+        ({"level": 1.5}, "level must lie strictly between 0 and 1"),
+        ({"largest": 0}, "largest must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            posterior.plot(**change)
+
+
 def test_a_figure_and_arviz():
     posterior = found("swap 2 x 2")
     figure = posterior.plot()

@@ -104,7 +104,7 @@ class Geometric:
         return np.where(n >= 0, self.peak - n * np.log1p(1 / self.mean), _LOG_ZERO)
 
     def below(self, counts: ArrayLike) -> Array:
-        """Return P(count < n), by broadcasting."""
+        """Return P(count < n), with the arguments broadcast against each other."""
         n = np.ceil(np.maximum(np.asarray(counts, dtype=np.float64), 0.0))
         return np.asarray(-np.expm1(-n * np.log1p(1 / self.mean)))
 
@@ -142,7 +142,7 @@ class NegativeBinomial:
         return np.where(np.asarray(counts) >= 0, logs, _LOG_ZERO)
 
     def below(self, counts: ArrayLike) -> Array:
-        """Return P(count < n), by broadcasting."""
+        """Return P(count < n), with the arguments broadcast against each other."""
         n = np.ceil(np.maximum(np.asarray(counts, dtype=np.float64), 0.0))
         return np.where(n > 0, betainc(self.shape, np.maximum(n, 1.0), self.shape / (self.shape + self.mean)), 0.0)
 
@@ -194,7 +194,7 @@ class Listed:
         return np.where(self.counts[place] == n, self.logs[place], _LOG_ZERO)
 
     def below(self, counts: ArrayLike) -> Array:
-        """Return P(count < n), by broadcasting."""
+        """Return P(count < n), with the arguments broadcast against each other."""
         sums = np.concatenate([[0.0], np.cumsum(np.exp(self.logs))])
         return np.asarray(sums[np.searchsorted(self.counts, np.asarray(counts, dtype=np.float64))])
 

@@ -264,7 +264,7 @@ class PartOfTotal:
         return _solver.solve(self.tree, sites, tables, goal=GOAL)
 
     def _ends(self, t: Whole) -> tuple[Whole, Whole]:
-        """Return first and last possible count of the cell, by the bounds on the cell and on the rest in all nodes."""
+        """Return the smallest and the largest possible count of the cell, given all bounds on the cell and the rest."""
         own, other, place = self._sites, self._others, self.tree.place
         low = np.maximum(own["lower"][place], t - np.minimum(other["upper"][place], FAR))
         return self._consistent(np.maximum(low, 0), np.minimum(own["upper"][place], t - other["lower"][place]))

@@ -229,7 +229,7 @@ def both(one: Listed, two: Listed) -> Listed:
 
 
 def _goes_on(one: Listed, two: Listed) -> bool:
-    """Return whether two disjoint lists may both have weight beyond their ends."""
+    """Return whether both of two disjoint lists may have positive probability outside their ranges."""
     first, second = (one, two) if one.last < two.first else (two, one)
     return not (first.above == np.inf or second.below == np.inf)
 
