@@ -123,7 +123,7 @@ def _judged(artefact: str, variant: str, cells: Mapping[str, _Cells]) -> dict[st
 
 
 def _power(variant: str, cells: Mapping[str, _Cells]) -> tuple[float, str]:
-    """Return the smallest power of the joint test against the other variants; NaN if there is no other variant."""
+    """Return the smallest power of the joint test against the other variants; NaN if it is the only variant."""
     mine, found = cells[variant], []
     for other, theirs in cells.items():
         if other == variant:

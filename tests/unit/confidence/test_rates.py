@@ -221,3 +221,25 @@ def test_the_interval_ends_where_the_tails_are_alpha_over_two():
     lower, upper = rate.interval()
     assert lower == pytest.approx(optimize.brentq(lambda p: rate.pvalue(p, "right") - 0.025, 1e-6, 0.9), abs=1e-9)
     assert upper == pytest.approx(optimize.brentq(lambda p: rate.pvalue(p, "left") - 0.025, 0.1, 1 - 1e-6), abs=1e-9)
+
+
+def test_the_pvalue_of_a_pair_by_enumeration():
+    """Check the level from which a rate is accepted: P(T >= t) and P(T <= t) for all numbers of records, every file and
+    every pair of noise values, and the probability gamma that the number is outside its set.
+    """
+    law, p, y1, y0 = DL(scale=1.0), 0.7, 5, 9
+    one = added([(law, 1)])
+    pair = Pair(float(y1), float(y0), one, one, added([(law, 1), (law, 1)]))
+    x, mass = noise(law)
+    t = (1 - p) * y1 - p * y0
+    tails = []
+    for n in pair.sizes().astype(int):
+        k = np.arange(n + 1)
+        values = (1 - p) * (k[:, None, None] + x[:, None]) - p * (n - k[:, None, None] + x)
+        weights = stats.binom.pmf(k, n, p)[:, None, None] * mass[:, None] * mass
+        tails.append([weights[values >= t - 1e-9].sum(), weights[values <= t + 1e-9].sum()])
+    right, left = np.max(tails, axis=0)
+    pvalue = 2 * min(right, left) + GAMMA
+    assert 2 * GAMMA < pvalue < 0.5
+    assert pair.accepts(p, 1 - pvalue + 1e-5)
+    assert not pair.accepts(p, 1 - pvalue - 1e-5)

@@ -24,17 +24,19 @@ def asked(year):
     return {"source": year, "data": f"confidential/{year}.csv", "mechanism": "discrete_laplace", "epsilon": 2.0}
 
 
-def test_next_years_file_does_not_get_the_budget_again(root):
-    folder = room.make("one", asked("first"), budgets=SHARED, root=root)
+@pytest.mark.parametrize(("used", "other"), [("first", "second"), ("second", "first")])
+def test_next_years_file_does_not_get_the_budget_again(root, used, other):
+    """Check both orders: what is spent on either source counts against the other."""
+    folder = room.make("one", asked(used), budgets=SHARED, root=root)
     assert json.loads((folder / "record.json").read_text())["budget_sources"] == ["first", "second"]
-    found = room.check("two", asked("second"), budgets=SHARED, root=root)
+    found = room.check("two", asked(other), budgets=SHARED, root=root)
     assert len(found) == 1
-    assert "budgets/second: epsilon would rise from 2 to 4 (replace a record), the ceiling is 3" in found[0][1]
+    assert f"budgets/{other}: epsilon would rise from 2 to 4 (replace a record), the ceiling is 3" in found[0][1]
     with pytest.raises(Refused, match="epsilon would rise from 2 to 4"):
-        room.make("two", asked("second"), budgets=SHARED, root=root)
+        room.make("two", asked(other), budgets=SHARED, root=root)
     assert not (root / "releases/two").exists()
-    assert len(planned.spent(root, *checks.sources(SHARED, "second"))) == 1
-    said = room.spent("two", asked("second"), budgets=SHARED, root=root)
+    assert len(planned.spent(root, *checks.sources(SHARED, other))) == 1
+    said = room.spent("two", asked(other), budgets=SHARED, root=root)
     assert "epsilon 2" in said
     assert "counted over first, second, which have the same people" in said
 

@@ -57,7 +57,7 @@ def test_the_row_of_an_artefact_counts_each_group_by_itself():
     rows += [("a", f"l{n}", "law", "reproduced", {}) for n in range(3)] + [("a", "s", "stricter", "undecided", {})]
     (line,) = score.lines(stated(*rows))
     assert (line.good, line.judged, line.worded, line.tested) == (1, 1, "0 of 1", "3 of 3")
-    assert [quantity for quantity, _ in line.why] == ["w"]  # a stricter reading is no reason
+    assert [quantity for quantity, _ in line.why] == ["w"]  # a stricter reading does not count as a reason
     (line,) = score.lines(stated(rows[-1], rows[0]))
     assert (line.verdict.name, line.worded, line.tested) == ("reproduced", "", "")
 

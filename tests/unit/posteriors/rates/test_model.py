@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from reference import rate_sums as reference
-from scipy import optimize
+from scipy import optimize, special
 
 import dpmultinomial as dpm
 from dpmultinomial._posteriors.published.cells import cells_of
@@ -235,3 +235,15 @@ def test_a_table_of_likelihoods():
     assert np.isneginf(wide.log[0, 5:]).all()
     with pytest.raises(ValueError, match="nothing was measured"):
         table_of(cells_of(np.array([np.nan]), dpm.DiscreteLaplace(scale=2.0)), ("a",), 40.0)
+
+
+@pytest.mark.parametrize("points", [7, 9, 13, 21])
+def test_the_stated_error_of_the_shape_bounds_the_true_one(points):
+    """Check a log gamma density on a coarse grid: its distribution function is known, between the ends of the grid."""
+    values = np.linspace(-5.0, 2.0, points)
+    grid = integration.Grid(values, (None,) * points, 2 * values - np.exp(values), 0)  # every other value
+    law = ShapeLaw(grid)
+    low, high = special.gammainc(2.0, np.exp(values[[0, -1]]))
+    true = np.abs(law.cdf(law.x) - (special.gammainc(2.0, np.exp(law.x)) - low) / (high - low)).max()
+    assert 1e-8 < true <= law.error(grid) + 1e-6  # the trapezoidal rule between the points of the spline
+    assert law.error(grid) < 100 * true + 1e-6
