@@ -296,7 +296,7 @@ def test_a_ceiling_of_exchanges_alone_bounds_no_other_release(tmp_path):
 
 @pytest.mark.parametrize(("times", "rejected"), [(2.0**20, False), (2.0**20 + 1, True)])
 def test_limits_may_lie_a_million_times_their_distance_from_0(times, rejected):
-    """2^20 times the distance, so that the grid of the statistics is finer than the noise: 41 times is not enough to reject."""
+    """2^20 times the distance, so that the grid of the statistics is finer than the noise: 41 times is allowed."""
     for near in (41.0, times):
         limits = CENSORED | {"lower": near - 1, "upper": near, "epsilon": 1.0, "shares": None, "sensitivities": {}}
         wanted = rejected and near == times
