@@ -9,12 +9,10 @@ import pandas as pd
 from .. import _checks
 from .._accuracy import LEVEL
 from .._results.expressions import comparison
-from .contrasts import Ratio, SignedSum
-from .goodness_of_fit import DRAWS, four_cells, goodness_of_fit
+from .hypotheses import DRAWS, GAMMA, TwoRates, four_cells, goodness_of_fit
 from .intervals import ByName, CountConfidence, RateConfidence, Row, notes
-from .noise_sums import added
+from .noise_sums import Ratio, SignedSum, added
 from .noisy_release import NoisyCounts
-from .two_samples import GAMMA, TwoRates
 
 COLUMNS = ("quantity", "type", "lower", "upper", "level", "coverage", "method", "status", "error")
 QUESTIONS = ("sum", "difference", "ratio")

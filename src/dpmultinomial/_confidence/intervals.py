@@ -11,8 +11,7 @@ from .. import _checks
 from .._accuracy import LEVEL
 from .count_sets import SIDES, Ends
 from .noisy_release import NoisyCounts
-from .rates import rate_interval, rate_tails
-from .unknown_total import GAMMA, LARGEST
+from .rates import GAMMA, LARGEST, rate_interval, rate_tails
 
 GRID_LEVEL = 1 - GAMMA
 Row = tuple[float, float, float, str, str, float, str]  # lower, upper, coverage, method, status, error, note

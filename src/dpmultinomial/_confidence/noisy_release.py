@@ -15,9 +15,8 @@ from .._mechanisms.rows import LawByRow
 from .._results.expressions import Names
 from .count_sets import CountSets
 from .noise_sums import NoiseSum, added, single
-from .rates import TailsGivenCount, enveloped
+from .rates import Pair, TailsGivenCount, enveloped
 from .release_sets import sets_of
-from .unknown_total import Pair
 
 PIVOT = 16  # number of categories up to which all counts are used; above, the gain in width is below 4 %
 

@@ -7,15 +7,23 @@ the running maximum of the tails, which is an upper bound that increases, replac
 
 With every count of the n records measured, Y = k y_j - sum(y) + n = k x_j + (k - 1) noise_j - (other noise) is more
 precise than y_j alone.
+
+If the number n of records is not public, both counts Y1 and Y0 of a pair are noisy (`Pair`). T_p = (1 - p) Y1 - p Y0
+has mean 0 under the rate p, whatever n. The p-value of p is the largest tail of T_p over the numbers n in a confidence
+set of level 1 - gamma, which Y1 + Y0 gives, plus gamma (Berger and Boos 1994). All n of the set are evaluated, because
+the largest tail need not be at an end.
+
+For large n the tail is that of a normal distribution with the variance at the estimate.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import gammaln, xlog1py, xlogy
+from scipy.special import gammaln, ndtri, xlog1py, xlogy
 
 from .._mechanisms.noise_law import Array
+from .noise_sums import NoiseSum
 
 _SPREAD = 9.0  # standard deviations and a little more beyond which binomial mass is neglected, and added to the tail
 _NEGLECTED = 1e-15
@@ -126,3 +134,145 @@ def rate_interval(tails: TailsGivenCount, level: float) -> tuple[float, float] |
             middle = (low + upper) / 2
             low, upper = (low, middle) if left_small(middle) else (middle, upper)
     return (lower, upper) if lower <= upper else None
+
+
+GAMMA = 0.002  # probability that the number of records is outside its confidence set
+LARGEST = 5000  # noisy total up to which all numbers of records are evaluated
+_REFINED = 12  # bisections of the step of the grid at both ends
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A noisy count and the noisy sum of all other counts of a sample of unknown size.
+
+    Parameters
+    ----------
+    y1, y0 : released count, and released sum of the others: integers.
+    noise1, noise0 : distributions of their noise, on the integers.
+    noise : distribution of the noise of y1 + y0.
+    """
+
+    y1: float
+    y0: float
+    noise1: NoiseSum
+    noise0: NoiseSum
+    noise: NoiseSum
+
+    def sizes(self) -> Array:
+        """Return the numbers of records in the confidence set of level 1 - gamma, in increasing order."""
+        low = self.y1 + self.y0 - self.noise.largest(GAMMA / 2, "right")
+        high = self.y1 + self.y0 + self.noise.largest(GAMMA / 2, "left")
+        return np.arange(max(low, 0.0), max(high, 0.0) + 1)
+
+    def tails(self, p: float, n: int) -> tuple[float, float]:
+        """Return P(T_p >= t) and P(T_p <= t) for the released t and a number n of records.
+
+        Parameters
+        ----------
+        p : rate in (0, 1).
+        n : number of records.
+
+        Returns
+        -------
+        right, left : float
+        """
+        x = window(n, p)
+        weights = binomial(x, n, p)
+        noise = self.noise1.first + np.arange(len(self.noise1.mass))
+        t = (1 - p) * self.y1 - p * self.y0
+        need = ((x - n * p)[:, None] + (1 - p) * noise - t) / p  # noise of y0 at most this for T >= t
+        lost = self.noise1.lost + 1e-15
+        right = float(weights @ (self.noise0.left(need + 1e-9) @ self.noise1.mass)) + lost
+        left = float(weights @ (self.noise0.right(need - 1e-9) @ self.noise1.mass)) + lost
+        return min(right, 1.0), min(left, 1.0)
+
+    def accepts(self, p: float, level: float) -> bool:
+        """Return whether neither p-value of a rate is at most alpha/2; each is the largest tail plus gamma/2.
+
+        Parameters
+        ----------
+        p : rate in (0, 1).
+        level : in (0, 1 - GAMMA).
+
+        Returns
+        -------
+        bool
+        """
+        least = (1 - level - GAMMA) / 2
+        right = left = False
+        for n in self.sizes()[::-1]:
+            found = self.tails(p, int(n))
+            right, left = right or found[0] > least, left or found[1] > least
+            if right and left:
+                return True
+        return False
+
+    def _spread(self, p: float) -> float:
+        n = max(self.y1 + self.y0, 1.0)
+        noise = (1 - p) ** 2 * _variance(self.noise1) + p**2 * _variance(self.noise0)
+        return float(np.sqrt(n * p * (1 - p) + noise))
+
+    def interval(self, level: float) -> tuple[float, float, bool] | None:
+        """Return the smallest and the largest accepted rate, and whether a rate of the grid between them is rejected.
+
+        Parameters
+        ----------
+        level : in (0, 1 - GAMMA).
+
+        Returns
+        -------
+        (lower, upper, gaps), both ends rounded outwards; None if no rate is accepted
+        """
+        n = max(self.y1 + self.y0, 1.0)
+        step = min(0.02, 1 / (4 * np.sqrt(n)))
+        centre = np.arcsin(np.sqrt(np.clip(self.y1 / n, 0.0, 1.0)))
+        reach = np.pi / 2 if n < 500 else 10 * self._spread(0.5) / n
+        angles = np.arange(max(step / 2, centre - reach), min(np.pi / 2, centre + reach), step)
+        good = np.array([self.accepts(float(np.sin(a) ** 2), level) for a in angles])
+        at = np.flatnonzero(good)
+        if not at.size:
+            return None
+        lower = self._end(angles[at[0]] - step, angles[at[0]], level)
+        upper = self._end(angles[at[-1]] + step, angles[at[-1]], level)
+        return lower, upper, bool(at.size < at[-1] - at[0] + 1)
+
+    def _end(self, bad: float, good: float, level: float) -> float:
+        """Return the rejected end after bisection between a rejected and an accepted angle."""
+        bad = min(max(bad, 0.0), np.pi / 2)
+        for _ in range(_REFINED):
+            middle = (bad + good) / 2
+            bad, good = (bad, middle) if self.accepts(float(np.sin(middle) ** 2), level) else (middle, good)
+        return float(np.sin(bad) ** 2)
+
+    def normal_interval(self, level: float) -> tuple[float, float, float]:
+        """Return the interval of a normal distribution of T_p, and the error of its level at the estimate.
+
+        Parameters
+        ----------
+        level : in (0, 1).
+
+        Returns
+        -------
+        lower, upper, error : float
+            The error is the largest difference between alpha/2 and an exact tail beyond the normal quantile, with the
+            rate and the number of records at their estimates.
+        """
+        z = float(ndtri((1 + level) / 2))
+        n = max(self.y1 + self.y0, 1.0)
+        p = float(np.clip(self.y1 / n, 1e-9, 1 - 1e-9))
+        v1, v0 = _variance(self.noise1), _variance(self.noise0)
+        # (n q - y1)^2 = z^2 (n q (1 - q) + (1 - q)^2 v1 + q^2 v0), a quadratic in q
+        a = n * n + z * z * (n - v1 - v0)
+        b = -2 * n * self.y1 - z * z * (n - 2 * v1)
+        c = self.y1**2 - z * z * v1
+        root = np.sqrt(max(b * b - 4 * a * c, 0.0))
+        lower, upper = np.clip([(-b - root) / (2 * a), (-b + root) / (2 * a)], 0.0, 1.0)
+        distance, tail = z * self._spread(p) / (1 - p), (1 - level) / 2
+        up = replace(self, y1=distance, y0=0.0).tails(p, int(n))[0]  # T is then z standard deviations
+        down = replace(self, y1=-distance, y0=0.0).tails(p, int(n))[1]
+        return float(lower), float(upper), max(abs(up - tail), abs(down - tail))
+
+
+def _variance(noise: NoiseSum) -> float:
+    at = (noise.first + np.arange(len(noise.mass))) * noise.step
+    return float(noise.mass @ at**2)

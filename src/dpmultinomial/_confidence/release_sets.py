@@ -1,4 +1,14 @@
-"""Confidence sets of all counts of a release, whatever the distribution of each."""
+"""Confidence sets of all counts of a release, whatever the distribution of each.
+
+The sets of added noise are in `count_sets`. Here are those of counts whose released values follow a table of
+P(released | true), or random rounding.
+
+Tails of a table need not be monotone in the count. Outcomes are rejected in the order of the likelihood ratio P_d(y) /
+max_d P_d(y), as proposed by Feldman and Cousins (1998): the p-value of a count d is the probability, under d, of all
+outcomes with a ratio at most that of y. The most likely count has ratio 1 and p-value 1: no set is empty. The accepted
+counts cover the true count with probability at least 1 - alpha whether or not they are neighbours; the interval from
+the smallest to the largest covers it at least as often.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +25,317 @@ from .._mechanisms.rows import LawByRow
 from .._mechanisms.sufficient_statistics import CensoredStatistics
 from .._mechanisms.swapping.swapping import Swap
 from .count_sets import AddedSets, CountSets, Ends
-from .table_sets import RoundingSets, TableSets
+
+_TIE = 1e-12  # ratios that differ by less are equal
+
+
+def likelihood_ratio_pvalues(weights: Array) -> Array:
+    """Return the p-value of every true count and released value of a table, in the order of likelihood ratios.
+
+    Parameters
+    ----------
+    weights : probabilities (true counts, released values).
+
+    Returns
+    -------
+    float64 of the same shape; 0 where the value is impossible given the count.
+    """
+    best = weights.max(axis=0)
+    ratio = np.divide(weights, best, out=np.zeros_like(weights), where=best > 0)
+    order = np.argsort(ratio, axis=1)
+    sums = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
+    out = np.empty_like(weights)
+    for row, (places, found) in enumerate(zip(order, sums, strict=True)):
+        ordered = ratio[row, places]
+        last = np.searchsorted(ordered, ordered * (1 + _TIE) + 1e-300, side="right") - 1
+        out[row, places] = found[last]
+    return np.where(weights > 0, np.minimum(out, 1.0), 0.0)
+
+
+class TableSets:
+    """Confidence sets of counts that were released by a `Perturbation`.
+
+    Parameters
+    ----------
+    law : the table.
+    values : released values (n,), NaN where nothing was measured.
+    lower, upper : public limits of the counts (n,), integers or inf.
+
+    Raises
+    ------
+    ValueError
+        If a value cannot be released under the table.
+    """
+
+    method = "likelihood ratio"
+
+    def __init__(self, law: Perturbation, values: Array, lower: Array, upper: Array) -> None:
+        self.least, self.most = lower, upper
+        self.known = ~np.isnan(values)
+        if not (good := law.possible(np.where(self.known, values, law.values[0]))).all():
+            raise ValueError(f"values must be released values of the table, got {values[~good][0]:g}")
+        self.true, self.released, self.weights, period = _extended(law)
+        self.first, self.shifts = int(law.true[0]), law.beyond == "shift"
+        self.pvalues = likelihood_ratio_pvalues(self.weights)
+        y = np.where(self.known, values, 0)
+        self.moved = np.maximum(y - period, 0) if law.beyond == "shift" else np.zeros_like(y)
+        self.column = np.searchsorted(self.released, y - self.moved)
+
+    def ends(self, level: Any) -> Ends:
+        """Return the confidence intervals of all counts.
+
+        Parameters
+        ----------
+        level : in (0, 1), one number or one per count.
+
+        Returns
+        -------
+        Ends
+            The coverage is the smallest over the true counts of the table, by exact sums.
+        """
+        n = len(self.column)
+        level = np.broadcast_to(np.asarray(level, dtype=np.float64), (n,))
+        lower, upper, coverage = np.zeros(n), np.full(n, np.inf), np.ones(n)
+        empty, gaps = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+        keys = np.column_stack([self.column, self.moved, level, self.least, self.most])[self.known]
+        cases, where = np.unique(keys, axis=0, return_inverse=True)
+        least_cover = {one: self._coverage(one) for one in np.unique(level[self.known])}
+        found = np.zeros((len(cases), 5))
+        for i, (column, moved, one, least, most) in enumerate(cases):
+            counts = self.true[self.pvalues[:, int(column)] > 1 - one] + moved
+            inside = counts[(counts >= least) & (counts <= most)]
+            if inside.size:
+                found[i] = inside[0], inside[-1], least_cover[one], 0, len(inside) < inside[-1] - inside[0] + 1
+            else:
+                near = np.clip(counts[0] if counts[0] > most else counts[-1], least, most)
+                found[i] = near, near, least_cover[one], 1, 0
+        chosen = found[where.ravel()]
+        known = self.known
+        lower[known], upper[known], coverage[known] = chosen[:, 0], chosen[:, 1], chosen[:, 2]
+        empty[known], gaps[known] = chosen[:, 3] > 0, chosen[:, 4] > 0
+        return Ends(np.where(known, lower, self.least), np.where(known, upper, self.most), coverage, empty, gaps)
+
+    def _coverage(self, level: float) -> float:
+        return float(np.where(self.pvalues > 1 - level, self.weights, 0.0).sum(axis=1).min())
+
+    def accepted(self, place: int, level: float) -> NDArray[np.int64]:
+        """Return the accepted counts of a single count, in increasing order.
+
+        Parameters
+        ----------
+        place : position of the count.
+        level : in (0, 1).
+
+        Returns
+        -------
+        int64
+
+        Raises
+        ------
+        ValueError
+            If nothing was measured.
+        """
+        if not self.known[place]:
+            raise ValueError("accepted: this count was not measured, so that every count is accepted")
+        counts = self.true[self.pvalues[:, self.column[place]] > 1 - level] + int(self.moved[place])
+        return np.asarray(counts[(counts >= self.least[place]) & (counts <= self.most[place])], dtype=np.int64)
+
+    def pvalue(self, place: int, count: int, side: str) -> float:
+        """Return the p-value of a hypothetical true count.
+
+        Parameters
+        ----------
+        place : position of the count.
+        count : integer >= 0.
+        side : ``"two"``: in the order of likelihood ratios; ``"right"``: P(Y >= y); ``"left"``: P(Y <= y).
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            If the count is not in the table.
+        """
+        if not self.known[place]:
+            return 1.0
+        if side != "two":
+            right, left = self.tails(place, np.array([float(count)]))
+            return float(min((right if side == "right" else left)[0], 1.0))
+        rows = self._rows(place, np.array([float(count)]))
+        return float(self.pvalues[rows[0], self.column[place]]) if rows[0] >= 0 else 0.0
+
+    def _rows(self, place: int, counts: Array) -> NDArray[np.int64]:
+        """Return the row of each count, relative to the released value; -1 below or above the rows that reach it."""
+        at = counts - self.moved[place]
+        rows = np.minimum(np.searchsorted(self.true, at), len(self.true) - 1)
+        known = self.true[rows] == at
+        if not (known | (self.shifts & (counts >= self.first))).all():
+            wrong = counts[~known][0]
+            raise ValueError(f"count must be a true count of the table, {self.true[0]}..{self.true[-1]}, got {wrong:g}")
+        return np.where(known, rows, -1)
+
+    def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
+        """Return P(Y >= y) and P(Y <= y) given each of several counts.
+
+        Parameters
+        ----------
+        place : position of the released value y.
+        counts : hypothetical true counts, integers as float64.
+
+        Returns
+        -------
+        right, left : float64 of the shape of `counts`
+
+        Raises
+        ------
+        ValueError
+            If a count is not in the table.
+        """
+        rows, column = self._rows(place, counts), self.column[place]
+        right = self.weights[rows, column:].sum(axis=1)
+        left = self.weights[rows, : column + 1].sum(axis=1)
+        above = counts > self.true[-1]
+        away = rows < 0  # no row reaches the released value
+        return np.where(away, above * 1.0, right), np.where(away, ~above * 1.0, left)
+
+
+def _extended(law: Perturbation) -> tuple[NDArray[np.int64], NDArray[np.int64], Array, int]:
+    """Return true counts, released values and probabilities of a table, continued above its last count if its rows
+    shift, and the released value from which all sets are shifted copies.
+    """
+    if law.beyond == "none":
+        return law.true, law.values, law.weights, 0
+    moves = law.values[law.weights[-1] > 0] - law.true[-1]
+    span = int(moves.max() - moves.min())
+    period = int(max(law.values[-1], law.true[-1] + moves.max()) + 2 * span + 2)
+    true = np.unique(np.append(law.true, np.arange(law.true[-1], period + 2 * span - min(int(moves.min()), 0) + 2)))
+    top = int(max(law.values[-1], true[-1] + moves.max()))
+    released = np.arange(min(int(law.values[0]), int(law.true[-1] + moves.min())), top + 1)
+    weights = np.exp(law.log_likelihood(released, true[:, None].astype(np.float64)))
+    return true, released, weights, period
+
+
+class RoundingSets:
+    """Confidence sets of counts that were rounded at random to multiples of a base.
+
+    The released value y has probability 1 - |y - d|/base given the count d, and at most one other value is possible.
+    The smaller of the two probabilities is the p-value of its outcome, and the p-value of the other outcome is 1.
+
+    Parameters
+    ----------
+    law : random rounding.
+    values : released values (n,), NaN where nothing was measured.
+    lower, upper : public limits of the counts (n,), integers or inf.
+
+    Raises
+    ------
+    ValueError
+        If a value is not a multiple of the base.
+    """
+
+    method = "likelihood ratio"
+
+    def __init__(self, law: RandomRounding, values: Array, lower: Array, upper: Array) -> None:
+        self.base, self.least, self.most, self.values = law.base, lower, upper, values
+        self.known = ~np.isnan(values)
+        if not (good := law.possible(np.where(self.known, values, 0))).all():
+            raise ValueError(f"values must be multiples of {law.base}, got {values[~good][0]:g}")
+
+    def _distance(self, level: Array) -> Array:
+        """Return the largest distance of an accepted count from the released value, for each level."""
+        gaps = np.arange(self.base)
+        likely = 1 - gaps / self.base
+        fits = (likely >= 0.5) | (likely > 1 - np.asarray(level)[..., None])
+        return np.asarray(np.where(fits, gaps, 0).max(axis=-1))
+
+    def ends(self, level: Any) -> Ends:
+        """Return the confidence intervals of all counts.
+
+        Parameters
+        ----------
+        level : in (0, 1), one number or one per count.
+
+        Returns
+        -------
+        Ends
+            The coverage is the smallest over the remainders of the count, by exact sums.
+        """
+        levels, place = np.unique(np.broadcast_to(level, self.values.shape), return_inverse=True)
+        width = self._distance(levels)
+        m = np.arange(self.base)
+        down, up = m <= width[:, None], (self.base - m) <= width[:, None]
+        cover = (down * (1 - m / self.base) + up * (m / self.base)).min(axis=1)
+        width, cover = width[place.ravel()], cover[place.ravel()]
+        lower, upper = np.maximum(self.values - width, self.least), np.minimum(self.values + width, self.most)
+        empty = lower > upper
+        near = np.clip(self.values, self.least, self.most)
+        lower, upper = np.where(empty, near, lower), np.where(empty, near, upper)
+        lower, upper = np.where(self.known, lower, self.least), np.where(self.known, upper, self.most)
+        return Ends(lower, upper, cover, empty & self.known, np.zeros(empty.shape, dtype=bool))
+
+    def accepted(self, place: int, level: float) -> NDArray[np.int64]:
+        """Return the accepted counts of a single count, in increasing order.
+
+        Parameters
+        ----------
+        place : position of the count.
+        level : in (0, 1).
+
+        Returns
+        -------
+        int64
+
+        Raises
+        ------
+        ValueError
+            If nothing was measured.
+        """
+        found = self.ends(level)
+        if not self.known[place]:
+            raise ValueError("accepted: this count was not measured, so that every count is accepted")
+        if found.empty[place]:
+            return np.zeros(0, dtype=np.int64)
+        return np.arange(int(found.lower[place]), int(found.upper[place]) + 1)
+
+    def pvalue(self, place: int, count: int, side: str) -> float:
+        """Return the p-value of a hypothetical true count.
+
+        Parameters
+        ----------
+        place : position of the count.
+        count : integer >= 0.
+        side : ``"two"``: in the order of likelihood ratios; ``"right"``: P(Y >= y); ``"left"``: P(Y <= y).
+
+        Returns
+        -------
+        float
+        """
+        if not self.known[place]:
+            return 1.0
+        right, left = (float(side[0]) for side in self.tails(place, np.array([float(count)])))
+        if side != "two":
+            return right if side == "right" else left
+        likely = max(1 - abs(float(self.values[place]) - count) / self.base, 0.0)
+        return 1.0 if likely >= 0.5 else likely
+
+    def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
+        """Return P(Y >= y) and P(Y <= y) given each of several counts.
+
+        Parameters
+        ----------
+        place : position of the released value y.
+        counts : hypothetical true counts, integers as float64.
+
+        Returns
+        -------
+        right, left : float64 of the shape of `counts`
+        """
+        gap = self.values[place] - counts
+        likely = np.maximum(1 - np.abs(gap) / self.base, 0.0)
+        return np.where(gap <= 0, 1.0, likely), np.where(gap >= 0, 1.0, likely)
+
 
 _JOINT = (AdditiveCounts, Swap, CensoredStatistics, Dirichlet)
 

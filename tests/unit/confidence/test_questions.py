@@ -7,9 +7,8 @@ import pytest
 from scipy import stats
 
 import dpmultinomial as dpm
-from dpmultinomial._confidence.contrasts import Ratio, SignedSum
-from dpmultinomial._confidence.noise_sums import added
-from dpmultinomial._confidence.two_samples import TwoRates
+from dpmultinomial._confidence.hypotheses import TwoRates
+from dpmultinomial._confidence.noise_sums import Ratio, SignedSum, added
 from dpmultinomial._seeding import stream
 
 DL, DG = dpm.DiscreteLaplace, dpm.DiscreteGaussian

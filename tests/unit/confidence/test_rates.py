@@ -8,8 +8,7 @@ from scipy import optimize, stats
 
 import dpmultinomial as dpm
 from dpmultinomial._confidence.noise_sums import added
-from dpmultinomial._confidence.rates import TailsGivenCount, enveloped, rate_interval, rate_tails
-from dpmultinomial._confidence.unknown_total import GAMMA, Pair
+from dpmultinomial._confidence.rates import GAMMA, Pair, TailsGivenCount, enveloped, rate_interval, rate_tails
 
 RATES = np.r_[0.005, 0.01, 0.02, 0.03, np.arange(0.05, 0.96, 0.05), 0.97, 0.98, 0.99, 0.995]
 DL, DG = dpm.DiscreteLaplace, dpm.DiscreteGaussian
