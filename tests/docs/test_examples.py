@@ -44,8 +44,8 @@ def test_the_readme_has_a_kind_for_all_data_and_its_scores_add_up():
     scores = [part for part in said.split(". ") if part]
     assert [re.sub(r"\d+ ", "", part).partition(":")[0] for part in scores] == [
         "printed statements checked",
-        "statements in words judged with limits of ours",
-        "tests of our own draws and curves",
+        "verbal statements judged with thresholds chosen by this project",
+        "tests of the samples and curves of this project",
     ]
     for part in scores:
         judged, *parts = map(int, re.findall(r"\d+", part))

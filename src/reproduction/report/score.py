@@ -12,17 +12,28 @@ _GOOD = ("reproduced", "reproduced_by_slip")
 _OUTSIDE = ("stricter", "fact", "timing", "input", "derived")
 _GROUPS = (
     ("Evidence for the papers: printed numbers, claims and curves", "paper", PAPER),
-    ("Statements in words, judged with limits of ours", "wording", WORDING),
-    ("Evidence for the code: tests of our own draws and curves", "code", CODE),
-    ("Outside the scores: stricter readings, facts, times, inputs, and values that follow from others", "no", _OUTSIDE),
+    ("Verbal statements, judged with thresholds chosen by this project", "wording", WORDING),
+    ("Evidence for the code: tests of the samples and curves of this project", "code", CODE),
+    (
+        "Outside the scores: stricter interpretations, facts, times, inputs, and values that follow from others",
+        "no",
+        _OUTSIDE,
+    ),
 )
 _NOUNS = {  # names of one statement and of several, and verbs
     "paper": ("printed statement checked", "printed statements checked", ("reproduces", "reproduce")),
     "wording": (
-        *("statement in words judged with a limit of ours", "statements in words judged with limits of ours"),
+        *(
+            "verbal statement judged with a threshold chosen by this project",
+            "verbal statements judged with thresholds chosen by this project",
+        ),
         ("holds", "hold"),
     ),
-    "code": ("test of our own draws and curves", "tests of our own draws and curves", ("passes", "pass")),
+    "code": (
+        "test of the samples and curves of this project",
+        "tests of the samples and curves of this project",
+        ("passes", "pass"),
+    ),
 }
 _DECIDED = (*_GOOD, "differs", "undecided")
 _WORST = ("differs", "undecided", "not_run", "reproduced_by_slip", "reproduced")  # names of whole artefacts
@@ -58,8 +69,8 @@ class Line:
     label, address : label and address of the artefact.
     verdict : worst verdict of its statements; None if none was checked.
     good, judged : numbers of reproduced and of checked numbers, claims and curves.
-    worded, tested : reproduced of checked statements in words, and of tests of our own draws and curves, as
-        ``2 of 3``; empty if there are none.
+    worded, tested : reproduced of checked verbal statements, and of tests of samples and curves, as ``2 of 3``;
+        empty if there are none.
     largest : largest abs(z) of a printed number, as text.
     why : quantities that do not reproduce, each with its verdict.
     more : number of further such quantities.

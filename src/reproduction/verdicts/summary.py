@@ -13,10 +13,10 @@ from .agreement import CODE, PAPER, VERDICTS, WORDING
 
 _GROUPS = {
     "Evidence for the papers (printed numbers, claims and curves, compared with ours)": PAPER,
-    "Statements in words, judged with limits of ours": WORDING,
-    "Evidence for the code (tests of our own draws and curves)": CODE,
+    "Verbal statements, judged with thresholds chosen by this project": WORDING,
+    "Evidence for the code (tests of the samples and curves of this project)": CODE,
     "Facts (true by definition, by arithmetic or because they were read from a file; not evidence)": ("fact",),
-    "Stricter readings than the words of the paper (not counted)": ("stricter",),
+    "Interpretations that are stricter than the wording of the paper (not counted)": ("stricter",),
     "Not checked (timings, inputs chosen to match the paper, statements that follow from others)": (
         *("timing", "input", "derived"),
     ),

@@ -85,8 +85,8 @@ def test_the_first_sentence_is_the_score(pages):
     first = page.partition("</h1>")[2].partition("</p>")[0]
     for name, kinds, words, verb in (
         ("paper", ["number", "claim", "curve"], "printed statements checked", "reproduce"),
-        ("wording", ["wording"], "statements in words judged with limits of ours", "hold"),
-        ("code", ["law", "check"], "tests of our own draws and curves", "pass"),
+        ("wording", ["wording"], "verbal statements judged with thresholds chosen by this project", "hold"),
+        ("code", ["law", "check"], "tests of the samples and curves of this project", "pass"),
     ):
         counted = rows[rows["kind"].isin(kinds)]["verdict"].value_counts()
         good, slip, bad, open_ = (counted.get(v, 0) for v in _DECIDED)

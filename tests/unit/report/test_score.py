@@ -36,8 +36,8 @@ def test_the_score_is_a_sentence_that_counts_what_is_judged():
     rows += [("b", "w", "wording", "reproduced", {}), ("b", "v", "wording", "differs", {})]
     rows += [("b", "c", "check", "reproduced", {}), ("b", "r", "stricter", "differs", {})]
     said = "4 printed statements checked: 3 reproduce, 1 only with an error emulated. "
-    said += "2 statements in words judged with limits of ours: 1 holds, 1 differs. "
-    said += "2 tests of our own draws and curves: 1 passes, 1 differs. 1 more was not run."
+    said += "2 verbal statements judged with thresholds chosen by this project: 1 holds, 1 differs. "
+    said += "2 tests of the samples and curves of this project: 1 passes, 1 differs. 1 more was not run."
     assert score.sentence(stated(*rows)) == said
     alone = [("a", "q", "curve", "undecided", {})]
     assert score.sentence(stated(*alone)) == "1 printed statement checked: 1 undecided."

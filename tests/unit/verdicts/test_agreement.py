@@ -401,8 +401,8 @@ def test_the_closing_words_say_what_was_not_run():
     assert "machine_dependent" in others
     assert "machine_dependent" not in judged
     assert text.partition("Evidence for the code")[2].split("\n")[2].split() == ["y", "2"]
-    assert text.partition("Statements in words")[2].split("\n\n")[0].split()[-3:] == ["differs", "y", "1"]
-    assert "undecided" in text.partition("Stricter readings")[2].partition("\n\n")[0]
+    assert text.partition("Verbal statements")[2].split("\n\n")[0].split()[-3:] == ["differs", "y", "1"]
+    assert "undecided" in text.partition("Interpretations that are stricter")[2].partition("\n\n")[0]
 
 
 @pytest.mark.parametrize("found", paper.discover().values(), ids=lambda found: found.slug)

@@ -35,14 +35,14 @@ QUOTES = [
     Quote("methods.md", "differ by at most {{7.2 %}}", "coverage", _longest_apart),
     Quote(
         "methods.md",
-        "is {{26 %}}\nlonger than that of the joint distribution at $\\varepsilon = 2$ and {{17 %}} longer at",
+        "is {{26 %}}\nlonger than the interval of the joint distribution at $\\varepsilon = 2$ and {{17 %}} longer at",
         "coverage_asymmetric",
         _longer,
     ),
     Quote("methods.md", "reach $|z| = {{1.3}}$ at most, and `corrected` fails with {{3.7}}", "geweke", _largest_z),
     Quote(
         "methods.md",
-        "$w = 4$ it is {{16.988}}",
+        "$w = 4$, the sensitivity is {{16.988}}",
         "sensitivity",
         lambda t: [at(t, "exact", lower=-2, upper=2, n=1000)],
     ),
@@ -51,5 +51,5 @@ QUOTES = [
     Quote("errata.md", "{{16.988}} is the exact", "sensitivity", lambda t: [at(t, "exact", lower=-2, upper=2, n=1000)]),
     # the gamma law of s_sse has shape 949/2 and scale 2; at its kink the slope of its log density is 1/L, L = Delta_s/2
     Quote("errata.md", "below Δ_s = {{18.49}}", "", lambda _: [2 / ((949 / 2 - 1) / 778.56 - 1 / 2)]),
-    Quote("errata.md", "total variation {{0.18}}", "counts_in_turn", _mass_in_turn),
+    Quote("errata.md", "total variation distance is {{0.18}}", "counts_in_turn", _mass_in_turn),
 ]

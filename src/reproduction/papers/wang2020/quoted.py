@@ -54,7 +54,7 @@ def _variances_differ(table: pd.DataFrame) -> list[float]:
 QUOTES = [
     Quote(
         "methods.md",
-        r"a claim of 1 needs $\delta = {{0.34}}$, a claim of 2 needs ${{1.8 \cdot 10^{-22}}}$",
+        r"a claim of 1 needs $\delta = {{0.34}}$, and a claim of 2 needs $\delta = {{1.8 \cdot 10^{-22}}}$",
         "privacy",
         lambda t: [at(t, "delta", claimed=c, counts="total and components") for c in (1.0, 2.0)],
     ),
