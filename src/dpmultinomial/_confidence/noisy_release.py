@@ -58,9 +58,9 @@ class NoisyCounts:
     def law_at(self, place: int) -> Any:
         """Return the noise distribution of a count, with one parameter."""
         law = self.law.laws[self.law.which[place]] if isinstance(self.law, LawByRow) else self.law
-        if isinstance(law, Coarsened):
+        if isinstance(law, Coarsened) and not law.listed:
             return Coarsened(single(law.noise, place), law.step, law.ties, law.at, law.least)
-        return law if isinstance(law, Perturbation | RandomRounding) else single(law, place)
+        return law if isinstance(law, Coarsened | Perturbation | RandomRounding) else single(law, place)
 
     def noise_at(self, place: int) -> Any:
         """Return the distribution of the added noise of a count, before rounding, clipping and withholding.
@@ -74,9 +74,8 @@ class NoisyCounts:
         AddedNoise, or None if the count was released by a table or by random rounding
         """
         law = self.law_at(place)
-        if isinstance(law, Perturbation | RandomRounding):
-            return None
-        return law.noise if isinstance(law, Coarsened) else law
+        noise = law.noise if isinstance(law, Coarsened) else law
+        return None if isinstance(noise, Perturbation | RandomRounding) else noise
 
     def limits(self, place: int) -> tuple[float, float]:
         """Return the smallest and the largest noisy value that a release implies, -inf and inf if not measured."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._mechanisms.additive.additive_counts import AdditiveCounts
+from .._mechanisms.coarsened import Coarsened
 from .._mechanisms.dirichlet import Dirichlet
 from .._mechanisms.noise_law import Array
 from .._mechanisms.perturbation import Perturbation
@@ -27,6 +28,7 @@ from .._mechanisms.swapping.swapping import Swap
 from .count_sets import AddedSets, CountSets, Ends
 
 _TIE = 1e-12  # ratios that differ by less are equal
+_LARGEST = 20_000_000  # probabilities of a table whose p-values are computed
 
 
 def likelihood_ratio_pvalues(weights: Array) -> Array:
@@ -64,7 +66,7 @@ class TableSets:
     Raises
     ------
     ValueError
-        If a value cannot be released under the table.
+        If a value cannot be released under the table, or the table is too large.
     """
 
     method = "likelihood ratio"
@@ -74,11 +76,15 @@ class TableSets:
         self.known = ~np.isnan(values)
         if not (good := law.possible(np.where(self.known, values, law.values[0]))).all():
             raise ValueError(f"values must be released values of the table, got {values[~good][0]:g}")
-        self.true, self.released, self.weights, period = _extended(law)
-        self.first, self.shifts = int(law.true[0]), law.beyond == "shift"
+        if (size := len(law.true) * len(law.values)) > _LARGEST:
+            raise ValueError(f"confidence sets need a table of at most {_LARGEST:,} probabilities, got {size:,}")
+        self.true, self.released, self.weights, top = _extended(law)
+        self.first, self.shifts = int(law.true[0]), law.period > 0
         self.pvalues = likelihood_ratio_pvalues(self.weights)
         y = np.where(self.known, values, 0)
-        self.moved = np.maximum(y - period, 0) if law.beyond == "shift" else np.zeros_like(y)
+        self.moved = np.zeros_like(y)
+        if self.shifts:
+            self.moved = np.ceil(np.maximum(y - top, 0) / law.period) * law.period
         self.column = np.searchsorted(self.released, y - self.moved)
 
     def ends(self, level: Any) -> Ends:
@@ -203,18 +209,20 @@ class TableSets:
 
 def _extended(law: Perturbation) -> tuple[NDArray[np.int64], NDArray[np.int64], Array, int]:
     """Return true counts, released values and probabilities of a table, continued above its last count if its rows
-    shift, and the released value from which all sets are shifted copies.
+    repeat, and the released value from which all sets are moved copies.
     """
-    if law.beyond == "none":
+    if not law.period:
         return law.true, law.values, law.weights, 0
-    moves = law.values[law.weights[-1] > 0] - law.true[-1]
+    last, k = int(law.true[-1]), law.period
+    rows, columns = np.nonzero(law.weights[-k:])
+    moves = law.values[columns] - law.true[-k:][rows]
     span = int(moves.max() - moves.min())
-    period = int(max(law.values[-1], law.true[-1] + moves.max()) + 2 * span + 2)
-    true = np.unique(np.append(law.true, np.arange(law.true[-1], period + 2 * span - min(int(moves.min()), 0) + 2)))
-    top = int(max(law.values[-1], true[-1] + moves.max()))
-    released = np.arange(min(int(law.values[0]), int(law.true[-1] + moves.min())), top + 1)
+    top = int(max(law.values[-1], last + moves.max()) + 2 * span + k + 1)
+    true = np.unique(np.append(law.true, np.arange(last, top + 2 * span + k - min(int(moves.min()), 0) + 1)))
+    most = int(max(law.values[-1], true[-1] + moves.max()))
+    released = np.arange(min(int(law.values[0]), int(last - k + moves.min())), most + 1)
     weights = np.exp(law.log_likelihood(released, true[:, None].astype(np.float64)))
-    return true, released, weights, period
+    return true, released, weights, top
 
 
 class RoundingSets:
@@ -240,6 +248,8 @@ class RoundingSets:
     def __init__(self, law: RandomRounding, values: Array, lower: Array, upper: Array) -> None:
         self.base, self.least, self.most, self.values = law.base, lower, upper, values
         self.known = ~np.isnan(values)
+        if law.fixed is not None:
+            raise ValueError(f"confidence sets need random rounding, got rounding that is fixed, {law.fixed!r}")
         if not (good := law.possible(np.where(self.known, values, 0))).all():
             raise ValueError(f"values must be multiples of {law.base}, got {values[~good][0]:g}")
 
@@ -394,6 +404,11 @@ def sets_of(law: Any, values: Array, lower: Array, upper: Array) -> CountSets:
     """
     if isinstance(law, LawByRow):
         return SetsByRow(law, values, lower, upper)
+    if isinstance(law, Coarsened) and law.listed:
+        raise ValueError(
+            "confidence sets need the values that a table or random rounding released, got values that were rounded, "
+            "clipped or withheld afterwards; compute a posterior"
+        )
     kind: Any = {Perturbation: TableSets, RandomRounding: RoundingSets}.get(type(law), AddedSets)
     found: CountSets = kind(law, values, lower, upper)
     return found

@@ -16,7 +16,7 @@ from .. import _checks
 from .._accounting import renyi
 from .._accounting.composition import ZCDP, Cost, PureDP
 from .._accounting.privacy_loss import Mechanism, SplitLoss
-from .coarsened import Coarsened
+from .coarsened import Coarsenable
 from .noise_law import (
     DISJOINT,
     Array,
@@ -30,7 +30,7 @@ from .noise_law import (
 )
 
 
-class AdditiveLaw(ABC):
+class AdditiveLaw(Coarsenable, ABC):
     """Base class of distributions of additive noise; a subclass is a dataclass with one field, named `_name`."""
 
     discrete = False
@@ -175,22 +175,6 @@ class AdditiveLaw(ABC):
         values = released_values(released, discrete=self.discrete)
         width = np.asarray(self.halfwidth(log_mass))
         return values - width, values + width
-
-    def clipped(self, at: float) -> Coarsened:
-        """Return the distribution of releases that are clipped from below at `at`: a released `at` means "`at` or
-        less".
-        """
-        return Coarsened(self, at=at)
-
-    def threshold(self, least: float) -> Coarsened:
-        """Return the distribution of releases that are withheld below `least`: an absent value (NaN) means "below
-        `least`".
-        """
-        return Coarsened(self, least=least)
-
-    def rounded(self, step: float, *, ties: str = "even") -> Coarsened:
-        """Return the distribution of releases rounded to multiples of `step`."""
-        return Coarsened(self, step=step, ties=ties)
 
     def settings(self) -> dict[str, object]:
         """Return the distribution as configuration keys and values; if the parameter varies by row, with its smallest

@@ -6,16 +6,37 @@ of that set, a sum of tails. The order is: noise, rounding, clipping, withholdin
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
 from .._accounting.composition import Cost
-from .noise_law import AddedNoise, Array, Index
+from .noise_law import Array, Index
 
 TIES = ("even", "up", "away")
 _NEAR = 1e-9  # tolerance relative to a step: a released value this near to a multiple is one
+
+
+class Coarsenable:
+    """Base class of noise distributions whose values may be rounded, clipped or withheld before they are released."""
+
+    def clipped(self, at: float) -> "Coarsened":
+        """Return the distribution of releases that are clipped from below at `at`: a released `at` means "`at` or
+        less".
+        """
+        return Coarsened(self, at=at)
+
+    def threshold(self, least: float) -> "Coarsened":
+        """Return the distribution of releases that are withheld below `least`: an absent value (NaN) means "below
+        `least`".
+        """
+        return Coarsened(self, least=least)
+
+    def rounded(self, step: float, *, ties: str = "even") -> "Coarsened":
+        """Return the distribution of releases rounded to multiples of `step`."""
+        return Coarsened(self, step=step, ties=ties)
 
 
 @dataclass(frozen=True)
@@ -24,7 +45,7 @@ class Coarsened:
 
     Parameters
     ----------
-    noise : `Laplace`, `DiscreteLaplace`, `Gaussian`, `DiscreteGaussian` or `Exact`.
+    noise : `Laplace`, `DiscreteLaplace`, `Gaussian`, `DiscreteGaussian`, `Exact`, `Perturbation` or `RandomRounding`.
     step : > 0 or None; values are rounded to its multiples. An integer if the distribution is discrete.
     ties : direction of a value half-way between two multiples: to the ``"even"`` one, ``"up"``, or ``"away"`` from 0.
     at : number or None; lower values become `at`, so that a released `at` means "`at` or less".
@@ -36,15 +57,15 @@ class Coarsened:
         If an argument is invalid, or nothing could be withheld.
     """
 
-    noise: AddedNoise
+    noise: Any
     step: float | None = None
     ties: str = "even"
     at: float | None = None
     least: float | None = None
 
     def __post_init__(self) -> None:
-        if not hasattr(self.noise, "log_within") or isinstance(self.noise, Coarsened):
-            raise TypeError(f"noise must be a law of added noise or Exact(), got {self.noise!r}")
+        if not isinstance(self.noise, Coarsenable):
+            raise TypeError(f"noise must be a noise distribution of single counts, got {self.noise!r}")
         _checks.one_of("ties", self.ties, TIES)
         if self.step is not None:
             step = _checks.positive("step", self.step)
@@ -59,27 +80,33 @@ class Coarsened:
     @property
     def discrete(self) -> bool:
         """Return whether the noisy values are integers before rounding and clipping."""
-        return self.noise.discrete
+        return bool(self.noise.discrete)
 
     @property
     def row_count(self) -> int | None:
         """Number of rows with separate parameters; None if all rows share a parameter."""
-        return self.noise.row_count
+        rows: int | None = self.noise.row_count
+        return rows
+
+    @property
+    def listed(self) -> bool:
+        """Return whether the noise is a `Perturbation` or a `RandomRounding`, which depends on the count and ends."""
+        return hasattr(self.noise, "log_between")
 
     def take(self, rows: Index) -> "Coarsened":
         """Return the distribution of the selected rows."""
         return replace(self, noise=self.noise.take(rows))
 
     def clipped(self, at: float) -> "Coarsened":
-        """Return the distribution with clipping from below added (`additive_law.AdditiveLaw.clipped`)."""
+        """Return the distribution with clipping from below added (`Coarsenable.clipped`)."""
         return replace(self, at=at)
 
     def threshold(self, least: float) -> "Coarsened":
-        """Return the distribution with withholding below `least` added (`additive_law.AdditiveLaw.threshold`)."""
+        """Return the distribution with withholding below `least` added (`Coarsenable.threshold`)."""
         return replace(self, least=least)
 
     def rounded(self, step: float, *, ties: str = "even") -> "Coarsened":
-        """Return the distribution with rounding added (`additive_law.AdditiveLaw.rounded`)."""
+        """Return the distribution with rounding added (`Coarsenable.rounded`)."""
         return replace(self, step=step, ties=ties)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
@@ -101,6 +128,8 @@ class Coarsened:
         """
         values = np.asarray(released, dtype=np.float64)
         low, high = self.behind(values)
+        if self.listed:
+            return np.asarray(self.noise.log_between(low, high, counts))
         n, parameter = np.asarray(counts, dtype=np.float64), self.noise.by_row(values)
         point = (low == high) & (self.step is None)
         out = np.asarray(self.noise.log_density(np.where(point, low, 0.0) - n, parameter))
@@ -158,11 +187,13 @@ class Coarsened:
         """Return the distance that the noise exceeds with negligible probability, before values are rounded, clipped or
         withheld.
         """
-        return self.noise.halfwidth(log_mass)
+        width: float | Array = self.noise.halfwidth(log_mass)
+        return width
 
     def variance(self) -> float | Array:
         """Return the variance of the noise, before values are rounded, clipped or withheld."""
-        return self.noise.variance()
+        found: float | Array = self.noise.variance()
+        return found
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw noisy versions of `counts`, then round, clip and withhold: float64 of the same shape, NaN if a value is
@@ -184,7 +215,8 @@ class Coarsened:
         source: str = "data",
     ) -> Cost:
         """Return the privacy cost of the noise, which rounding, clipping and withholding cannot increase."""
-        return self.noise.cost(relation, sensitivity=sensitivity, changes=changes, source=source)
+        found: Cost = self.noise.cost(relation, sensitivity=sensitivity, changes=changes, source=source)
+        return found
 
     def settings(self) -> dict[str, object]:
         """Return the distribution as configuration keys and values."""

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
 from .._accounting.composition import Cost
-from .coarsened import Coarsened
+from .coarsened import Coarsenable
 from .noise_law import Array, Index, releasable
 
 
 @dataclass(frozen=True)
-class Exact:
+class Exact(Coarsenable):
     """Mechanism that releases the count without noise: the distribution of an invariant."""
 
     discrete = True
@@ -54,10 +54,6 @@ class Exact:
     def log_density(self, gaps: Array, parameter: Array) -> Array:
         """Return 0 if the gap is 0, otherwise -inf."""
         return np.where(gaps == 0, 0.0, -np.inf)
-
-    def rounded(self, step: float, *, ties: str = "even") -> Coarsened:
-        """Return the distribution of counts that are rounded to multiples of `step` without noise."""
-        return Coarsened(self, step=step, ties=ties)
 
     def by_row(self, released: NDArray[Any]) -> Array:
         """Return a zero, because no parameter varies by row."""

@@ -43,10 +43,10 @@ def law_of(words: Mapping[str, Any]) -> NoiseLaw:
     ----------
     words : ``law`` and the parameters of that distribution. ``laplace`` and ``discrete_laplace``: ``scale``, or
         ``epsilon``; ``gaussian``: ``sd``, ``variance`` or ``rho``; ``discrete_gaussian``: ``sigma``, ``variance``
-        (sigma^2, as agencies publish it) or ``rho``; ``exact``: nothing; ``random_rounding``: ``base``; ``table``:
-        ``table`` (columns true, released, probability) and ``beyond``. scale, sd, sigma and variance may be arrays,
-        one entry per row. With ``epsilon`` or ``rho``: ``sensitivity`` (L1 or L2), or ``relation``, whose sensitivity
-        of disjoint counts is taken (default ``replace a record``: 2, sqrt(2)). Any distribution of added noise:
+        (sigma^2, as agencies publish it) or ``rho``; ``exact``: nothing; ``random_rounding``: ``base`` and ``fixed``;
+        ``table``: ``table`` (columns true, released, probability) and ``beyond``. scale, sd, sigma and variance may be
+        arrays, one entry per row. With ``epsilon`` or ``rho``: ``sensitivity`` (L1 or L2), or ``relation``, whose
+        sensitivity of disjoint counts is taken (default ``replace a record``: 2, sqrt(2)). Any distribution:
         ``rounded`` (a step, or ``{step, ties}``), ``clipped`` (``{at: number}``), ``threshold`` (a number).
 
     Returns
@@ -64,7 +64,7 @@ def law_of(words: Mapping[str, Any]) -> NoiseLaw:
     given = {key: value for key, value in words.items() if key not in ("law", *MODIFIERS)}
     law = _unmodified(name, given)
     steps = {key: words[key] for key in MODIFIERS if key in words}
-    return _modified(law, name, steps) if steps else law
+    return _modified(law, steps) if steps else law
 
 
 def _unmodified(name: str, given: Mapping[str, Any]) -> NoiseLaw:
@@ -77,8 +77,8 @@ def _unmodified(name: str, given: Mapping[str, Any]) -> NoiseLaw:
             raise ValueError("noise: law 'table' needs the key table, with columns true, released and probability")
         return Perturbation(given["table"], beyond=given.get("beyond", "none"))
     if name == "random_rounding":
-        _only(name, given, ("base",))
-        return RandomRounding(given.get("base", 0))
+        _only(name, given, ("base", "fixed"))
+        return RandomRounding(given.get("base", 0), fixed=given.get("fixed"))
     scales = _SCALES[name]
     budget = scales[-1]
     _only(name, given, (*scales, *(("sensitivity", "relation") if budget in given else ())))
@@ -116,13 +116,7 @@ _BUILD: dict[str, Callable[[Any], NoiseLaw]] = {
 }
 
 
-def _modified(law: Any, name: str, steps: Mapping[str, Any]) -> NoiseLaw:
-    if name == "random_rounding":
-        raise ValueError(f"noise: random_rounding cannot be combined with {', '.join(steps)}")
-    if name == "table":
-        raise ValueError(
-            f"noise: law 'table' does not take {', '.join(steps)}: list the released values in the table itself"
-        )
+def _modified(law: Any, steps: Mapping[str, Any]) -> NoiseLaw:
     rounded = steps.get("rounded")
     if rounded is not None and not isinstance(rounded, Mapping):
         rounded = {"step": rounded}
@@ -155,7 +149,7 @@ def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None
         if key in ("sensitivity", "relation") and name in _SCALES:
             raise ValueError(f"noise: {key} is allowed only together with {_SCALES[name][-1]}")
         hint = get_close_matches(str(key), (*allowed, *MODIFIERS), n=1, cutoff=0.75)
-        takes = ", ".join((*allowed, *MODIFIERS) if name not in ("table", "random_rounding") else allowed)
+        takes = ", ".join((*allowed, *MODIFIERS))
         raise ValueError(
             f"noise: {name} has no {key}; it takes {takes}" + (f"; did you mean {hint[0]}?" if hint else "")
         )

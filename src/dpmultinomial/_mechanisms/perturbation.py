@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,13 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _checks
 from .._accounting.composition import RELATIONS, PureDP
 from .._accounting.privacy_loss import TableLoss
+from .coarsened import Coarsenable
 from .noise_law import DISJOINT, Array, Index, changed_counts, releasable, summed_over_records
 
 BEYOND = ("none", "shift")
 _SUM = 1e-6  # tolerance within which the probabilities of one true count must add up to 1; they are scaled
+_EQUAL = 1e-5  # tolerance within which the probabilities of two rows are equal up to a shift
+_PERIOD = "beyond: {period: 5} repeats the last 5 rows"
 
 
-class Perturbation:
+class Perturbation(Coarsenable):
     """Mechanism that releases a value drawn from the row of a table that belongs to the true count.
 
     Parameters
@@ -24,18 +28,26 @@ class Perturbation:
     table : columns ``true``, ``released``, ``probability`` (a DataFrame, or a mapping of sequences of equal length),
         one entry per possible pair.
     beyond : ``"none"``: only listed counts are possible; ``"shift"``: above the largest listed count the released value
-        moves with the true one, as in tables of cell keys.
+        moves with the true one, as in tables of cell keys; ``{"period": k}``: above it, the last k rows are repeated,
+        each time moved by k, as in random rounding.
 
     Raises
     ------
     ValueError, TypeError
         If a column is missing, an entry is not a number, a pair is listed twice, or probabilities of a true count are
-        negative or do not add up to 1 (within 1e-6).
+        negative or do not add up to 1 (within 1e-6). If the last rows contradict `beyond`: rows whose true counts
+        differ by the period must be equal after moving the released values by it. With ``"shift"``, the last row but
+        one may also be limited by values that are never released, such as negative ones; the last row must then be
+        symmetric.
+
+    Notes
+    -----
+    The table is stored as a band of adjacent released values around each true count.
     """
 
     discrete = True
 
-    def __init__(self, table: Mapping[str, ArrayLike], *, beyond: str = "none") -> None:
+    def __init__(self, table: Mapping[str, ArrayLike], *, beyond: Any = "none") -> None:
         missing = [name for name in ("true", "released", "probability") if name not in table]
         if missing:
             raise ValueError(f"table needs the columns true, released and probability; missing: {', '.join(missing)}")
@@ -45,23 +57,63 @@ class Perturbation:
             raise ValueError(f"columns must have the same length, got {len(true)}, {len(released)} and {len(p)}")
         if p.min() < 0:
             raise ValueError(f"probability must be >= 0, got {p.min()} (index {int(p.argmin())})")
-        self.beyond = _checks.one_of("beyond", beyond, BEYOND)
-        self.values, rows = np.unique(released.astype(np.int64), return_inverse=True)
-        self.true, columns = np.unique(true, return_inverse=True)
-        weights = np.zeros((len(self.true), len(self.values)))
-        seen = np.zeros(weights.shape, dtype=np.int64)
-        np.add.at(seen, (columns, rows), 1)
-        if seen.max() > 1:
-            t, r = np.argwhere(seen > 1)[0]
+        self.beyond, self.period = beyond, _period(beyond)
+        self.values, columns = np.unique(released.astype(np.int64), return_inverse=True)
+        self.true, rows = np.unique(true, return_inverse=True)
+        order = np.lexsort((columns, rows))
+        rows, columns, p = rows[order], columns[order], p[order]
+        twice = np.flatnonzero((np.diff(rows) == 0) & (np.diff(columns) == 0))
+        if twice.size:
+            t, r = rows[twice[0]], columns[twice[0]]
+            times = int(((rows == t) & (columns == r)).sum())
             raise ValueError(
-                f"the pair true {self.true[t]}, released {self.values[r]} is listed {seen.max()} times: list it once"
+                f"the pair true {self.true[t]}, released {self.values[r]} is listed {times} times: list it once"
             )
-        weights[columns, rows] = p
-        sums = weights.sum(axis=1)
+        sums = np.bincount(rows, p)
         worst = int(np.abs(sums - 1).argmax())
         if abs(sums[worst] - 1) > _SUM:
             raise ValueError(f"probabilities of true {self.true[worst]} must add up to 1, got {sums[worst]:.9g}")
-        self.weights: Array = weights / sums[:, None]
+        some = p > 0
+        rows, columns, p = rows[some], columns[some], p[some] / sums[rows[some]]
+        starts = np.searchsorted(rows, np.arange(len(self.true)))
+        self._start = columns[starts]  # column of the first value of each row
+        self._band: Array = np.zeros((len(self.true), int((columns - self._start[rows]).max()) + 1))
+        self._band[rows, columns - self._start[rows]] = p
+        self._entries = rows, columns, p
+        self._check_period()
+
+    def _check_period(self) -> None:
+        """Raise an error if the last rows contradict `beyond`."""
+        if not self.period:
+            return
+        k, last = self.period, len(self.true)
+        tail = self.true[max(last - k, 0) :]
+        if len(tail) < k or tail[-1] - tail[0] != k - 1:
+            raise ValueError(f"beyond: the last {k} true counts must be adjacent, got {', '.join(map(str, tail[-9:]))}")
+        for t in tail:
+            before = np.flatnonzero(self.true == t - k)
+            if not before.size:
+                continue
+            here, there = self._row(int(t)), {value + k: p for value, p in self._row(int(t - k)).items()}
+            gap = max(abs(here.get(v, 0.0) - there.get(v, 0.0)) for v in here.keys() | there.keys())
+            if gap > _EQUAL and not (k == 1 and self._limited(int(t), here)):
+                raise ValueError(
+                    f"beyond: the rows of true {t - k} and {t} must be equal after moving the released values by {k}, "
+                    f"got probabilities that differ by {gap:.3g}; for random rounding, {_PERIOD}"
+                )
+
+    def _row(self, true: int) -> dict[int, float]:
+        i = int(np.searchsorted(self.true, true))
+        some = np.flatnonzero(self._band[i])
+        return dict(zip(self.values[some + self._start[i]].tolist(), self._band[i, some].tolist(), strict=True))
+
+    def _limited(self, last: int, row: Mapping[int, float]) -> bool:
+        """Return whether the last row is symmetric about its count, and some but not all of the values that the row
+        before it would have are never released.
+        """
+        mirrored = max(abs(p - row.get(2 * last - value, 0.0)) for value, p in row.items())
+        known = np.isin([value - 1 for value in row], self.values)
+        return mirrored < _EQUAL and len(row) > 1 and bool(known.any() and not known.all())
 
     @property
     def row_count(self) -> None:
@@ -69,8 +121,27 @@ class Perturbation:
         return None
 
     @cached_property
+    def weights(self) -> Array:
+        """Probabilities (true counts, released values), 0 for pairs that are not listed."""
+        out = np.zeros((len(self.true), len(self.values)))
+        rows, columns, p = self._entries
+        out[rows, columns] = p
+        return out
+
+    @cached_property
     def _last(self) -> int:
         return int(self.true[-1])
+
+    @cached_property
+    def _sums(self) -> Array:
+        """Sums of the first 0, 1, .. probabilities of the band of each row."""
+        return np.column_stack([np.zeros(len(self._band)), np.cumsum(self._band, axis=1)])
+
+    def _excess(self, counts: Array) -> Array:
+        """Return the distance by which each count exceeds the count whose row it repeats; 0 within the table."""
+        if not self.period:
+            return np.zeros_like(counts)
+        return np.asarray(np.ceil(np.maximum(counts - self._last, 0.0) / self.period) * self.period)
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
         """Return, for each value, whether it can be released for some count of the table."""
@@ -91,41 +162,82 @@ class Perturbation:
         float64 of the broadcast shape
         """
         y, n = np.broadcast_arrays(_checks.integral("noisy_counts", released), np.asarray(counts, dtype=float))
-        if self.beyond == "shift":
-            excess = np.maximum(n - self._last, 0.0)
-            y, n = y - excess, n - excess
-        row, column = np.searchsorted(self.true, n), np.searchsorted(self.values, y)
+        excess = self._excess(n)
+        row, column = np.searchsorted(self.true, n - excess), np.searchsorted(self.values, y - excess)
         row, column = np.minimum(row, len(self.true) - 1), np.minimum(column, len(self.values) - 1)
-        known = (self.true[row] == n) & (self.values[column] == y)
+        place = column - self._start[row]
+        known = (self.true[row] == n - excess) & (self.values[column] == y - excess)
+        known &= (place >= 0) & (place < self._band.shape[1])
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(np.where(known, self.weights[row, column], 0.0)))
+            return np.asarray(np.log(np.where(known, self._band[row, np.where(known, place, 0)], 0.0)))
 
     log_weights = log_likelihood
 
+    def log_between(self, low: ArrayLike, high: ArrayLike, counts: ArrayLike) -> Array:
+        """Return log P(low <= released <= high | count), by broadcasting; -inf for counts that are not in the table.
+
+        Parameters
+        ----------
+        low, high : ends, infinite for no end.
+        counts : integers, the possible true counts.
+
+        Returns
+        -------
+        float64 of the broadcast shape; absolute error of the probability below 1e-15.
+        """
+        ends = np.broadcast_arrays(np.asarray(low, float), np.asarray(high, float), np.asarray(counts, float))
+        low, high, n = (np.asarray(end) for end in ends)
+        excess = self._excess(n)
+        row = np.minimum(np.searchsorted(self.true, n - excess), len(self.true) - 1)
+        width = self._band.shape[1]
+        first = np.clip(np.searchsorted(self.values, low - excess) - self._start[row], 0, width)
+        last = np.clip(np.searchsorted(self.values, high - excess, side="right") - self._start[row], 0, width)
+        p = self._sums[row, np.maximum(first, last)] - self._sums[row, first]
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(np.where(self.true[row] == n - excess, p, 0.0)))
+
+    @cached_property
+    def _columns(self) -> tuple[Array, Array]:
+        """Smallest and largest true count of each released value in the table."""
+        rows, columns, _ = self._entries
+        low, high = np.full(len(self.values), np.inf), np.full(len(self.values), -np.inf)
+        np.minimum.at(low, columns, self.true[rows])
+        np.maximum.at(high, columns, self.true[rows])
+        return low, high
+
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
         """Return the smallest and largest true count that can lead to each release; inf, -inf if no count can."""
-        y = _checks.integral("noisy_counts", released)
+        y = np.asarray(_checks.integral("noisy_counts", released), dtype=np.float64)
         column = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)
-        possible = (self.weights[:, column] > 0) & (self.values[column] == y)  # (true, ..)
-        true = self.true.reshape(-1, *[1] * y.ndim).astype(float)
-        low = np.where(possible, true, np.inf).min(axis=0)
-        high = np.where(possible, true, -np.inf).max(axis=0)
-        if self.beyond == "shift":
-            moves = self.values[self.weights[-1] > 0] - self._last
-            above = y - moves.min() > self._last  # some count beyond the table explains the release
-            low = np.where(above, np.minimum(low, np.maximum(y - moves.max(), self._last)), low)
-            high = np.where(above, y - moves.min(), high)
+        known = self.values[column] == y
+        low, high = (
+            np.where(known, self._columns[0][column], np.inf),
+            np.where(known, self._columns[1][column], -np.inf),
+        )
+        for true, value in self._repeated:
+            steps = y - value
+            above = (steps > 0) & (steps % self.period == 0)  # a count beyond the table explains the release
+            low = np.where(above, np.minimum(low, true + steps), low)
+            high = np.where(above, np.maximum(high, true + steps), high)
         return low, high
+
+    @cached_property
+    def _repeated(self) -> list[tuple[int, int]]:
+        """Pairs of true counts and released values in the rows that are repeated beyond the table."""
+        rows, columns, _ = self._entries
+        tail = np.flatnonzero(rows >= len(self.true) - self.period)
+        return list(zip(self.true[rows[tail]].tolist(), self.values[columns[tail]].tolist(), strict=True))
 
     def halfwidth(self, log_mass: float) -> float:
         """Return the largest distance between a released value and the true count in the table."""
-        gaps = np.abs(self.values - self.true[:, None])
-        return float(gaps[self.weights > 0].max())
+        rows, columns, _ = self._entries
+        return float(np.abs(self.values[columns] - self.true[rows]).max())
 
     def variance(self) -> float:
         """Return the largest variance of the released value over all true counts of the table."""
-        mean = self.weights @ self.values
-        return float(((self.values - mean[:, None]) ** 2 * self.weights).sum(axis=1).max())
+        rows, columns, p = self._entries
+        mean = np.bincount(rows, p * self.values[columns])
+        return float(np.bincount(rows, p * (self.values[columns] - mean[rows]) ** 2).max())
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw released values for `counts`: int64 of their shape. Not for confidential counts.
@@ -135,16 +247,16 @@ class Perturbation:
         ValueError
             If a count is not in the table.
         """
-        n = np.asarray(_checks.integral("counts", counts), dtype=np.int64)
-        excess = np.maximum(n - self._last, 0) if self.beyond == "shift" else np.zeros_like(n)
+        n = np.asarray(_checks.integral("counts", counts), dtype=np.float64)
+        excess = self._excess(n)
         row = np.minimum(np.searchsorted(self.true, n - excess), len(self.true) - 1)
         if not (good := self.true[row] == n - excess).all():
             raise ValueError(
-                f"counts must be among those of the table, {self.true[0]}..{self._last}, got {n[~good][0]}"
+                f"counts must be among those of the table, {self.true[0]}..{self._last}, got {n[~good][0]:g}"
             )
-        below = np.cumsum(self.weights, axis=1)
-        u = _checks.generator(rng).random(n.shape) * below[row, -1]
-        place = (u[..., None] >= below[row]).sum(axis=-1)
+        below = self._sums[row, 1:]
+        u = _checks.generator(rng).random(n.shape) * below[..., -1]
+        place = self._start[row] + (u[..., None] >= below).sum(axis=-1)
         return np.asarray(self.values[np.minimum(place, len(self.values) - 1)] + excess, dtype=np.int64)
 
     def take(self, rows: Index) -> "Perturbation":
@@ -183,9 +295,8 @@ class Perturbation:
         sizes = changed_counts(changes, sensitivity)
         given = None if sensitivity is None else _checks.positive("sensitivity", sensitivity)
         given = given if sizes is None else float(sum(sizes))
-        first = self.values[0] - 1 if self.beyond == "shift" else self.values[0]
-        y = np.arange(first, self.values[-1] + 2)
-        n = np.arange(self.true[0], self._last + (2 if self.beyond == "shift" else 1))
+        y = np.arange(self.values[0] - self.period, self.values[-1] + self.period + 1)
+        n = np.arange(self.true[0], self._last + self.period + 1)
         logs = self.log_likelihood(y, n[:, None])
         with np.errstate(invalid="ignore"):
             ratios = np.abs(np.diff(logs, axis=0))
@@ -204,6 +315,15 @@ class Perturbation:
 
     def __repr__(self) -> str:
         return f"Perturbation(true {self.true[0]}..{self._last}, released {self.values[0]}..{self.values[-1]})"
+
+
+def _period(beyond: Any) -> int:
+    """Return the number of rows that are repeated beyond the table; 0 for none."""
+    if isinstance(beyond, Mapping):
+        if set(beyond) != {"period"}:
+            raise ValueError(f"beyond must be none, shift or {{period: number}}, got {dict(beyond)!r}")
+        return _checks.integer("period", beyond["period"], least=1, most=10_000)
+    return BEYOND.index(_checks.one_of("beyond", beyond, BEYOND))
 
 
 def _loss(logs: Array) -> TableLoss:

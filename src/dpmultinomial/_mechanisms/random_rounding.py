@@ -1,4 +1,4 @@
-"""Random rounding to a multiple of a base, as statistical agencies publish counts (base 3, 5 or 10)."""
+"""Random or fixed rounding to a multiple of a base, as statistical agencies publish counts (base 3, 5 or 10)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,13 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
 from .._accounting.composition import Cost
+from .coarsened import Coarsenable
 from .noise_law import Array, Index, releasable
 
 LARGEST_BASE = 10_000
+FIXED = ("nearest", "up", "down")
 
 
 @dataclass(frozen=True)
-class RandomRounding:
+class RandomRounding(Coarsenable):
     """Mechanism that rounds each count at random to a multiple of a base, so that its expected value is the count.
 
     A count n with remainder m = n mod base is rounded up with probability m/base and down with probability 1 - m/base;
@@ -23,11 +25,13 @@ class RandomRounding:
     Parameters
     ----------
     base : integer from 2 to 10,000.
+    fixed : None for random rounding. ``"up"`` or ``"down"`` if every count is rounded in this direction, ``"nearest"``
+        if it is rounded to the nearest multiple, halves up.
 
     Raises
     ------
     ValueError, TypeError
-        If `base` is not such an integer.
+        If an argument is invalid.
 
     Notes
     -----
@@ -36,10 +40,13 @@ class RandomRounding:
     """
 
     base: int
+    fixed: str | None = None
     discrete = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base", _checks.integer("base", self.base, least=2, most=LARGEST_BASE))
+        if self.fixed is not None:
+            _checks.one_of("fixed", self.fixed, FIXED)
 
     @property
     def row_count(self) -> None:
@@ -64,31 +71,63 @@ class RandomRounding:
         float64 of the broadcast shape
         """
         y = np.asarray(_checks.integral("noisy_counts", released), dtype=np.float64)
-        p = np.maximum(1.0 - np.abs(y - np.asarray(counts, dtype=np.float64)) / self.base, 0.0)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(np.where(y % self.base == 0, p, 0.0)))
+        return self.log_between(y, y, counts)
 
     log_weights = log_likelihood
+
+    def log_between(self, low: ArrayLike, high: ArrayLike, counts: ArrayLike) -> Array:
+        """Return log P(low <= released <= high | count), by broadcasting.
+
+        Parameters
+        ----------
+        low, high : ends, infinite for no end.
+        counts : integers, the possible true counts.
+
+        Returns
+        -------
+        float64 of the broadcast shape
+        """
+        n = np.asarray(counts, dtype=np.float64)
+        up = self._up(n % self.base)
+        below, low = n - n % self.base, np.asarray(low, dtype=np.float64)
+        p = np.where((low <= below) & (below <= high), 1.0 - up, 0.0)
+        p = p + np.where((low <= below + self.base) & (below + self.base <= high), up, 0.0)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(p))
+
+    def _up(self, remainder: Array) -> Array:
+        """Return the probability that a count with a remainder is rounded up."""
+        if self.fixed is None:
+            return np.asarray(remainder / self.base)
+        least = {"up": 1.0, "down": float(self.base), "nearest": self.base / 2}[self.fixed]
+        return np.asarray(remainder >= least, dtype=np.float64)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
         """Return the smallest and largest true count that can lead to each release."""
         y = np.asarray(_checks.integral("noisy_counts", released), dtype=np.float64)
-        return y - (self.base - 1), y + (self.base - 1)
+        half = self.base // 2
+        below, above = {
+            None: (self.base - 1, self.base - 1),
+            "up": (self.base - 1, 0),
+            "down": (0, self.base - 1),
+            "nearest": (half, self.base - half - 1),
+        }[self.fixed]
+        return y - below, y + above
 
     def halfwidth(self, log_mass: float) -> float:
         """Return the largest distance of a released value from the true count."""
-        return float(self.base - 1)
+        return float(self.base // 2 if self.fixed == "nearest" else self.base - 1)
 
     def variance(self) -> float:
-        """Return the largest variance m (base - m) of the released value over all remainders m."""
+        """Return the largest variance m (base - m) of the released value over all remainders m, 0 if it is fixed."""
         half = self.base // 2
-        return float(half * (self.base - half))
+        return float(half * (self.base - half)) if self.fixed is None else 0.0
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw randomly rounded `counts`: int64 of their shape. Not for confidential counts."""
+        """Draw rounded `counts`: int64 of their shape. Not for confidential counts."""
         n = np.asarray(_checks.integral("counts", counts), dtype=np.int64)
         remainder = n % self.base
-        up = _checks.generator(rng).random(n.shape) * self.base < remainder
+        up = _checks.generator(rng).random(n.shape) < self._up(remainder.astype(np.float64))
         return np.asarray(n - remainder + self.base * up, dtype=np.int64)
 
     def take(self, rows: Index) -> "RandomRounding":
@@ -106,8 +145,8 @@ class RandomRounding:
         """Raise ValueError, because random rounding has no finite epsilon: multiples of the base are released
         unchanged.
         """
-        raise ValueError("random rounding has no finite epsilon: a multiple of the base is released as it is")
+        raise ValueError("rounding has no finite epsilon: a multiple of the base is released as it is")
 
     def settings(self) -> dict[str, object]:
         """Return the distribution as configuration keys and values."""
-        return {"law": "random_rounding", "base": self.base}
+        return {"law": "random_rounding", "base": self.base, **({"fixed": self.fixed} if self.fixed else {})}

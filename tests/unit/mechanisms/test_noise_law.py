@@ -320,8 +320,8 @@ def test_what_a_law_never_releases_is_refused_by_name():
         law.clipped(5).threshold(5)
     with pytest.raises(ValueError, match=r"step must be an integer if the distribution is discrete, got 2\.5"):
         law.rounded(2.5)
-    with pytest.raises(TypeError, match="must be a law of added noise"):
-        Coarsened(Perturbation({"true": [0], "released": [0], "probability": [1.0]}), at=0)
+    with pytest.raises(TypeError, match="must be a noise distribution of single counts"):
+        Coarsened(law.clipped(0), least=3)
     with pytest.raises(ValueError, match="noisy_counts must be integers"):
         law.log_likelihood(1.5, 0)
     with pytest.raises(ValueError, match="noisy_counts must be finite, got nan"):
@@ -368,8 +368,15 @@ def test_a_table_is_the_law_it_lists():
         law.sample([1, 4], rng=stream(5, "table"))
 
 
+SHIFTING = {  # CELL_KEYS with true 4, whose row is that of true 3 moved by 1
+    "true": [*CELL_KEYS["true"], *[4] * 5],
+    "released": [*CELL_KEYS["released"], *range(2, 7)],
+    "probability": [*CELL_KEYS["probability"], 0.1, 0.2, 0.4, 0.2, 0.1],
+}
+
+
 def test_beyond_its_last_row_a_table_may_move_with_the_count():
-    law = Perturbation(CELL_KEYS, beyond="shift")
+    law = Perturbation(SHIFTING, beyond="shift")
     assert np.exp(law.log_likelihood([98, 100, 102, 103], 100)) == pytest.approx([0.1, 0.4, 0.1, 0.0])
     assert [float(end) for end in law.reach(100, 9.0)] == [98.0, 102.0]
     assert [float(end) for end in law.reach(4, 9.0)] == [2.0, 6.0]
@@ -430,8 +437,9 @@ def test_a_table_costs_its_largest_ratio_of_neighbours():
     assert Perturbation(geometric).cost(replace).epsilon == pytest.approx(2 * np.log(4))
     with pytest.raises(ValueError, match="no finite epsilon: some value follows from one count, not from the next"):
         Perturbation(CELL_KEYS).cost(add)
+    moving = {"true": [0, 0, 1, 1], "released": [0, 1, 1, 2], "probability": [0.8, 0.2, 0.8, 0.2]}
     with pytest.raises(ValueError, match="no finite epsilon"):
-        Perturbation(geometric, beyond="shift").cost(add)  # 0 never follows from 2
+        Perturbation(moving, beyond="shift").cost(add)  # 0 never follows from 2
 
 
 def test_the_persons_budget_of_the_2020_census_is_what_was_printed_with_it():

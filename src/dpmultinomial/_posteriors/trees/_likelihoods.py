@@ -125,7 +125,9 @@ def listed(released: float, noise: NoiseLaw, row: int, reach: float = REACH) -> 
     first, last = int(np.ceil(low)) if np.isfinite(low) else 0, int(np.floor(high)) if high >= 0 else -1
     if last < first:
         return Listed(0, np.zeros(0))
-    if isinstance(law, Perturbation | RandomRounding):  # a list that ends
+    if isinstance(law, Perturbation | RandomRounding) or (
+        isinstance(law, Coarsened) and law.listed
+    ):  # a list that ends
         return Listed(first, _logs(law, value, first, last))
     logs = _logs(law, value, first - 1, last + 1)
     return Listed(first, logs[1:-1], fall(logs[1], logs[0]) if np.isfinite(low) else np.inf, fall(logs[-2], logs[-1]))
@@ -161,7 +163,7 @@ def same(released: float, noise: NoiseLaw, row: int) -> tuple[tuple[object, ...]
     (key, shift)
     """
     law = _law(noise, row)
-    whole = isinstance(law, Coarsened) and law.step is not None and law.step == np.floor(law.step)
+    whole = isinstance(law, Coarsened) and not law.listed and law.step is not None and law.step == np.floor(law.step)
     if (
         isinstance(law, Coarsened)
         and law.step

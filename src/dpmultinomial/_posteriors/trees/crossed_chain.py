@@ -27,6 +27,7 @@ from scipy.special import gammaln
 
 from ... import _checks
 from ..._accuracy import LARGEST_RHAT, Accuracy, of_chains
+from ..._mechanisms.coarsened import Coarsened
 from ..._mechanisms.noise_law import NoiseLaw
 from ..._mechanisms.perturbation import Perturbation
 from ..._mechanisms.random_rounding import RandomRounding
@@ -101,7 +102,8 @@ class Crossed:
         if not isinstance(noise, LawByRow) or noise.row_count != table.size:
             raise TypeError(f"noise must be a single distribution, or a LawByRow with {table.size} rows, got {noise!r}")
         self.noise = noise.take(flat)
-        if any(isinstance(law, Perturbation | RandomRounding) for law in self.noise.laws):
+        inner = [law.noise if isinstance(law, Coarsened) else law for law in self.noise.laws]
+        if any(isinstance(law, Perturbation | RandomRounding) for law in inner):
             raise ValueError("noise of crossed cells must be additive, got a table of probabilities")
         self._known: dict[int, Array] = {}
         self.form = shapes(self.values, self.noise)

@@ -505,12 +505,15 @@ def noise_text(words: Mapping[str, Any]) -> str:
             for law in words["laws"]
         )
     text = _LAWS.get(str(words.get("law")), str(words.get("law")))
+    if "fixed" in words:
+        text = f"rounding {_DIRECTIONS[words['fixed']]} multiple of {{base}}"
     shown = {key: _value_text(value) for key, value in words.items()}
     text = text.format(**{"scale": "as stated", "sigma": "as stated", "sd": "as stated", **shown})
     after = [describe(words[key]) for key, describe in _AFTER.items() if key in words]
     return f"{text}, then {listed(after)}" if after else text
 
 
+_DIRECTIONS = {"nearest": "to the nearest", "up": "up to a", "down": "down to a"}
 _AFTER = {
     "rounded": lambda step: f"rounding to multiples of {step['step'] if isinstance(step, Mapping) else step:g}",
     "clipped": lambda limit: f"clipping at {limit['at']:g} from below",
