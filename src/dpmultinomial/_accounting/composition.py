@@ -10,8 +10,8 @@ Conversions from Rényi to approximate privacy and back are those of Canonne et 
 Ponnoprat (2022).
 
 `compose` returns the total cost of several releases in one call. If every cost comes from a mechanism whose loss
-distribution is known, the total is also composed from these distributions (`privacy_loss`), which is nearly exact; the
-smaller epsilon counts.
+distribution is known, the total is also composed from these distributions (`loss_composition`), which is nearly exact;
+the smaller epsilon counts.
 """
 
 from collections import Counter
@@ -23,8 +23,8 @@ import numpy as np
 from scipy.special import xlogy
 
 from .. import _checks
+from .loss_composition import epsilon as composed_epsilon
 from .privacy_loss import Mechanism, PureLoss
-from .privacy_loss import epsilon as composed_epsilon
 from .renyi import order_at_least_one
 
 
@@ -138,6 +138,10 @@ class _Cost:
             raise TypeError(f"source must be a name, got {self.source!r}")
         _checks.one_of("relation", self.relation, RELATIONS)
 
+    def dp(self, delta: float) -> "Epsilon":
+        """Return the smallest epsilon at a given `delta` (`Total.dp`)."""
+        return compose(self).dp(delta)
+
 
 @dataclass(frozen=True, kw_only=True)
 class PureDP(_Cost):
@@ -157,10 +161,6 @@ class PureDP(_Cost):
         super().__post_init__()
         _checks.positive("epsilon", self.epsilon)
 
-    def dp(self, delta: float) -> float:
-        """Return the smallest epsilon at a given `delta` (`Total.dp`)."""
-        return compose(self).dp(delta)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ZCDP(_Cost):
@@ -179,10 +179,6 @@ class ZCDP(_Cost):
     def __post_init__(self) -> None:
         super().__post_init__()
         _checks.positive("rho", self.rho)
-
-    def dp(self, delta: float) -> float:
-        """Return the smallest epsilon at a given `delta` (`Total.dp`)."""
-        return compose(self).dp(delta)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -306,7 +302,8 @@ class Total:
         -------
         Epsilon
             A float with ``.method``: the smaller of `converted` and, if the mechanisms of all summands are known, the
-            composition of their losses (`privacy_loss.epsilon`), which holds for mechanisms that were fixed in advance.
+            composition of their losses (`loss_composition.epsilon`), which holds for mechanisms that were fixed in
+            advance.
         """
         best = Epsilon(self.converted(delta))
         if self.mechanisms and delta > 0 and len(self.mechanisms) <= _MOST_MECHANISMS:
@@ -412,7 +409,7 @@ def pure_to_renyi(epsilon: float, *, order: float) -> float:
     return float((np.log(p) + excess * epsilon + np.log1p(np.exp(-(2 * order - 1) * epsilon))) / excess)
 
 
-def total(costs: Iterable[Cost]) -> dict[tuple[str, str], Total]:
+def total(costs: Iterable[_Cost]) -> dict[tuple[str, str], Total]:
     """Return the sum of costs for each pair of data source and neighbour relation.
 
     Parameters
@@ -472,7 +469,7 @@ def _mechanisms(costs: list[Cost]) -> Counter[Mechanism] | None:
     return found
 
 
-def compose(*costs: Cost) -> Total:
+def compose(*costs: _Cost) -> Total:
     """Sum the privacy costs of releases of one source under one neighbour relation.
 
     Parameters

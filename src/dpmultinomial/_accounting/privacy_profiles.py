@@ -29,8 +29,8 @@ def dirichlet_delta(
     ----------
     epsilon : >= 0, any shape.
     r, alpha : > 0.
-    counts : the two changed cells without the moved record. (0, 0) is the worst pair (checked over many pairs, but not
-        proved); other values give the profile of one pair.
+    counts : the two changed cells without the moved record. (0, 0) is the worst pair (proof: `DirichletLoss`); other
+        values give the profile of one pair.
 
     Returns
     -------

@@ -14,8 +14,11 @@ from scipy.special import digamma, gammaln, polygamma, xlogy
 from .. import _checks
 from .._accounting import renyi
 from .._accounting.composition import RELATIONS, RenyiDP
+from .._accounting.privacy_loss import DirichletLoss
+from .noise_law import changed_counts
 
 ORDERS = (1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
+_LARGEST_RATIO = 1000.0  # r/alpha up to which the losses are integrated
 
 
 def calibrate(epsilon: float, *, order: float, l2_squared: float = 2.0, linf: float = 1.0) -> tuple[float, float]:
@@ -225,7 +228,13 @@ class Dirichlet:
         return np.asarray((a - 1) * np.log(y) - gammaln(a))
 
     def cost(
-        self, relation: str = "replace a record", *, orders: Sequence[float] = ORDERS, source: str = "data"
+        self,
+        relation: str = "replace a record",
+        *,
+        sensitivity: float | None = None,
+        changes: Sequence[float] | None = None,
+        orders: Sequence[float] = ORDERS,
+        source: str = "data",
     ) -> RenyiDP:
         """Return the privacy cost of one release: the exact worst-case Rényi divergence at every order at which it is
         finite.
@@ -233,24 +242,34 @@ class Dirichlet:
         Parameters
         ----------
         relation : ``"replace a record"``.
+        sensitivity : L1 sensitivity of the counts; None: 2, one record moves from a count to another.
+        changes : instead of `sensitivity`, the sizes of the changes of the two counts that change, e.g. ``(1, 1)``;
+            they are equal, because the total is fixed.
         orders : > 1.
         source : name of the confidential data.
 
         Returns
         -------
         RenyiDP
+            With the loss distribution, which composes more tightly.
 
         Raises
         ------
         ValueError
-            If the divergence has no bound at any of the orders.
+            If the divergence has no bound at any of the orders, or the changes are not two equal numbers.
         """
         _checks.one_of("relation", relation, RELATIONS[1:2])
-        found = {order: self.renyi(order=order) for order in orders}
+        sizes = changed_counts(changes, sensitivity)
+        if sizes is not None and (len(sizes) != 2 or sizes[0] != sizes[1]):
+            raise ValueError(f"changes must be two equal numbers, because the total is fixed, got {changes!r}")
+        moved = 1.0 if sensitivity is None else _checks.positive("sensitivity", sensitivity) / 2
+        r = self.r * (moved if sizes is None else sizes[0])
+        found = {order: renyi.dirichlet_worst_case(r, alpha=self.alpha, order=order) for order in orders}
         finite = {order: epsilon for order, epsilon in found.items() if np.isfinite(epsilon)}
         if not finite:
             raise ValueError(f"orders: the divergence has no bound at {', '.join(f'{o:g}' for o in orders)}")
-        return RenyiDP(source=source, relation=relation, epsilons=finite)
+        mechanisms = (DirichletLoss(r, self.alpha),) if r <= _LARGEST_RATIO * self.alpha else None
+        return RenyiDP(source=source, relation=relation, epsilons=finite, mechanisms=mechanisms)
 
     def renyi(self, *, order: float) -> float:
         """Return the Rényi cost of one release at `order` >= 1: the exact worst case over replacing one record."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
 from .._accounting.composition import RELATIONS, PureDP
-from .._accounting.privacy_loss import TableLoss
+from .._accounting.privacy_loss import PureLoss, TableLoss
 from .coarsened import Coarsenable
 from .noise_law import DISJOINT, Array, Index, changed_counts, releasable, summed_over_records
 
@@ -284,7 +284,8 @@ class Perturbation(Coarsenable):
         Returns
         -------
         PureDP
-            With the loss distribution if every count changes by one step, which composes more tightly.
+            With the loss distribution, which composes more tightly: that of the table for a change by one step, that of
+            randomised response for larger changes.
 
         Raises
         ------
@@ -306,7 +307,7 @@ class Perturbation(Coarsenable):
             raise ValueError(f"this table has no finite epsilon: {why}")
         epsilon = summed_over_records(np.asarray(largest), relation, given)
         ones = sizes or ((1.0,) * DISJOINT[relation] if given is None else (given,))
-        mechanisms = (_loss(logs),) * len(ones) if set(ones) == {1.0} else None
+        mechanisms = tuple(_loss(logs) if size == 1 else PureLoss(size * largest) for size in ones)
         return PureDP(epsilon=epsilon, source=source, relation=relation, mechanisms=mechanisms)
 
     def settings(self) -> dict[str, object]:

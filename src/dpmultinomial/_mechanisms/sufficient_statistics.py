@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
 from .._accounting.composition import RELATIONS, PureDP
+from .._accounting.privacy_loss import PureLoss
 from .laplace import Laplace
 
 STATISTICS = ("mean", "sse", "low", "high")
@@ -113,9 +114,11 @@ class CensoredStatistics:
         Returns
         -------
         PureDP
+            With randomised response as its loss distribution, the least private one.
         """
         _checks.one_of("relation", relation, RELATIONS[1:2])
-        return PureDP(source=source, relation=relation, epsilon=self.epsilon(n, self._stated(), sums=self.sums))
+        epsilon = self.epsilon(n, self._stated(), sums=self.sums)
+        return PureDP(source=source, relation=relation, epsilon=epsilon, mechanisms=(PureLoss(epsilon),))
 
     def _stated(self) -> float | tuple[float, ...]:
         if self.scale is None:

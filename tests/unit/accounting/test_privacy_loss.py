@@ -10,15 +10,14 @@ from scipy import optimize, stats
 
 import dpmultinomial as dpm
 from dpmultinomial._accounting.composition import RELATIONS
+from dpmultinomial._accounting.loss_composition import Composition, epsilon
 from dpmultinomial._accounting.privacy_loss import (
-    Composition,
     DiscreteGaussianLoss,
     DiscreteLaplaceLoss,
     GaussianLoss,
     LaplaceLoss,
     PureLoss,
     SplitLoss,
-    epsilon,
     largest,
     split,
 )
@@ -232,7 +231,10 @@ def test_a_table_composes_its_worst_neighbours():
     assert cost.epsilon == pytest.approx(1, rel=1e-12)
     found, exact = dpm.compose(*[cost] * 20).dp(1e-6), epsilon(Counter({PureLoss(1.0): 20}), 1e-6)
     assert exact - 1e-9 <= found < exact + 2e-3
-    assert dpm.Perturbation(table).cost(ADD, changes=(2,)).mechanisms is None
+    assert dpm.Perturbation(table).cost(ADD, changes=(2, 1)).mechanisms == (
+        PureLoss(cost.epsilon * 2),
+        *cost.mechanisms,
+    )
 
 
 def test_bad_arguments():

@@ -7,6 +7,7 @@ The total and every component are released with noise at the same epsilon and on
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heapify, heappop, heapreplace
@@ -17,13 +18,16 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _checks
 from ..._accounting import privacy_profiles
 from ..._accounting.composition import RELATIONS, ApproxDP, PureDP
+from ..._accounting.privacy_loss import DiscreteLaplaceLoss, Mechanism, PureLoss, TruncatedLaplaceLoss
 from ..._kernels import geometric
 from ..laplace import default_support
+from ..noise_law import changed_counts
 from . import additive_release
 
 ALGORITHMS = additive_release.ALGORITHMS
 TIES = additive_release.RULES
 Whole = NDArray[np.int64]
+_LARGEST_CHANGE = 10**9
 
 
 def release(
@@ -273,24 +277,62 @@ class AdditiveCounts:
         )
         return np.asarray(drawn[0])
 
-    def cost(self, relation: str = "add or remove a record", *, source: str = "data") -> PureDP | ApproxDP:
-        """Return the privacy cost of one release: 2 epsilon, with the delta of the truncation.
+    def cost(
+        self,
+        relation: str = "add or remove a record",
+        *,
+        sensitivity: float | None = None,
+        changes: Sequence[float] | None = None,
+        source: str = "data",
+    ) -> PureDP | ApproxDP:
+        """Return the privacy cost of one release: epsilon times the changes of the components and of their total, with
+        the delta of the truncation.
 
-        One record moves the total and one component, or two components; algorithms 1 to 3 are post-processing.
+        One record moves the total and one component, or two components: 2 epsilon. Algorithms 1 to 3 are
+        post-processing.
 
         Parameters
         ----------
         relation : ``"add or remove a record"`` or ``"replace a record"``.
+        sensitivity : L1 sensitivity of the components, an integer; the total changes by at most as much.
+        changes : instead of `sensitivity`, the changes of the components that change, integers with signs: the total
+            changes by their sum, e.g. ``(1, -1)`` for a record that is replaced.
         source : name of the confidential data.
 
         Returns
         -------
         PureDP, or ApproxDP if the noise is truncated
+            With the loss distribution, which composes more tightly.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a change is not an integer, or the truncated noise is narrower than a change.
         """
         _checks.one_of("relation", relation, RELATIONS[:2])
-        spent = 2 * self.epsilon
+        changed_counts(changes, sensitivity)
+        sizes = [abs(_checks.integer("changes", change, least=-_LARGEST_CHANGE)) for change in changes or ()]
+        if sensitivity is not None:
+            norm = _checks.integer("sensitivity", sensitivity, least=1)
+            sizes = [norm, norm]
+        elif changes is None:
+            sizes = [1, 1]
+        elif moved := abs(sum(int(change) for change in changes)):
+            sizes.append(moved)
+        spent, scale = self.epsilon * sum(sizes), 1 / self.epsilon
         if self.support == math.inf:
-            return PureDP(source=source, relation=relation, epsilon=spent)
+            mechanisms: tuple[Mechanism, ...] = tuple(DiscreteLaplaceLoss(scale, size) for size in sizes)
+            if sensitivity is not None:  # one component or several: the bound of pure privacy covers both
+                mechanisms = (PureLoss(spent / 2), DiscreteLaplaceLoss(scale, sizes[0]))
+            return PureDP(source=source, relation=relation, epsilon=spent, mechanisms=mechanisms)
         cut = default_support(self.epsilon) if self.support is None else int(self.support)
-        delta = privacy_profiles.geometric_delta(spent, epsilon=self.epsilon, changed=2, support=cut)
-        return ApproxDP(source=source, relation=relation, epsilon=spent, delta=delta)
+        if max(sizes) > cut:
+            raise ValueError(f"support must be at least the change {max(sizes)}, got {cut}")
+        if sensitivity is not None:
+            raise ValueError("sensitivity: truncated noise has a delta that depends on the counts; pass changes=")
+        lost = geometric.probabilities(self.epsilon, cut)[::-1].cumsum()
+        delta = float(-np.expm1(sum(np.log1p(-lost[size - 1]) for size in sizes)))
+        if set(sizes) == {1}:
+            delta = privacy_profiles.geometric_delta(spent, epsilon=self.epsilon, changed=len(sizes), support=cut)
+        mechanisms = tuple(TruncatedLaplaceLoss(scale, cut, size) for size in sizes)
+        return ApproxDP(source=source, relation=relation, epsilon=spent, delta=delta, mechanisms=mechanisms)

@@ -16,6 +16,8 @@ from scipy.special import gammaln
 from ... import _checks
 from ..._accounting import swapping as accounting
 from ..._accounting.composition import RELATIONS, PureDP
+from ..._accounting.privacy_loss import PureLoss
+from ..noise_law import changed_counts
 from . import exact_swapping, swap_draws
 
 
@@ -362,22 +364,42 @@ class Swap:
         drawn: NDArray[np.int64] = swap_draws.tables(_checks.table("data", data), 1, rate=rate, rng=rng)
         return drawn[0]
 
-    def cost(self, relation: str = "exchange within invariants", *, largest: int, source: str = "data") -> PureDP:
-        """Return the privacy cost of a swap for two data sets that have equal invariants and differ by one exchange.
+    def cost(
+        self,
+        relation: str = "exchange within invariants",
+        *,
+        largest: int,
+        sensitivity: float | None = None,
+        changes: Sequence[float] | None = None,
+        source: str = "data",
+    ) -> PureDP:
+        """Return the privacy cost of a swap for two data sets that have equal invariants and differ by exchanges.
 
         Parameters
         ----------
         relation : ``"exchange within invariants"``; a swap does not protect anything else.
         largest : number of records in the largest stratum in which a swap can change anything, >= 2.
+        sensitivity : number of records that differ, integer >= 2; None: 2, one exchange.
+        changes : instead of `sensitivity`, the numbers of records that differ by stratum, e.g. ``(2,)`` or ``(2, 3)``.
         source : name of the confidential data.
 
         Returns
         -------
         PureDP
-            Twice the loss per unit of Hamming distance (Bailie, Gong and Meng 2023).
+            The loss per unit of Hamming distance (Bailie, Gong and Meng 2023) times the number of records that differ;
+            with randomised response as its loss distribution, the least private one.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the rate is not known, or a number of records is not an integer >= 2.
         """
         _checks.one_of("relation", relation, RELATIONS[2:])
-        return PureDP(source=source, relation=relation, epsilon=2 * accounting.epsilon(largest, rate=self._known()))
+        changed_counts(changes, sensitivity)
+        wanted, name = (changes, "changes") if changes is not None else ((sensitivity or 2,), "sensitivity")
+        distance = sum(_checks.integer(name, number, least=2) for number in wanted)
+        epsilon = distance * accounting.epsilon(largest, rate=self._known())
+        return PureDP(source=source, relation=relation, epsilon=epsilon, mechanisms=(PureLoss(epsilon),))
 
     def _known(self) -> float:
         if self.rate is None:

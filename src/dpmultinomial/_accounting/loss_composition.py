@@ -1,0 +1,275 @@
+"""Smallest epsilon of a composition of privacy loss distributions at a given delta: a proven upper bound.
+
+The privacy loss of an outcome is the log of its probability under a file over that under the neighbouring file. Losses
+of independent releases add, and delta(epsilon) is the expected value of max(1 - exp(epsilon - loss), 0). If all
+releases share one lattice of losses, the sums are exact. Otherwise every loss is split between the two neighbouring
+points of a common grid such that both total probabilities stay the same, which can only increase delta(epsilon)
+(Doroshenko et al. 2022, "connect the dots").
+
+Sums of losses are convolved by a Fourier transform after exponential tilting at the Chernoff point, so that the errors
+of rounding are relative to the answer. Three bounds make the result an upper bound in spite of rounding (u = 2^-53):
+
+Tilting. The probabilities p_j are replaced by floats y_j, about p_j exp(power loss_j)/moment. The scale K is the
+largest p_j exp(power loss_j)/y_j, rounded upwards. Then p_j <= K y_j exp(-power loss_j) for every j, however y_j was
+rounded.
+
+Transform. A transform of length N = 2^t consists of t passes, each of which is a multiple of a unitary matrix. With
+twiddle factors accurate to 2 u, its result differs from the exact one by at most e = 16 u t of its length (Euclidean
+norm; Higham 2002, theorem 24.2, has 7.7 u t). Let G_i = sum y_i + e sqrt(N) |y_i|, which bounds the exact and the
+computed transform at every frequency. The product of the transforms to the powers n_i, of M = sum n_i releases, then
+has an error of at most G (sum n_i e |y_i|) sqrt(N) from the transforms, with G the product of the G_i^n_i, and of
+((1 + 3 u)^M - 1) times its own size from M complex multiplications (3 u each; Brent, Percival and Zimmermann 2007:
+2.24 u). The inverse transform adds e times the size again. The size is at most the smallest |y_i| times G, by Young's
+inequality. The sum is a bound on the Euclidean norm of the error of all probabilities of the total loss.
+
+Tail. delta(epsilon) is an inner product of these probabilities and weights; by the Cauchy-Schwarz inequality, its error
+is at most the norm of the error times the norm of the weights. Losses that are rounded by at most d each increase
+epsilon by at most d.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import logsumexp
+
+from .privacy_loss import UNIT, Array, Losses, Mechanism
+
+_FINE = 50.0  # points of the grid per standard deviation of the loss of the most precise mechanism
+_MOST = 2**21  # points of the grid
+_NEGLECTED = 25.0  # log of delta over the mass that a mechanism may neglect
+_ROUNDS = 6  # Fourier transforms, each with the power of the last answer
+_NEAR = 0.02  # relative change of the answer below which its power is kept
+_INSIDE = 0.98  # largest share of the largest loss at which a power is sought
+_LEAST = 1e-300  # least tilted probability: smaller ones would lose digits
+
+
+def transform_error(size: int) -> float:
+    """Return a bound on the relative error of a Fourier transform in the Euclidean norm.
+
+    Parameters
+    ----------
+    size : length of the transform, a power of two.
+
+    Returns
+    -------
+    float
+        16 u log2(size) with u = 2^-53.
+    """
+    return 16 * UNIT * max(size.bit_length() - 1, 1)
+
+
+class Composition:
+    """Composition of mechanisms that were fixed in advance.
+
+    Parameters
+    ----------
+    often : mechanism -> number of releases.
+    delta : the delta for which an epsilon is sought, in (0, 1): neglected probability is small relative to it.
+    """
+
+    def __init__(self, often: Mapping[Mechanism, int], delta: float) -> None:
+        log_mass = _NEGLECTED - math.log(delta) + math.log(sum(often.values()))
+        steps = {one.step for one in often}
+        step = next(iter(steps)) if len(steps) == 1 else None
+        self.parts = [(one.lattice(log_mass), n) for one, n in often.items()] if step is not None else []
+        if step is None or sum(len(p.mass) * n for p, n in self.parts) > _MOST:
+            self.parts = self._gridded(often, log_mass)
+        self.infinite = -math.expm1(math.fsum(n * math.log1p(-p.infinite) for p, n in self.parts)) * (1 + 1e-12)
+        self.relative = math.fsum(n * math.log1p(p.relative) for p, n in self.parts)
+        farthest = math.fsum(n * max(abs(float(p.values[0])), abs(float(p.values[-1]))) for p, n in self.parts)
+        self.shift = 16 * UNIT * farthest  # largest error of a total loss
+
+    @staticmethod
+    def _gridded(often: Mapping[Mechanism, int], log_mass: float) -> list[tuple[Losses, int]]:
+        step = min(one.spread for one in often) / _FINE
+        reach = sum(n * one.spread * math.sqrt(8 * (log_mass + 1)) for one, n in often.items())
+        step = max(step, reach / _MOST)
+        return [(one.gridded(step, log_mass), n) for one, n in often.items()]
+
+    def log_moment(self, power: float) -> float:
+        """Return the log of the expected value of exp(power loss), finite losses only."""
+        return float(math.fsum(n * _moment(p, power) for p, n in self.parts))
+
+    def _chernoff(self, epsilon: float) -> tuple[float, float]:
+        """Return the power with the smallest Chernoff bound of P(loss > epsilon), and the log of the bound."""
+
+        def bound(log_power: float) -> float:
+            power = math.exp(log_power)
+            return self.log_moment(power) - power * epsilon
+
+        grid = np.linspace(-12.0, min(12.0, math.log(500 / self.parts[0][0].step)), 25)
+        found = [bound(x) for x in grid]
+        at = int(np.argmin(found))
+        best = minimize_scalar(bound, bounds=(grid[max(at - 1, 0)], grid[min(at + 1, 24)]), method="bounded")
+        return (math.exp(best.x), float(best.fun)) if best.fun < found[at] else (math.exp(grid[at]), found[at])
+
+    def epsilon(self, delta: float) -> float:
+        """Return an upper bound on the smallest epsilon >= 0 at `delta`; inf below the probability of infinite losses.
+
+        Parameters
+        ----------
+        delta : in (0, 1).
+
+        Returns
+        -------
+        float
+        """
+        if self.infinite >= delta:
+            return math.inf
+        left = math.log(delta - self.infinite)
+        top = math.fsum(n * float(p.values[-1]) for p, n in self.parts) + self.shift
+        if top <= self.shift:
+            return 0.0
+        found = best = top
+        start = self._start(left, top)
+        for _ in range(_ROUNDS):  # any power gives an upper bound; that at the answer gives the smallest
+            found = self._solved(self._tail(self._chernoff(start)[0]), left, top)
+            best = min(best, found)
+            if abs(found - start) <= _NEAR * found:
+                break
+            start = min(found, _INSIDE * top)
+        return best
+
+    def _start(self, left: float, top: float) -> float:
+        """Return the epsilon of the Chernoff bound, at most a little below the largest loss."""
+        high = _INSIDE * top
+        if self._chernoff(high)[1] >= left or self._chernoff(0.0)[1] <= left:
+            return high if self._chernoff(high)[1] >= left else 0.0
+        return float(brentq(lambda e: self._chernoff(e)[1] - left, 0.0, high, xtol=1e-6 * top))
+
+    def _solved(self, tail: "Tail", left: float, top: float) -> float:
+        """Return an epsilon at which the bound on delta, with losses increased by their rounding, is small enough."""
+        if tail(-self.shift) <= left:
+            return 0.0
+        found = float(brentq(lambda e: tail(e) - left, -self.shift, top, xtol=1e-13, rtol=1e-14))
+        step = 1e-13 * max(found, 1.0)
+        while found < top and tail(found) > left:
+            found, step = found + step, 2 * step
+        return found + self.shift
+
+    def _tail(self, power: float) -> "Tail":
+        """Return the tail of the total loss, from its tilted probabilities and a bound on their errors."""
+        first, offset, length, step = 0, 0.0, 1, self.parts[0][0].step
+        for part, n in self.parts:
+            first, offset = first + n * part.first, offset + n * part.offset
+            length += n * (len(part.mass) - 1)
+        size = 1 << (length - 1).bit_length() if length > 1 else 2
+        each, releases = transform_error(size), sum(n for _, n in self.parts)
+        spectrum: NDArray[np.complex128] = np.ones(size // 2 + 1, dtype=np.complex128)
+        log_scale, growth, errors, least = self.relative, 0.0, 0.0, math.inf
+        for part, n in self.parts:
+            tilted, one = tilt(part, power)
+            log_scale += n * one
+            spectrum *= _to_power(fft.rfft(tilted, size), n)
+            norm = math.sqrt(float(tilted @ tilted)) * (1 + 1e-9)
+            growth += n * max(math.log(float(tilted.sum()) * (1 + 1e-9) + each * math.sqrt(size) * norm), 0.0)
+            errors, least = errors + n * each * norm, min(least, norm)
+        growth = math.exp(min(growth, 700.0))
+        errors *= growth
+        errors += math.expm1(min(3 * UNIT * releases, 700.0)) * (least * growth + errors)
+        errors += each * (least * growth + errors) + _LEAST
+        mass = np.maximum(fft.irfft(spectrum, size)[:length], 0.0)
+        values = np.asarray(offset + (first + np.arange(length)) * step, dtype=np.float64)
+        return Tail(values, mass, errors, power, log_scale)
+
+
+class Tail:
+    """Log of an upper bound on delta(epsilon) without infinite losses, from tilted probabilities of the total loss.
+
+    Parameters
+    ----------
+    values : possible total losses, in increasing order.
+    mass : their tilted probabilities, approximately.
+    error : bound on the Euclidean norm of the errors of `mass`.
+    power : of the tilting.
+    log_scale : log of the factor K: the probabilities are at most K mass exp(-power values).
+    """
+
+    def __init__(self, values: Array, mass: Array, error: float, power: float, log_scale: float) -> None:
+        self.values, self.mass, self.error, self.power, self.log_scale = values, mass, error, power, log_scale
+        self._rounding = 1 + (2 * len(values) + 4000) * UNIT  # of a sum of products with exp(-x), x up to 745
+
+    def __call__(self, epsilon: float) -> float:
+        """Return the log of the bound; below -700 if there are no larger losses."""
+        at = int(np.searchsorted(self.values, epsilon, side="right"))
+        gap = self.values[at:] - epsilon
+        if not len(gap):
+            return -1e4
+        weights = np.exp(-self.power * gap) * -np.expm1(-gap)
+        found = float(self.mass[at:] @ weights) + self.error * math.sqrt(float(weights @ weights))
+        log = self.log_scale - self.power * epsilon
+        rounding = 8 * UNIT * (abs(self.log_scale) + self.power * abs(epsilon))
+        return math.log(max(found * self._rounding, _LEAST)) + log + rounding
+
+
+def tilt(part: Losses, power: float) -> tuple[Array, float]:
+    """Return tilted probabilities y with a sum near 1, and log K with mass <= K y exp(-power loss).
+
+    Parameters
+    ----------
+    part : losses.
+    power : of the tilting, >= 0.
+
+    Returns
+    -------
+    tilted, log_scale : float64 of the shape of the probabilities, float
+        log K is the largest log(mass) + power loss - log(y), plus 8 roundings of its terms.
+    """
+    logs, moved = _logs(part), power * part.values
+    raw = logs + moved
+    some = part.mass > 0
+    tilted = np.where(some, np.maximum(np.exp(raw - logsumexp(raw)), _LEAST), 0.0)
+    logs, moved, found = logs[some], moved[some], np.log(tilted[some])
+    rounding = 8 * UNIT * (np.abs(logs) + np.abs(moved) + np.abs(found) + 1)
+    return tilted, float((logs + moved - found + rounding).max())
+
+
+def _to_power(values: NDArray[np.complex128], power: int) -> NDArray[np.complex128]:
+    """Return values^power by repeated squaring, so that the relative error is that of power - 1 multiplications."""
+    found = None
+    while power:
+        if power & 1:
+            found = values if found is None else found * values
+        power >>= 1
+        if power:
+            values = values * values
+    assert found is not None
+    return found
+
+
+def _logs(part: Losses) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.log(part.mass)
+
+
+def _moment(part: Losses, power: float) -> float:
+    return float(logsumexp(_logs(part) + power * part.values))
+
+
+def epsilon(mechanisms: Counter[Mechanism], delta: float) -> float:
+    """Return an upper bound on the epsilon of a composition at a given delta, accurate to 1e-3 or better.
+
+    Parameters
+    ----------
+    mechanisms : mechanism -> number of releases.
+    delta : in (0, 1).
+
+    Returns
+    -------
+    float
+        Exact to about 1e-9 if all noise is discrete Gaussian of one sigma, or discrete Laplace of one scale; inf if no
+        epsilon holds at this delta.
+
+    Raises
+    ------
+    ValueError
+        If there is no mechanism, or `delta` is not in (0, 1).
+    """
+    if not mechanisms or not 0 < delta < 1:
+        raise ValueError(f"epsilon needs mechanisms and a delta in (0, 1), got {len(mechanisms)} and {delta}")
+    return Composition(mechanisms, delta).epsilon(delta)
