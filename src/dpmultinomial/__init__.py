@@ -36,7 +36,7 @@ __getattr__, __dir__, __all__ = attach(
         "RenyiDP": "_accounting.composition",
         "ApproxDP": "_accounting.composition",
         "compose": "_accounting.composition",
-        "audit": "_models.claims",
+        "audit": "_models.calibrated_noise",
         # private models and random number streams
         "PrivateNaiveBayes": "_models.naive_bayes",
         "PrivateBayesianNetwork": "_models.private_network",

@@ -21,7 +21,7 @@ from ._mechanisms.perturbation import Perturbation as Perturbation
 from ._mechanisms.random_rounding import RandomRounding as RandomRounding
 from ._mechanisms.sufficient_statistics import CensoredStatistics as CensoredStatistics
 from ._mechanisms.swapping.swapping import Swap as Swap
-from ._models.claims import audit as audit
+from ._models.calibrated_noise import audit as audit
 from ._models.naive_bayes import PrivateNaiveBayes as PrivateNaiveBayes
 from ._models.private_network import PrivateBayesianNetwork as PrivateBayesianNetwork
 from ._seeding import stream as stream

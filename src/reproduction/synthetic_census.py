@@ -22,8 +22,16 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dpmultinomial import _checks
-from dpmultinomial._measurement_files.axes import SINGLE, WHOLE
-from dpmultinomial._measurement_files.products import CONSTRAINT, DPQUERY, Product, cells_of, product_of, state_number
+from dpmultinomial._measurement_files.products import (
+    CONSTRAINT,
+    DPQUERY,
+    SINGLE,
+    WHOLE,
+    Product,
+    cells_of,
+    product_of,
+    state_number,
+)
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 
 Whole = NDArray[np.int64]

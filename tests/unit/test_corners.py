@@ -13,7 +13,7 @@ from dpmultinomial._accounting import privacy_profiles, renyi
 from dpmultinomial._files import csv_table
 from dpmultinomial._files.csv_table import Limits, parse
 from dpmultinomial._mechanisms import dirichlet
-from dpmultinomial._models import claims, coded_table
+from dpmultinomial._models import calibrated_noise, coded_table
 from dpmultinomial._models.private_network import PrivateBayesianNetwork
 from dpmultinomial._releases import _noise, room
 from dpmultinomial._seeding import stream
@@ -36,10 +36,10 @@ def test_exact_calibration_of_tiny_budgets(epsilon):
 
 def test_claims_name_their_numbers():
     """Check that epsilon and delta, both numbers, are distinguished by their names."""
-    gaussian = claims.Gaussian(sigma=2.0)
+    gaussian = calibrated_noise.Gaussian(sigma=2.0)
     with pytest.raises(TypeError, match="positional"):
-        claims.dp_claim(gaussian, 1.0, 0.1)
-    assert claims.dp_claim(mechanism=gaussian, epsilon=1.0, delta=0.1).holds
+        calibrated_noise.dp_claim(gaussian, 1.0, 0.1)
+    assert calibrated_noise.dp_claim(mechanism=gaussian, epsilon=1.0, delta=0.1).holds
     with pytest.raises(TypeError, match="positional"):
         coded_table.encode(pd.DataFrame({"a": ["x"]}), "name", target="a", numeric=[])
 

@@ -13,10 +13,8 @@ from .._accuracy import Accuracy, of_chains
 from .._kernels import dirichlet
 from .._posteriors import convergence
 from .._posteriors.counts.dirichlet_mixture import DirichletMixture, ExplicitLaw
-from .._results.coupled import Coupled
 from .._results.distributions import Continuous, Discrete, Draws, Marginal
-from .._results.integers import Window
-from .._results.joint import Enumerated, Together
+from .._results.joint import Coupled, Enumerated, Together, Window
 from .._results.posterior import GROUPS, Posterior
 from .._results.quantities import Joint, Quantities
 

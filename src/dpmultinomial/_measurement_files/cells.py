@@ -20,8 +20,7 @@ from .._posteriors.trees.priors import Splits
 from .._posteriors.trees.tree import Tree
 from .._posteriors.trees.tree_posterior import TreeLaw, infer
 from .._results.distributions import Discrete
-from .._results.integers import Unlisted, Window
-from .._results.joint import Pair
+from .._results.joint import Pair, Unlisted, Window
 from .._results.posterior import Posterior
 from .._results.quantities import Columns, Quantities
 from .places import Places

@@ -19,10 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .axes import Mask
-from .files import Batch, Query, batches
-from .products import CONSTRAINT, DPQUERY, Product, parts
-from .spine import Texts
+from .files import Batch, Query, Texts, batches
+from .products import CONSTRAINT, DPQUERY, Mask, Product, parts
 
 Array = NDArray[np.float64]
 _FEASIBLE = 1e-9

@@ -17,10 +17,9 @@ from .._posteriors.trees.measurements import Measurements
 from .._posteriors.trees.tree import Tree
 from . import levels as one_level
 from . import products
-from .files import says_synthetic
+from .files import Spine, says_synthetic, spine_of
 from .levels import Level
 from .products import DPQUERY, parts
-from .spine import Spine, spine_of
 
 Array = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from .._accounting.composition import RenyiDP, total
 from .._mechanisms.dirichlet import Dirichlet
 from .._mechanisms.gaussian import Gaussian
 from .._mechanisms.laplace import Laplace
-from . import calibrated_noise, claims
+from . import calibrated_noise
 from ._support import Support, from_card
 from .calibrated_noise import Noise
 
@@ -120,9 +120,9 @@ def card(model: str, noise: Noise, *, epsilon: float, order: float, releases: in
         "order": float(order),
         "epsilon": float(epsilon),
         "releases": releases,
-        "epsilon_exact": releases * claims.exact_renyi(mechanism, order=order),
+        "epsilon_exact": releases * calibrated_noise.exact_renyi(mechanism, order=order),
         "delta_epsilon": float(epsilon),
-        "delta_of_one_release": claims.exact_delta(mechanism, epsilon=epsilon),
+        "delta_of_one_release": calibrated_noise.exact_delta(mechanism, epsilon=epsilon),
         "delta": DELTA,
         "epsilon_hat": reach,
         "epsilon_hat_exact": exact,
@@ -132,15 +132,15 @@ def card(model: str, noise: Noise, *, epsilon: float, order: float, releases: in
     }
 
 
-def _mechanism(law: str, scale: float, alpha: float) -> claims.Mechanism:
+def _mechanism(law: str, scale: float, alpha: float) -> calibrated_noise.Mechanism:
     if law == "dirichlet":
         return Dirichlet(r=scale, alpha=alpha)
     return Gaussian(sigma=scale) if law == "gaussian" else Laplace(scale=scale)
 
 
-def _approximate(mechanism: claims.Mechanism, releases: int) -> tuple[float, bool]:
+def _approximate(mechanism: calibrated_noise.Mechanism, releases: int) -> tuple[float, bool]:
     """Return the smallest known epsilon_hat at `DELTA` for all releases together, and whether it is exact."""
-    costs = {o: releases * claims.exact_renyi(mechanism, order=o) for o in _ORDERS}
+    costs = {o: releases * calibrated_noise.exact_renyi(mechanism, order=o) for o in _ORDERS}
     finite = {o: e for o, e in costs.items() if np.isfinite(e)}
     if isinstance(mechanism, Gaussian):
         return _gaussian_epsilon(mechanism, releases), True

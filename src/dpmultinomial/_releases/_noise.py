@@ -4,11 +4,16 @@ discarded key.
 Discrete Laplace P(k) ~ exp(-|k|/scale) and discrete Gaussian P(k) ~ exp(-k^2/(2 scale^2)) on all integers, by the exact
 samplers of Canonne, Kamath and Steinke (2020) in OpenDP: rational arithmetic, no floating-point noise. Their cost is
 computed by OpenDP's own stability map, rounded upwards. No function here takes a seed or a Generator.
+
+Costs are rounded upwards, and a cost is the decimal number that its record prints: the shortest decimal that identifies
+a double is what JSON, the ledger and the screen show, and what users write in their settings. Sums and comparisons of
+costs are exact in these decimals. Three releases of epsilon 0.1 therefore cost 0.3 and fit a budget of 0.3, although
+the double 0.1 is above one tenth and the double 0.3 below three tenths.
 """
 
 import math
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
@@ -19,7 +24,64 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
-from ._rounding import upwards
+
+_MOST = 10_000  # steps of the last bit of a scale
+
+
+def exact(value: float) -> Fraction:
+    """Return the decimal number that is printed for a finite double, exactly."""
+    return Fraction(repr(float(value)))
+
+
+def upwards(value: Fraction) -> float:
+    """Return the smallest double whose printed decimal is at least `value`.
+
+    Parameters
+    ----------
+    value : exact number >= 0, at most 1e308.
+    """
+    found = math.nextafter(float(value), 0.0)
+    while exact(found) < value:
+        found = math.nextafter(found, math.inf)
+    return found
+
+
+def total(parts: Iterable[float]) -> float:
+    """Return the sum of costs, rounded upwards; the sum itself is exact."""
+    return upwards(sum(map(exact, parts), Fraction()))
+
+
+def within(
+    most: float, scales: Mapping[str, float], cost: Callable[[str, float], float]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return scales that cost at most `most` together, and the cost of each.
+
+    Parameters
+    ----------
+    most : what the scales may cost together.
+    scales : scales that cost at most `most` up to rounding.
+    cost : cost of (name, scale), rounded upwards; it falls as the scale rises.
+
+    Returns
+    -------
+    scales, costs : dict
+        The scales, some of them raised by a few last bits.
+
+    Raises
+    ------
+    ArithmeticError
+        If the scales cost more than `most` by more than rounding.
+    """
+    found = dict(scales)
+    spent = {name: cost(name, scale) for name, scale in found.items()}
+    for _ in range(_MOST):
+        if total(spent.values()) <= most:
+            return found, spent
+        largest = max(spent, key=spent.__getitem__)
+        found[largest] = math.nextafter(found[largest], math.inf)
+        spent[largest] = cost(largest, found[largest])
+    raise ArithmeticError(f"no noise scales near {scales} keep the privacy cost at or below {most}")
+
 
 LARGEST = 2**53  # largest value, and largest sum
 LARGEST_SCALE = 2.0**40  # 2^23 scales below the limit of 64 bits

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._files.csv_table import CsvTable
 from .._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
-from . import _noise, _rounding
+from . import _noise
 from ._noise import LARGEST_SCALE
 from ._places import Refused
 from .spending import REPLACE, Cost, Drawn, Plan, csv_bytes
@@ -102,7 +102,7 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     steps = {key: units_of(wanted[key], budgets[key])[0] for key in STATISTICS}
     units = {key: units_of(wanted[key], budgets[key])[1] for key in STATISTICS}
     scales = {key: _noise.laplace_scale(budgets[key], sensitivity=units[key]) for key in STATISTICS}
-    scales, spent = _rounding.within(
+    scales, spent = _noise.within(
         settings["epsilon"], scales, lambda key, scale: _noise.laplace_epsilon(scale, sensitivity=units[key])
     )
     facts = {
@@ -126,7 +126,7 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
             rows.append((key, repr(released * steps[key])))
         return Drawn(data=csv_bytes(("statistic", "value"), rows))
 
-    return Plan(cost=Cost(relation=REPLACE, epsilon=_rounding.total(spent.values())), facts=facts, draw=drawn)
+    return Plan(cost=Cost(relation=REPLACE, epsilon=_noise.total(spent.values())), facts=facts, draw=drawn)
 
 
 _STATISTICS = ("mean", "sse", "low", "high")

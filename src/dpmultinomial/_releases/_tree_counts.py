@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from .._files import hierarchy
 from .._files.csv_table import CsvTable
 from .._files.hierarchy import Hierarchy
-from . import _noise, _rounding
+from . import _noise
 from ._places import Refused
 from .spending import ADD_OR_REMOVE, REPLACE, Cost, Drawn, Plan, csv_bytes
 
@@ -166,8 +166,8 @@ def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], coun
     change = changed(int(settings["sensitivity"]), public=public)
     scales = {level: _scale(mechanism, settings, share, change, level) for level, share in shares.items()}
     key = "epsilon" if mechanism == "discrete_laplace" else "rho"
-    scales, spent = _rounding.within(settings[key], scales, lambda _, scale: _spent(mechanism, scale, change))
-    cost = {key: _rounding.total(spent.values())}
+    scales, spent = _noise.within(settings[key], scales, lambda _, scale: _spent(mechanism, scale, change))
+    cost = {key: _noise.total(spent.values())}
     law, norm = _LAWS[mechanism]
     facts = {
         "law": law,

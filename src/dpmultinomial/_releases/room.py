@@ -101,7 +101,7 @@ def _equal(stated: Any, asked: Any, key: str) -> bool:
 _PLANS = {
     "discrete_laplace": ("_counts", "laplace"),
     "discrete_gaussian": ("_counts", "gaussian"),
-    "additive_counts": ("_additive", "additive"),
+    "additive_counts": ("_counts", "additive"),
     "censored_statistics": ("_statistics", "censored"),
     "swap": ("_microdata", "swap"),
     "naive_bayes": ("_classifier", "naive_bayes"),

@@ -19,11 +19,11 @@ from fractions import Fraction
 from typing import Any
 
 from .. import _checks
-from .._accounting import composition, neighbours
+from .._accounting import composition
 from .._accounting.composition import RELATIONS
 from ._keys import COUNTS, TREE_KEYS
-from ._rounding import exact, upwards
-from ._rounding import total as sum_upwards
+from ._noise import exact, upwards
+from ._noise import total as sum_upwards
 
 ADD_OR_REMOVE, REPLACE, EXCHANGE = RELATIONS
 OUTSIDE = "outside: an exchange within invariants is stated apart, no ceiling on what one person can lose covers it"
@@ -78,11 +78,16 @@ class Cost:
                 "an exchange within invariants does not bound the loss of a person whose record is replaced"
             )
         if self.rho is not None:
-            return Cost(relation=REPLACE, rho=max(neighbours.concentrated(self.rho), upwards(4 * exact(self.rho))))
+            return Cost(
+                relation=REPLACE,
+                rho=max(composition.concentrated_of_replacement(self.rho), upwards(4 * exact(self.rho))),
+            )
         epsilon = self.epsilon or 0.0
         if self.order is None:
-            return Cost(relation=REPLACE, epsilon=max(neighbours.pure(epsilon), upwards(2 * exact(epsilon))))
-        epsilon, order = neighbours.renyi(epsilon, order=self.order)
+            return Cost(
+                relation=REPLACE, epsilon=max(composition.pure_of_replacement(epsilon), upwards(2 * exact(epsilon)))
+            )
+        epsilon, order = composition.renyi_of_replacement(epsilon, order=self.order)
         return Cost(relation=REPLACE, epsilon=epsilon, order=order)
 
     @property

@@ -7,7 +7,7 @@ from scipy.special import betainc
 from dpmultinomial._accounting import privacy_profiles, renyi
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._mechanisms.laplace import Laplace
-from dpmultinomial._models import claims
+from dpmultinomial._models import calibrated_noise
 from reproduction.papers.ponnoprat2022.algorithms import gohari
 
 mp = pytest.importorskip("mpmath")
@@ -64,8 +64,8 @@ def test_laplace_profile_is_the_integral_of_its_definition():
 
 
 def test_a_false_laplace_claim_is_found_at_any_scale():
-    assert claims.exact_delta(Laplace(scale=1e-4), epsilon=1.0) == 1.0
-    assert not claims.dp_claim(Laplace(scale=1e-4), epsilon=1.0, delta=0.6).holds
+    assert calibrated_noise.exact_delta(Laplace(scale=1e-4), epsilon=1.0) == 1.0
+    assert not calibrated_noise.dp_claim(Laplace(scale=1e-4), epsilon=1.0, delta=0.6).holds
     assert float(privacy_profiles.laplace_delta(1.0, scale=1e-320)) == 1.0
     assert privacy_profiles.laplace_delta([0.0, 2e3, np.inf], scale=1e-3).tolist() == [1.0, 0.0, 0.0]
     e = 2 - 1e-8  # near the end 1 - (1 + a/4) exp(-a/2) = a/4 + O(a^3), a = 1e-8
@@ -73,8 +73,8 @@ def test_a_false_laplace_claim_is_found_at_any_scale():
 
 
 def test_audits_say_what_they_found():
-    assert repr(claims.Audit(claimed=1.0, exact=2.0)) == "Audit(claimed 1 is false, exact 2, slack 0.5)"
-    assert claims.Audit(claimed=1.0, exact=0.0).slack == np.inf
+    assert repr(calibrated_noise.Audit(claimed=1.0, exact=2.0)) == "Audit(claimed 1 is false, exact 2, slack 0.5)"
+    assert calibrated_noise.Audit(claimed=1.0, exact=0.0).slack == np.inf
 
 
 @pytest.mark.parametrize(

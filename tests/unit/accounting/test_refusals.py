@@ -11,7 +11,8 @@ from dpmultinomial._accounting import composition, privacy_profiles, renyi
 from dpmultinomial._accounting.composition import RELATIONS, ZCDP, ApproxDP, PureDP, RenyiDP
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._mechanisms.gaussian import Gaussian
-from dpmultinomial._models import _support, calibrated_noise, claims, coded_table
+from dpmultinomial._models import _support, calibrated_noise, coded_table
+from dpmultinomial._models.calibrated_noise import exact_delta, exact_renyi
 from dpmultinomial._posteriors import convergence
 from dpmultinomial._posteriors.additive import _count_priors
 from dpmultinomial._posteriors.additive._pair_counts import PairTable
@@ -36,8 +37,8 @@ WRONG_TYPES = calls(
     (lambda: RenyiDP(epsilons=[2.0], **A), "epsilons must map orders"),
     (lambda: composition.total([0.5]), "costs must be PureDP"),
     (lambda: composition.total([1.0]), "costs must be PureDP, ZCDP, RenyiDP or ApproxDP, got 1.0"),
-    (lambda: claims.exact_renyi(3.0, order=2.0), "mechanism must be Dirichlet, Gaussian or Laplace, got 3.0"),
-    (lambda: claims.exact_delta(3.0, epsilon=1.0), "mechanism must be Dirichlet, Gaussian or Laplace, got 3.0"),
+    (lambda: exact_renyi(3.0, order=2.0), "mechanism must be Dirichlet, Gaussian or Laplace, got 3.0"),
+    (lambda: exact_delta(3.0, epsilon=1.0), "mechanism must be Dirichlet, Gaussian or Laplace, got 3.0"),
     (lambda: _support.from_card({"kind": "levels", "values": "ab", "public": True}), "values must be a list, got 'ab'"),
     (lambda: _support.plain("levels", "ab"), "levels must be a list of values"),
     (lambda: _support.plain("levels", []), "a non-empty list"),
@@ -74,7 +75,7 @@ WRONG_VALUES = calls(
     (lambda: gohari.epsilon(0.1, concentration=9.0, eta=0.1, eta_bar=0.3, shift=1.2), r"shift must be < 2 .* = 1.2"),
     (lambda: gohari.epsilon(0.5, concentration=9.0, eta=0.1, eta_bar=0.3, shift=0.1), "gamma must be < 1/2, got 0.5"),
     (lambda: gohari.epsilon(0.1, concentration=9.0, eta=0.4, eta_bar=0.3, shift=0.1), "must be <= 1, got 1.1"),
-    (lambda: claims.exact_delta(Gaussian(sigma=1.0), epsilon=-1e-9), "epsilon must be >= 0, got -1e-09"),
+    (lambda: exact_delta(Gaussian(sigma=1.0), epsilon=-1e-9), "epsilon must be >= 0, got -1e-09"),
     (lambda: Gaussian(sigma=1.0).delta([0.0, -1.0]), "epsilon must be >= 0, got -1.0"),
     (lambda: dirichlet.calibrate_exact(1.0, order=2.0, alpha_per_r=-0.1), "alpha_per_r must be >= 0, got -0.1"),
     (lambda: calibrated_noise.floors(1.0, NOISE, smoothing=-1e-9), "smoothing must be >= 0, got -1e-09"),
@@ -111,7 +112,7 @@ GOOD = [
     lambda: composition.Total(source="s", relation=RELATIONS[0]).dp(0.0),
     lambda: privacy_profiles.dirichlet_epsilon(1.1e-12, r=0.1, alpha=3.0),
     lambda: gohari.epsilon(0.1, concentration=9.0, eta=0.1, eta_bar=0.3, shift=1.199),
-    lambda: claims.exact_delta(Gaussian(sigma=1.0), epsilon=0.0),
+    lambda: exact_delta(Gaussian(sigma=1.0), epsilon=0.0),
     lambda: calibrated_noise.floors(1.0, NOISE, smoothing=0.0),
     lambda: convergence.rhat(DRAWS[:, : convergence.LEAST_DRAWS]),
     lambda: laplace_multinomial.exact([1.0, 2.0], total=3, scale=1e-99, alpha=1.0),

@@ -9,7 +9,7 @@ from dpmultinomial._accounting import composition, privacy_profiles, renyi
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._mechanisms.gaussian import Gaussian
 from dpmultinomial._mechanisms.laplace import Laplace
-from dpmultinomial._models import claims
+from dpmultinomial._models import calibrated_noise
 from dpmultinomial._seeding import stream
 from reproduction.papers.ponnoprat2022.algorithms import gohari
 
@@ -199,33 +199,33 @@ def test_no_pair_of_the_profile_beats_the_pair_without_other_records():
 
 def test_audit_tells_true_claims_from_false_ones():
     r, alpha = dirichlet.calibrate(1.0, order=5)
-    assert claims.renyi_claim(dirichlet.Dirichlet(r=r, alpha=alpha), order=5, epsilon=1.0).holds
-    slip = claims.renyi_claim(dirichlet.Dirichlet(r=r, alpha=1 + 4 * r), order=5, epsilon=1.0)
+    assert calibrated_noise.renyi_claim(dirichlet.Dirichlet(r=r, alpha=alpha), order=5, epsilon=1.0).holds
+    slip = calibrated_noise.renyi_claim(dirichlet.Dirichlet(r=r, alpha=1 + 4 * r), order=5, epsilon=1.0)
     assert not slip.holds
     assert slip.exact == pytest.approx(3.33, abs=0.005)
     laplace = Laplace(scale=renyi.laplace_scale(0.1, order=5, l1=2, cells=2))
-    assert claims.renyi_claim(laplace, order=5, epsilon=0.1).slack == pytest.approx(1, rel=1e-9)
+    assert calibrated_noise.renyi_claim(laplace, order=5, epsilon=0.1).slack == pytest.approx(1, rel=1e-9)
     one_cell = Laplace(scale=renyi.laplace_scale(0.1, order=5, l1=1))
-    assert not claims.renyi_claim(one_cell, order=5, epsilon=0.1).holds
-    assert claims.renyi_claim(Gaussian.calibrated_renyi(0.1, order=5), order=5, epsilon=0.1).holds
+    assert not calibrated_noise.renyi_claim(one_cell, order=5, epsilon=0.1).holds
+    assert calibrated_noise.renyi_claim(Gaussian.calibrated_renyi(0.1, order=5), order=5, epsilon=0.1).holds
 
 
 def test_audit_of_approximate_privacy():
     laplace = Laplace.calibrated(1.0, sensitivity=2)
-    assert claims.exact_delta(laplace, epsilon=1.0) == pytest.approx(0, abs=1e-15)
+    assert calibrated_noise.exact_delta(laplace, epsilon=1.0) == pytest.approx(0, abs=1e-15)
     rng = stream(6, "two cells")
     z = rng.laplace(size=(400_000, 2))
     loss = (np.abs(z - 0.5) - np.abs(z)) @ np.array([1.0, 1.0])
     for epsilon in (0.0, 0.3, 0.7):
         drawn = np.maximum(0, -np.expm1(epsilon - loss))
-        exact = claims.exact_delta(Laplace(scale=2.0), epsilon=epsilon)
+        exact = calibrated_noise.exact_delta(Laplace(scale=2.0), epsilon=epsilon)
         assert abs(drawn.mean() - exact) < 5 * drawn.std() / np.sqrt(len(drawn))  # 6e-7 false alarms each
     a, e = np.sqrt(2) / 3, 0.4
     exact = norm.cdf(a / 2 - e / a) - np.exp(e) * norm.cdf(-a / 2 - e / a)
-    assert claims.exact_delta(Gaussian(sigma=3.0), epsilon=e) == pytest.approx(exact, rel=1e-12)
-    assert not claims.dp_claim(Gaussian(sigma=0.1), epsilon=1.0, delta=1e-5).holds
+    assert calibrated_noise.exact_delta(Gaussian(sigma=3.0), epsilon=e) == pytest.approx(exact, rel=1e-12)
+    assert not calibrated_noise.dp_claim(Gaussian(sigma=0.1), epsilon=1.0, delta=1e-5).holds
     with pytest.raises(TypeError, match="mechanism must be"):
-        claims.exact_delta("laplace", epsilon=1.0)
+        calibrated_noise.exact_delta("laplace", epsilon=1.0)
 
 
 @pytest.mark.parametrize("alpha", [0.3, 2.0])

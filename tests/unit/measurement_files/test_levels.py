@@ -6,9 +6,8 @@ from itertools import product as pairs
 import numpy as np
 import pytest
 
-from dpmultinomial._measurement_files import axes, levels
-from dpmultinomial._measurement_files.axes import Axis
-from dpmultinomial._measurement_files.products import PRODUCTS, Product, masks
+from dpmultinomial._measurement_files import levels, products
+from dpmultinomial._measurement_files.products import PRODUCTS, Axis, Product, masks
 from reproduction import synthetic_census
 
 PEOPLE, UNITS, DHC = PRODUCTS["pl94", "person"], PRODUCTS["pl94", "unit"], PRODUCTS["dhc", "person"]
@@ -20,18 +19,18 @@ def test_histograms_have_the_published_shapes():
     assert UNITS.shape == (2,)
     assert DHC.shape == (42, 2, 116, 2, 63)
     sizes = {"age_18_64_116": 3, "age_10_groups": 10, "age_38_groups": 38, "age_40_groups": 40}
-    assert {name: len(axes.AGE.binnings[name]) for name in sizes} == sizes
+    assert {name: len(products.AGE.binnings[name]) for name in sizes} == sizes
     sizes = {"relgq_4_groups": 4, "popSehsdTargetsRelship": 19, "relship_and_eight_level_GQ": 25, "gq_constr_groups": 6,
              "gqlevels": 25, "hhgq8lev": 8}  # fmt: skip
-    assert {name: len(axes.RELGQ.binnings[name]) for name in sizes} == sizes
-    for axis, names in ((axes.AGE, ("age_10_groups", "age_38_groups", "age_40_groups")), (axes.RELGQ, sizes)):
+    assert {name: len(products.RELGQ.binnings[name]) for name in sizes} == sizes
+    for axis, names in ((products.AGE, ("age_10_groups", "age_38_groups", "age_40_groups")), (products.RELGQ, sizes)):
         for name in names:
             every = sorted(level for part in axis.binnings[name] for level in part)
             assert every == list(range(len(axis.levels))), name
-    assert axes.CENRACE.levels[6] == "white-black"
-    assert axes.CENRACE.levels[20] == "nhopi-sor"
-    assert axes.CENRACE.levels[62] == "white-black-aian-asian-nhopi-sor"
-    assert int(axes.CENRACE.mask("white in combination").sum()) == 32  # subsets of the other five
+    assert products.CENRACE.levels[6] == "white-black"
+    assert products.CENRACE.levels[20] == "nhopi-sor"
+    assert products.CENRACE.levels[62] == "white-black-aian-asian-nhopi-sor"
+    assert int(products.CENRACE.mask("white in combination").sum()) == 32  # subsets of the other five
 
 
 def test_totals_have_the_published_standard_deviations():

@@ -8,7 +8,7 @@ import pytest
 from measured_files import put
 from reference.tree_enumeration import Enumeration, splits
 
-from dpmultinomial._measurement_files import reading, spine
+from dpmultinomial._measurement_files import files, reading
 from dpmultinomial._measurement_files.places import COLUMNS, Places
 from reproduction import synthetic_census
 from reproduction.synthetic_census import Size
@@ -53,7 +53,7 @@ def tiny(tmp_path):
 
 def test_codes_become_geoids(tiny):
     found = read(tiny, query="hispanic").spine
-    assert found.levels == (spine.TOP, "State", "County", "Block")
+    assert found.levels == (files.TOP, "State", "County", "Block")
     assert found.codes[0] == "State 50"
     assert found.parent.tolist() == [-1, 0, 0, 1, 1, 2, 3, 3, 4, 5]
     assert found.blocks.tolist() == ["500010001001001", "500010001001002", "500030002002001", "500010001002003"]
@@ -65,7 +65,7 @@ def test_codes_become_geoids(tiny):
 def test_block_groups_and_tracts_of_the_tabulation_are_sums_of_blocks():
     codes = [block("050100011" + spine_part, tract, digit, "001") for spine_part, tract, digit in
              (("X11", "000100", 1), ("X12", "000100", 2), ("X21", "000100", 1), ("X31", "000200", 1))]  # fmt: skip
-    made = spine.spine_of(
+    made = files.spine_of(
         {"County": np.array(["050100011"]), "Tract": np.array([c[:11] for c in codes]),
          "Block_Group": np.array([c[:12] for c in codes]),
          "Block": np.array(codes)}, 50)  # fmt: skip
@@ -84,7 +84,7 @@ def test_block_groups_and_tracts_of_the_tabulation_are_sums_of_blocks():
 def test_without_blocks_counties_have_geoids_and_tracts_have_none():
     """Check codes of the same lengths as in the Redistricting files: 3, 9, 13."""
     codes = {"State": ["050"], "County": ["050100071", "050100252"], "Tract": ["0501000710003", "0501002520001"]}
-    made = spine.spine_of({level: np.array(own) for level, own in codes.items()}, 50)
+    made = files.spine_of({level: np.array(own) for level, own in codes.items()}, 50)
     assert made.places("State") == {"50": [0]}
     assert made.places("County") == {"50007": [1], "50025": [2]}
     assert made.places("Tract") == {"0501000710003": [3], "0501002520001": [4]}
@@ -99,7 +99,7 @@ def test_without_blocks_counties_have_geoids_and_tracts_have_none():
 def test_an_aian_area_is_not_a_county(county):
     """Check codes of 9 characters (Redistricting) and of 8 (DHC); 2009 is an area's number, 009 a county's."""
     area = "150020091"[: len(county)]
-    made = spine.spine_of({"State": np.array(["050", "150"]), "County": np.array([county, area])}, 50)
+    made = files.spine_of({"State": np.array(["050", "150"]), "County": np.array([county, area])}, 50)
     assert made.places("County") == {"50009": [3], area: [4]}
     assert [made.geoid("County", place) for place in made.places("County")] == ["50009", ""]
     assert made.lacks_aian_parts("County")
@@ -107,7 +107,7 @@ def test_an_aian_area_is_not_a_county(county):
 
 
 def test_a_county_on_both_branches_is_the_sum_of_both():
-    made = spine.spine_of({"State": np.array(["050", "150"]), "County": np.array(["050100091", "150100091"])}, 50)
+    made = files.spine_of({"State": np.array(["050", "150"]), "County": np.array(["050100091", "150100091"])}, 50)
     assert made.places("County") == {"50009": [3, 4]}
     assert not made.lacks_aian_parts("County")
 
@@ -146,8 +146,8 @@ def test_tracts_and_block_groups_follow_from_blocks_alone(tiny):
 
 def test_codes_that_break_the_spine_are_refused():
     with pytest.raises(ValueError, match="County must all have the same length, greater than"):
-        spine.spine_of({"State": np.array(["050"]), "County": np.array(["050100011", "0501000112"])}, 50)
-    made = spine.spine_of({"State": np.array(["050"]), "Block": np.array(["05005010001100010012001"])}, 50)
+        files.spine_of({"State": np.array(["050"]), "County": np.array(["050100011", "0501000112"])}, 50)
+    made = files.spine_of({"State": np.array(["050"]), "Block": np.array(["05005010001100010012001"])}, 50)
     with pytest.raises(ValueError, match="not the code of a block"):
         made.places("Block")
 

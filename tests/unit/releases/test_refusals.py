@@ -10,7 +10,7 @@ import pytest
 from refusals import REJECTED, calls, rejects
 
 from dpmultinomial._files.csv_table import parse
-from dpmultinomial._releases import _additive, _counts, _microdata, _noise, _protocol, checks, room, spending
+from dpmultinomial._releases import _counts, _microdata, _noise, _protocol, checks, room, spending
 from dpmultinomial._releases import _statistics as released
 
 COUNTS = b"category,count\na,1\nb,2\n"
@@ -26,8 +26,8 @@ FEW, FAR = table(b"x\n1\n2\n3\n"), CENSORED | {"lower": 1e7, "upper": 1e7 + 1}
 MANY, ENOUGH = table(b"category,count\na,400000001\nb,0\n"), table(b"x\n1\n2\n3\n4\n")
 EMPTY, TWO = table(b"a,b,c\n1,2,x\n3,4,\n"), table(b"a,b\n1,2\n3,4\n")
 ROWS = calls(
-    (lambda: _additive.additive({"epsilon": 1.0, "algorithm": "2"}, MANY), "must stay below"),
-    (lambda: _additive.additive({"epsilon": 1e-5, "algorithm": "1-summed"}, table(COUNTS)), "needs at least"),
+    (lambda: _counts.additive({"epsilon": 1.0, "algorithm": "2"}, MANY), "must stay below"),
+    (lambda: _counts.additive({"epsilon": 1e-5, "algorithm": "1-summed"}, table(COUNTS)), "needs at least"),
     (lambda: _microdata.swap(SWAPPED | {"swap": ["a", "b"], "match": []}, TWO), "at least one column must not be"),
     (lambda: _microdata.swap(SWAPPED, EMPTY), "line 3.* a value to match on must not be empty"),
     (lambda: released.censored(CENSORED, FEW), "must have 4 to .* records, got 3"),

@@ -15,9 +15,9 @@ from scipy import stats
 from dpmultinomial._files import csv_table, published
 from dpmultinomial._files.csv_table import parse
 from dpmultinomial._releases import (
-    _additive,
     _budget_records,
     _confidential,
+    _counts,
     _keys,
     _noise,
     _protocol,
@@ -263,7 +263,7 @@ def test_models_hold_probabilities_and_a_card(root):
 
 @pytest.mark.parametrize("least", [-30, -3, -1, 0, 2, 40])
 def test_conditioned_noise_has_its_law(least):
-    drawn = _additive.conditioned(np.full(40_000, least), scale=2.5, rng=stream(3, "conditioned", least + 100))
+    drawn = _counts.conditioned(np.full(40_000, least), scale=2.5, rng=stream(3, "conditioned", least + 100))
     values = np.arange(least, max(least, 0) + 25)
     weights = np.exp(-np.abs(values) / 2.5)
     law = weights / (np.exp(-np.abs(np.arange(least, max(least, 0) + 400)) / 2.5).sum())
@@ -280,7 +280,7 @@ def test_law_of_summed_noise_is_the_convolution():
     k = np.arange(-60, 61)
     one = (1 - q) / (1 + q) * q ** np.abs(k)
     three = np.convolve(np.convolve(one, one), one)
-    found = _additive.summed_law(np.arange(20), 3, 1.5)
+    found = _counts.summed_law(np.arange(20), 3, 1.5)
     assert np.exp(found - found[0]) == pytest.approx(three[180:200] / three[180], rel=1e-10)
 
 
@@ -288,7 +288,7 @@ def test_law_of_summed_noise_is_the_convolution():
 def test_arranged_counts_add_up_and_follow_their_total(algorithm):
     noisy = np.array([120, 70, -3, 9])
     drawn = [
-        _additive.arranged(noisy, 200, scale=1.0, algorithm=algorithm, rng=stream(1, "arranged", i)) for i in range(400)
+        _counts.arranged(noisy, 200, scale=1.0, algorithm=algorithm, rng=stream(1, "arranged", i)) for i in range(400)
     ]
     assert np.min(drawn) >= 0
     totals = np.sum(drawn, axis=1)
@@ -301,7 +301,7 @@ def test_arranged_counts_add_up_and_follow_their_total(algorithm):
         expected = low * np.array([120, 70, 0, 9]) / 199
     # multinomial sd of a component at most 7, of the mean of 400 at most 0.36
     assert np.abs(np.mean(drawn, axis=0) - expected).max() < 2.0
-    empty = _additive.arranged(np.array([-2, 0]), 5, scale=1.0, algorithm="2", rng=stream(1, "empty"))
+    empty = _counts.arranged(np.array([-2, 0]), 5, scale=1.0, algorithm="2", rng=stream(1, "empty"))
     assert empty.sum() == 5
 
 

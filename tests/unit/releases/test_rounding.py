@@ -8,8 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpmultinomial._releases import _microdata, _noise, _rounding, room, spending
-from dpmultinomial._releases._rounding import exact, total, upwards
+from dpmultinomial._releases import _microdata, _noise, room, spending
+from dpmultinomial._releases._noise import exact, total, upwards
 from dpmultinomial._releases.spending import ADD_OR_REMOVE, EXCHANGE, REPLACE, Cost
 
 TREE = "category,parent,count\nall,,60\neast,all,31\nwest,all,29\nb,east,20\na,east,11\nd,west,29\nc,west,0\n"
@@ -122,4 +122,4 @@ def test_rho_adds_up_in_decimals(part, times):
 
 def test_scales_that_cost_too_much_are_an_error():
     with pytest.raises(ArithmeticError, match="keep the privacy cost at or below 1"):
-        _rounding.within(1.0, {"a": 1.0}, lambda _, scale: 2.0 / scale)
+        _noise.within(1.0, {"a": 1.0}, lambda _, scale: 2.0 / scale)

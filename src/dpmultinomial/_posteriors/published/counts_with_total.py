@@ -38,9 +38,8 @@ from ..._kernels import dirichlet
 from ..._mechanisms.exact import Exact
 from ..._mechanisms.law_settings import law_of
 from ..._mechanisms.noise_law import NoiseLaw
-from ..._results.coupled import Coupled, Incompatible
 from ..._results.distributions import Continuous, Discrete, Marginal
-from ..._results.integers import Window, added_up
+from ..._results.joint import Coupled, Incompatible, Window, added_up
 from ..._results.posterior import Posterior
 from ..._results.quantities import Joint, Quantities
 from . import _window_sums, conflict, counts, windows

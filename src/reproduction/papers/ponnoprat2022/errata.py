@@ -13,7 +13,7 @@ from dpmultinomial._accounting import composition, renyi
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._mechanisms.dirichlet import Dirichlet
 from dpmultinomial._mechanisms.laplace import Laplace
-from dpmultinomial._models import claims
+from dpmultinomial._models import calibrated_noise
 
 from ... import evidence
 from . import experiment, privacy
@@ -82,7 +82,7 @@ def _theorem_2(rng: np.random.Generator, draws: int) -> str:
 
 def _alpha(_: np.random.Generator, __: int) -> str:
     r, _alpha = dirichlet.calibrate(1.0, order=5)
-    found = claims.renyi_claim(Dirichlet(r=r, alpha=1 + 4 * r), order=5, epsilon=1.0)
+    found = calibrated_noise.renyi_claim(Dirichlet(r=r, alpha=1 + 4 * r), order=5, epsilon=1.0)
     return (
         f"order 5, target epsilon = 1, alpha = 1 + (order - 1) r: exact cost {found.exact:.3f}, the guarantee is false"
     )
@@ -92,7 +92,7 @@ def _laplace(_: np.random.Generator, __: int) -> str:
     costs = []
     for l1, cells in ((1, 1), (2, 1), (2, 2)):
         scale = renyi.laplace_scale(0.1, order=5, l1=l1, cells=cells)
-        costs.append(f"{scale:.4f} costs {claims.exact_renyi(Laplace(scale=scale), order=5):.4f}")
+        costs.append(f"{scale:.4f} costs {calibrated_noise.exact_renyi(Laplace(scale=scale), order=5):.4f}")
     return f"order 5, target 0.1, scale for a shift of 1 in one cell, 2 in one cell, 1 in two: {'; '.join(costs)}"
 
 

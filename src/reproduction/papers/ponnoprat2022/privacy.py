@@ -19,7 +19,7 @@ from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._mechanisms.dirichlet import Dirichlet
 from dpmultinomial._mechanisms.gaussian import Gaussian
 from dpmultinomial._mechanisms.laplace import Laplace
-from dpmultinomial._models import claims
+from dpmultinomial._models import calibrated_noise
 
 from .algorithms import gohari
 
@@ -226,7 +226,7 @@ def audits(*, order: float, epsilons: Sequence[float]) -> pd.DataFrame:
             ("corrected", "two cells move by 1", Laplace(scale=tight)),
             ("as_written", "variance order/epsilon", Gaussian.calibrated_renyi(epsilon, order=order)),
         ):
-            found = claims.renyi_claim(mechanism, order=order, epsilon=epsilon)
+            found = calibrated_noise.renyi_claim(mechanism, order=order, epsilon=epsilon)
             named = {"mechanism": type(mechanism).__name__, "calibration": calibration, "variant": variant}
             outcome = {"exact": found.exact, "holds": found.holds, "slack": found.slack}
             rows.append({**named, "order": order, "claimed": epsilon, **outcome})

@@ -16,9 +16,7 @@ from dpmultinomial._posteriors.published import counts_with_total
 from dpmultinomial._posteriors.published.cells import cells_of
 from dpmultinomial._posteriors.published.counts_with_total import RateLaw
 from dpmultinomial._posteriors.published.priors import Reciprocal, Splits, prior_of
-from dpmultinomial._results.coupled import Coupled
-from dpmultinomial._results.integers import Window, added, added_up
-from dpmultinomial._results.joint import Independent
+from dpmultinomial._results.joint import Coupled, Independent, Window, added, added_up
 from dpmultinomial._seeding import stream
 
 GAUSS = {"law": "discrete_gaussian", "sigma": 2.0}
