@@ -10,7 +10,7 @@ from ._inference.posterior import posteriors as posteriors
 from ._inference.reading import read as read
 from ._inference.regression import Regression as Regression
 from ._inference.release import Release as Release
-from ._mechanisms.additive.additive_counts import AdditiveCounts as AdditiveCounts
+from ._mechanisms.additive_counts import AdditiveCounts as AdditiveCounts
 from ._mechanisms.dirichlet import Dirichlet as Dirichlet
 from ._mechanisms.exact import Exact as Exact
 from ._mechanisms.gaussian import DiscreteGaussian as DiscreteGaussian

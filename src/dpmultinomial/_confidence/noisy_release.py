@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._mechanisms.coarsened import Coarsened
-from .._mechanisms.noise_law import Array
+from .._mechanisms.noise_law import Array, LawByRow
 from .._mechanisms.perturbation import Perturbation
 from .._mechanisms.random_rounding import RandomRounding
-from .._mechanisms.rows import LawByRow
 from .._results.expressions import Names
 from .count_sets import CountSets
 from .noise_sums import NoiseSum, added, single

@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._mechanisms.additive.additive_counts import AdditiveCounts
+from .._mechanisms.additive_counts import AdditiveCounts
 from .._mechanisms.coarsened import Coarsened
 from .._mechanisms.dirichlet import Dirichlet
-from .._mechanisms.noise_law import Array
+from .._mechanisms.noise_law import Array, LawByRow
 from .._mechanisms.perturbation import Perturbation
 from .._mechanisms.random_rounding import RandomRounding
-from .._mechanisms.rows import LawByRow
 from .._mechanisms.sufficient_statistics import CensoredStatistics
 from .._mechanisms.swapping.swapping import Swap
 from .count_sets import AddedSets, CountSets, Ends

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _accuracy
 from .._accuracy import Accuracy, of_chains
 from .._kernels import dirichlet
-from .._posteriors import convergence
 from .._posteriors.counts.dirichlet_mixture import DirichletMixture, ExplicitLaw
 from .._results.distributions import Continuous, Discrete, Draws, Marginal
 from .._results.joint import Coupled, Enumerated, Together, Window
@@ -206,4 +206,4 @@ def of_draws(
 
 def _judged(chains: Array) -> Accuracy:
     columns = [chains[:, :, i] for i in range(chains.shape[2])]
-    return of_chains([convergence.bulk_ess(x) for x in columns], [convergence.rhat(x) for x in columns])
+    return of_chains([_accuracy.bulk_ess(x) for x in columns], [_accuracy.rhat(x) for x in columns])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .. import _checks
 from .._accuracy import LEVEL
-from .._mechanisms.additive.additive_counts import AdditiveCounts
+from .._mechanisms.additive_counts import AdditiveCounts
 from .._mechanisms.sufficient_statistics import CensoredStatistics
 from .._mechanisms.swapping.swapping import Swap
 from .._posteriors.additive import additive_counts

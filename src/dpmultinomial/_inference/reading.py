@@ -13,11 +13,11 @@ from .._files import hierarchy
 from .._files.csv_table import CsvTable
 from .._files.csv_table import read as read_table
 from .._files.published import RECORD, Published, open_release
-from .._mechanisms.additive.additive_counts import AdditiveCounts
+from .._mechanisms.additive_counts import AdditiveCounts
 from .._mechanisms.exact import Exact
 from .._mechanisms.gaussian import DiscreteGaussian
 from .._mechanisms.laplace import DiscreteLaplace
-from .._mechanisms.rows import LawByRow
+from .._mechanisms.noise_law import LawByRow
 from .._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
 from .release import Release
 

@@ -13,8 +13,7 @@ from .. import _checks
 from .._accuracy import Accuracy
 from .._mechanisms.coarsened import Coarsened
 from .._mechanisms.law_settings import law_of
-from .._mechanisms.noise_law import NoiseLaw
-from .._mechanisms.rows import LawByRow
+from .._mechanisms.noise_law import LawByRow, NoiseLaw
 from .._posteriors.trees import conflict, crossed_cells, crossed_chain
 from .._posteriors.trees.crossed_chain import Crossed
 from .._posteriors.trees.least_squares import LeastSquares

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from .._mechanisms.exact import Exact
 from .._mechanisms.gaussian import DiscreteGaussian, Gaussian
-from .._mechanisms.noise_law import NoiseLaw
-from .._mechanisms.rows import LawByRow
+from .._mechanisms.noise_law import LawByRow, NoiseLaw
 from .._posteriors.trees.measurements import Measurements
 from .._posteriors.trees.tree import Tree
 from . import levels as one_level

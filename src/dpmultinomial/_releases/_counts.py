@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from .._files.csv_table import Cell, CsvTable
-from .._mechanisms.additive import additive_release
+from .._mechanisms import additive_release
 from . import _keys, _noise, _tree_counts
 from ._keys import TREE_KEYS
 from ._places import Refused

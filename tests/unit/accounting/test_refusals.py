@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from refusals import REJECTED, calls, rejects
 
+from dpmultinomial import _accuracy
 from dpmultinomial._accounting import composition, privacy_profiles, renyi
 from dpmultinomial._accounting.composition import RELATIONS, ZCDP, ApproxDP, PureDP, RenyiDP
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._mechanisms.gaussian import Gaussian
 from dpmultinomial._models import _support, calibrated_noise, coded_table
 from dpmultinomial._models.calibrated_noise import exact_delta, exact_renyi
-from dpmultinomial._posteriors import convergence
 from dpmultinomial._posteriors.additive import _count_priors
 from dpmultinomial._posteriors.additive._pair_counts import PairTable
 from dpmultinomial._posteriors.censored.normal_model import Prior
@@ -91,9 +91,9 @@ WRONG_VALUES = calls(
     (lambda: _support.plain("levels", [1.0, float("inf")]), "levels must be finite"),
     (lambda: _support.plain("levels", [1, 1]), "levels must be distinct"),
     (lambda: _count_priors.of(_count_priors.of(1.0, 3), 2), r"prior must have 2 concentrations, got shape \(3,\)"),
-    (lambda: convergence.rhat(np.zeros(30)), r"draws must be \(chains, at least .*, got shape \(30,\)"),
-    (lambda: convergence.rhat(DRAWS[:, : convergence.LEAST_DRAWS - 1]), r"draws must be \(chains, at least"),
-    (lambda: convergence.rhat(np.where(DRAWS > 1, np.nan, DRAWS)), "draws must be finite"),
+    (lambda: _accuracy.rhat(np.zeros(30)), r"draws must be \(chains, at least .*, got shape \(30,\)"),
+    (lambda: _accuracy.rhat(DRAWS[:, : _accuracy.LEAST_DRAWS - 1]), r"draws must be \(chains, at least"),
+    (lambda: _accuracy.rhat(np.where(DRAWS > 1, np.nan, DRAWS)), "draws must be finite"),
     (lambda: Prior.from_limits(1.0, 1.0), "lower must be below upper, got lower = 1.0 and upper = 1.0"),
     (lambda: PairTable(np.zeros(2, np.int64), np.zeros((2, 2))), "has probability 0"),
     (lambda: laplace_multinomial.exact([1.0, 2.0], total=3, scale=1e-101, alpha=1.0), "at least 1e-100 times"),
@@ -114,7 +114,7 @@ GOOD = [
     lambda: gohari.epsilon(0.1, concentration=9.0, eta=0.1, eta_bar=0.3, shift=1.199),
     lambda: exact_delta(Gaussian(sigma=1.0), epsilon=0.0),
     lambda: calibrated_noise.floors(1.0, NOISE, smoothing=0.0),
-    lambda: convergence.rhat(DRAWS[:, : convergence.LEAST_DRAWS]),
+    lambda: _accuracy.rhat(DRAWS[:, : _accuracy.LEAST_DRAWS]),
     lambda: laplace_multinomial.exact([1.0, 2.0], total=3, scale=1e-99, alpha=1.0),
     lambda: unknown_rate.infer_rate([[4, 2], [1, 5]], prior=(2.0, 500.0)),
     lambda: _support.plain("levels", [1]),

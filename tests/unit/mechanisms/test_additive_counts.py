@@ -7,7 +7,7 @@ import pytest
 from reference import additive_release as reference_mode
 
 from dpmultinomial._accounting import privacy_profiles
-from dpmultinomial._mechanisms.additive import additive_counts, additive_release
+from dpmultinomial._mechanisms import additive_counts, additive_release
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._seeding import stream
 from reproduction.papers.wang2020 import examples

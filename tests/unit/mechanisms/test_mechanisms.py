@@ -13,8 +13,7 @@ from scipy.optimize import lsq_linear
 
 import dpmultinomial as dpm
 from dpmultinomial._accounting import privacy_profiles, renyi, swapping
-from dpmultinomial._mechanisms import dirichlet
-from dpmultinomial._mechanisms.additive import additive_counts
+from dpmultinomial._mechanisms import additive_counts, dirichlet
 from dpmultinomial._mechanisms.dirichlet import Dirichlet
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian, Gaussian
 from dpmultinomial._mechanisms.laplace import Laplace

@@ -9,8 +9,8 @@ from reference import additive_release as reference_release
 from reference import geometric as reference_geometric
 
 from dpmultinomial._kernels import geometric
-from dpmultinomial._mechanisms.additive import additive_release
-from dpmultinomial._mechanisms.additive.additive_counts import multinomial_mode as exact_mode
+from dpmultinomial._mechanisms import additive_release
+from dpmultinomial._mechanisms.additive_counts import multinomial_mode as exact_mode
 from dpmultinomial._posteriors.additive import _sum_chain
 from dpmultinomial._seeding import stream
 from reproduction.papers.wang2020.algorithms import mode_products

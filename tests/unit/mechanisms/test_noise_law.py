@@ -13,8 +13,8 @@ from dpmultinomial._mechanisms.coarsened import Coarsened
 from dpmultinomial._mechanisms.exact import Exact
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian, Gaussian
 from dpmultinomial._mechanisms.laplace import DiscreteLaplace, Laplace
+from dpmultinomial._mechanisms.noise_law import LawByRow
 from dpmultinomial._mechanisms.perturbation import Perturbation
-from dpmultinomial._mechanisms.rows import LawByRow
 from dpmultinomial._seeding import stream
 
 KINDS = {"laplace": Laplace, "discrete_laplace": DiscreteLaplace, "gaussian": Gaussian, "discrete": DiscreteGaussian}

@@ -7,7 +7,7 @@ import pytest
 from refusals import REJECTED, cases, rejects
 
 from dpmultinomial._kernels import dirichlet, geometric
-from dpmultinomial._mechanisms.additive import additive_release
+from dpmultinomial._mechanisms import additive_release
 from dpmultinomial._posteriors.additive import _frequency_products, _sum_chain
 from dpmultinomial._posteriors.censored import _statistics_sampler
 from dpmultinomial._posteriors.counts import _fixed_sum, _noisy_tables, beta_mixtures, compositions

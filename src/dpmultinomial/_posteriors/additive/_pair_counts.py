@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from ..._kernels import geometric
-from ..._mechanisms.additive import additive_release
+from ..._mechanisms import additive_release
 from . import _noise, _sum_chain
 from ._coupled_counts import windows
 from ._noise import BANDED, Noise

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
 from ..._accuracy import EXACT, LEVEL, Accuracy, summary_frame
-from ..._mechanisms.additive.additive_counts import ALGORITHMS, TIES, multinomial_mode, release, release_all
+from ..._mechanisms.additive_counts import ALGORITHMS, TIES, multinomial_mode, release, release_all
 from . import _count_priors, _coupled_counts, _mode_transforms, _noise, _pair_counts, _share_transforms
 from ._count_priors import CountsPrior
 from ._coupled_counts import CoupledCounts

@@ -34,10 +34,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammainc, gammaincc, ndtr
 
-from ... import _checks
+from ... import _accuracy, _checks
 from ..._accuracy import LEVEL, Accuracy, of_chains, summary_frame
 from ..._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
-from .. import convergence
 from . import _statistics_sampler
 from .normal_model import Prior, released
 
@@ -545,12 +544,12 @@ class CensoredPosterior:
     @cached_property
     def ess(self) -> Array:
         """Bulk effective sample sizes of mu and sigma2: float64 (2,)."""
-        return np.array([convergence.bulk_ess(self.draws[:, :, i]) for i in range(2)])
+        return np.array([_accuracy.bulk_ess(self.draws[:, :, i]) for i in range(2)])
 
     @cached_property
     def rhat(self) -> Array:
         """Rank-normalised split R-hat of mu and sigma2: float64 (2,)."""
-        return np.array([convergence.rhat(self.draws[:, :, i]) for i in range(2)])
+        return np.array([_accuracy.rhat(self.draws[:, :, i]) for i in range(2)])
 
     @property
     def accuracy(self) -> Accuracy:
@@ -589,7 +588,7 @@ class CensoredPosterior:
         mean, sd = values.mean(axis=(0, 1)), values.std(axis=(0, 1), ddof=1)
         frame = summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.accuracy)
         columns = [values[:, :, i] for i in range(len(names))]
-        extra = {"ess": [convergence.bulk_ess(x) for x in columns], "rhat": [convergence.rhat(x) for x in columns]}
+        extra = {"ess": [_accuracy.bulk_ess(x) for x in columns], "rhat": [_accuracy.rhat(x) for x in columns]}
         return frame.assign(**extra, prior_probability=self.conflict.least, conflict=self.conflict.found)
 
     def __repr__(self) -> str:
@@ -653,7 +652,7 @@ def sample(
     used = Prior.from_limits(lower, upper) if prior is None else prior
     if not isinstance(used, Prior):
         raise TypeError(f"prior must be a Prior or None, got {prior!r}")
-    kept = _checks.integer("draws", draws, least=convergence.LEAST_DRAWS)
+    kept = _checks.integer("draws", draws, least=_accuracy.LEAST_DRAWS)
     inner = standardised(z, size, _grids(grid), limits, n, used, sums)
     states, by = prepare(inner, _checks.integer("chains", chains, least=2), rng)
     runs = [inner.run(state, by, kept, _checks.integer("thin", thin, least=1), rng) for state in states]

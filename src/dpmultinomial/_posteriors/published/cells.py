@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._mechanisms.law_settings import law_of
-from ..._mechanisms.noise_law import Index, NoiseLaw
-from ..._mechanisms.rows import LawByRow
+from ..._mechanisms.noise_law import Index, LawByRow, NoiseLaw
 
 Array = NDArray[np.float64]
 LARGEST = 2.0**52  # largest released value or bound

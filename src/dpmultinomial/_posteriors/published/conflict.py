@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._mechanisms.coarsened import Coarsened
-from ..._mechanisms.noise_law import AddedNoise, NoiseLaw
-from ..._mechanisms.rows import LawByRow
+from ..._mechanisms.noise_law import AddedNoise, LawByRow, NoiseLaw
 from . import windows
 from .cells import Cells, cells_of
 from .priors import CountPrior

@@ -27,10 +27,9 @@ from scipy.fft import irfft2, next_fast_len, rfft2
 from scipy.optimize import brentq
 from scipy.special import gammaln, logsumexp
 
-from ... import _checks
+from ... import _accuracy, _checks
 from ..._accuracy import EXACT, LARGEST_RHAT, LEAST_ESS, LEVEL, Accuracy, of_chains, summary_frame, worst
 from ..._mechanisms.swapping import exact_swapping, swap_crossings, swap_draws, two_by_two
-from .. import convergence
 from ..counts.dirichlet_mixture import CountsLaw, DirichletMixture, ExplicitLaw, PairedLaw
 from . import swapped_table, unswapping
 
@@ -325,8 +324,8 @@ def _diagnostics(originals: Counts, moved: Counts, alpha: Array) -> tuple[Array,
     log_prior = np.round((gammaln(originals + alpha) - gammaln(originals + 1.0)).sum(axis=2), 9)
     quantities = [*np.moveaxis(originals, 2, 0).astype(float), moved.astype(float), log_prior]
     varying = [q for q in quantities if np.ptp(q) > 0]
-    ess = np.array([convergence.bulk_ess(q) for q in varying])
-    rhat = np.array([convergence.rhat(q) for q in varying])
+    ess = np.array([_accuracy.bulk_ess(q) for q in varying])
+    rhat = np.array([_accuracy.rhat(q) for q in varying])
     return np.nan_to_num(ess, nan=0.0), np.nan_to_num(rhat, nan=np.inf)
 
 

@@ -9,10 +9,9 @@ from ..._mechanisms.coarsened import Coarsened
 from ..._mechanisms.exact import Exact
 from ..._mechanisms.gaussian import DiscreteGaussian, Gaussian
 from ..._mechanisms.laplace import DiscreteLaplace, Laplace
-from ..._mechanisms.noise_law import NoiseLaw
+from ..._mechanisms.noise_law import LawByRow, NoiseLaw
 from ..._mechanisms.perturbation import Perturbation
 from ..._mechanisms.random_rounding import RandomRounding
-from ..._mechanisms.rows import LawByRow
 
 Array = NDArray[np.float64]
 PARABOLA, TENT, POINT, LISTED = range(4)

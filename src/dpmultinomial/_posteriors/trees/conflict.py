@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from ..._mechanisms.exact import Exact
-from ..._mechanisms.rows import LawByRow
+from ..._mechanisms.noise_law import LawByRow
 from ..published import conflict
 from . import _solver
 from ._tree_law import TreeLaw

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from ..._mechanisms.exact import Exact
 from ..._mechanisms.gaussian import Gaussian
-from ..._mechanisms.noise_law import NoiseLaw
-from ..._mechanisms.rows import LawByRow
+from ..._mechanisms.noise_law import LawByRow, NoiseLaw
 from ._tree_law import TreeLaw
 from .crossed_chain import Crossed
 from .measurements import Measurements

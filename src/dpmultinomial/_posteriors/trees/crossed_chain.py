@@ -25,14 +25,12 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array, eye_array, hstack
 from scipy.special import gammaln
 
-from ... import _checks
+from ... import _accuracy, _checks
 from ..._accuracy import LARGEST_RHAT, Accuracy, of_chains
 from ..._mechanisms.coarsened import Coarsened
-from ..._mechanisms.noise_law import NoiseLaw
+from ..._mechanisms.noise_law import LawByRow, NoiseLaw
 from ..._mechanisms.perturbation import Perturbation
 from ..._mechanisms.random_rounding import RandomRounding
-from ..._mechanisms.rows import LawByRow
-from .. import convergence
 from . import _prior_sites, _solver
 from ._likelihoods import LISTED, PARABOLA, POINT, REACH, TENT, Listed, fall, shapes
 from ._sites import Ends
@@ -679,7 +677,7 @@ def sample(
     that the sweep is reversible. Convergence is assessed on all counts of cells and of the queries in all nodes, except
     those that never change.
     """
-    _checks.integer("most", most, least=convergence.LEAST_DRAWS)
+    _checks.integer("most", most, least=_accuracy.LEAST_DRAWS)
     moves = Moves(crossed, priors, directions(len(crossed.cells), crossed.exact))
     each = rng.spawn(CHAINS)
     states = [_start(crossed, near, start_cells) for start_cells in each]
@@ -735,11 +733,11 @@ def _judged(draws: Whole) -> tuple[Accuracy, dict[str, object]]:
     if not len(moving):
         return of_chains([np.inf], [1.0]), facts
     columns_moving = [columns[:, :, i].astype(np.float64) for i in moving]
-    rhat = [convergence.rhat(x) for x in columns_moving]
+    rhat = [_accuracy.rhat(x) for x in columns_moving]
     if np.nanmax(rhat) > 2 * LARGEST_RHAT - 1:
         ess = [np.nan]  # far from convergence: the effective sample size is not computed
         facts |= {"rhat": float(np.nanmax(rhat))}
         return of_chains(ess, rhat), facts
-    ess = [min(convergence.bulk_ess(x), convergence.mean_ess(x)) for x in columns_moving]
+    ess = [min(_accuracy.bulk_ess(x), _accuracy.mean_ess(x)) for x in columns_moving]
     facts |= {"rhat": float(np.max(rhat)), "ess": float(np.min(ess))}
     return of_chains(ess, rhat), facts

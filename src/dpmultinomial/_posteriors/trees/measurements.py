@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
 from ..._mechanisms.law_settings import law_of
-from ..._mechanisms.noise_law import NoiseLaw
-from ..._mechanisms.rows import LawByRow
+from ..._mechanisms.noise_law import LawByRow, NoiseLaw
 from ._likelihoods import LISTED, REACH, shapes
 from .least_squares import LeastSquares
 from .sites import Lists, bounded, measure

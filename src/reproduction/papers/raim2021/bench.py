@@ -4,8 +4,8 @@ import numpy as np
 from measuring import Row, limited, timed
 from reference import censored_gibbs as numpy_gibbs
 
+from dpmultinomial import _accuracy
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial._posteriors import convergence
 from dpmultinomial._posteriors.censored import censored_statistics as cs
 from dpmultinomial._seeding import stream
 from reproduction.papers.raim2021.algorithms import bernstein_sheldon, censored_normal
@@ -131,7 +131,7 @@ def _effective(call):
     """
     kept = []
     seconds = timed(lambda: kept.append(call()), 1)
-    return seconds / min(convergence.bulk_ess(kept[0][:, :, i]) for i in range(2)) * 20_000
+    return seconds / min(_accuracy.bulk_ess(kept[0][:, :, i]) for i in range(2)) * 20_000
 
 
 def _reference(form, draws):

@@ -3,7 +3,7 @@
 import numpy as np
 from measuring import Row, alone, limited, timed
 
-from dpmultinomial._mechanisms.additive import additive_counts as mechanism
+from dpmultinomial._mechanisms import additive_counts as mechanism
 from dpmultinomial._posteriors.additive import additive_counts
 from dpmultinomial._seeding import stream
 from reproduction.papers.wang2020 import examples, literal
@@ -12,7 +12,7 @@ RELEASES, LITERAL = 10_000, 60
 FEW = [400, 250, 130, 60, 20]
 MANY = """
 import numpy as np
-from dpmultinomial._mechanisms.additive import additive_counts as mechanism
+from dpmultinomial._mechanisms import additive_counts as mechanism
 from dpmultinomial._posteriors.additive import additive_counts
 from dpmultinomial._seeding import stream
 counts = stream(1, "bench").integers(0, 40, 500)

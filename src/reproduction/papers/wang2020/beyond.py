@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from dpmultinomial._accounting import privacy_profiles
-from dpmultinomial._mechanisms.additive.additive_counts import release_from_noisy
+from dpmultinomial._mechanisms.additive_counts import release_from_noisy
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import additive_counts
 

@@ -9,7 +9,7 @@ import pandas as pd
 import scipy  # scipy.stats is loaded at first use
 from numpy.typing import NDArray
 
-from dpmultinomial._mechanisms.additive import additive_counts, additive_release
+from dpmultinomial._mechanisms import additive_counts, additive_release
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 
 from ...verdicts import power, serial

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from dpmultinomial._accounting import privacy_profiles
-from dpmultinomial._mechanisms.additive import additive_counts as mechanism
-from dpmultinomial._mechanisms.additive import additive_release
+from dpmultinomial._mechanisms import additive_counts as mechanism
+from dpmultinomial._mechanisms import additive_release
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import additive_counts
 

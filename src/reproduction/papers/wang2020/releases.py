@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial._mechanisms.additive import additive_counts
+from dpmultinomial._mechanisms import additive_counts
 
 from . import examples
 from .algorithms import release_moments

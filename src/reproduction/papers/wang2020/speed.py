@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial._mechanisms.additive import additive_counts as mechanism
+from dpmultinomial._mechanisms import additive_counts as mechanism
 from dpmultinomial._posteriors.additive import additive_counts
 
 from . import examples, literal

@@ -9,7 +9,7 @@ import pandas as pd
 from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.reading import read
 from dpmultinomial._inference.release import Release
-from dpmultinomial._mechanisms.additive.additive_counts import AdditiveCounts
+from dpmultinomial._mechanisms.additive_counts import AdditiveCounts
 from dpmultinomial._posteriors.additive import additive_counts
 from dpmultinomial._posteriors.additive.additive_counts import AdditivePosterior
 

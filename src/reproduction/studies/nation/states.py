@@ -19,8 +19,7 @@ from scipy.special import ndtri
 
 from dpmultinomial._mechanisms.exact import Exact
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
-from dpmultinomial._mechanisms.noise_law import NoiseLaw
-from dpmultinomial._mechanisms.rows import LawByRow
+from dpmultinomial._mechanisms.noise_law import LawByRow, NoiseLaw
 from dpmultinomial._posteriors.trees.measurements import Measurements
 from dpmultinomial._posteriors.trees.tree import Tree
 from dpmultinomial._posteriors.trees.tree_posterior import infer

@@ -7,9 +7,9 @@ from reference import censored_statistics as reference
 from scipy.special import gammaln
 from scipy.stats import invgamma, norm
 
+from dpmultinomial import _accuracy
 from dpmultinomial._accuracy import SUMMARY
 from dpmultinomial._mechanisms.sufficient_statistics import SHARES, CensoredStatistics
-from dpmultinomial._posteriors import convergence
 from dpmultinomial._posteriors.censored import _statistics_sampler as kernel
 from dpmultinomial._posteriors.censored import censored_statistics, noiseless_statistics
 from dpmultinomial._posteriors.censored import censored_statistics as cs
@@ -93,10 +93,10 @@ def test_convergence_measures_are_those_of_arviz(chains, length, rho):
         x[:, t] += rho * x[:, t - 1]
     x = np.exp(x / 3)
     axes = {"chain_axis": 0, "draw_axis": 1}
-    assert convergence.bulk_ess(x) == pytest.approx(float(stats.ess(x, **axes, method="bulk")), rel=1e-9)
-    assert convergence.mean_ess(x) == pytest.approx(float(stats.ess(x, **axes, method="mean")), rel=1e-9)
+    assert _accuracy.bulk_ess(x) == pytest.approx(float(stats.ess(x, **axes, method="bulk")), rel=1e-9)
+    assert _accuracy.mean_ess(x) == pytest.approx(float(stats.ess(x, **axes, method="mean")), rel=1e-9)
     if chains > 1:
-        assert convergence.rhat(x) == pytest.approx(float(stats.rhat(x, **axes)), rel=1e-12)
+        assert _accuracy.rhat(x) == pytest.approx(float(stats.rhat(x, **axes)), rel=1e-12)
 
 
 def test_default_prior_follows_the_limits_and_says_so():

@@ -7,7 +7,7 @@ from reference.tree_enumeration import CrossedEnumeration, splits
 
 import dpmultinomial as dpm
 from dpmultinomial._mechanisms.law_settings import law_of
-from dpmultinomial._mechanisms.rows import LawByRow
+from dpmultinomial._mechanisms.noise_law import LawByRow
 from dpmultinomial._posteriors.trees import crossed_cells, crossed_chain
 from dpmultinomial._posteriors.trees._solver import drawn, solve
 from dpmultinomial._posteriors.trees.crossed_chain import Crossed, Moves, directions, starts

@@ -7,7 +7,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 from dpmultinomial._mechanisms.law_settings import law_of
-from dpmultinomial._mechanisms.rows import LawByRow
+from dpmultinomial._mechanisms.noise_law import LawByRow
 from dpmultinomial._posteriors.trees import _sites, crossed_chain
 from dpmultinomial._posteriors.trees._sites import Ends
 from dpmultinomial._posteriors.trees._solver import drawn, solve

@@ -14,10 +14,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from dpmultinomial import _checks
+from dpmultinomial import _accuracy, _checks
 from dpmultinomial._accuracy import LEVEL, Accuracy, of_chains, summary_frame
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial._posteriors import convergence
 from dpmultinomial._posteriors.censored.normal_model import Prior, released
 
 from . import censored_gibbs
@@ -96,7 +95,7 @@ def judged(chains: Sequence[Chain]) -> Accuracy:
     if len(chains) < 2 or len(kinds) > 1:
         raise ValueError(f"chains must be two or more of one method and length, got {len(chains)} of {sorted(kinds)}")
     values = [np.array([c.draws[:, i] for c in chains]) for i in range(2)]
-    state = of_chains([convergence.bulk_ess(x) for x in values], [convergence.rhat(x) for x in values])
+    state = of_chains([_accuracy.bulk_ess(x) for x in values], [_accuracy.rhat(x) for x in values])
     if any(c.diverged for c in chains):
         worst = max(c.impossible for c in chains)
         return Accuracy("not converged", float("nan"), f"{worst:.0%} of the sweeps are impossible; {state.reason}")
@@ -250,8 +249,8 @@ def diagnostics(chains: list[Chain]) -> pd.DataFrame:
     impossible = float(np.mean([c.impossible for c in chains]))
     for i, name in enumerate(COLUMNS[:2]):
         x = np.array([c.draws[:, i] for c in chains])
-        ess = convergence.mean_ess(x)
-        rhat = convergence.rhat(x) if len(chains) > 1 else np.nan
+        ess = _accuracy.mean_ess(x)
+        rhat = _accuracy.rhat(x) if len(chains) > 1 else np.nan
         quantiles = dict(zip(("lower", "median", "upper"), np.quantile(x, [0.025, 0.5, 0.975]), strict=True))
         row = {"parameter": name, "mean": x.mean(), "sd": x.std(ddof=1), **quantiles}
         row |= {"mc_se": x.std(ddof=1) / ess**0.5, "ess": ess, "rhat": rhat}

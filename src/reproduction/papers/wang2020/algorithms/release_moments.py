@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import pdtrik
 
 from dpmultinomial import _checks, _quadrature
-from dpmultinomial._mechanisms.additive import additive_release
+from dpmultinomial._mechanisms import additive_release
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 
 from .mode_products import integrated

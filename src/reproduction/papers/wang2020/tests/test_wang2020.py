@@ -63,7 +63,7 @@ def test_power_sums_give_the_moments_of_the_releases():
     row = table[(table["algorithm"] == "Algorithm 2") & (table["representative"] == "N_q1")].iloc[0]
     counts = examples.example_1(1)
     chosen = examples.representatives(counts)[1]
-    from dpmultinomial._mechanisms.additive import additive_counts
+    from dpmultinomial._mechanisms import additive_counts
 
     rng = stream(3, "unit", releases.__name__, 0)
     released = additive_counts.release_all(counts, epsilon=1.0, support=4, size=50, rng=rng, ties="ieee")[2][:, chosen]

@@ -25,11 +25,11 @@ from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport binomial_t, random_multinomial
 
-from ..._kernels.bitgen cimport c_bitgen, c_uniform
-from ..._kernels.geometric cimport c_noise, c_noise_from
+from .._kernels.bitgen cimport c_bitgen, c_uniform
+from .._kernels.geometric cimport c_noise, c_noise_from
 
-from ... import _arrays, _checks
-from ..._kernels import geometric
+from .. import _arrays, _checks
+from .._kernels import geometric
 
 ALGORITHMS = ("1-independent", "1-summed", "2", "3")
 RULES = ("first", "last", "random", "ieee")

@@ -15,14 +15,14 @@ from heapq import heapify, heappop, heapreplace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ... import _checks
-from ..._accounting import privacy_profiles
-from ..._accounting.composition import RELATIONS, ApproxDP, PureDP
-from ..._accounting.privacy_loss import DiscreteLaplaceLoss, Mechanism, PureLoss, TruncatedLaplaceLoss
-from ..._kernels import geometric
-from ..laplace import default_support
-from ..noise_law import changed_counts
+from .. import _checks
+from .._accounting import privacy_profiles
+from .._accounting.composition import RELATIONS, ApproxDP, PureDP
+from .._accounting.privacy_loss import DiscreteLaplaceLoss, Mechanism, PureLoss, TruncatedLaplaceLoss
+from .._kernels import geometric
 from . import additive_release
+from .laplace import default_support
+from .noise_law import changed_counts
 
 ALGORITHMS = additive_release.ALGORITHMS
 TIES = additive_release.RULES
