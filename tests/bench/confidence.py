@@ -6,7 +6,8 @@ import numpy as np
 from measuring import limited
 
 import dpmultinomial as dpm
-from dpmultinomial._accounting.privacy_loss import DiscreteGaussianLoss, DiscreteLaplaceLoss, LaplaceLoss, epsilon
+from dpmultinomial._accounting.loss_composition import epsilon
+from dpmultinomial._accounting.privacy_loss import DiscreteGaussianLoss, DiscreteLaplaceLoss, LaplaceLoss
 
 SMALL, LARGE = {"a": 12, "b": 48}, {"a": 600, "b": 2400}
 _CELLS = dpm.Release({"a": 5, "b": 15}, mechanism=dpm.DiscreteLaplace(scale=2.0))
