@@ -4,7 +4,7 @@
 file               what belongs in it
 =================  =================================================================================================
 ``paper.yaml``     title, authors, year, subject; every figure and table: function, caption, alt, minutes
-``settings.yaml``  every setting of its section in config.yaml: type, range, default, description
+``settings.yaml``  every setting of its section in config.yaml: type, range, default, description; ``smoke``: toy sizes
 ``published.tsv``  the statements printed in the paper: artefact, quantity, kind, value, digits, error, place, words
 ``agreement.py``   ``ours(tables)``: our value of each printed number
 ``figures.py``     ``<artefact>(table)`` -> matplotlib Figure, for each artefact with a figure
@@ -12,8 +12,8 @@ file               what belongs in it
 =================  =================================================================================================
 
 Optional: ``errata.py`` (``ERRATA``: number -> (description, function that returns the evidence)), ``validation.py``
-(``mistakes(section)``, checks that a schema cannot express), ``smoke.yaml`` (toy sizes), ``methods.md``, ``errata.md``
-(remarks), ``quoted.py`` (checks quoted numbers against tables), ``rules.smk`` (further rules), ``tests/``.
+(``mistakes(section)``, checks that a schema cannot express), ``methods.md``, ``errata.md`` (remarks), ``quoted.py``
+(checks quoted numbers against tables), ``rules.smk`` (further rules), ``tests/``.
 """
 
 import re
@@ -114,6 +114,7 @@ class Paper:
     artefacts: tuple[Artefact, ...]
     settings: dict[str, Any] = field(repr=False)
     rules: dict[str, str] = field(default_factory=dict)
+    beyond_print: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def package(self) -> str:
@@ -186,7 +187,7 @@ def read(folder: Path) -> Paper:
     own_rules = [part for name, rule in described["rules"].items() for part in _function(folder, rule, f"rules.{name}")]
     if mistakes := [*own_rules, *_wrong_parts(folder, artefacts, settings)]:
         raise _error(folder, mistakes)
-    about = {key: described[key] for key in ("title", "year", "kind", "about", "beyond")}
+    about = {key: described[key] for key in ("title", "year", "kind", "about", "beyond", "beyond_print")}
     own = {"authors": tuple(described["authors"]), "artefacts": artefacts, "rules": described["rules"]}
     return Paper(folder.name, folder, **about, **own, settings=settings)
 
@@ -251,8 +252,8 @@ def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[s
             if not (folder / name).is_file():
                 yield name, f"is missing; paper.yaml names it at {place}.table.files"
     yield from _circles(artefacts)
-    for name in set(settings) - {"definitions", "sections"}:
-        yield "settings.yaml", f"{name}: unknown key; allowed are definitions, sections"
+    for name in set(settings) - {"definitions", "sections", "smoke"}:
+        yield "settings.yaml", f"{name}: unknown key; allowed are definitions, sections, smoke"
     for name in set(settings.get("sections") or {}) - {a.table.settings for a in artefacts if a.table}:
         if not (folder / "rules.smk").is_file():  # these may use sections in the rules of the paper
             yield (

@@ -6,20 +6,15 @@ from typing import Any
 import yaml
 
 from . import kind, paper
-from .config import config
 
 SEED = 7
 
 
 def configuration() -> dict[str, Any]:
-    """Return every paper at the sizes of its ``smoke.yaml`` and every kind of scenario at the toy sizes in its
-    settings.
-    """
+    """Return every paper and every kind of scenario at the toy sizes in its ``settings.yaml``, under ``smoke``."""
     papers = paper.discover()
     settings: dict[str, Any] = {"root_seed": SEED, "shards": 1, "run": list(papers)}
-    for slug, found in papers.items():
-        sizes = found.folder / "smoke.yaml"
-        settings[slug] = config.read(sizes) if sizes.is_file() else {}
+    settings |= {slug: found.settings.get("smoke", {}) for slug, found in papers.items()}
     settings["scenarios"] = {
         f"{name}_{case}": {"kind": name, **written}
         for name, found in kind.discover().items()

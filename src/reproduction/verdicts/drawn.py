@@ -2,12 +2,11 @@
 
 A numeric column is drawn if a figure of its table changes when the column is reversed or increased by a tenth. It is
 tested if the same change alters a verdict of the paper. Columns about which the paper prints nothing are listed in
-``beyond_print.yaml`` of its folder: figure -> reason, or figure -> {column: reason}.
+``paper.yaml`` of its folder under ``beyond_print``: figure -> reason, or figure -> {column: reason}.
 """
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 
-from ..config import config
 from ..jobs import calls
 from ..paper import Artefact, Paper
 from . import caching, in_process
 
-BEYOND = "beyond_print.yaml"
+BEYOND = "beyond_print in paper.yaml"
 CHANGES: dict[str, Callable[[pd.Series], Any]] = {
     "reversed": lambda column: column.to_numpy()[::-1],
     "a tenth larger": lambda column: 1.1 * column,
@@ -40,7 +38,7 @@ def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[s
     made : all tables that its verdicts and figures use.
     settings : settings of tables that are made from drawn tables and are recomputed if these change.
     """
-    reasons, judge = beyond(paper), caching.Judge(paper.slug, made)
+    reasons, judge = dict(paper.beyond_print), caching.Judge(paper.slug, made)
     for artefact in paper.artefacts:
         known = reasons.pop(artefact.name, {}) if artefact.figure else None
         if isinstance(known, dict) and artefact.name not in made:
@@ -81,12 +79,6 @@ def _together(table: pd.DataFrame, columns: set[str]) -> pd.DataFrame:
     return table.assign(
         **{name: factor * table[name].to_numpy()[::-1] for name, factor in zip(sorted(columns), factors, strict=True)}
     )
-
-
-def beyond(paper: Paper) -> dict[str, Any]:
-    """Return a mapping from figure to reason, or from figure to {column: reason}; empty if the folder has no list."""
-    path = Path(paper.folder, BEYOND)
-    return config.read(path) if path.is_file() else {}
 
 
 def changes(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:

@@ -212,7 +212,7 @@ def test_every_printed_number_has_ours_even_when_nothing_could_be_run():
     published = agreement.read_published(FOLDER / "published.tsv")
     reason = "Adult: no network"
     gone, no_network = naive_bayes.missing("Adult", reason), networks.missing("Adult", reason)
-    settings = yaml.safe_load((FOLDER / "smoke.yaml").read_text())
+    settings = yaml.safe_load((FOLDER / "settings.yaml").read_text())["smoke"]
     closed = ["introduction", "figure_1", "figure_2", "figure_3_top", "figure_3_bottom", "figure_8", "theorem_2"]
     sizes = {k: settings[k] for k in ("figure_1", "figure_2", "figure_3_top", "figure_8", "theorem_2", "release_laws")}
     sizes |= {"figure_3_bottom": {"orders": [2.0], "points": 2, "gohari_points": 2}}
