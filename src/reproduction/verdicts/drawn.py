@@ -20,7 +20,7 @@ from matplotlib.text import Text
 
 from ..jobs import calls
 from ..paper import Artefact, Paper
-from . import caching, in_process
+from . import in_process
 
 BEYOND = "beyond_print in paper.yaml"
 CHANGES: dict[str, Callable[[pd.Series], Any]] = {
@@ -38,7 +38,7 @@ def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[s
     made : all tables that its verdicts and figures use.
     settings : settings of tables that are made from drawn tables and are recomputed if these change.
     """
-    reasons, judge = dict(paper.beyond_print), caching.Judge(paper.slug, made)
+    reasons, judge = dict(paper.beyond_print), in_process.Judge(paper.slug, made)
     for artefact in paper.artefacts:
         known = reasons.pop(artefact.name, {}) if artefact.figure else None
         if isinstance(known, dict) and artefact.name not in made:
@@ -50,7 +50,7 @@ def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[s
 
 
 def _of_figure(
-    paper: Paper, artefact: Artefact, judge: caching.Judge, settings: Mapping[str, Any], known: Mapping[str, str]
+    paper: Paper, artefact: Artefact, judge: in_process.Judge, settings: Mapping[str, Any], known: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield the mistakes of one figure: a change that alters no verdict may be visible only if its column is listed."""
     assert artefact.figure is not None
@@ -125,7 +125,9 @@ def _look(draw: Callable[[pd.DataFrame], Figure], table: pd.DataFrame) -> str:
         return ""
 
 
-def _noticed(paper: Paper, name: str, table: pd.DataFrame, judge: caching.Judge, settings: Mapping[str, Any]) -> bool:
+def _noticed(
+    paper: Paper, name: str, table: pd.DataFrame, judge: in_process.Judge, settings: Mapping[str, Any]
+) -> bool:
     """Return whether a verdict changes if table `name` is changed; an error while the changed table is read also
     counts.
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from dpmultinomial._seeding import stream
-from reproduction.verdicts import chi_squared, power, serial
+from reproduction.verdicts import draw_tests, power
 
 
 def test_a_z_test_sees_what_moves_it_far_enough():
@@ -43,21 +43,21 @@ def test_a_histogram_is_judged_against_the_curve_as_it_is_drawn():
     """Check ten bins of a flat density: 1,000 draws fit; a curve or bars that are a tenth too high do not."""
     left, x = np.linspace(0, 0.9, 10), np.linspace(0, 1, 101)
     heights = np.array([1.1, 0.9, 1.0, 1.0, 1.05, 0.95, 1.0, 1.0, 1.02, 0.98])
-    assert chi_squared.masses(left, x, np.ones(101)) == pytest.approx(np.full(10, 0.1))
-    assert chi_squared.histogram(left, heights, x, np.ones(101), 1000) > 0.5
-    assert chi_squared.histogram(left, heights, x, np.full(101, 1.1), 10_000) < 1e-4
-    assert chi_squared.histogram(left, 1.1 * heights, x, np.ones(101), 10_000) < 1e-4
-    assert chi_squared.histogram(left, heights, x, np.where(x == 0.5, np.nan, 1.0), 1000) == 0
+    assert draw_tests.masses(left, x, np.ones(101)) == pytest.approx(np.full(10, 0.1))
+    assert draw_tests.histogram(left, heights, x, np.ones(101), 1000) > 0.5
+    assert draw_tests.histogram(left, heights, x, np.full(101, 1.1), 10_000) < 1e-4
+    assert draw_tests.histogram(left, 1.1 * heights, x, np.ones(101), 10_000) < 1e-4
+    assert draw_tests.histogram(left, heights, x, np.where(x == 0.5, np.nan, 1.0), 1000) == 0
 
 
 def test_neighbouring_draws():
     """Check four products of -1/4: z = 12 (-1)/sqrt(4) = -6. Repeating one of 20 draws moves z by 0.05 sqrt(30,000)."""
-    assert serial.p_value([0.0, 1.0, 0.0, 1.0, 0.0]) == pytest.approx(2 * stats.norm.sf(6), rel=1e-12)
-    assert np.isnan(serial.p_value([0.1, 0.9]))
+    assert draw_tests.serial_p_value([0.0, 1.0, 0.0, 1.0, 0.0]) == pytest.approx(2 * stats.norm.sf(6), rel=1e-12)
+    assert np.isnan(draw_tests.serial_p_value([0.1, 0.9]))
     rng = stream(3, "neighbours")
-    found = np.array([serial.p_value(rng.random(50)) for _ in range(4000)])
+    found = np.array([draw_tests.serial_p_value(rng.random(50)) for _ in range(4000)])
     assert abs((found < 0.1).mean() - 0.1) < 4.5 * np.sqrt(0.09 / 4000)  # false alarm 7e-6
     u = rng.random(30_000)
     u[19::20] = u[18::20]
-    z = stats.norm.isf(serial.p_value(u) / 2)
+    z = stats.norm.isf(draw_tests.serial_p_value(u) / 2)
     assert z == pytest.approx(0.05 * np.sqrt(30_000), abs=4.5)  # one standard deviation is about 1

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from ...verdicts import chi_squared, power
+from ...verdicts import draw_tests, power
 from ...verdicts.rows import NOT_RUN, claim, computed, law, not_run
 from . import beyond, laws
 from .algorithms import enumerated
@@ -79,7 +79,7 @@ def _figure_1(drawn: pd.DataFrame, tests: pd.DataFrame) -> Iterator[Row]:
 
 def _histogram(panel: pd.DataFrame, method: str, worth: float) -> float:
     bars, curve = (panel[panel["kind"] == kind] for kind in (method, "density"))
-    return chi_squared.histogram(bars["x"], bars["y"], curve["x"], curve["y"], worth * bars["draws"].iloc[0])
+    return draw_tests.histogram(bars["x"], bars["y"], curve["x"], curve["y"], worth * bars["draws"].iloc[0])
 
 
 def _curve(drawn: pd.DataFrame) -> Row:
@@ -571,7 +571,7 @@ def _calibration(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
             counts = np.diff(of["ecdf_difference"].to_numpy() + ends, prepend=0.0) * size
             moved = np.diff(ndtr(ndtri(np.minimum(ends, 1.0)) / (1 + _NARROWER)), prepend=0.0) * size
             expected = np.full(len(of), size / len(of))
-            p, sees = chi_squared.scored(counts, expected, moved, size, step=_NARROWER, level=laws.LEVEL)
+            p, sees = draw_tests.scored(counts, expected, moved, size, step=_NARROWER, level=laws.LEVEL)
             p_values.append(p)
             seen.append(sees)
         note = (

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import dirichlet
 
-from ...verdicts import chi_squared, power
+from ...verdicts import draw_tests, power
 from ...verdicts.rows import claim, computed, law, not_run
 from . import figure_checks
 from .algorithm import STEP, Rules
@@ -251,7 +251,7 @@ def _algorithm(table: pd.DataFrame) -> Iterator[Row]:
         part = table[table["check"].str.startswith(start)]
         size = part["expected"].sum()
         seen, expected, moved = part["simulated"], part["expected"], part["moved"]
-        p, sees = chi_squared.scored(seen, expected, moved, size, step=STEP, level=LEVEL)
+        p, sees = draw_tests.scored(seen, expected, moved, size, step=STEP, level=LEVEL)
         note = (
             f"chi-squared over {len(part)} outcomes and score of the rate, twice the smaller p-value; {size:,.0f} runs"
         )

@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 
 from dpmultinomial._mechanisms.swapping import two_by_two
 
-from ...verdicts import chi_squared, power
+from ...verdicts import draw_tests, power
 from ...verdicts.rows import claim, computed, law, not_run
 from . import drawn_formulas as formulas
 from .phi_density import LEVEL
@@ -32,7 +32,7 @@ def bars(rows: pd.DataFrame) -> float:
     """Return the p-value of a panel's histogram under its exact curve, with one effective draw per swap."""
     drawn, exact = (rows[rows["kind"] == kind] for kind in ("swapped", "swapped exact"))
     swaps = rows.loc[rows["kind"] == "swaps", "y"].iloc[0]
-    return chi_squared.histogram(drawn["x"], drawn["y"], exact["x"], exact["y"], swaps)
+    return draw_tests.histogram(drawn["x"], drawn["y"], exact["x"], exact["y"], swaps)
 
 
 def _original(theta: str, total: int) -> np.ndarray:
@@ -270,7 +270,7 @@ def _log_phi_bars(
     other, model_density = (
         formulas.log_phi_density(x, model[0], w, alpha) for w, alpha in ((again, 1 + _STEP), (model[1], 1.0))
     )
-    p, sees = _bars(bars, exact, number, chi_squared.masses(bars["x"], x, other), LEVEL / tests)
+    p, sees = _bars(bars, exact, number, draw_tests.masses(bars["x"], x, other), LEVEL / tests)
     apart = np.abs(np.cumsum(other - model_density)).max() * (x[-1] - x[0]) / (len(x) - 1) / _STEP
     return p, (sees, power.kolmogorov(float(apart), number, LEVEL / tests))
 
@@ -281,8 +281,8 @@ def _bars(
     if not np.all(np.isfinite(exact["y"])):
         return np.nan, np.inf
     seen = number * np.diff(_edges(bars["x"])) * bars["y"].to_numpy()
-    expected = number * chi_squared.masses(bars["x"], exact["x"], exact["y"])
-    return chi_squared.scored(seen, expected, number * moved, number, step=_STEP, level=level)
+    expected = number * draw_tests.masses(bars["x"], exact["x"], exact["y"])
+    return draw_tests.scored(seen, expected, number * moved, number, step=_STEP, level=level)
 
 
 def _checked(rows: pd.DataFrame, number: float, here: pd.Series) -> Iterator[Row]:
@@ -300,7 +300,7 @@ def _checked(rows: pd.DataFrame, number: float, here: pd.Series) -> Iterator[Row
     originals = rows[rows.index.str.startswith("P(original")]
     less = here[here.index.str.startswith("weight of") & here.index.str.endswith("less")].to_numpy(dtype=float)
     seen, expected = (number * originals[name].to_numpy() for name in ("simulated", "exact"))
-    p, swap = chi_squared.scored(seen, expected, number * less, number, step=-_STEP, level=LEVEL)
+    p, swap = draw_tests.scored(seen, expected, number * less, number, step=-_STEP, level=LEVEL)
     note = f"chi-squared over {len(originals)} possible originals and score of the rate, twice the smaller p-value"
     quantity = "unswapped tables behind the accepted draws"
     yield law("abc_checks", quantity, p, note, "as_written", sees=power.words({_SWAP: swap}))

@@ -17,7 +17,7 @@ from dpmultinomial._mechanisms.swapping import swap_draws, two_by_two
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
 
-from ...verdicts import chi_squared
+from ...verdicts import draw_tests
 from .settings import name_of, odds_ratio, posterior_draws, table_of
 
 LEVEL = 1e-4  # level of every test (published.tsv)
@@ -68,7 +68,7 @@ def tables_tested(last: NDArray[np.int64], original: NDArray[np.int64], rate: fl
     values, size = row.tables(original)[:, 1, 1], len(last)
     counts = np.bincount(last - values[0], minlength=len(values))
     moved = np.exp(two_by_two.row(original, rate=(1 - _STEP) * rate).log_forward)
-    return chi_squared.scored(
+    return draw_tests.scored(
         counts, size * np.exp(row.log_forward), size * moved, size, step=-_STEP, level=LEVEL / _TESTS
     )
 

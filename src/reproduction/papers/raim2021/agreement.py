@@ -7,7 +7,7 @@ import pandas as pd
 from scipy import stats
 
 from ...verdicts import power
-from ...verdicts.chi_squared import pooled
+from ...verdicts.draw_tests import pooled
 from ...verdicts.rows import claim, computed, law, not_run
 from . import figure_checks
 from .beyond import LEAST_EXPECTED, chi_squared

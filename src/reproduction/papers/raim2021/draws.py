@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kstest
 
-from ...verdicts import power, serial
+from ...verdicts import draw_tests, power
 from .algorithms import direct_sampling as ds
 from .method import TARGETS, exact, weight
 from .statistics_laws import LEVEL, TELLS, Target
@@ -111,9 +111,9 @@ def sampler_accuracy(
     Returns
     -------
     DataFrame: target, delta_s, variant, rule, knots, log_u_lower, rejected, observed_rate, mc_se, exact_rate, bound,
-        total_variation, ks, ks_p (Kolmogorov's test), serial_p (`serial.p_value`), seen (relative change of the noise's
-        scale, of xi_mean of sigma2, that Kolmogorov's test rejects among those of its target), knots_at_end. An
-        adaptive sampler has the exact_rate of its first knots, and no mc_se.
+        total_variation, ks, ks_p (Kolmogorov's test), serial_p (`draw_tests.serial_p_value`), seen (relative change of
+        the noise's scale, of xi_mean of sigma2, that Kolmogorov's test rejects among those of its target),
+        knots_at_end. An adaptive sampler has the exact_rate of its first knots, and no mc_se.
     """
     rows, tests = [], 2 * len(deltas) * len(RULES) * len(knots)
     for target in TARGETS:
@@ -133,7 +133,7 @@ def sampler_accuracy(
                     se = np.nan if sampler.adaptive else (rate * (1 - rate) / (draws + rejected)) ** 0.5
                     row |= {"mc_se": se, "bound": sampler.bound}
                     row |= {"total_variation": sampler.total_variation, "ks": test.statistic, "ks_p": test.pvalue}
-                    row |= {"serial_p": serial.p_value(law.cdf(x)), "seen": seen}
+                    row |= {"serial_p": draw_tests.serial_p_value(law.cdf(x)), "seen": seen}
                     rows.append(row | {"knots_at_end": at_end})
     return pd.DataFrame(rows)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...verdicts import chi_squared, power
+from ...verdicts import draw_tests, power
 from ...verdicts.rows import claim, computed, law
 from .statistics_laws import LEVEL, TELLS, WORDS, Target
 
@@ -151,7 +151,7 @@ def _bars(name: str, of: pd.DataFrame) -> tuple[float, tuple[str, float]]:
     edges = np.append(bars["x"], bars["x"].iloc[-1] + width)
     seen, expected = bars["y"].to_numpy() * width * size, w.masses(edges) * size
     moved = w.changed(**{TELLS[name]: getattr(w, TELLS[name]) * (1 + _STEP)})
-    p_value, sees = chi_squared.scored(seen, expected, moved.masses(edges) * size, size, step=_STEP, level=LEVEL / 4)
+    p_value, sees = draw_tests.scored(seen, expected, moved.masses(edges) * size, size, step=_STEP, level=LEVEL / 4)
     return p_value, (WORDS[name], sees)
 
 

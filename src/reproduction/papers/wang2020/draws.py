@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpmultinomial._mechanisms import additive_counts, additive_release
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 
-from ...verdicts import power, serial
+from ...verdicts import draw_tests, power
 from . import examples
 from .algorithms import release_moments
 
@@ -32,8 +32,8 @@ def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng:
     additive``: share of noise whose components miss the noisy total; ``no mode``: results of Theorem 1 in doubles that
     are not a mode; ``noise, p value``: chi-squared test of the released total's noise against its distribution, over
     `_TOTALS` releases of algorithm 2 for each of `size`; ``noise, z of its width``: mean absolute noise of both
-    examples against its expectation, in standard errors; ``noise, z of neighbours``: `serial.z` of it; ``noise, epsilon
-    seen``: relative error of epsilon that its width rejects at level `LEVEL` with probability 0.9; ``sum and total,
+    examples against its expectation, in standard errors; ``noise, z of neighbours``: `draw_tests.serial_z` of it;
+    ``noise, epsilon seen``: relative error of epsilon that its width rejects at level `LEVEL` with probability 0.9; ``sum and total,
     z``: correlation of n* and n, times sqrt(size); ``beyond the cut``: probability of untruncated noise outside
     +-support.
     """
@@ -65,7 +65,7 @@ def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng:
     sd = sqrt(float(noise.values() ** 2 @ noise.probabilities()))
     for example, apart in zip(examples.both(vector), widths, strict=True):
         about = {"example": example, "n": len(apart)}
-        rows.append(about | _number("noise, z of neighbours", "Algorithm 2", serial.z(apart, sd=sd)))
+        rows.append(about | _number("noise, z of neighbours", "Algorithm 2", draw_tests.serial_z(apart, sd=sd)))
     a = exp(-epsilon)
     rows.append({"example": "", "n": 0} | _number("beyond the cut", "", 2 * a ** (support + 1) / (1 + a)))
     return pd.DataFrame(rows)[["statement", "example", "algorithm", "value", "se", "n"]]

@@ -9,7 +9,7 @@ from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
 from reproduction.paper import discover
 from reproduction.papers.balmat2018 import beyond, figure_1, figure_2, laws, tables
 from reproduction.papers.balmat2018.algorithms import enumerated
-from reproduction.verdicts import caching, drawn, in_process
+from reproduction.verdicts import drawn, in_process
 from reproduction.verdicts.agreement import JUDGED, read_published
 
 from . import sabotage_times as times
@@ -260,7 +260,7 @@ def honest():
 
 @pytest.fixture(scope="module")
 def judge(honest):
-    return caching.Judge(SLUG, honest)
+    return in_process.Judge(SLUG, honest)
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from reproduction.papers.pan2023 import (
     privacy,
     settings,
 )
-from reproduction.verdicts import chi_squared
+from reproduction.verdicts import draw_tests
 
 
 def test_the_law_of_three_records():
@@ -65,28 +65,26 @@ def test_the_table_of_the_algorithm_expects_its_law():
 
 def test_pooled_chi_squared_by_hand():
     # 60, 30, 10 of 100 where 50, 40, 10 are expected: 100/50 + 100/40 + 0 = 4.5 on two degrees
-    assert chi_squared.pooled([60, 30, 10], [50, 40, 10], 100) == pytest.approx(exp(-2.25))
+    assert draw_tests.pooled([60, 30, 10], [50, 40, 10], 100) == pytest.approx(exp(-2.25))
     # 4 and 6 of the rare are one cell of 10: (10 - 6)^2/6 with (90 - 94)^2/94, one degree
     statistic = 16 / 94 + 16 / 6
-    assert chi_squared.pooled([90, 4, 6], [94, 3, 3], 100) == pytest.approx(chi2.sf(statistic, 1))
+    assert draw_tests.pooled([90, 4, 6], [94, 3, 3], 100) == pytest.approx(chi2.sf(statistic, 1))
     # 20 rare ones where .01 are expected in all: P(Bin(100, 1e-4) >= 20) = C(100, 20) 1e-80, to 1 %; two of them pass
-    assert chi_squared.pooled([80, 10, 10], [99.99, 0.005, 0.005], 100) == pytest.approx(
-        comb(100, 20) * 1e-80, rel=0.02
-    )
-    assert chi_squared.pooled([98, 2, 0], [99.0, 0.5, 0.5], 100) == 1
+    assert draw_tests.pooled([80, 10, 10], [99.99, 0.005, 0.005], 100) == pytest.approx(comb(100, 20) * 1e-80, rel=0.02)
+    assert draw_tests.pooled([98, 2, 0], [99.0, 0.5, 0.5], 100) == 1
     # 3 outside the list where 1 is expected outside: joins the least cell, 20 + 1 against 23
-    assert chi_squared.pooled([77, 20], [79, 20], 100) == pytest.approx(chi2.sf(4 / 79 + 4 / 21, 1))
-    assert chi_squared.pooled([90, 10, 0], [90, 10, 0], 100) == 1
-    assert chi_squared.pooled([90, 9, 1], [90, 10, 0], 100) == 0  # what cannot be was counted
-    assert chi_squared.pooled([90, 9], [90, 10], 100) == 0  # one of 100 is outside all that can be
-    assert chi_squared.pooled([np.nan, 50], [50, 50], 100) == 0
+    assert draw_tests.pooled([77, 20], [79, 20], 100) == pytest.approx(chi2.sf(4 / 79 + 4 / 21, 1))
+    assert draw_tests.pooled([90, 10, 0], [90, 10, 0], 100) == 1
+    assert draw_tests.pooled([90, 9, 1], [90, 10, 0], 100) == 0  # what cannot be was counted
+    assert draw_tests.pooled([90, 9], [90, 10], 100) == 0  # one of 100 is outside all that can be
+    assert draw_tests.pooled([np.nan, 50], [50, 50], 100) == 0
     # a sum that is rounded up, in its last digit or the last four, leaves nothing outside
     for size in (np.nextafter(100.0, 101.0), 100 + 1e-12, 100 - 1e-12):
-        assert chi_squared.pooled([60, 30, 10], [50, 40, 10], size) == pytest.approx(exp(-2.25))
+        assert draw_tests.pooled([60, 30, 10], [50, 40, 10], size) == pytest.approx(exp(-2.25))
     # draws worth 100.5 trials: 20.5 rare ones are between 20 of 100 and 21 of 101 as rare
-    rare = [chi_squared.pooled([size - r, r], [size - 0.01, 0.01], size) for size, r in ((100, 20), (100.5, 20.5))]
+    rare = [draw_tests.pooled([size - r, r], [size - 0.01, 0.01], size) for size, r in ((100, 20), (100.5, 20.5))]
     assert binom.sf(20, 101, 1e-4) < rare[1] < rare[0] == pytest.approx(binom.sf(19, 100, 1e-4))
-    assert np.isnan(chi_squared.pooled([], [], 0))
+    assert np.isnan(draw_tests.pooled([], [], 0))
 
 
 def test_coverage_counts_what_lies_between_the_tails():
@@ -179,7 +177,7 @@ def test_densities_against_histograms_by_hand():
     grid = np.linspace(0, 1, 41)
     counts = np.array([14.0, 30.0, 50.0, 66.0])
     statistic = 16 / 10 + 16 / 70
-    found = chi_squared.histogram([0, 0.25, 0.5, 0.75], counts / (160 * 0.25), grid, 2 * grid, 160)
+    found = draw_tests.histogram([0, 0.25, 0.5, 0.75], counts / (160 * 0.25), grid, 2 * grid, 160)
     assert found == pytest.approx(chi2.sf(statistic, 3))
 
 

@@ -15,7 +15,7 @@ from dpmultinomial._posteriors.swapping import swapped_table, unswapping
 from reproduction import paper
 from reproduction.papers.pan2023 import algorithm, drawn_formulas
 from reproduction.papers.pan2023.algorithms import swapping_audit as audits
-from reproduction.verdicts import agreement, caching, drawn, in_process
+from reproduction.verdicts import agreement, drawn, in_process
 
 pytestmark = pytest.mark.sabotage
 
@@ -39,7 +39,7 @@ def honest():
 
 @pytest.fixture(scope="module")
 def judge(honest):
-    return caching.Judge("pan2023", honest)
+    return in_process.Judge("pan2023", honest)
 
 
 @pytest.fixture(scope="module")

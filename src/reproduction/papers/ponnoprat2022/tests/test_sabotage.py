@@ -30,7 +30,7 @@ from reproduction.papers.ponnoprat2022 import (
     theorem_2,
 )
 from reproduction.papers.ponnoprat2022.algorithms import gohari
-from reproduction.verdicts import agreement, caching, drawn, in_process
+from reproduction.verdicts import agreement, drawn, in_process
 
 pytestmark = pytest.mark.sabotage
 
@@ -74,7 +74,7 @@ def honest():
 
 @pytest.fixture(scope="module")
 def judge(honest):
-    return caching.Judge(SLUG, honest)
+    return in_process.Judge(SLUG, honest)
 
 
 def flips(judge, changed, before=None):

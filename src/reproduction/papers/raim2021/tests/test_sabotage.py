@@ -14,7 +14,7 @@ from reproduction import paper
 from reproduction.papers.raim2021 import draws, formulas, method, statistics_laws
 from reproduction.papers.raim2021.algorithms import censored_normal
 from reproduction.papers.raim2021.algorithms import direct_sampling as ds
-from reproduction.verdicts import agreement, caching, drawn, in_process
+from reproduction.verdicts import agreement, drawn, in_process
 
 pytestmark = pytest.mark.sabotage
 
@@ -37,13 +37,13 @@ WANTED = (
 FLIPPED: dict[str, set[tuple[str, str]]] = {}
 
 
-JUDGES: list[caching.Judge] = []  # of the honest tables
+JUDGES: list[in_process.Judge] = []  # of the honest tables
 
 
 @pytest.fixture(scope="module")
 def honest() -> dict[str, pd.DataFrame]:
     found = in_process.tables_of(SLUG, SIZES, only=WANTED)
-    JUDGES[:] = [caching.Judge(SLUG, found)]
+    JUDGES[:] = [in_process.Judge(SLUG, found)]
     return found
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from reproduction import paper
 from reproduction.papers.wang2020.tests import sabotages as s
-from reproduction.verdicts import agreement, caching, drawn, in_process
+from reproduction.verdicts import agreement, drawn, in_process
 
 pytestmark = pytest.mark.sabotage
 
@@ -124,8 +124,8 @@ def honest() -> s.Tables:
 
 
 @pytest.fixture(scope="module")
-def judge(honest) -> caching.Judge:
-    return caching.Judge(s.SLUG, honest)
+def judge(honest) -> in_process.Judge:
+    return in_process.Judge(s.SLUG, honest)
 
 
 @pytest.fixture(scope="module")

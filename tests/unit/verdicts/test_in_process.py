@@ -6,7 +6,7 @@ from types import ModuleType
 import pandas as pd
 import pytest
 
-from reproduction.verdicts import caching, in_process
+from reproduction.verdicts import in_process
 
 CODE = """
 from collections.abc import Callable
@@ -55,7 +55,7 @@ def honest():
 
 
 def test_rows_of_honest_tables_are_made_once_and_those_of_others_each_time(toy, honest):
-    judge = caching.Judge("toy", honest)
+    judge = in_process.Judge("toy", honest)
     assert judge.verdicts.tolist() == [3, 8, 3, 5, 1]
     judge({})
     toy.calls.clear()
@@ -67,14 +67,14 @@ def test_rows_of_honest_tables_are_made_once_and_those_of_others_each_time(toy, 
 
 
 def test_tables_that_change_places_are_told_apart(toy, honest):
-    judge = caching.Judge("toy", honest)
+    judge = in_process.Judge("toy", honest)
     exchanged = {"first": honest["second"], "second": honest["first"]}
     assert judge({}).equals(judge.verdicts)
     assert judge(exchanged).tolist() == in_process.verdicts("toy", exchanged).tolist() == [8, 3, 1, 2, 3]
 
 
 def test_who_changes_rows_changes_none_that_are_kept(toy, honest):
-    judge = caching.Judge("toy", honest)
+    judge = in_process.Judge("toy", honest)
     with judge._remembering():
         toy.made(honest["first"])[0]["verdict"] = 0
         next(toy.generated(honest["first"]))["verdict"] = 0
@@ -85,7 +85,7 @@ def test_who_changes_rows_changes_none_that_are_kept(toy, honest):
 
 
 def test_values_are_told_apart_by_kind_and_functions_are_not_kept(toy, honest):
-    judge, table = caching.Judge("toy", honest), honest["first"]
+    judge, table = in_process.Judge("toy", honest), honest["first"]
     toy.calls.clear()
     with judge._remembering():
         assert [toy.scaled(table, by) for by in (2, 3, 2, True, 1, 1.0)] == [6, 9, 6, 3, 3, 3]
@@ -96,7 +96,7 @@ def test_values_are_told_apart_by_kind_and_functions_are_not_kept(toy, honest):
 
 def test_the_papers_own_functions_are_back_also_after_an_error(toy, honest):
     own = dict(vars(toy))
-    judge = caching.Judge("toy", honest)
+    judge = in_process.Judge("toy", honest)
     judge({})
     with pytest.raises(KeyError, match="x"):
         judge({"second": pd.DataFrame({"y": [1.0]})})
