@@ -325,16 +325,18 @@ def _plan(asked: argparse.Namespace) -> str:
 
 def _plan_of_release(asked: argparse.Namespace, written: dict[str, Any], settings: dict[str, Any]) -> str:
     from .config import plan_settings, user_files
-    from .scenarios import release_plans
+    from .scenarios import planning
 
     name, budgets = written["release"], settings.get("budgets") or {}
     wrong = user_files.planned_mistakes(name, settings["releases"][name], budgets)
     if wrong:
         raise ValueError("\n".join(["mistakes; nothing was run.", *(f"  releases.{p}: {text}" for p, text in wrong)]))
-    found = release_plans.made(asked.name, written, releases=settings["releases"], budgets=budgets, folder=asked.folder)
+    found = planning.release_made(
+        asked.name, written, releases=settings["releases"], budgets=budgets, folder=asked.folder
+    )
     filled = plan_settings.filled(written)
-    table = release_plans.shown(found, filled["level"]).to_string(index=False, max_rows=40)
-    sentence = release_plans.sentence(found, filled, settings["releases"][name].get("source") or name)
+    table = planning.shown(found, filled["level"]).to_string(index=False, max_rows=40)
+    sentence = planning.release_sentence(found, filled, settings["releases"][name].get("source") or name)
     return f"{sentence}\n\n{table}\n\nFull precision: {Path(asked.folder, 'results/plans', asked.name)}.csv and .json"
 
 

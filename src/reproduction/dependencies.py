@@ -11,8 +11,8 @@ from sysconfig import get_config_var
 
 SRC = Path(__file__).resolve().parents[1]
 ADAPTERS = (
-    *("reproduction.jobs.calls", "reproduction.jobs.blocks"),
-    *("reproduction.provenance", "reproduction.results", "reproduction.tables", "reproduction.trust"),
+    *("reproduction.jobs.making", "reproduction.jobs.making"),
+    *("reproduction.provenance", "reproduction.trust", "reproduction.tables", "reproduction.trust"),
 )
 PACKAGES = ("dpmultinomial", "reproduction")
 UTILITY = SRC / "dpmultinomial/_cyutility"  # Cython's own utility module, compiled once: every kernel imports it

@@ -22,7 +22,7 @@ from dpmultinomial import _printing
 from . import paper
 from .config import checks, overlays
 from .config.reading import ConfigError
-from .jobs import mending, orphans
+from .jobs import mending
 
 _MARK = Path(".snakemake/run.json")  # states which process runs here
 _LOCKS = Path(".snakemake/locks")
@@ -37,16 +37,16 @@ def main(arguments: Sequence[str]) -> None:
         settings, filled = configuration(asked, papers)
     except (ConfigError, paper.PaperError) as error:
         _printing.stop(f"{error}\nNothing was run.")
-    if found := owner() or orphans.controller():
+    if found := owner() or mending.controller():
         _printing.stop(
             f"Process {found} is running this workflow in this folder; wait for it or stop it. Nothing was run."
         )
-    orphans.ended()
+    mending.ended()
     try:
         if not _locked() or (
             _MARK.is_file() and _mark().get("host", _HERE) == _HERE
         ):  # otherwise the lock may belong to a run on another machine
-            orphans.cancelled(arguments)
+            mending.cancelled(arguments)
             shutil.rmtree(_LOCKS, ignore_errors=True)  # the processes that held these locks are dead
         _MARK.parent.mkdir(exist_ok=True)
         started = psutil.Process().create_time()

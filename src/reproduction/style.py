@@ -2,21 +2,26 @@
 for byte if redrawn.
 
 Ticks are at the data values if these form a grid, otherwise at 1, 2 and 5 with plain numbers (`log_scale`); numbers
-with intervals are always drawn by `interval`.
+with intervals are always drawn by `interval`. Names that users write are drawn in any script for which the machine has
+a font; names in other scripts become numbered labels (`names`).
 """
 
-from collections.abc import Iterable, Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
+from matplotlib.ft2font import FT2Font
 from matplotlib.rcsetup import cycler
 from matplotlib.ticker import (
     FixedFormatter,
@@ -28,8 +33,6 @@ from matplotlib.ticker import (
     NullLocator,
 )
 from numpy.typing import ArrayLike
-
-from . import fonts
 
 SINGLE, DOUBLE = 3.4, 7.0  # column widths
 # Okabe and Ito's colour-blind safe palette; black first, for exact values
@@ -54,7 +57,7 @@ _SETTINGS: dict[Any, Any] = {
 @contextmanager
 def applied(texts: Iterable[str] = ()) -> Iterator[None]:
     """Apply the style of all figures while drawing; `texts` are names that a user wrote, in any script."""
-    with mpl.rc_context(_SETTINGS | {"font.family": fonts.families(texts)}):
+    with mpl.rc_context(_SETTINGS | {"font.family": families(texts)}):
         yield
 
 
@@ -199,3 +202,74 @@ def letters(axes) -> None:
         axis.annotate(
             f"({letter})", (0, 1), (-2, 3), "axes fraction", textcoords="offset points", ha="right", va="bottom"
         )
+
+
+FIRST = "DejaVu Sans"  # comes with matplotlib: Latin, Greek, Cyrillic, mathematics
+_NO_SHAPES = ("Last Resort", "cm")  # has a box for every character; TeX fonts use their own character codes
+_SHAPELESS = ("Cc", "Cf", "Zl", "Zp", "Zs")  # control characters, joiners, direction marks, spaces
+
+
+def families(texts: Iterable[str] = ()) -> list[str]:
+    """Return font families that together cover as many characters of `texts` as possible; `FIRST` comes first."""
+    found = (_family(character) for character in sorted(set("".join(texts))))
+    return list(dict.fromkeys([FIRST, *(name for name in found if name)]))
+
+
+def unwritable(text: str) -> bool:
+    """Return whether `text` contains a character that no font of the machine has."""
+    return any(not _family(character) for character in text)
+
+
+def names(texts: Sequence[str], noun: str) -> tuple[list[str], str]:
+    """Return the labels of a figure, and a note if some labels had to be replaced.
+
+    Parameters
+    ----------
+    texts : names as a user wrote them.
+    noun : what the names denote, e.g. ``category``.
+
+    Returns
+    -------
+    labels : list of str
+        The names; a name that no font of this machine can draw is replaced by `noun` and its number from 1.
+    told : str
+        A note on the replaced names; empty if all can be drawn.
+    """
+    hidden = [unwritable(text) for text in texts]
+    labels = [f"{noun} {n}" if no else text for n, (text, no) in enumerate(zip(texts, hidden, strict=True), start=1)]
+    if not any(hidden):
+        return labels, ""
+    which = "some names" if sum(hidden) > 1 else "one name"
+    return labels, f"No font of this machine can draw {which}; numbers in the order of the table are shown instead."
+
+
+@cache
+def _family(character: str) -> str:
+    """Return the first font family that has the character; None for characters without a shape (spaces, joiners)."""
+    if unicodedata.category(character) in _SHAPELESS:
+        return FIRST
+    return next((name for name, known in _known().items() if _has(known, character)), "")
+
+
+@cache
+def _known() -> dict[str, str]:
+    """Return a mapping from each font family to the file of its regular font, with `FIRST` first and the other families
+    by name.
+    """
+    listed = [e for e in font_manager.fontManager.ttflist if not e.name.startswith(_NO_SHAPES)]
+    regular = [e for e in listed if e.style == "normal" and e.weight in (400, "normal")]
+    found = {entry.name: entry.fname for entry in sorted(regular, key=lambda entry: (entry.name, entry.fname))}
+    return {FIRST: font_manager.findfont(FIRST)} | found
+
+
+@cache
+def _font(path: str) -> FT2Font | None:
+    try:
+        return FT2Font(path)
+    except (OSError, RuntimeError):
+        return None  # listed, but deleted or not a scalable font
+
+
+def _has(path: str, character: str) -> bool:
+    font = _font(path)
+    return font is not None and font.get_char_index(ord(character)) != 0

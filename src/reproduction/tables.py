@@ -15,7 +15,7 @@ def read(path: str | Path, content: BinaryIO | None = None) -> pd.DataFrame:
     Parameters
     ----------
     path : of the file.
-    content : its bytes, if they have been read already (tables of a run are read through `reproduction.results`).
+    content : its bytes, if they have been read already (tables of a run are read through `reproduction.trust`).
     """
     table = pd.read_csv(path if content is None else content, sep="\t" if str(path).endswith(".tsv") else ",")
     text = [*table.select_dtypes(include=["object", "string"]).columns, *(_TEXT & set(table.columns))]

@@ -6,13 +6,16 @@ regenerates it. `untrusted` finds all such files of a folder, so that `python -m
 
 import base64
 import hashlib
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import provenance
+import pandas as pd
+
+from . import provenance, tables
 from .provenance import FILES, INPUTS, PARAMS, RULE, SUFFIX
 
 FOLDERS = ("results", "figures")
@@ -246,3 +249,19 @@ def _named(beside: Path, found: Mapping[str, Any]) -> dict[Path, str]:
         for name, digest in named.items()
         if "/" not in name and name.startswith(stem) and name.endswith(_ENDS)
     }
+
+
+_SOURCES = Path(__file__).resolve().parent  # files in a paper's folder are code, not results
+
+
+def table(path: str | Path) -> pd.DataFrame:
+    """Return a table that a run computed, or a table from a paper's folder.
+
+    Raises
+    ------
+    Damaged
+        If its provenance is missing or its SHA-256 differs.
+    """
+    if Path(path).resolve().is_relative_to(_SOURCES):
+        return tables.read(path)
+    return tables.read(path, io.BytesIO(content(path)))

@@ -32,7 +32,7 @@ from dpmultinomial._releases import (
     room,
     spending,
 )
-from reproduction import paper, provenance, results, tables, trust
+from reproduction import paper, provenance, tables, trust
 from reproduction.config import checks as config_checks
 from reproduction.config import config, overlays, reading, user_files
 from tests.unit.files.test_lookalikes import SAME
@@ -250,10 +250,10 @@ def _damaged(damage: Callable[[Path], object]) -> Attack:
         tables.write(pd.DataFrame({"quantity": list("abc"), "value": [0.25, 0.5, 0.125]}), path)
         job = provenance.Job("toy", provenance.digest(["1"]))
         provenance.write(provenance.short(function="toy.numbers", job=job), path)
-        good = results.read(path)
+        good = trust.table(path)
         damage(path)
         try:
-            return not results.read(path).equals(good)
+            return not trust.table(path).equals(good)
         except trust.Damaged:
             return False
         except (ValueError, OSError):  # a file that no reader of tables can read
@@ -282,7 +282,7 @@ RESULTS = Door(
             ),
         }.items()
     },
-    lambda patch: patch.setattr(results, "read", tables.read),
+    lambda patch: patch.setattr(trust, "table", tables.read),
 )
 
 

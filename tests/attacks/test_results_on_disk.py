@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reproduction import results, tables, trust
-from reproduction.jobs import calls
+from reproduction import tables, trust
+from reproduction.jobs import making
 from reproduction.paper import discover
 from reproduction.verdicts import agreement
 from tests.workflow import running
@@ -64,7 +64,7 @@ def verdicts(folder, read):
     """Return the verdicts of the paper from the tables in a folder."""
     paper = discover()[SLUG]
     made = {Path(path).stem: read(folder.path / path) for path in paper.tables()}
-    ours = calls.find(f"{SLUG}.agreement.ours")(made)
+    ours = making.find(f"{SLUG}.agreement.ours")(made)
     return agreement.compare(agreement.read_published(paper.folder / "published.tsv"), ours, paper=SLUG)["verdict"]
 
 
@@ -112,7 +112,7 @@ def test_a_reader_stops_with_the_name_and_what_makes_it_again(copied, damage):
     path = copied.path / TABLE
     (DAMAGES | OF_PROVENANCE)[damage](path)
     with pytest.raises(trust.Damaged, match="table_4") as told:
-        verdicts(copied, results.read)
+        verdicts(copied, trust.table)
     assert f"snakemake --cores 1 --force {path}" in str(told.value)
 
 
@@ -139,7 +139,7 @@ def test_make_makes_all_of_it_again(finished, copied):
     assert code == 0, said
     assert bytes_of(copied) == bytes_of(finished)
     assert list(trust.untrusted(copied.path)) == []
-    assert (verdicts(copied, results.read) == verdicts(finished, results.read)).all()
+    assert (verdicts(copied, trust.table) == verdicts(finished, trust.table)).all()
     assert "made again" not in make(copied, "--dry-run", *targets, FIGURE, VERDICTS)[1]
 
 
@@ -147,7 +147,7 @@ def test_a_torn_piece_of_a_long_loop_reaches_no_table(finished, copied):
     piece = copied.path / f"results/{SLUG}/simulated/calibration_1_of_1.csv"
     piece.write_bytes(piece.read_bytes()[:-40])
     with pytest.raises(trust.Damaged, match="calibration_1_of_1"):
-        results.read(piece)
+        trust.table(piece)
     target = f"results/{SLUG}/calibration.csv"
     (copied.path / target).unlink()
     said = copied.snakemake(target, good=False)
@@ -160,4 +160,4 @@ def test_a_torn_piece_of_a_long_loop_reaches_no_table(finished, copied):
 def test_what_was_made_is_read_by_every_reader_as_it_is(finished):
     assert list(trust.untrusted(finished.path)) == []
     for path in finished.path.glob("results/*/*.csv"):
-        assert len(results.read(path)) == len(tables.read(path))
+        assert len(trust.table(path)) == len(tables.read(path))

@@ -9,7 +9,7 @@ from scipy.stats import chi2
 from dpmultinomial._kernels import geometric
 from dpmultinomial._posteriors.additive import additive_counts
 from dpmultinomial._seeding import stream
-from reproduction.jobs import blocks
+from reproduction.jobs import making
 from reproduction.papers.wang2020 import calibration, examples, literal, releases
 
 MODEL = {"vector": 1, "epsilon": 1.0, "support": 50}
@@ -20,7 +20,7 @@ IEEE = ([1.005, 2.023, 5.888, 10.926, 437.628], [1.126, 1.445, 1.890, 1.873, 19.
 
 @pytest.fixture(scope="module")
 def simulated():
-    table = blocks.simulate(releases.simulate, LOOP, root_seed=1, names=("statistical", "releases"))
+    table = making.simulate(releases.simulate, LOOP, root_seed=1, names=("statistical", "releases"))
     return releases.moments(table, **MODEL)
 
 
@@ -104,7 +104,7 @@ def test_posterior_draws_follow_the_posterior():
 
 def test_posteriors_are_calibrated():
     settings = {"components": 3, "largest": 19, "epsilon": 1.0, "support": 50}
-    table = blocks.simulate(
+    table = making.simulate(
         calibration.simulate, settings | {"replications": 120, "block": 60}, root_seed=1, names=("statistical", "pit")
     )
     coverage = calibration.coverage(table.drop(columns="block"), **settings)

@@ -17,7 +17,7 @@ def run_by_jobs():
     found |= {"reproduction.report"}.union(*(artefacts.modules(described) for described in paper.discover().values()))
     for described in kind.discover().values():
         found |= {*described.modules}
-    found |= {f"reproduction.scenarios.{name}" for name in ("page", "planning", "release_plans")}
+    found |= {f"reproduction.scenarios.{name}" for name in ("page", "planning")}
     return sorted(found | {study.module for study in studies.discover().values()})
 
 

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
 from PIL import Image
 
-from reproduction import fonts, style
+from reproduction import style
 
 
 def luminance(colour: str) -> float:
@@ -106,12 +106,12 @@ def test_a_grid_has_its_ticks_at_its_values():
 
 def test_a_name_that_no_font_can_draw_is_a_word_and_the_reader_is_told():
     lost = chr(0x10FFFD)  # for private use: in no font
-    assert fonts.unwritable(f"a{lost}")
-    assert fonts.names(["Île-de-France", lost], "category") == (
+    assert style.unwritable(f"a{lost}")
+    assert style.names(["Île-de-France", lost], "category") == (
         ["Île-de-France", "category 2"],
         "No font of this machine can draw one name; numbers in the order of the table are shown instead.",
     )
-    assert fonts.names(["nord est", "ß"], "category") == (["nord est", "ß"], "")
+    assert style.names(["nord est", "ß"], "category") == (["nord est", "ß"], "")
 
 
 def written(text):
@@ -123,10 +123,10 @@ def written(text):
 def test_a_script_is_drawn_by_the_font_that_has_it():
     """Check a character that is missing in DejaVu but is in another font of matplotlib."""
     other = FT2Font(font_manager.findfont("STIXGeneral"))
-    first = FT2Font(font_manager.findfont(fonts.FIRST))
+    first = FT2Font(font_manager.findfont(style.FIRST))
     code = next(c for c in sorted(other.get_charmap()) if chr(c).isprintable() and not first.get_char_index(c))
-    found = fonts.families(["abc", chr(code)])
-    assert found[0] == fonts.FIRST
+    found = style.families(["abc", chr(code)])
+    assert found[0] == style.FIRST
     assert len(found) == 2
     with style.applied([chr(code)]), warnings.catch_warnings():
         warnings.simplefilter("error")  # matplotlib warns of a glyph that is missing

@@ -6,7 +6,7 @@ import json
 import pandas as pd
 import pytest
 
-from reproduction import provenance, results, tables, trust
+from reproduction import provenance, tables, trust
 from reproduction.jobs import mending
 
 TABLE = pd.DataFrame({"quantity": ["a", "b"], "value": [0.1, 1 / 3]})
@@ -41,8 +41,8 @@ def faults(root, expected=()):
 
 
 def test_what_was_made_is_read_and_nothing_is_found_wrong(made):
-    pd.testing.assert_frame_equal(results.read("results/toy/numbers.csv"), TABLE, check_dtype=False)
-    assert len(results.read("results/toy/numbers_densities.csv")) == 1
+    pd.testing.assert_frame_equal(trust.table("results/toy/numbers.csv"), TABLE, check_dtype=False)
+    assert len(trust.table("results/toy/numbers_densities.csv")) == 1
     assert trust.content(made / "figures/toy/numbers.png") == b"\x89PNG"
     assert trust.checked("results/toy/numbers.csv").name == "numbers.csv"
     assert trust.stated("results/toy/numbers.csv")["rule"] == "toy_compute_numbers"
@@ -64,7 +64,7 @@ def test_what_was_made_is_read_and_nothing_is_found_wrong(made):
 def test_a_damaged_file_stops_its_reader_with_name_and_rule_and_is_found(made, name, damage):
     path = made / name
     path.write_bytes(damage(path.read_bytes()))
-    for reader in (results.read, trust.content, trust.checked):
+    for reader in (trust.table, trust.content, trust.checked):
         with pytest.raises(trust.Damaged, match=rf"{name}.*Rule toy_compute_numbers regenerates it.*--force {name}"):
             reader(name)
     why, files = faults(made)[0]
@@ -89,13 +89,13 @@ def test_a_lost_torn_or_nameless_provenance_stops_the_reader_and_is_found(made):
     ):
         beside.write_text(text)
         with pytest.raises(trust.Damaged, match="numbers"):
-            results.read("results/toy/numbers.csv")
+            trust.table("results/toy/numbers.csv")
         found = faults(made)
         assert why in found[0][0]
         assert found[0][1] == files
     beside.unlink()
     with pytest.raises(trust.Damaged, match="has no provenance"):
-        results.read("results/toy/numbers.csv")
+        trust.table("results/toy/numbers.csv")
     assert faults(made, ["results/toy/numbers.csv"]) == [("results/toy/numbers.csv has no provenance", ["numbers.csv"])]
 
 
@@ -215,5 +215,5 @@ def test_words_with_which_nothing_is_made(word, looks):
 
 
 def test_a_papers_own_files_need_no_provenance():
-    found = results.read(trust.Path(provenance.__file__).parent / "papers/pan2023/published.tsv")
+    found = trust.table(trust.Path(provenance.__file__).parent / "papers/pan2023/published.tsv")
     assert len(found) > 10

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from reproduction import provenance
-from reproduction.archive import verifying, writing
+from reproduction.archive import crate, verifying
 
 from .running import ROOT, snakemake
 
@@ -55,7 +55,7 @@ def _falsify(folder, path):
     record = json.loads(beside.read_text())
     record["files_sha256"][path.name] = provenance.sha256(path)
     beside.write_text(json.dumps(record))
-    sums = folder / writing.SUMS
+    sums = folder / crate.SUMS
     names = [line.partition("  ")[2] for line in sums.read_text().splitlines()]
     sums.write_text("".join(f"{hashlib.sha256((folder / n).read_bytes()).hexdigest()}  {n}\n" for n in names))
 

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from reproduction import run as make
-from reproduction.jobs import orphans
+from reproduction.jobs import mending
 
 from .running import Folder
 from .test_resume import command, run, variables
@@ -98,7 +98,7 @@ def test_jobs_of_a_killed_run_are_ended_before_the_next(tmp_path, monkeypatch):
     monkeypatch.chdir(here)
     try:
         time.sleep(0.2)
-        assert orphans.ended() == [own.pid]
+        assert mending.ended() == [own.pid]
         assert own.wait(10) is not None
         assert other.poll() is None
         assert plain.poll() is None
@@ -124,7 +124,7 @@ def test_a_snakemake_that_runs_here_is_found_however_it_was_started(tmp_path, mo
     try:
         time.sleep(0.5)
         monkeypatch.setattr(psutil.Process, "cmdline", lambda self: ["python", *words] if self.pid == there.pid else [])
-        assert orphans.controller() == (there.pid if counts else None)
+        assert mending.controller() == (there.pid if counts else None)
     finally:
         there.kill()
         there.wait()
@@ -160,7 +160,7 @@ def test_only_own_jobs_of_this_folder_are_cancelled(tmp_path, monkeypatch, argum
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
-    assert orphans.cancelled(arguments) == ids
+    assert mending.cancelled(arguments) == ids
     assert (tmp_path / "cancelled").is_file() == bool(ids)
     if ids:
         assert (tmp_path / "cancelled").read_text().split() == ids
@@ -168,20 +168,20 @@ def test_only_own_jobs_of_this_folder_are_cancelled(tmp_path, monkeypatch, argum
 
 def test_without_slurm_nothing_is_asked(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    assert orphans.cancelled(["--executor", "slurm"]) == []
+    assert mending.cancelled(["--executor", "slurm"]) == []
 
 
 def test_a_run_ends_what_a_killed_one_left_and_disturbs_none_that_lives(tmp_path, monkeypatch):
     done = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(orphans, "controller", lambda: 77)
-    monkeypatch.setattr(orphans, "ended", lambda: done.append("processes"))
-    monkeypatch.setattr(orphans, "cancelled", lambda arguments: done.append(f"jobs of {arguments[-1]}"))
+    monkeypatch.setattr(mending, "controller", lambda: 77)
+    monkeypatch.setattr(mending, "ended", lambda: done.append("processes"))
+    monkeypatch.setattr(mending, "cancelled", lambda arguments: done.append(f"jobs of {arguments[-1]}"))
     monkeypatch.setattr(os, "execv", lambda *command: done.append("snakemake"))
     with pytest.raises(SystemExit, match="Process 77 is running this workflow in this folder"):
         make.main(["--cores", "2"])
     assert done == []
-    monkeypatch.setattr(orphans, "controller", lambda: None)
+    monkeypatch.setattr(mending, "controller", lambda: None)
     make.main(["--executor", "slurm"])
     assert done == ["processes", "jobs of slurm", "snakemake"]
 
@@ -204,7 +204,7 @@ def test_whose_lock_is_taken_away(tmp_path, monkeypatch, mark, freed):
     lock.write_text("x\n")
     if mark is not None:
         (tmp_path / ".snakemake/run.json").write_text(mark.replace("HERE", socket.gethostname()))
-    monkeypatch.setattr(orphans, "cancelled", lambda arguments: done.append("jobs"))
+    monkeypatch.setattr(mending, "cancelled", lambda arguments: done.append("jobs"))
     monkeypatch.setattr(os, "execv", lambda *command: done.append("snakemake"))
     make.main(["--executor", "slurm"])
     assert lock.exists() != freed

@@ -14,8 +14,8 @@ import pytest
 import yaml
 from docutils.core import publish_doctree
 
-from reproduction import paper, results, style, tables
-from reproduction.jobs import calls
+from reproduction import paper, style, tables, trust
+from reproduction.jobs import making
 from reproduction.papers.balmat2018 import agreement as balmat2018
 from tests import drawn
 from tests.browser import chromium
@@ -175,7 +175,7 @@ def test_every_figure_can_be_read(smoke, slug):
     for artefact in PAPERS[slug].artefacts:
         if artefact.figure:
             with style.applied():
-                draw = calls.find(f"{slug}.{artefact.figure.function}")
-                figure = draw(results.read(smoke.path / f"results/{slug}/{artefact.name}.csv"))
+                draw = making.find(f"{slug}.{artefact.figure.function}")
+                figure = draw(trust.table(smoke.path / f"results/{slug}/{artefact.name}.csv"))
                 wrong += [f"{artefact.name}: {fault}" for fault in drawn.faults(figure)]
     assert wrong == []

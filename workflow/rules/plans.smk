@@ -3,10 +3,7 @@
 
 from hashlib import sha256
 
-PLANNING = (
-    "reproduction.scenarios.planning",
-    "reproduction.scenarios.release_plans",
-)  # of shares; of a release
+PLANNING = "reproduction.scenarios.planning"
 
 
 def planned_release(settings):
@@ -30,7 +27,7 @@ for plan, settings in config["plans"].items():
         name:
             f"plan_{plan}"
         input:
-            kernels=[str(path) for path in dependencies.extensions(PLANNING["release" in settings])],
+            kernels=[str(path) for path in dependencies.extensions(PLANNING)],
         output:
             csv=f"results/plans/{plan}.csv",
             facts=f"results/plans/{plan}.json",
@@ -51,7 +48,7 @@ for plan, settings in config["plans"].items():
             release=json_text.encoded(planned_release(settings)),
             ledger=ledger_digest(settings),
             root_seed=config["root_seed"],
-            code=dependencies.digest(PLANNING["release" in settings]),
+            code=dependencies.digest(PLANNING),
         message:
             f"plan {plan}"
         script:

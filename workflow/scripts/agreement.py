@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from reproduction import provenance, results, tables
+from reproduction import provenance, tables, trust
 from reproduction.jobs import costs
 from reproduction.verdicts import agreement
 
 with costs.of_job(snakemake, "reproduction.verdicts.agreement"):
-    parts = [results.read(path) for path in snakemake.input.tables]
+    parts = [trust.table(path) for path in snakemake.input.tables]
     table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(agreement.COLUMNS))
     tables.write(table, snakemake.output.tsv)
     made = provenance.short(

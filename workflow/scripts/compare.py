@@ -5,14 +5,14 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from reproduction import provenance, results, tables
-from reproduction.jobs import calls, costs
+from reproduction import provenance, tables, trust
+from reproduction.jobs import costs, making
 from reproduction.verdicts import agreement
 
 with costs.of_job(snakemake, f"{snakemake.params.paper}.agreement.ours"):
     paper = snakemake.params.paper
-    made = {Path(path).stem: results.read(path) for path in snakemake.input.tables}
-    ours = calls.find(f"{paper}.agreement.ours")(made)
+    made = {Path(path).stem: trust.table(path) for path in snakemake.input.tables}
+    ours = making.find(f"{paper}.agreement.ours")(made)
     published = agreement.read_published(snakemake.input.published)
     tables.write(agreement.compare(published, ours, paper=paper), snakemake.output.csv)
     tables.write(agreement.variants(published, ours), snakemake.output.tables)

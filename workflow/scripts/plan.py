@@ -8,23 +8,24 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 from reproduction import provenance
 from reproduction.config import json_text, plan_settings
 from reproduction.jobs import costs
-from reproduction.scenarios import planning, release_plans
+from reproduction.scenarios import planning
 
 with costs.of_job(snakemake, "scenarios.planning.made"):
     p = snakemake.params
     settings = json_text.decoded(p.settings)
     folder = Path(snakemake.output.csv).parents[2]  # with the prefix of a module
-    module = "release_plans" if "release" in settings else "planning"
-    if module == "planning":
+    if "release" not in settings:
+        made_by, drawn_by = "planning.made", "planning.draw"
         found = planning.made(p.name, settings, root_seed=p.root_seed, folder=folder)
         planning.draw(found, snakemake.output.png, snakemake.output.pdf)
     else:
-        table = release_plans.made(p.name, settings, **json_text.decoded(p.release), folder=folder)
+        made_by, drawn_by = "planning.release_made", "planning.draw_release"
+        table = planning.release_made(p.name, settings, **json_text.decoded(p.release), folder=folder)
         level = plan_settings.filled(settings)["level"]
-        release_plans.draw(table, level, snakemake.output.png, snakemake.output.pdf)
+        planning.draw_release(table, level, snakemake.output.png, snakemake.output.pdf)
     made = provenance.record(
-        function=f"scenarios.{module}.made", settings=settings, root_seed=p.root_seed, job=provenance.job(snakemake)
+        function=f"scenarios.{made_by}", settings=settings, root_seed=p.root_seed, job=provenance.job(snakemake)
     )
     provenance.write(made, Path(snakemake.output.csv), Path(snakemake.output.facts))
-    drawn = provenance.short(function=f"scenarios.{module}.draw", job=provenance.job(snakemake))
+    drawn = provenance.short(function=f"scenarios.{drawn_by}", job=provenance.job(snakemake))
     provenance.write(drawn, snakemake.output.png, snakemake.output.pdf)

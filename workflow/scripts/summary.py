@@ -6,12 +6,12 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from reproduction import provenance, results, trust
+from reproduction import provenance, trust
 from reproduction.jobs import costs
 from reproduction.verdicts import summary
 
 with costs.of_job(snakemake, "verdicts.summary.text"):
-    agreement = results.read(snakemake.input.agreement)
+    agreement = trust.table(snakemake.input.agreement)
     about = {"made": [*snakemake.input.made, *snakemake.input.scenarios], "papers": snakemake.params.papers}
     about["scenarios"] = {
         name: json.loads(trust.content(f"results/scenarios/{name}.json")) for name in snakemake.params.scenarios

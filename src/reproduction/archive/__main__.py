@@ -26,10 +26,10 @@ def main(arguments: list[str]) -> None:
 
             _printing.show(verifying.verified(Path(*arguments[1:2] or ["."])))
         else:
-            from . import writing
+            from . import crate
 
-            target = Path(*arguments[:1] or [writing.default_name()])
-            _printing.show(f"{target}: {writing.write(target, Path.cwd())}")
+            target = Path(*arguments[:1] or [crate.default_name()])
+            _printing.show(f"{target}: {crate.write(target, Path.cwd())}")
     except (contents.ArchiveError, checksums.Differs, PaperError) as error:
         _printing.stop(error)
 

@@ -1,11 +1,18 @@
-"""Machine-readable description of the archive: a Workflow Run RO-Crate, built from the provenance of the results.
+"""Write the archive of a run with its machine-readable description, a Workflow Run RO-Crate that is built from the
+provenance of the results.
+
+The tar file is identical on every machine: sorted names, no times, no owners, no compression.
 
 RO-Crate 1.1 with the profiles Process Run Crate 0.5, Workflow Run Crate 0.5 and Workflow RO-Crate 1.0: one action for
 the run, and one for each function, with its input and output files.
 """
 
+import hashlib
+import io
 import json
 import mimetypes
+import os
+import tarfile
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +26,8 @@ from dpmultinomial import __version__, _git
 
 from ..jobs import costs
 from ..provenance import FILES, INPUTS, SUFFIX, sha256
-from . import contents
+from . import claims, contents
+from .checksums import SUMS
 
 NAME = "ro-crate-metadata.json"
 _RUN = "https://w3id.org/ro/wfrun"
@@ -219,3 +227,57 @@ def _id(name: str) -> Entity:
 
 def _time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime(_FORM)
+
+
+_EXECUTABLE = 0o111
+
+
+def default_name() -> str:
+    """Return the default name of the archive file."""
+    return f"build/dpmultinomial-{__version__}.tar"
+
+
+def write(target: Path, run: Path) -> str:
+    """Write the archive of a run.
+
+    Parameters
+    ----------
+    target : file of the archive; all or nothing.
+    run : folder of the run.
+
+    Returns
+    -------
+    SHA-256, number of files and size as text.
+
+    Raises
+    ------
+    ArchiveError
+        As `contents.files`.
+    """
+    found = contents.files(run)
+    texts = {NAME: text(found, run), claims.NAME: claims.text(run).encode()}
+    texts[SUMS] = _sums(found, texts)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(target.name + ".part")
+    with tarfile.open(part, "w", format=tarfile.PAX_FORMAT) as archive:
+        for name in sorted([*found, *texts]):
+            raw = texts[name] if name in texts else found[name].read_bytes()
+            runs = name in found and bool(found[name].stat().st_mode & _EXECUTABLE)
+            archive.addfile(_member(name, raw, executable=runs), io.BytesIO(raw))
+    os.replace(part, target)
+    digest = hashlib.sha256(target.read_bytes()).hexdigest()
+    return f"{len(found) + len(texts)} files, {target.stat().st_size / 1e6:.0f} MB, SHA-256 {digest}"
+
+
+def _member(name: str, raw: bytes, *, executable: bool) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(f"dpmultinomial-{__version__}/{name}")
+    member.size, member.mtime = len(raw), 0
+    member.mode = 0o755 if executable else 0o644
+    return member
+
+
+def _sums(found: Mapping[str, Path], texts: Mapping[str, bytes]) -> bytes:
+    """Return the input of ``sha256sum --check``: the checksum of every file except the list of checksums."""
+    digests = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items()}
+    digests |= {name: hashlib.sha256(raw).hexdigest() for name, raw in texts.items()}
+    return "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items())).encode()

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from .. import provenance, results, tables, trust
-from ..jobs import calls
+from .. import provenance, tables, trust
+from ..jobs import making
 from ..provenance import FILES, SUFFIX
 from ..verdicts import agreement
 from . import checksums, claims, crate
@@ -130,8 +130,8 @@ def _agreement(folder: Path, slug: str) -> Iterator[str]:
     """Yield differences between the paper's agreement and the agreement computed from its tables."""
     place = folder / "results" / slug
     record = json.loads((place / f"agreement{SUFFIX}").read_bytes())
-    read = {Path(name).stem: results.read(place / Path(name).name) for name in record[provenance.INPUTS]}
-    ours = calls.find(f"{slug}.agreement.ours")(read)
+    read = {Path(name).stem: trust.table(place / Path(name).name) for name in record[provenance.INPUTS]}
+    ours = making.find(f"{slug}.agreement.ours")(read)
     published = agreement.read_published(folder / f"src/reproduction/papers/{slug}/published.tsv")
     tables = {"agreement.csv": agreement.compare(published, ours, paper=slug)}
     tables["agreement_tables.csv"] = agreement.variants(published, ours)
@@ -142,11 +142,11 @@ def _agreement(folder: Path, slug: str) -> Iterator[str]:
 
 def _together(folder: Path, slugs: list[str]) -> Iterator[str]:
     """Yield differences between the table of all papers and the concatenated tables of the papers."""
-    papers = list(dict.fromkeys(results.read(folder / _ALL)["paper"]))
+    papers = list(dict.fromkeys(trust.table(folder / _ALL)["paper"]))
     if sorted(papers) != slugs:
         yield f"{_ALL} covers {', '.join(papers)}, but there are tables of {', '.join(slugs)}"
         return
-    parts = [results.read(folder / "results" / slug / "agreement.csv") for slug in papers]
+    parts = [trust.table(folder / "results" / slug / "agreement.csv") for slug in papers]
     if _written(pd.concat(parts, ignore_index=True), ".tsv") != provenance.sha256(folder / _ALL):
         yield f"{_ALL} differs from the concatenated agreement tables of the papers"
 

@@ -15,7 +15,7 @@ _SUM = 1e-9
 @cache
 def schema(of_release: bool = False) -> dict[str, Any]:
     """Return the schema of one plan: of shares and a goal, or of a configured release."""
-    return config.read(Path(__file__).with_name("release_plans.yaml" if of_release else "plans.yaml"))
+    return config.read(Path(__file__).with_name("plans.yaml"))["release" if of_release else "shares"]
 
 
 def filled(plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,16 +1,24 @@
 """Compute a table, simulate a piece of a loop, or draw a figure: the work of one job, called by the scripts of the
 workflow.
 
-A function of a paper is named ``<slug>.<module>.<function>``, below ``reproduction.papers``.
+A function of a paper is named ``<slug>.<module>.<function>``, below ``reproduction.papers``. Long loops are cut into
+blocks of fixed size, with one random stream per block, and the blocks are distributed over any number of shards. The
+numbers of a block depend only on its stream, so results do not depend on shards, cores or the order of jobs.
 """
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .. import dependencies, provenance, results, style, tables
+import pandas as pd
+
+from dpmultinomial import _checks
+from dpmultinomial._seeding import stream
+
+from .. import dependencies, provenance, style, tables, trust
 from ..provenance import Job
-from . import blocks, calls
 
 
 def table(
@@ -30,19 +38,19 @@ def table(
 
     Parameters
     ----------
-    function : as in `calls.find`.
+    function : as in `find`.
     csv : output file.
     reads : name -> file of an input table.
     files : argument -> file.
-    by, settings, programs, names, root_seed : as in `calls.made`.
+    by, settings, programs, names, root_seed : as in `made`.
     job : the calling job.
     """
     paths = {argument: Path(file) for argument, file in files.items()}
-    table = calls.made(
+    table = made(
         function,
         by=by,
         settings=settings,
-        read={name: results.read(path) for name, path in reads.items()},
+        read={name: trust.table(path) for name, path in reads.items()},
         files=paths,
         programs=programs,
         names=tuple(names),
@@ -75,13 +83,13 @@ def piece(
 
     Parameters
     ----------
-    function : function that simulates one block, as in `calls.find`.
+    function : function that simulates one block, as in `find`.
     csv : output file.
-    settings, names, root_seed, shard, shards : as in `blocks.simulate`.
+    settings, names, root_seed, shard, shards : as in `simulate`.
     job : the calling job.
     """
-    streams, call = tuple(names), calls.find(function)
-    piece = blocks.simulate(call, dict(settings), root_seed=root_seed, names=streams, shard=shard, shards=shards)
+    streams, call = tuple(names), find(function)
+    piece = simulate(call, dict(settings), root_seed=root_seed, names=streams, shard=shard, shards=shards)
     tables.write(piece, csv)
     provenance.write(provenance.short(function=function, job=job), csv)
 
@@ -91,12 +99,12 @@ def figure(function: str, table: str | Path, png: str | Path, pdf: str | Path, *
 
     Parameters
     ----------
-    function : as in `calls.find`.
+    function : as in `find`.
     table, png, pdf : input file and output files.
     job : the calling job.
     """
     with style.applied():
-        style.save(calls.find(function)(results.read(table)), png, pdf)
+        style.save(find(function)(trust.table(table)), png, pdf)
     record = provenance.short(function=function, inputs=[Path(table)], job=job)
     provenance.write(record | {provenance.SOURCES: provenance.sources(_code(function))}, png, pdf)
 
@@ -104,3 +112,114 @@ def figure(function: str, table: str | Path, png: str | Path, pdf: str | Path, *
 def _code(function: str) -> list[Path]:
     """Return the source files and kernels that the module of a function uses."""
     return dependencies.of_job(f"reproduction.papers.{function.rpartition('.')[0]}")
+
+
+def find(name: str) -> Callable[..., Any]:
+    """Return the function with this dotted name below ``papers``, e.g. ``<slug>.tables.table_1``."""
+    module, _, function = name.rpartition(".")
+    return getattr(import_module(f"reproduction.papers.{module}"), function)
+
+
+def made(
+    function: str,
+    *,
+    by: str,
+    settings: Mapping[str, Any],
+    read: Mapping[str, pd.DataFrame],
+    files: Mapping[str, Path],
+    programs: Mapping[str, str],
+    names: tuple[str, ...],
+    root_seed: int,
+) -> pd.DataFrame:
+    """Call a paper's function and return its table.
+
+    Parameters
+    ----------
+    function : as in `find`.
+    by : how the table is made (``compute``, ``measure``, ``summarise``, ``gather``).
+    settings : section of the configuration.
+    read : mapping from a name to an input table; pieces of a loop and gathered tables are in order.
+    files : mapping from an argument to a file.
+    programs : mapping from a program to its path, passed as an argument with the program's lower-case name.
+    names, root_seed : name and root seed of the random stream, if the function has an argument `rng`; `root_seed` is
+        also passed if the function has an argument of this name.
+    """
+    call = find(function)
+    if by == "summarise":
+        arguments = {"table": stack(list(read.values())), **_without_loop(settings)}
+    elif by == "gather":
+        arguments = {"table": pd.concat(list(read.values()), ignore_index=True), **settings}
+    else:
+        arguments = {**read, **settings}
+    arguments |= {name.lower(): path for name, path in programs.items()} | dict(files)
+    wanted = inspect.signature(call).parameters
+    if "rng" in wanted:
+        arguments["rng"] = stream(root_seed, *names)
+    if "root_seed" in wanted:
+        arguments["root_seed"] = root_seed
+    table: pd.DataFrame = call(**arguments)
+    return table
+
+
+def stack(pieces: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return all blocks of a loop stacked in order, for any number of pieces; pieces without blocks are omitted."""
+    table = pd.concat([piece for piece in pieces if len(piece)], ignore_index=True)
+    return table.sort_values("block", kind="stable", ignore_index=True)
+
+
+def _without_loop(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings without the keys that control the loop over blocks."""
+    return {key: value for key, value in settings.items() if key not in ("replications", "block")}
+
+
+def of_shard(replications: int, block: int, shard: int, shards: int) -> list[tuple[int, int]]:
+    """Return (index, size) of the blocks of one shard; blocks of a shard are consecutive, and shards differ by at most
+    one block.
+
+    Parameters
+    ----------
+    replications : total size >= 1.
+    block : size of a block >= 1 (the last may be smaller).
+    shard : 1-based number of the shard.
+    shards : number of shards.
+    """
+    _checks.integer("replications", replications, least=1)
+    _checks.integer("block", block, least=1)
+    _checks.integer("shard", shard, least=1, most=_checks.integer("shards", shards, least=1))
+    sizes = [min(block, replications - start) for start in range(0, replications, block)]
+    first, last = (len(sizes) * s // shards for s in (shard - 1, shard))
+    return [(index, sizes[index]) for index in range(first, last)]
+
+
+def simulate(
+    function: Callable[..., pd.DataFrame],
+    settings: dict[str, Any],
+    *,
+    root_seed: int,
+    names: tuple[str, ...],
+    shard: int = 1,
+    shards: int = 1,
+) -> pd.DataFrame:
+    """Run ``function(size, rng=, **settings)`` for every block of a shard, and stack the resulting tables.
+
+    Parameters
+    ----------
+    function : simulates the replications of one block.
+    settings : must contain `replications` and `block`; the other entries are passed to `function`.
+    root_seed : root seed of all random streams.
+    names : leading names of the streams; the block index is the last name.
+    shard, shards : as in `of_shard`.
+
+    Returns
+    -------
+    DataFrame with a leading column `block`; empty (no columns) for a shard without blocks.
+    """
+    rest = {k: v for k, v in settings.items() if k not in ("replications", "block")}
+    tables = [
+        function(size, rng=stream(root_seed, *names, index), **rest).assign(block=index)
+        for index, size in of_shard(settings["replications"], settings["block"], shard, shards)
+    ]
+    if not tables:
+        return pd.DataFrame({"block": []})
+    table = pd.concat(tables, ignore_index=True)
+    return table[["block", *(c for c in table.columns if c != "block")]]

@@ -15,7 +15,7 @@ import yaml
 from PIL import Image
 
 from .. import paper as folders
-from .. import results, trust
+from .. import trust
 from ..paper import Paper
 from ..verdicts import agreement as statements
 
@@ -130,7 +130,7 @@ class Run:
         if not self.exists(path):
             return None
         try:
-            return results.read(self.root / path)
+            return trust.table(self.root / path)
         except pd.errors.EmptyDataError:
             return pd.DataFrame()
 

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from .. import fonts, style
+from .. import style
 from ..style import BLACK, BLUE, CYCLE, DOUBLE, GREY, MARKERS, ORANGE, RED, SKY
 from . import making
 from .making import Files
@@ -48,7 +48,7 @@ class Labels:
 
     def __init__(self, names: Sequence[str], fonts_of: str = "machine") -> None:
         every = list(dict.fromkeys(map(str, names)))
-        labels, self.told = (every, "") if fonts_of == "reader" else fonts.names(every, "quantity")
+        labels, self.told = (every, "") if fonts_of == "reader" else style.names(every, "quantity")
         self._labels = dict(zip(every, labels, strict=True))
 
     def __getitem__(self, name: str) -> str:

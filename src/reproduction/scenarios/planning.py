@@ -1,12 +1,22 @@
-"""Plans: the smallest epsilon at which a release is decisive and correct often enough, from settings to files."""
+"""Plans, from settings to files.
+
+A plan of shares and a goal finds the smallest epsilon at which a release is decisive and correct often enough. A plan
+of a configured release tabulates widths of intervals and privacy costs, by the epsilon, rho or rate of the release.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.figure import Figure
+
 from dpmultinomial import __version__
+from dpmultinomial._files import csv_table, hierarchy
 from dpmultinomial._inference.planning import Plan, plan
-from dpmultinomial._releases.spending import ADD_OR_REMOVE, REPLACE
+from dpmultinomial._releases import checks, planned
+from dpmultinomial._releases.spending import ADD_OR_REMOVE, EXCHANGE, REPLACE, Cost
 from dpmultinomial._seeding import stream
 
 from .. import style, tables
@@ -89,3 +99,187 @@ def draw(found: Plan, png: str | Path, pdf: str | Path) -> None:
     """Draw the frequencies against epsilon, with the chosen epsilon marked, in PNG and PDF."""
     with style.applied():
         style.save(found.plot(), png, pdf)
+
+
+TIMES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the configured value, by default
+COLUMNS = (*planned.COLUMNS, "cost", "relation", "budget_cost", "budget_relation", "covered")
+
+
+def release_made(
+    name: str,
+    settings: Mapping[str, Any],
+    *,
+    releases: Mapping[str, Mapping[str, Any]],
+    budgets: Mapping[str, Mapping[str, float]],
+    folder: str | Path = ".",
+    root: str | Path = ".",
+) -> pd.DataFrame:
+    """Compute the plan of a configured release and write ``results/plans/<name>.csv`` and ``.json``.
+
+    Parameters
+    ----------
+    name : of the plan.
+    settings : checked, as written: the name of the release; values, level and shape are optional.
+    releases, budgets : sections of the configuration.
+    folder : folder for the results.
+    root : folder that contains ``releases/`` with the public ledger.
+
+    Returns
+    -------
+    DataFrame
+        One row per value and quantity: first the value, in a column with the name of the parameter, then `COLUMNS`.
+        cost with its relation is what the release states; budget_cost with its relation is what its source's budget
+        counts; covered is ``yes``, ``no budget``, or why the release would be rejected.
+
+    Raises
+    ------
+    ValueError
+        If the settings of the release are not sufficient (`planned.widths`), or a file breaks a rule.
+    """
+    asked = plan_settings.filled(settings)
+    written = releases[asked["release"]]
+    get = checks.filled(written)
+    key, source = checks.parameter(get), get["source"] or asked["release"]
+    shape = None
+    if "shape" in asked:
+        table = csv_table.read(asked["shape"])
+        shape = hierarchy.of(table, table.texts("category"))
+    ceiling = checks.limits(budgets, source)
+    spent = planned.spent(Path(root), *checks.sources(budgets, source))
+    parts = []
+    for value in values(asked, get[key], key):
+        at = {**get, key: value}
+        part = planned.widths(at, level=asked["level"], shape=shape)
+        cost, covered = planned.costs(at, ceiling, spent)
+        part.insert(0, key, value)
+        parts.append(part.assign(**_costs(cost), covered=covered))
+    found = pd.concat(parts, ignore_index=True)[[key, *COLUMNS]]
+    target = Path(folder, "results", "plans", f"{name}.csv")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    tables.write(found, target)
+    facts = {"plan": name, "settings": asked, "mechanism": get["mechanism"], "source": source, "budget": dict(ceiling)}
+    facts |= {"sentence": sentence(found, asked, source), "versions": {"dpmultinomial": __version__}}
+    write_facts(facts, target.with_suffix(".json"))
+    return found
+
+
+def values(asked: Mapping[str, Any], own: float, key: str) -> list[float]:
+    """Return the values of the parameter that a plan compares, in increasing order.
+
+    Parameters
+    ----------
+    asked : filled settings of the plan.
+    own : value in the release's settings.
+    key : name of the parameter; a rate stays below 1.
+    """
+    listed = asked.get("values") or [factor * own for factor in TIMES]
+    return sorted(float(value) for value in listed if key != "rate" or value < 1)
+
+
+def release_sentence(found: pd.DataFrame, asked: Mapping[str, Any], source: str) -> str:
+    """Return what a plan shows, as a sentence: what its columns mean, and up to which value the budget covers it."""
+    key = str(found.columns[0])
+    costs = found.drop_duplicates(key)
+    if costs["cost"].isna().all():
+        return f"{asked['release']}: {planned.NO_COST}; dpm release compares it with the budget of {source}."
+    first = costs.iloc[0]
+    unit = "rho" if key == "rho" else "epsilon"
+    text = f"The {unit} that the release states refers to neighbours that {_neighbours(first['relation'])}. "
+    text += f"The budget of {source} counts the {unit} of a replaced record, {_factor(first)}. "
+    covered = costs.loc[costs["covered"] == "yes", key]
+    if (costs["covered"] == "no budget").all():
+        return text + f"{source} has no budget."
+    if covered.empty:
+        return text + f"The budget covers none of the values: {costs['covered'].iloc[0]}."
+    return text + f"The budget that is left covers {key} = {covered.max():g}{_refused(costs)}."
+
+
+def shown(found: pd.DataFrame, level: float) -> pd.DataFrame:
+    """Return the table of a plan for the screen: widths by quantity, and both costs next to each other.
+
+    Parameters
+    ----------
+    found : result of `release_made`.
+    level : probability of the intervals.
+    """
+    key = str(found.columns[0])
+    unit = "rho" if key == "rho" else "epsilon"
+    table = pd.DataFrame({key: found[key].map("{:g}".format), "quantity": found["quantity"]})
+    if found["share"].notna().any():
+        table["share"] = found["share"].map(lambda x: percent(x) if x == x else "")
+    table["scale of noise"] = found["scale"].map(_number)
+    near = found["half_width"].where(found["scale"] > 0)
+    table[f"within ({percent(level)})"] = near.map(lambda x: f"{x:.4g}" if x == x else "")
+    if found["least_squares"].notna().any():
+        table["least squares"] = found["least_squares"].map(lambda x: f"{x:.3g}" if x == x else "")
+    if found["cost"].isna().all():
+        return table
+    for column, relation in (("cost", "relation"), ("budget_cost", "budget_relation")):
+        title = f"{unit} stated" if column == "cost" else f"{unit} of the budget"
+        cells = zip(found[column], found[relation], strict=True)
+        table[title] = [f"{number:.6g} ({words})" for number, words in cells]
+    return table.assign(covered=found["covered"].map(lambda text: text if text in ("yes", "no budget") else "no"))
+
+
+def figure(found: pd.DataFrame, level: float) -> Figure:
+    """Draw the half-widths of the intervals against the parameter, one line per quantity.
+
+    Parameters
+    ----------
+    found : result of `release_made`.
+    level : probability of the intervals.
+    """
+    key = str(found.columns[0])
+    drawn = Figure(figsize=(6.0, 3.4), layout="constrained")
+    axes = drawn.subplots()
+    noisy = found[found["scale"] > 0]
+    for colour, (quantity, rows) in zip(_colours(), noisy.groupby("quantity", sort=False), strict=False):
+        axes.plot(rows[key], rows["half_width"], ".-", color=colour, label=str(quantity))
+        if rows["least_squares"].notna().all():
+            axes.plot(rows[key], rows["least_squares"], "x--", color=colour, label=f"{quantity}, least squares")
+    axes.set(xscale="log", xlabel=key, ylabel=f"half-width of {percent(level)} intervals")
+    if noisy.empty:
+        axes.text(0.5, 0.5, "no additive noise", ha="center", va="center", transform=axes.transAxes)
+    else:
+        axes.set_ylim(bottom=0)
+        axes.legend(frameon=False, fontsize=9)
+    return drawn
+
+
+def draw_release(found: pd.DataFrame, level: float, png: str | Path, pdf: str | Path) -> None:
+    """Draw the figure of a plan in PNG and PDF."""
+    with style.applied(), mpl.rc_context():
+        style.save(figure(found, level), png, pdf)
+
+
+def _colours() -> list[str]:
+    return [style.CYCLE[i % len(style.CYCLE)] for i in range(60)]
+
+
+def _costs(cost: Cost | None) -> dict[str, Any]:
+    if cost is None:
+        return {"cost": float("nan"), "relation": EXCHANGE, "budget_cost": float("nan"), "budget_relation": EXCHANGE}
+    both = cost, cost.replaced
+    numbers = [float(one.rho if one.rho is not None else one.epsilon or 0.0) for one in both]
+    return {"cost": numbers[0], "relation": cost.relation, "budget_cost": numbers[1], "budget_relation": REPLACE}
+
+
+def _neighbours(relation: str) -> str:
+    return "differ by one record that was replaced" if relation == REPLACE else "differ by one record more or less"
+
+
+def _factor(first: pd.Series) -> str:
+    factor = first["budget_cost"] / first["cost"]
+    return "which is the same number" if abs(factor - 1) < 1e-9 else f"which is {factor:.3g} times as large"
+
+
+def _refused(costs: pd.DataFrame) -> str:
+    beyond = costs[~costs["covered"].isin(["yes", "no budget"])]
+    if beyond.empty:
+        return " and all smaller values"
+    key = str(costs.columns[0])
+    return f", but not {key} = {beyond[key].iloc[0]:g}: {beyond['covered'].iloc[0]}"
+
+
+def _number(value: float) -> str:
+    return "" if value != value else "exact" if value == 0 else f"{value:.4g}"

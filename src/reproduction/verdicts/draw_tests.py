@@ -126,5 +126,7 @@ def serial_z(apart: ArrayLike, *, sd: float) -> float:
 
 
 def serial_p_value(uniform: ArrayLike) -> float:
-    """Return the two-sided p-value of `serial_z` for draws transformed by their distribution function (uniform if correct)."""
+    """Return the two-sided p-value of `serial_z` for draws transformed by their distribution function (uniform if
+    correct).
+    """
     return float(2 * scipy.stats.norm.sf(abs(serial_z(np.asarray(uniform, dtype=float) - 0.5, sd=12**-0.5))))

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 
-from ..jobs import calls
+from ..jobs import making
 from ..paper import Artefact, Paper
 from . import in_process
 
@@ -54,7 +54,7 @@ def _of_figure(
 ) -> Iterator[str]:
     """Yield the mistakes of one figure: a change that alters no verdict may be visible only if its column is listed."""
     assert artefact.figure is not None
-    draw, table = calls.find(f"{paper.slug}.{artefact.figure.function}"), judge.honest[artefact.name]
+    draw, table = making.find(f"{paper.slug}.{artefact.figure.function}"), judge.honest[artefact.name]
     honest, listed = picture(draw(table)), {name.partition(",")[0] for name in known}
     seen: set[str] = set()
     unturned = []

@@ -21,7 +21,7 @@ import pandas as pd
 
 from .. import tables
 from ..config import checks, config
-from ..jobs import blocks, calls
+from ..jobs import making
 from ..paper import Artefact, Paper, discover
 from . import agreement
 
@@ -84,7 +84,7 @@ def _checked(slug: str, changes: str) -> str:
 def verdicts(slug: str, made: Mapping[str, pd.DataFrame]) -> pd.Series:
     """Return the verdict on every printed statement, by (artefact, quantity), from tables of `tables_of`."""
     published = _published(discover()[slug].folder / "published.tsv")
-    ours = calls.find(f"{slug}.agreement.ours")(dict(made))
+    ours = making.find(f"{slug}.agreement.ours")(dict(made))
     compared = agreement.compare(published, ours, paper=slug)
     return compared.set_index(["artefact", "quantity"])["verdict"]
 
@@ -124,12 +124,12 @@ def _table(
     assert table is not None
     settings, names = section[table.settings], (paper.slug, table.settings)
     if table.by == "summarise":
-        simulate = calls.find(f"{paper.slug}.{table.module}.simulate")
-        simulated = blocks.simulate(simulate, settings, root_seed=root_seed, names=names)
+        simulate = making.find(f"{paper.slug}.{table.module}.simulate")
+        simulated = making.simulate(simulate, settings, root_seed=root_seed, names=names)
         read = {"simulated": _as_written(simulated)}
     else:
         read = {name: make(name) for name in table.inputs}
-    return calls.made(
+    return making.made(
         f"{paper.slug}.{table.function}",
         by=table.by,
         settings=settings,

@@ -21,7 +21,7 @@ from pathlib import Path
 import pandas as pd
 
 from ..paper import Paper, discover
-from ..results import read
+from ..trust import read
 
 _NUMBER = re.compile(
     r"(?<![\w/.,{-])(?P<digits>[-−]?\d[\d,]*(?:\.\d+)?)"

@@ -16,7 +16,7 @@ import yaml
 
 from dpmultinomial import __version__
 from reproduction import paper, provenance
-from reproduction.archive import claims, contents, crate, verifying, writing
+from reproduction.archive import claims, contents, crate, verifying
 from reproduction.jobs import costs
 
 # the trial with every index checked runs a copy of the packages alone
@@ -72,7 +72,7 @@ def run(tmp_path_factory):
 @pytest.fixture(scope="module")
 def archive(run, tmp_path_factory):
     target = tmp_path_factory.mktemp("tar") / "a.tar"
-    writing.write(target, run)
+    crate.write(target, run)
     return target
 
 
@@ -83,7 +83,7 @@ def small(run, tmp_path_factory):
     names = ["Snakefile", "CITATION.cff", "src/reproduction/tables.py", "src/reproduction/verdicts/agreement.py"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(contents, "tracked", lambda: names)
-        writing.write(target, run)
+        crate.write(target, run)
     return target
 
 
@@ -98,15 +98,15 @@ def unpacked(small, tmp_path, monkeypatch):
 
 def sealed(folder):
     """Return SHA256SUMS of a folder, as left by somebody who changes a file and its checksum."""
-    names = [line.partition("  ")[2] for line in (folder / writing.SUMS).read_text().splitlines()]
+    names = [line.partition("  ")[2] for line in (folder / crate.SUMS).read_text().splitlines()]
     lines = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names]
-    (folder / writing.SUMS).write_text("".join(lines))
+    (folder / crate.SUMS).write_text("".join(lines))
 
 
 def test_it_is_the_same_to_the_byte_on_another_path(run, archive, tmp_path):
     other = tmp_path / "elsewhere/much/deeper"
     shutil.copytree(run, other)
-    writing.write(tmp_path / "b.tar", other)
+    crate.write(tmp_path / "b.tar", other)
     assert (tmp_path / "b.tar").read_bytes() == archive.read_bytes()
     with tarfile.open(archive) as tar:
         members = tar.getmembers()
@@ -124,7 +124,7 @@ def test_it_holds_sources_locks_and_every_declared_result_with_its_provenance(ar
     assert {*found.tables(), *found.figures(), contents.CONFIG, "envs/run.lock", "CITATION.cff"} <= names
     assert f"figures/{SLUG}/figure_1.pdf" in names
     assert f"results/{SLUG}/figure_1.provenance.json" in names
-    assert {writing.SUMS, crate.NAME, claims.NAME} <= names
+    assert {crate.SUMS, crate.NAME, claims.NAME} <= names
 
 
 def test_nothing_confidential_and_no_folder_of_this_machine_is_in_it(run, archive):
@@ -187,8 +187,8 @@ def test_an_unpacked_archive_is_verified_and_may_have_been_built_in(unpacked):
         (lambda f: (f / f"figures/{SLUG}/figure_1.png").unlink(), "figure_1.png is missing"),
         (lambda f: (f / "results/more.csv").touch(), "results/more.csv was added"),
         (lambda f: (f / "conftest.pyc.py").touch(), "conftest.pyc.py was added"),
-        (lambda f: (f / writing.SUMS).unlink(), "SHA256SUMS is missing"),
-        (lambda f: (f / writing.SUMS).write_text(f"{'0' * 64}  ../x\n"), "outside the archive"),
+        (lambda f: (f / crate.SUMS).unlink(), "SHA256SUMS is missing"),
+        (lambda f: (f / crate.SUMS).write_text(f"{'0' * 64}  ../x\n"), "outside the archive"),
     ],
     ids=["changed", "lost", "added", "added code", "no sums", "outside"],
 )
@@ -228,12 +228,12 @@ PLANTED = {
     "listed, a link": lambda f: (shutil.copy(f / "Snakefile", f.parent / "s"), link(f / "Snakefile", f.parent / "s")),
     "listed, a dangling link": lambda f: link(f / "Snakefile", "nowhere"),
     "listed, below a link": lambda f: moved(f, "results"),
-    "sums, a link": lambda f: (shutil.copy(f / writing.SUMS, f.parent / "s"), link(f / writing.SUMS, f.parent / "s")),
-    "sums, not UTF-8": lambda f: (f / writing.SUMS).write_bytes(b"\xff" * 64),
-    "sums, empty": lambda f: (f / writing.SUMS).write_bytes(b""),
-    "sums, twice": lambda f: (f / writing.SUMS).write_text((f / writing.SUMS).read_text() * 2),
-    "sums, a control": lambda f: (f / writing.SUMS).write_text("0" * 64 + "  a\x1bb\n"),
-    "sums, built": lambda f: (f / writing.SUMS).write_text("0" * 64 + "  build/x\n"),
+    "sums, a link": lambda f: (shutil.copy(f / crate.SUMS, f.parent / "s"), link(f / crate.SUMS, f.parent / "s")),
+    "sums, not UTF-8": lambda f: (f / crate.SUMS).write_bytes(b"\xff" * 64),
+    "sums, empty": lambda f: (f / crate.SUMS).write_bytes(b""),
+    "sums, twice": lambda f: (f / crate.SUMS).write_text((f / crate.SUMS).read_text() * 2),
+    "sums, a control": lambda f: (f / crate.SUMS).write_text("0" * 64 + "  a\x1bb\n"),
+    "sums, built": lambda f: (f / crate.SUMS).write_text("0" * 64 + "  build/x\n"),
 }  # fmt: skip
 
 
@@ -288,7 +288,7 @@ def runnable(run, tmp_path, monkeypatch):
         "src/reproduction/trust.py",
     ]
     monkeypatch.setattr(contents, "tracked", lambda: names)
-    writing.write(tmp_path / "a.tar", run)
+    crate.write(tmp_path / "a.tar", run)
     subprocess.run(["tar", "-xf", "a.tar"], cwd=tmp_path, check=True)
 
     def planted(name, code=None):
@@ -376,7 +376,7 @@ def test_the_crate_names_every_file_with_its_digest_and_nothing_twice(archive):
     with tarfile.open(archive) as tar:
         files = {m.name.partition("/")[2]: tar.extractfile(m).read() for m in tar.getmembers()}
     described = {name for name, entity in found.items() if "File" in entity["@type"]}
-    assert described == {*files} - {writing.SUMS, crate.NAME, claims.NAME}
+    assert described == {*files} - {crate.SUMS, crate.NAME, claims.NAME}
     assert all(found[name]["sha256"] == hashlib.sha256(files[name]).hexdigest() for name in described)
     assert {part["@id"] for part in found["./"]["hasPart"]} == described
     named = {part["@id"] for entity in found.values() for key in ("object", "result") for part in entity.get(key, [])}
@@ -391,7 +391,7 @@ def test_an_action_has_its_function_s_source_and_the_files_it_read(tmp_path, mon
     made = provenance.short(function=f"{SLUG}.figures.figure_1", inputs=[table])
     provenance.write(made, png, pdf)
     target = tmp_path / "a.tar"
-    writing.write(target, here)
+    crate.write(target, here)
     action = entities(target)[f"#figures/{SLUG}/figure_1"]
     assert action["instrument"] == {"@id": f"src/reproduction/papers/{SLUG}/figures.py"}
     assert action["object"] == [{"@id": f"results/{SLUG}/figure_1.csv"}]
@@ -404,7 +404,7 @@ def test_the_run_says_when_it_was(tmp_path, monkeypatch):
     monkeypatch.setattr(contents, "tracked", lambda: ["Snakefile"])
     (here / costs.BENCHMARKS).mkdir(parents=True)
     (here / costs.BENCHMARKS / "snakemake.tsv").write_text("started\ts\tsnakemake\tjobs\n1767323045.00\t60.00\t1\t2\n")
-    writing.write(tmp_path / "a.tar", here)
+    crate.write(tmp_path / "a.tar", here)
     action = entities(tmp_path / "a.tar")["#run"]
     assert (action["startTime"], action["endTime"]) == ("2026-01-02T03:04:05Z", "2026-01-02T03:05:05Z")
 

@@ -16,7 +16,7 @@ import pytest
 from snakemake.shell import shell
 
 from reproduction import paper
-from reproduction.jobs import artefacts, fork_client, fork_server, forks, orphans
+from reproduction.jobs import artefacts, fork_client, fork_server, forks, mending
 
 LIMIT = 30.0  # seconds until a test gives a run up as hung
 
@@ -189,7 +189,7 @@ def test_a_client_that_leaves_as_its_job_ends_ends_nothing_else():
 def test_the_next_run_ends_what_is_left_of_the_loaded_process(loaded):
     process = job(loaded, script(WAIT))
     child = int(process.stdout.readline())
-    assert {loaded.pid, child, process.pid} <= set(orphans.ended())
+    assert {loaded.pid, child, process.pid} <= set(mending.ended())
     ended(process)  # its pipes; who it was is known, and it is gone
     assert gone(child)
 

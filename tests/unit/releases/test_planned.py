@@ -11,7 +11,7 @@ from dpmultinomial._files import hierarchy
 from dpmultinomial._files.csv_table import parse
 from dpmultinomial._releases import checks, planned, room
 from dpmultinomial._releases.spending import ADD_OR_REMOVE, REPLACE, Cost
-from reproduction.scenarios import release_plans
+from reproduction.scenarios import planning
 
 TREE = "category,parent,count\nstate,,8\nnorth,state,5\nsouth,state,3\na,north,3\nb,north,2\nc,south,0\nd,south,3\n"
 LEVELS = ["state", "county", "tract"]
@@ -131,7 +131,7 @@ def test_the_budget_that_is_left_decides(tmp_path):
     answers = {e: planned.costs({**get, "epsilon": e}, {"epsilon": 5.0}, spent)[1] for e in (1.0, 1.5, 2.0)}
     assert answers[1.0] == answers[1.5] == "yes"
     assert "would rise from 2 to 6" in answers[2.0]
-    made = release_plans.made(
+    made = planning.release_made(
         "p", {"release": "r", "values": [1, 2]}, releases={"r": settings}, budgets={"r": {"epsilon": 3.0}},
         folder=tmp_path, root=tmp_path,
     )  # fmt: skip
@@ -139,7 +139,7 @@ def test_the_budget_that_is_left_decides(tmp_path):
     assert list(made["covered"] == "yes") == [True] * 3 + [False] * 3
     assert (made["budget_cost"] == 2 * made["cost"]).all()
     written = pd.read_csv(tmp_path / "results/plans/p.csv")
-    assert list(written.columns) == ["epsilon", *release_plans.COLUMNS]
+    assert list(written.columns) == ["epsilon", *planning.COLUMNS]
     facts = json.loads((tmp_path / "results/plans/p.json").read_text())
     assert "covers epsilon = 1, but not epsilon = 2" in facts["sentence"]
     assert "confidential" not in json.dumps(facts)
@@ -147,10 +147,10 @@ def test_the_budget_that_is_left_decides(tmp_path):
 
 def test_the_figure_has_a_line_for_each_level(tmp_path):
     settings = {"data": "confidential/f.csv", "mechanism": "discrete_laplace", "epsilon": 1.0, "levels": LEVELS}
-    made = release_plans.made(
+    made = planning.release_made(
         "p", {"release": "r"}, releases={"r": settings}, budgets={}, folder=tmp_path, root=tmp_path
     )
-    axes = release_plans.figure(made, 0.95).axes[0]
+    axes = planning.figure(made, 0.95).axes[0]
     assert [line.get_label() for line in axes.get_lines()] == LEVELS
     for line, level in zip(axes.get_lines(), LEVELS, strict=True):
         rows = made[made["quantity"] == level]
@@ -160,4 +160,4 @@ def test_the_figure_has_a_line_for_each_level(tmp_path):
 
 
 def test_the_default_values_of_a_rate_stay_below_one():
-    assert release_plans.values({}, 0.4, "rate") == [0.1, 0.2, 0.4, 0.8]
+    assert planning.values({}, 0.4, "rate") == [0.1, 0.2, 0.4, 0.8]

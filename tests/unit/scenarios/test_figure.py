@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction import fonts, kind, style
+from reproduction import kind, style
 from reproduction.config import scenario_settings
 from reproduction.scenarios import figure, making, page
 from reproduction.scenarios.case import COLUMNS
@@ -76,7 +76,7 @@ def made(folder, name):
 
 
 def test_a_name_that_no_font_draws_is_numbered_and_said(tmp_path):
-    assert fonts.unwritable(LINEAR_B)
+    assert style.unwritable(LINEAR_B)
     found = figure.drawn(made(tmp_path, LINEAR_B))
     assert {"quantity 1", "met"} <= set(texts(found))
     assert LINEAR_B not in "".join(texts(found))
@@ -90,8 +90,8 @@ def test_a_name_that_no_font_draws_is_numbered_and_said(tmp_path):
 
 def test_a_name_that_some_font_draws_stands_as_it_is_in_that_font(tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr(fonts, "unwritable", lambda _: False)
-    monkeypatch.setattr(fonts, "families", lambda found=(): asked.append(set(found)) or [fonts.FIRST])
+    monkeypatch.setattr(style, "unwritable", lambda _: False)
+    monkeypatch.setattr(style, "families", lambda found=(): asked.append(set(found)) or [style.FIRST])
     found = figure.drawn(made(tmp_path, "ж名"))
     assert "ж名" in texts(found)
     assert "font" not in found.get_suptitle()

@@ -33,9 +33,9 @@ def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng:
     are not a mode; ``noise, p value``: chi-squared test of the released total's noise against its distribution, over
     `_TOTALS` releases of algorithm 2 for each of `size`; ``noise, z of its width``: mean absolute noise of both
     examples against its expectation, in standard errors; ``noise, z of neighbours``: `draw_tests.serial_z` of it;
-    ``noise, epsilon seen``: relative error of epsilon that its width rejects at level `LEVEL` with probability 0.9; ``sum and total,
-    z``: correlation of n* and n, times sqrt(size); ``beyond the cut``: probability of untruncated noise outside
-    +-support.
+    ``noise, epsilon seen``: relative error of epsilon that its width rejects at level `LEVEL` with probability 0.9;
+    ``sum and total, z``: correlation of n* and n, times sqrt(size); ``beyond the cut``: probability of untruncated
+    noise outside +-support.
     """
     rows: list[dict[str, Any]] = []
     noise, widths = TwoSidedGeometric(epsilon=epsilon, support=support), []

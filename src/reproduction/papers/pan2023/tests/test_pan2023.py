@@ -11,7 +11,7 @@ from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._seeding import stream
 from reproduction import evidence, paper, smoke
 from reproduction.config import checks, config
-from reproduction.jobs import blocks
+from reproduction.jobs import making
 from reproduction.papers.pan2023 import (
     abc,
     algorithm,
@@ -36,7 +36,7 @@ RATES = [0.0, 0.1, 0.3, 0.5]
 
 def simulated(module, name, given, replications, block):
     loop = given | {"replications": replications, "block": block}
-    return blocks.simulate(module.simulate, loop, root_seed=7, names=("pan2023", name))
+    return making.simulate(module.simulate, loop, root_seed=7, names=("pan2023", name))
 
 
 @pytest.fixture(scope="module")
@@ -171,8 +171,8 @@ def test_densities_integrate_to_one(abc_tables):
 def test_shards_do_not_change_the_simulation():
     given = {"observed": [[1, 2], [3, 4]], "rates": [0.3], "bins": 5, "replications": 9000, "block": 2000}
     names = {"root_seed": 7, "names": ("pan2023", "abc")}
-    whole = blocks.simulate(abc.simulate, given, **names)
-    parts = [blocks.simulate(abc.simulate, given, **names, shard=s, shards=3) for s in (1, 2, 3)]
+    whole = making.simulate(abc.simulate, given, **names)
+    parts = [making.simulate(abc.simulate, given, **names, shard=s, shards=3) for s in (1, 2, 3)]
     pd.testing.assert_frame_equal(whole, pd.concat(parts, ignore_index=True))
     assert whole["iterations"].sum() == 9000
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpmultinomial._seeding import stream
 from reproduction import evidence, style
-from reproduction.jobs import blocks
+from reproduction.jobs import making
 from reproduction.papers.raim2021 import beyond, coverage, draws, errata, figures, gibbs, method
 
 SETTING = {"z_mean": -21.27, "z_sse": 778.56, "mu": 0.0, "sigma2": 1.0, "count": 950}
@@ -68,8 +68,8 @@ def test_coverage_blocks_do_not_depend_on_shards():
     settings = {"epsilons": [2.0], "methods": ["exact"], "n": 40, "lower": -2.0, "upper": 2.0, "delta_s": 16.988}
     settings |= {"draws": 20, "burn_in": 2, "replications": 5, "block": 2}
     size = {"root_seed": 1, "names": ("raim2021", "coverage")}
-    whole = blocks.simulate(coverage.simulate, settings, **size)
-    parts = [blocks.simulate(coverage.simulate, settings, **size, shard=s, shards=2) for s in (1, 2)]
+    whole = making.simulate(coverage.simulate, settings, **size)
+    parts = [making.simulate(coverage.simulate, settings, **size, shard=s, shards=2) for s in (1, 2)]
     pd.testing.assert_frame_equal(whole, pd.concat(parts, ignore_index=True))
     found = coverage.coverage(whole)
     assert set(found["method"]) == {"exact", "without privacy"}

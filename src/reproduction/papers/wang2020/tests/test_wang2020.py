@@ -8,7 +8,7 @@ import pytest
 
 from dpmultinomial._seeding import stream
 from reproduction import evidence, tables
-from reproduction.jobs import blocks
+from reproduction.jobs import making
 from reproduction.papers.wang2020 import agreement as numbers
 from reproduction.papers.wang2020 import beyond, comparison, draws, errata, examples, figures, releases, speed
 from reproduction.verdicts import agreement
@@ -19,7 +19,7 @@ PAIR = {"released": [250, 357], "epsilon": 1.0, "rows": 10}
 
 
 def loop(function, settings, **size):
-    return blocks.simulate(function, settings | size, root_seed=3, names=("unit", function.__module__))
+    return making.simulate(function, settings | size, root_seed=3, names=("unit", function.__module__))
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_blocks_and_shards_change_no_number():
     settings = MODEL | {"replications": 60, "block": 25}
     whole = loop(releases.simulate, MODEL, replications=60, block=25)
     parts = [
-        blocks.simulate(releases.simulate, settings, root_seed=3, names=("unit", releases.__name__), shard=s, shards=2)
+        making.simulate(releases.simulate, settings, root_seed=3, names=("unit", releases.__name__), shard=s, shards=2)
         for s in (1, 2)
     ]
     pd.testing.assert_frame_equal(pd.concat(parts, ignore_index=True), whole)
