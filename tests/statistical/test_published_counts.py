@@ -10,7 +10,7 @@ from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.published import batch, counts, counts_with_total
 from dpmultinomial._posteriors.published.priors import prior_of
 from dpmultinomial._seeding import stream
-from reproduction.studies.coverage.study import by_true_value
+from reproduction.studies.coverage import by_true_value
 
 GAUSS = law_of({"law": "discrete_gaussian", "sigma": 3.0})
 GEOMETRIC = {"law": "geometric", "mean": 6.0}

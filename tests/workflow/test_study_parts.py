@@ -20,11 +20,11 @@ KINDS = ("results/studies/nation.csv", "results/studies/nation/*.parquet")
 def source(copied_source, tmp_path_factory):
     """Return a source tree whose nation has three small states."""
     made = shutil.copytree(copied_source, tmp_path_factory.mktemp("nation") / "source")
-    folder = made / "src/reproduction/studies/nation"
-    (folder / "states.tsv").write_text(STATES)
-    text = yaml.safe_load((folder / "study.yaml").read_text())
+    folder = made / "src/reproduction/studies"
+    (folder / "nation.tsv").write_text(STATES)
+    text = yaml.safe_load((folder / "nation.yaml").read_text())
     text["settings"] |= {"scale": 0.02, "sigmas": dict.fromkeys(text["settings"]["sigmas"], 5.0)}
-    (folder / "study.yaml").write_text(yaml.safe_dump(text))
+    (folder / "nation.yaml").write_text(yaml.safe_dump(text))
     return made
 
 

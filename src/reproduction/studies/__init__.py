@@ -1,13 +1,13 @@
-"""Studies that do not belong to a paper, with one folder per study; a study runs only on request.
+"""Studies that do not belong to a paper, which run only on request; a study consists of two files in this folder.
 
 =================  =================================================================================================
 file               what belongs in it
 =================  =================================================================================================
-``study.yaml``     title, about, caption, alt, minutes on one core, settings
-``study.py``       ``table(root_seed, **settings)`` -> DataFrame; ``figure(table)`` -> matplotlib Figure
+``<study>.yaml``   title, about, caption, alt, minutes on one core, settings
+``<study>.py``     ``table(root_seed, **settings)`` -> DataFrame; ``figure(table)`` -> matplotlib Figure
 =================  =================================================================================================
 
-A study in parts, with one job per part, also has ``parts`` in its yaml: a table in its folder whose first column names
+A study in parts, with one job per part, also has ``parts`` in its yaml: a table in this folder whose first column names
 the parts. Then ``part(root_seed, name, path, **settings)`` writes one part as Parquet, and ``table(root_seed,
 parts=paths, **settings)`` reads all parts.
 
@@ -30,11 +30,11 @@ _MAY = {"parts"}
 
 @dataclass(frozen=True)
 class Study:
-    """Declaration of a study, read from the folder of the study.
+    """Declaration of a study, read from its ``<study>.yaml``.
 
     Parameters
     ----------
-    name : name of the folder.
+    name : name of its files.
     title, about, caption, alt : texts; `alt` describes the figure.
     minutes : expected minutes on one core, for all parts together.
     settings : arguments of ``table``, in addition to `root_seed`.
@@ -54,11 +54,11 @@ class Study:
 
     @property
     def module(self) -> str:
-        """Return the full dotted name of the study's ``study.py``."""
-        return f"{__name__}.{self.name}.study"
+        """Return the full dotted name of the study's module."""
+        return f"{__name__}.{self.name}"
 
     def function(self, name: str) -> Callable[..., Any]:
-        """Return a function of the study's ``study.py``."""
+        """Return a function of the study's module."""
         found: Callable[..., Any] = getattr(import_module(self.module), name)
         return found
 
@@ -68,7 +68,7 @@ def discover(folder: Path = FOLDER) -> dict[str, Study]:
 
     Parameters
     ----------
-    folder : folder with one folder per study.
+    folder : folder of the studies.
 
     Returns
     -------
@@ -77,21 +77,21 @@ def discover(folder: Path = FOLDER) -> dict[str, Study]:
     Raises
     ------
     ValueError
-        If a ``study.yaml`` lacks a key or has an unknown key; the message lists all.
+        If a ``<study>.yaml`` lacks a key or has an unknown key; the message lists all.
     """
     found, mistakes = {}, []
-    for path in sorted(folder.glob("*/study.yaml")):
+    for path in sorted(folder.glob("*.yaml")):
         written = config.read(path)
         wrong = [f"{key} is missing" for key in sorted(_KEYS - set(written))]
         wrong += [f"{key} is unknown" for key in sorted(set(written) - _KEYS - _MAY)]
         wrong += [f"{key} must be a string" for key in _TEXTS if not isinstance(written.get(key, ""), str)]
-        mistakes += [f"studies/{path.parent.name}/study.yaml: {text}" for text in wrong]
+        mistakes += [f"studies/{path.name}: {text}" for text in wrong]
         if not wrong:
             if "parts" in written:
                 listed = path.parent / str(written["parts"])
                 lines = listed.read_text(encoding="utf-8").splitlines()[1:]
                 written |= {"parts": tuple(line.split("\t")[0] for line in lines), "listed": str(listed)}
-            found[path.parent.name] = Study(name=path.parent.name, **written)
+            found[path.stem] = Study(name=path.stem, **written)
     if mistakes:
         raise ValueError("\n".join(mistakes))
     return found

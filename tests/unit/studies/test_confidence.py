@@ -5,7 +5,7 @@ import pytest
 
 import dpmultinomial as dpm
 from reproduction import studies, style
-from reproduction.studies.confidence import study
+from reproduction.studies import confidence as study
 
 SETTINGS = {"level": 0.9, "largest": 8, "noise": [{"law": "discrete_gaussian", "sigma": 1.5}]}
 

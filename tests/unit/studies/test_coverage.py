@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from reproduction import studies, style
-from reproduction.studies.coverage import study
+from reproduction.studies import coverage as study
 
 SETTINGS = {
     "truth": {"mean": 40.0, "shape": 0.5}, "sigma": 10.0, "level": 0.9, "edges": [0, 1, 10, 1000],
@@ -20,18 +20,17 @@ def table():
     return study.table(1, **SETTINGS)
 
 
-def test_every_folder_is_a_study():
+def test_every_description_is_a_study():
     found = studies.discover()
-    assert set(found) == {path.parent.name for path in studies.FOLDER.glob("*/study.yaml")} > set()
+    assert set(found) == {path.stem for path in studies.FOLDER.glob("*.yaml")} > set()
     for one in found.values():
         assert callable(one.function("table"))
         assert callable(one.function("figure"))
         assert one.minutes > 0
 
 
-def test_a_wrong_folder_is_told_all_its_mistakes(tmp_path):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine/study.yaml").write_text("title: [a]\nabout: b\ncaption: c\nmore: 1\nsettings: {}\n")
+def test_a_wrong_description_is_told_all_its_mistakes(tmp_path):
+    (tmp_path / "mine.yaml").write_text("title: [a]\nabout: b\ncaption: c\nmore: 1\nsettings: {}\n")
     told = "alt is missing.*minutes is missing.*more is unknown.*title must be a string"
     with pytest.raises(ValueError, match="(?s)" + told):
         studies.discover(tmp_path)

@@ -5,8 +5,8 @@ import pytest
 
 from reproduction import paper, studies, style
 from reproduction.jobs import artefacts
-from reproduction.studies.growth import study
-from reproduction.studies.growth.study import Step, makespan
+from reproduction.studies import growth as study
+from reproduction.studies.growth import Step, makespan
 
 PAPERS = paper.discover()
 SMALL = {

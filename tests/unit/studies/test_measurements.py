@@ -9,8 +9,8 @@ from scipy import stats
 from dpmultinomial._measurement_files import reading
 from dpmultinomial._seeding import stream
 from reproduction import studies, style, synthetic_census
-from reproduction.studies.coverage import study as coverage
-from reproduction.studies.measurements import study
+from reproduction.studies import coverage as coverage
+from reproduction.studies import measurements as study
 
 SIZE = {"counties": 2, "tracts": 4, "groups": 8, "blocks": 60, "people": 20.0}
 CELL = {"hispanic": "hispanic"}

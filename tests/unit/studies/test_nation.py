@@ -10,7 +10,7 @@ import pytest
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._seeding import stream
 from reproduction import studies, style
-from reproduction.studies.nation import states, study
+from reproduction.studies import nation as study
 
 SIGMAS = {"county": 2.17, "tract": 2.47, "block group": 1.75, "block": 20.0}
 SETTINGS = {"scale": 0.004, "sigmas": SIGMAS, "level": 0.9, "deepest": "block"}
@@ -27,19 +27,19 @@ def files(tmp_path_factory):
 
 def test_sizes_are_those_published():
     """Check that sums of the table are the nation's: 3,143 counties, 331,449,281 people; shares sum up to rounding."""
-    every = pd.read_csv(states.STATES, sep="\t")
+    every = pd.read_csv(study.STATES, sep="\t")
     assert (len(every), every["counties"].sum(), every["population"].sum()) == (51, 3143, 331_449_281)
-    found = np.array([states.sizes(name, 1.0) for name in every["state"]]).sum(axis=0)
+    found = np.array([study.sizes(name, 1.0) for name in every["state"]]).sum(axis=0)
     assert found[[0, 4]].tolist() == [3143, 331_449_281]
     assert np.abs(found[1:4] - [84_414, 239_780, 5_769_942]).max() <= 26
     assert found[:4].sum() + 51 == pytest.approx(6_097_330, abs=80)
     assert studies.discover()["nation"].parts == tuple(every["state"])
-    assert states.sizes("DC", 1e-6) == (1, 1, 1, 1, 1)
+    assert study.sizes("DC", 1e-6) == (1, 1, 1, 1, 1)
 
 
 def test_a_state_adds_up_to_its_population_and_is_measured_everywhere_else():
-    made = states.drawn("RI", scale=0.01, sigmas=SIGMAS, rng=stream(3, "state"))
-    counties, tracts, groups, blocks, people = states.sizes("RI", 0.01)
+    made = study.drawn("RI", scale=0.01, sigmas=SIGMAS, rng=stream(3, "state"))
+    counties, tracts, groups, blocks, people = study.sizes("RI", 0.01)
     assert np.bincount(made.tree.depth).tolist() == [1, counties, tracts, groups, blocks]
     assert made.truth[0] == people == made.measured.released[0] == round(0.01 * 1_097_379)
     np.testing.assert_array_equal(made.tree.sums(made.truth), made.truth)
@@ -50,14 +50,14 @@ def test_a_state_adds_up_to_its_population_and_is_measured_everywhere_else():
 
 def test_a_file_has_what_inference_finds_and_the_same_bytes_again(files, tmp_path):
     rows = pq.read_table(files[1]).to_pandas()
-    made = states.drawn("RI", scale=0.004, sigmas=SIGMAS, rng=stream(1, "studies", "nation", "RI"))
+    made = study.drawn("RI", scale=0.004, sigmas=SIGMAS, rng=stream(1, "studies", "nation", "RI"))
     found = infer(made.measured, level=0.9)
     np.testing.assert_array_equal(rows["truth"], made.truth)
     np.testing.assert_array_equal(rows["mean"], found.mean)
     np.testing.assert_array_equal(rows["upper"], found.upper)
     np.testing.assert_array_equal(rows["least_squares"], found.least_squares.estimate)
     assert rows["level"].tolist() == [made.tree.levels[d] for d in made.tree.depth]
-    told = states.facts(files[1])
+    told = study.facts(files[1])
     assert (told["state"], told["status"], told["level"]) == ("RI", "exact", "0.9")
     assert told["synthetic"]
     study.part(1, "RI", tmp_path / "again.parquet", **SETTINGS)
@@ -90,10 +90,10 @@ def test_the_table_is_that_of_all_rows_together(files, monkeypatch):
         assert least["rmse"] == pytest.approx(np.sqrt(((own["least_squares"] - own["truth"]) ** 2).mean()))
         assert least["width"] == pytest.approx(2 * 1.6448536269514722 * own["least_squares_sd"].mean())
     assert set(found["status"]) == {"exact", "comparison"}
-    top = states.largest(files, "tract", 3)
+    top = study.largest(files, "tract", 3)
     tracts = pd.concat([rows[rows["level"] == "tract"]])
     np.testing.assert_array_equal(top["mean"], tracts["mean"].nlargest(3))
     with style.applied():
         figure = study.figure(found.reset_index())
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(states.METHODS)
-    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == list(states.LEVELS[1:])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(study.METHODS)
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == list(study.LEVELS[1:])

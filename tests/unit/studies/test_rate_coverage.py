@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 import dpmultinomial as dpm
 from reproduction import studies, style
-from reproduction.studies.rate_coverage import study
+from reproduction.studies import rate_coverage as study
 
 SETTINGS = {
     "scale": 2.0, "level": 0.9, "records": [12], "rates": [0.05, 0.3],

@@ -6,7 +6,7 @@ import pytest
 
 import dpmultinomial as dpm
 from reproduction import studies
-from reproduction.studies.rates import study
+from reproduction.studies import rates as study
 
 DECLARED = studies.discover()["rates"]
 CASE = {"areas": 120, "exposure": 8, "cv": 0.4, "noise": {"law": "exact", "threshold": 10}}

@@ -8,7 +8,7 @@ import pytest
 
 import dpmultinomial as dpm
 from reproduction import studies
-from reproduction.studies.sids import study
+from reproduction.studies import sids as study
 
 DECLARED = studies.discover()["sids"]
 

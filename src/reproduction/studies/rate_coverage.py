@@ -20,7 +20,7 @@ from dpmultinomial._mechanisms.laplace import DiscreteLaplace
 from dpmultinomial._posteriors.counts import noisy_count_batches
 from dpmultinomial._seeding import stream
 
-from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters
+from ..style import CYCLE, DOUBLE, GREY, MARKERS, letters
 
 Array = NDArray[np.float64]
 PRIORS = ("flat", "jeffreys", "1/k")

@@ -13,7 +13,7 @@ from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.law_settings import law_of
 
-from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters
+from ..style import CYCLE, DOUBLE, GREY, MARKERS, letters
 
 INTERVALS = ("confidence", "credible, default prior", "credible, flat prior")
 _LOG_MASS = 21.0  # of the noise that is neglected: 8e-10

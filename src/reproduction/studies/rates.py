@@ -19,7 +19,7 @@ from dpmultinomial._mechanisms.exact import Exact
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._seeding import stream
 
-from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters
+from ..style import CYCLE, DOUBLE, GREY, MARKERS, letters
 
 Array = NDArray[np.float64]
 METHODS = ("exact likelihood", "protection ignored")

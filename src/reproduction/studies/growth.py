@@ -18,10 +18,10 @@ from matplotlib.figure import Figure
 import dpmultinomial as dpm
 from dpmultinomial._seeding import stream
 
-from ... import paper
-from ...jobs import artefacts
-from ...paper import Paper
-from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters, log_scale
+from .. import paper
+from ..jobs import artefacts
+from ..paper import Paper
+from ..style import CYCLE, DOUBLE, GREY, MARKERS, letters, log_scale
 
 RUN = "run"  # subject of the simulated rows; the other rows are posteriors
 COLUMNS = ("what", "size", "cores", "seconds")

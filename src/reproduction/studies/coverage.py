@@ -22,7 +22,7 @@ from dpmultinomial._mechanisms.noise_law import NoiseLaw
 from dpmultinomial._posteriors.published import batch, counts_with_total
 from dpmultinomial._seeding import stream
 
-from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters
+from ..style import CYCLE, DOUBLE, GREY, MARKERS, letters
 
 MULTINOMIAL = (
     "multinomial"  # default prior with a total: the file is a random sample, and the prior of the total is flat

@@ -1,7 +1,8 @@
-"""Store the states of a nation as Parquet files; each file is written by one job, and all files are read by row group.
+"""Accuracy of the counts of a synthetic nation by level, computed from Parquet files of its states; each file is
+written by one job, and all files are read by row group.
 
 States are synthetic, of the size of a nation's: a tree, true counts, and noisy ones at the scales of a census release.
-The population of each state in 2020 and its number of counties are published (``states.tsv``). Numbers of tracts, block
+The population of each state in 2020 and its number of counties are published (``nation.tsv``). Numbers of tracts, block
 groups and populated blocks are published for the nation and approximated for a state in proportion to its population
 (small states have more blocks per person). The records are drawn at random.
 """
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
@@ -25,12 +27,76 @@ from dpmultinomial._posteriors.trees.tree import Tree
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._seeding import stream
 
-from ..coverage.study import METHODS, answers
+from ..style import CYCLE, DOUBLE, GREY, MARKERS, letters, log_scale
+from .coverage import METHODS, answers
+
+
+def part(root_seed: int, name: str, path: Path, **settings: Any) -> None:
+    """Write the file of one state (see `write`).
+
+    Parameters
+    ----------
+    root_seed : root seed of all streams.
+    name : two letters of the state.
+    path : output file.
+    **settings : settings of the study.
+    """
+    write(name, path, root_seed=root_seed, **settings)
+
+
+def table(
+    root_seed: int,
+    *,
+    parts: Sequence[Path],
+    scale: float,
+    sigmas: Mapping[str, float],
+    level: float,
+    deepest: str,
+) -> pd.DataFrame:
+    """Return error, coverage and width by level and method.
+
+    Parameters
+    ----------
+    root_seed : not used, because all random draws are made in the parts.
+    parts : files of the states.
+    scale, sigmas, level, deepest : settings of the study, see `write`.
+
+    Returns
+    -------
+    DataFrame
+        ``COLUMNS``, and the level of the intervals.
+    """
+    found = accuracy(parts)
+    found["interval"] = level
+    return found
+
+
+def figure(table: pd.DataFrame) -> Figure:
+    """Plot the root mean square error and the coverage by level, with one line per method."""
+    figure_drawn = Figure(figsize=(DOUBLE, 2.6))
+    panels = figure_drawn.subplots(1, 2)
+    levels = list(dict.fromkeys(table["level"]))[1:]  # the count of the state itself is known
+    for i, (method, method_rows) in enumerate(table.groupby("method", sort=False)):
+        rows = method_rows.set_index("level").loc[levels]
+        look: dict[str, Any] = {"color": CYCLE[i], "marker": MARKERS[i], "lw": 0.8, "label": method}
+        for panel, column in zip(panels, ("rmse", "coverage"), strict=True):
+            panel.plot(np.arange(len(levels)) + 0.06 * (i - 1), rows[column], **look)
+    log_scale(panels[0], "y")
+    panels[0].set_ylabel("root mean square error")
+    panels[1].set_ylabel("coverage")
+    panels[1].axhline(table["interval"].iloc[0], color=GREY, ls="--", lw=0.8, zorder=0)
+    for panel in panels:
+        panel.set_xticks(range(len(levels)), levels)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure_drawn.legend(handles, labels, loc="outside lower center", ncols=3)
+    letters(panels)
+    return figure_drawn
+
 
 Whole = NDArray[np.int64]
 LEVELS = ("state", "county", "tract", "block group", "block")
 NATION = {"tract": 84_414, "block group": 239_780, "block": 5_769_942}  # in 2020; only populated blocks
-STATES = Path(__file__).with_name("states.tsv")
+STATES = Path(__file__).with_name("nation.tsv")
 CLUSTERED = 4.0  # shape of the gamma distribution of the relative populations of tracts
 UNEQUAL = 0.9  # the same for blocks within a block group
 

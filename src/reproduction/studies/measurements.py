@@ -21,8 +21,8 @@ from dpmultinomial._measurement_files.places import Places
 from dpmultinomial._seeding import stream
 from reproduction import synthetic_census
 
-from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters, log_scale
-from ..coverage.study import METHODS, answers, errors, summed, words
+from ..style import CYCLE, DOUBLE, GREY, MARKERS, letters, log_scale
+from .coverage import METHODS, answers, errors, summed, words
 
 MEASURES = {"rmse": "root mean square error", "width": "mean width", "coverage": "coverage"}
 FEWEST = 20  # minimum number of places in a bin that is drawn

@@ -1,1 +1,0 @@
-"""Coverage and width of confidence intervals and credible intervals of one count, at every true count."""

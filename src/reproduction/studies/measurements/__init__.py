@@ -1,1 +1,0 @@
-"""Counts of geographic units from synthetic noisy measurement files, compared with the true counts."""

@@ -1,1 +1,0 @@
-"""Counts of a nation, with one job per state."""

@@ -1,1 +1,0 @@
-"""Coverage of intervals for counts and rates, by the prior of the rates."""

@@ -1,1 +1,0 @@
-"""Coverage of slopes and of rates from protected counts, by method."""
