@@ -8,8 +8,6 @@ Errors have one unit, probability: the largest error of any probability that a r
 interval. For independent draws the error is a standard error, at most 1/2 over the root of their number; for chains it
 is not known (NaN). The function that makes a row also computes its error: `summary_frame` takes one `Accuracy` per row.
 
-
-
 For chains, ESS are effective sample sizes and R-hat is the rank-normalised split R-hat (Vehtari, Gelman, Simpson,
 Carpenter, Buerkner 2021).
 """

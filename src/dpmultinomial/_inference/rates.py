@@ -14,9 +14,8 @@ from .._accuracy import Accuracy
 from .._mechanisms.dirichlet import Dirichlet
 from .._posteriors.published.cells import Cells, cells_of, refuse
 from .._posteriors.rates.area_rates import AreaRates, Numbers, neglected
-from .._posteriors.rates.exposure import nodes_of
 from .._posteriors.rates.integration import Hyperparameters, ShapeLaw, SlopeLaw
-from .._posteriors.rates.likelihoods import Likelihoods, likelihoods_of
+from .._posteriors.rates.likelihoods import Likelihoods, likelihoods_of, nodes_of
 from .._posteriors.rates.model import Fit, Model, Prior
 from .._results.distributions import Continuous, Discrete, Marginal
 from .._results.posterior import Posterior

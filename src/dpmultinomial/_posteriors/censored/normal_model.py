@@ -1,17 +1,28 @@
-"""Conjugate prior of a normal sample, by default derived from the public limits of the data.
+"""Model of a censored normal sample: its conjugate prior, and the posterior from statistics without noise.
 
-`released` reads the four released numbers, as a sequence or by name.
+The prior is by default derived from the public limits of the data. `released` reads the four released numbers, as a
+sequence or by name.
+
+The posterior of (mu, sigma2) from censored statistics without noise is also the naive analysis, which treats a noisy
+release as exact. The likelihood sigma^-c exp(-(q + c (m - mu)^2)/(2 sigma2)) P_low^l P_high^h is log-concave enough to
+have one mode: the posterior is summed on a grid that covers all but exp(-30) of its height. Cost independent of n.
 """
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate, repeat
+from operator import mul
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaincinv
+from scipy.optimize import minimize
+from scipy.special import gammaincinv, log_ndtr
 
 from ... import _checks
-from ..._mechanisms.sufficient_statistics import STATISTICS
+from ..._accuracy import LEVEL, Accuracy, summary_frame
+from ..._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
 
 SHAPE = 1.0  # shape of sigma2's inverse gamma distribution if the prior comes from the limits
 SHARE = 0.01  # its rate, in squared widths of [lower, upper]
@@ -113,3 +124,190 @@ def released(release: ArrayLike | Mapping[str, float]) -> Array:
     if len(z) != 4:
         raise ValueError(f"release must be four numbers ({', '.join(STATISTICS)}), got {len(z)}")
     return z
+
+
+POINTS = 401  # points of the grid in each direction
+DEPTH = 30.0
+FAN = np.concatenate([-np.geomspace(1e-6, 60, 160), [0.0], np.geomspace(1e-6, 60, 160)])
+REACHES = tuple(accumulate(repeat(1.3, 106), mul, initial=1e-6))  # the last is the first of 1e6 or more
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GridPosterior:
+    """Posterior distribution of (mu, sigma2) on a grid of (mu, log sigma2).
+
+    Parameters
+    ----------
+    mu, log_sigma2 : float64 (k,), equally spaced, in the data's unit.
+    mass : float64 (k, k), rows mu, sums to 1.
+    prior : prior used.
+    noise_ignored : whether noisy statistics were treated as exact.
+    """
+
+    mu: Array
+    log_sigma2: Array
+    mass: Array
+    prior: Prior
+    noise_ignored: bool
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """Accuracy status: ``exact`` for statistics without noise; ``approximate``, with unknown error, if noise was
+        ignored.
+        """
+        if self.noise_ignored:
+            return Accuracy(
+                "approximate", float("nan"), "the release's noise is ignored: intervals are too narrow and misplaced"
+            )
+        return Accuracy("exact", 0.0, f"sums on a grid of {POINTS} x {POINTS}")
+
+    def mean(self) -> Array:
+        """Return the posterior means of mu and sigma2: float64 (2,)."""
+        return np.array([self.mass.sum(axis=1) @ self.mu, self.mass.sum(axis=0) @ np.exp(self.log_sigma2)])
+
+    def sd(self) -> Array:
+        """Return the posterior standard deviations of mu and sigma2: float64 (2,)."""
+        square = [self.mass.sum(axis=1) @ (self.mu - self.mean()[0]) ** 2]
+        square += [self.mass.sum(axis=0) @ (np.exp(self.log_sigma2) - self.mean()[1]) ** 2]
+        return np.sqrt(square)
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """Return quantiles of mu and sigma2 at levels in [0, 1], linear within the grid's cells: float64
+        (levels, 2).
+        """
+        levels = np.atleast_1d(_checks.fraction("q", q))
+        columns = []
+        for x, mass in ((self.mu, self.mass.sum(axis=1)), (self.log_sigma2, self.mass.sum(axis=0))):
+            ends = np.append(x, x[-1] + x[1] - x[0]) - 0.5 * (x[1] - x[0])
+            columns.append(np.interp(levels, np.append(0.0, np.cumsum(mass)), ends))
+        return np.column_stack([columns[0], np.exp(columns[1])])
+
+    def summary(self, level: float = LEVEL) -> pd.DataFrame:
+        """Return a table of mu and sigma2 with the columns quantity, mean, sd, lower, upper, level, status; `level`
+        strictly between 0 and 1.
+        """
+        tail = (1 - _checks.inside("level", level)) / 2
+        lower, upper = self.quantile([tail, 1 - tail])
+        return summary_frame(
+            ("mu", "sigma2"),
+            mean=self.mean(),
+            sd=self.sd(),
+            lower=lower,
+            upper=upper,
+            level=level,
+            status=self.accuracy,
+        )
+
+    def __repr__(self) -> str:
+        (mu, sigma2), (a, b) = self.mean(), self.sd()
+        values = f"mu = {mu:.5g} +- {a:.2g}, sigma2 = {sigma2:.5g} +- {b:.2g}"
+        return f"GridPosterior({values}; {self.prior!r}; {self.accuracy})"
+
+
+def posterior(
+    statistics: ArrayLike | Mapping[str, float], *, n: int, lower: float, upper: float, prior: Prior | None = None
+) -> GridPosterior:
+    """Compute the posterior of (mu, sigma2) given the statistics (mean, sse, low, high) of n records without noise.
+
+    Parameters
+    ----------
+    statistics : (mean, sse, low, high): integer counts, low + high <= n, sse >= 0.
+    n : number of records, >= 1.
+    lower, upper : limits a < b.
+    prior : None takes `Prior.from_limits`.
+
+    Returns
+    -------
+    GridPosterior
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid, or if no records have these statistics.
+    """
+    m, q, low, high = released(statistics)
+    count = _checks.integer("n", n, least=1)
+    if low < 0 or high < 0 or low + high > count or low % 1 or high % 1:
+        raise ValueError(f"low and high must be integers >= 0 with low + high <= n = {count}, got {low:g} and {high:g}")
+    if q < 0:
+        raise ValueError(f"sse must be >= 0, got {q:g}")
+    return _on_grid(np.array([m, q, low, high]), count, lower, upper, prior, noise_ignored=False)
+
+
+def naive(
+    release: ArrayLike | Mapping[str, float], *, n: int, lower: float, upper: float, prior: Prior | None = None
+) -> GridPosterior:
+    """Compute the posterior that ignores the noise: the released values are treated as the statistics, and changed only
+    if the formulas require it.
+
+    Counts are rounded and clipped to [0, n] (low first, then high to the remainder), the sum of squares to >= 0; the
+    mean stays as it is. Parameters, result and errors as `posterior`; the result's status says what was ignored.
+
+    Parameters
+    ----------
+    release, n, lower, upper, prior : as in `posterior`.
+
+    Returns
+    -------
+    As `posterior`.
+    """
+    m, q, low, high = released(release)
+    count = _checks.integer("n", n, least=1)
+    low = float(np.clip(np.rint(low), 0, count))
+    high = float(np.clip(np.rint(high), 0, count - low))
+    return _on_grid(np.array([m, max(q, 0.0), low, high]), count, lower, upper, prior, noise_ignored=True)
+
+
+def _on_grid(
+    s: Array, n: int, lower: float, upper: float, prior: Prior | None, *, noise_ignored: bool
+) -> GridPosterior:
+    limits = CensoredStatistics(lower=lower, upper=upper)
+    half, middle = limits.width / 2, (limits.lower + limits.upper) / 2
+    used = Prior.from_limits(lower, upper) if prior is None else prior
+    inner, (m, q, low, high) = used.standardised(lower, upper), (s - [middle, 0, 0, 0]) / [half, half**2, 1, 1]
+    c = n - low - high
+
+    def log_density(mu: Array, t: Array) -> Array:
+        sigma = np.exp(t / 2)
+        tails = low * log_ndtr((-1 - mu) / sigma) + high * log_ndtr((mu - 1) / sigma)
+        return np.asarray(inner.log_density(mu, t) - 0.5 * c * t - 0.5 * (q + c * (m - mu) ** 2) / sigma**2 + tails)
+
+    def negative(y: Array) -> float:
+        return -float(log_density(y[0], y[1]))
+
+    starts: list[Array] = list(
+        np.array([(0.0, 0.0), (m, np.log(max(q, 1e-6) / max(c, 1.0))), (inner.mu0, np.log(inner.rate0 / inner.shape0))])
+    )
+    found = [minimize(negative, start, method="Nelder-Mead", tol=1e-9) for start in starts]
+    best = min(found, key=lambda r: float(r.fun))
+    mu, t = (_cover(log_density, best.x, -best.fun, axis) for axis in (0, 1))
+    logs = log_density(mu[:, None], t[None, :])
+    mass = np.exp(logs - logs.max())
+    return GridPosterior(middle + half * mu, t + 2 * np.log(half), mass / mass.sum(), used, noise_ignored)
+
+
+def _cover(log_density: Callable[[Array, Array], Array], mode: Array, top: float, axis: int) -> Array:
+    """Return a grid for coordinate `axis` that covers the profile of the density down to exp(-DEPTH) of its maximum;
+    the profile has a single mode.
+    """
+
+    def falls(reach: float) -> bool:
+        return _profile(log_density, mode, mode[axis] + sign * reach, axis) < top - DEPTH
+
+    ends = []
+    for sign in (-1.0, 1.0):
+        last = next((k for k in range(8, len(REACHES), 8) if falls(REACHES[k])), len(REACHES) - 1)
+        ends.append(mode[axis] + sign * REACHES[bisect_left(REACHES, True, lo=last - 8, hi=last, key=falls)])
+    return np.linspace(ends[0], ends[1], POINTS)
+
+
+def _profile(log_density: Callable[[Array, Array], Array], mode: Array, place: float, axis: int) -> float:
+    """Return the profile log density with coordinate `axis` fixed at `place`: the maximum over a grid of values of the
+    second coordinate.
+    """
+    fan = mode[1 - axis] + FAN
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = (
+            log_density(np.full(fan.shape, place), fan) if axis == 0 else log_density(fan, np.full(fan.shape, place))
+        )
+    return float(np.nanmax(values))

@@ -35,8 +35,7 @@ from scipy.special import expit, logit
 from ... import _checks
 from ..._accuracy import Accuracy
 from . import beta_mixtures
-from .panel_density import PanelDensity, share_at
-from .tailed_law import TailedLaw, nearer_tail
+from .panel_density import PanelDensity, TailedLaw, nearer_tail, share_at
 
 SMALLEST = 1e-250  # relative to the largest weight; smaller ones at the ends of a window are truncated
 _RELIABLE = 1e-4  # relative to the largest entry: down to here one transform has twelve digits

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr
 
-from .exposure import gauss
+from .likelihoods import gauss
 from .model import Fit, Model
 
 Array = NDArray[np.float64]

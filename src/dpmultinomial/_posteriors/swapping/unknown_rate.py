@@ -21,8 +21,7 @@ from scipy.special import betaln, expit, logit
 
 from ... import _checks
 from ..._accuracy import LEVEL, Accuracy
-from ..counts.panel_density import PanelDensity, share_at
-from ..counts.tailed_law import TailedLaw, nearer_tail
+from ..counts.panel_density import PanelDensity, TailedLaw, nearer_tail, share_at
 from .unswapped import MixedLaw, StrataLaw, Stratum, UnswappedPosterior, stacked, summed
 
 Array = NDArray[np.float64]

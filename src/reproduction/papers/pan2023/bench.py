@@ -9,7 +9,7 @@ from reference import unswapping as reference_posterior
 from dpmultinomial._accounting import swapping as accounting
 from dpmultinomial._mechanisms.swapping import two_by_two
 from dpmultinomial._mechanisms.swapping.swapping import permutation_swap
-from dpmultinomial._posteriors.swapping import common_odds, swapped_table, unknown_rate, unswapped, unswapping
+from dpmultinomial._posteriors.swapping import log_odds, swapped_table, unknown_rate, unswapped, unswapping
 from dpmultinomial._seeding import stream
 
 TABLE = np.array([[1, 2], [3, 4]])
@@ -74,7 +74,7 @@ def _larger(rng):
         ("5 x 8 chains until they agree, 320 records", lambda: _agreed(np.full((5, 8), 8), rng), 5.0),
         ("three 4 x 4 strata by chains, 480 records", lambda: _agreed(np.full((3, 4, 4), 10), rng), 15.0),
         ("three strata, unknown rate", lambda: unknown_rate.infer_rate(strata).summary(), 5.0),
-        ("three strata, common odds ratio", lambda: common_odds.common_odds_ratio(strata, rate=0.1).summary(), 1.0),
+        ("three strata, common odds ratio", lambda: log_odds.common_odds_ratio(strata, rate=0.1).summary(), 1.0),
     ]
     for name, call, limit in cases:
         yield limited(name, call, limit, 2)

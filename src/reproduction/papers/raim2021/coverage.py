@@ -12,7 +12,7 @@ import pandas as pd
 import scipy  # scipy.stats is loaded at first use
 
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial._posteriors.censored import censored_statistics, noiseless_statistics
+from dpmultinomial._posteriors.censored import censored_statistics, normal_model
 
 from .algorithms import bernstein_sheldon, censored_normal
 from .gibbs import VARIANTS
@@ -56,7 +56,7 @@ def simulate(
             public: dict[str, Any] = {"n": n, "lower": lower, "upper": upper}
             for method in methods:
                 if method == "naive":
-                    law = noiseless_statistics.naive(z, **public, prior=censored_normal.VAGUE)
+                    law = normal_model.naive(z, **public, prior=censored_normal.VAGUE)
                     rows += _of_law(replication, epsilon, method, law)
                     continue
                 model = public | {"scale": delta_s / epsilon}
@@ -77,7 +77,7 @@ def _four_chains(method: str, z: np.ndarray, model: dict, size: dict) -> np.ndar
     return bernstein_sheldon.gibbs(z, **model, burn_in=size["burn_in"]).reshape(-1, 2)
 
 
-def _of_law(replication: int, epsilon: float, method: str, law: noiseless_statistics.GridPosterior) -> list[dict]:
+def _of_law(replication: int, epsilon: float, method: str, law: normal_model.GridPosterior) -> list[dict]:
     ends, means = law.quantile(TAILS), law.mean()
     return [
         _row(replication, epsilon, method, i, means[i], ends[0, i], ends[1, i], False) for i in range(len(PARAMETERS))

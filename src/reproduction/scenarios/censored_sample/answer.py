@@ -11,7 +11,7 @@ from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.reading import read
 from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
-from dpmultinomial._posteriors.censored import noiseless_statistics
+from dpmultinomial._posteriors.censored import normal_model
 from dpmultinomial._posteriors.censored.censored_statistics import CensoredPosterior
 from dpmultinomial._posteriors.censored.normal_model import Prior
 
@@ -46,9 +46,9 @@ def answer(case: Case) -> Answer:
     result.facts["fit"] = {"probability": law.conflict.least, "suspect": suspect, "sentence": str(law.conflict)}
     level, n = case.settings["level"], release.total
     assert isinstance(n, int)
-    naive = noiseless_statistics.naive(
-        release.values, n=n, lower=mechanism.lower, upper=mechanism.upper, prior=used
-    ).summary(level)
+    naive = normal_model.naive(release.values, n=n, lower=mechanism.lower, upper=mechanism.upper, prior=used).summary(
+        level
+    )
     comparison = [
         compared(f"with a prior of half the weight, {weaker!r}", other.summary(level)),
         compared("ignoring the noise", naive.assign(type=naive["quantity"].map(_TYPES))),

@@ -13,7 +13,7 @@ from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.swapping.swapping import Swap
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture, ExplicitLaw
 from dpmultinomial._posteriors.swapping import swapped_batches, swapped_table
-from dpmultinomial._posteriors.swapping.common_odds import common_odds_ratio
+from dpmultinomial._posteriors.swapping.log_odds import common_odds_ratio
 from dpmultinomial._results.distributions import Continuous
 
 from .. import standard

@@ -11,7 +11,7 @@ from dpmultinomial import _accuracy
 from dpmultinomial._accuracy import SUMMARY
 from dpmultinomial._mechanisms.sufficient_statistics import SHARES, CensoredStatistics
 from dpmultinomial._posteriors.censored import _statistics_sampler as kernel
-from dpmultinomial._posteriors.censored import censored_statistics, noiseless_statistics
+from dpmultinomial._posteriors.censored import censored_statistics, normal_model
 from dpmultinomial._posteriors.censored import censored_statistics as cs
 from dpmultinomial._posteriors.censored.normal_model import Prior
 from dpmultinomial._seeding import stream
@@ -181,7 +181,7 @@ def test_bad_input_is_named(changes, match):
 def test_noiseless_posterior_is_closed_form_where_nothing_is_censored():
     """Check remote limits: the conjugate posterior with a nearly flat mu, t and inverse gamma distributions."""
     prior, n, m, q = Prior(0.0, 1e6, 3.0, 2.0), 50, 0.2, 40.0
-    found = noiseless_statistics.posterior((m, q, 0.0, 0.0), n=n, lower=-40.0, upper=40.0, prior=prior)
+    found = normal_model.posterior((m, q, 0.0, 0.0), n=n, lower=-40.0, upper=40.0, prior=prior)
     shape, rate = 3.0 + (n - 1) / 2, 2.0 + q / 2
     assert found.mean() == pytest.approx([m, rate / (shape - 1)], rel=1e-6)
     assert found.sd() == pytest.approx(
@@ -195,18 +195,18 @@ def test_noiseless_posterior_is_closed_form_where_nothing_is_censored():
 
 def test_naive_analysis_is_naive():
     """Check mu -20.6, sigma2 16.2 at the slides' release, from an independent program."""
-    found = noiseless_statistics.naive(RELEASE, n=1000, lower=-2.0, upper=2.0, prior=VAGUE)
+    found = normal_model.naive(RELEASE, n=1000, lower=-2.0, upper=2.0, prior=VAGUE)
     assert found.mean() == pytest.approx([-20.6, 16.2], abs=0.06)
     assert found.accuracy.status == "approximate"
     assert "ignored" in repr(found)
     with pytest.raises(ValueError, match="low and high must be integers"):
-        noiseless_statistics.posterior((*RELEASE[:2], 2.5, 3.0), n=1000, lower=-2.0, upper=2.0)
+        normal_model.posterior((*RELEASE[:2], 2.5, 3.0), n=1000, lower=-2.0, upper=2.0)
 
 
 def test_noiseless_posterior_agrees_with_data_augmentation():
     """Check means of 4,000 sweeps: within 5 standard errors of batch means and 2e-3; sd within 8 %."""
     x = stream(8, "plain").standard_normal(300) + 0.4
-    exact = noiseless_statistics.posterior(
+    exact = normal_model.posterior(
         CensoredStatistics(lower=-0.5, upper=2.0).of(x), n=300, lower=-0.5, upper=2.0, prior=VAGUE
     )
     draws = censored_normal.chain(
@@ -231,7 +231,7 @@ def test_a_grid_ends_where_the_profile_falls_below_its_depth(sd, axis):
         return -0.5 * ((mu - 2.0) / (sd, 1.0)[axis]) ** 2 - 0.5 * ((t + 1.0) / (1.0, sd)[axis]) ** 2
 
     k = min(max(np.ceil(np.log(60**0.5 * sd / 1e-6) / np.log(1.3)), 0), 106)
-    grid = noiseless_statistics._cover(log_density, np.array([2.0, -1.0]), 0.0, axis)
+    grid = normal_model._cover(log_density, np.array([2.0, -1.0]), 0.0, axis)
     assert (grid[[0, -1]] - (2.0, -1.0)[axis]) == pytest.approx([-1e-6 * 1.3**k, 1e-6 * 1.3**k], rel=1e-9)
 
 

@@ -7,7 +7,7 @@ from scipy import optimize, special
 
 import dpmultinomial as dpm
 from dpmultinomial._posteriors.published.cells import cells_of
-from dpmultinomial._posteriors.rates import area_rates, exposure, integration
+from dpmultinomial._posteriors.rates import area_rates, integration, likelihoods
 from dpmultinomial._posteriors.rates.integration import Hyperparameters, Nodes, ShapeLaw, star
 from dpmultinomial._posteriors.rates.likelihoods import likelihoods_of, table_of
 from dpmultinomial._posteriors.rates.model import Model, Prior
@@ -194,23 +194,23 @@ def test_gauss_rules_have_the_moments_of_the_exposure():
     """All moments up to the order 2 K - 1, and nodes within the range."""
     law = dpm.DiscreteGaussian(sigma=5.0)
     cells = cells_of(np.array([200.0, 60.0, 12.0, -3.0]), law, lower=1)
-    nodes, logs = exposure.nodes_of(cells)
+    nodes, logs = likelihoods.nodes_of(cells)
     for i, y in enumerate(cells.released):
         x = np.arange(1.0, 400)
         w = np.exp(law.log_likelihood(np.full((1, 1), y), x[None])[0])
         w /= w.sum()
         at, p = nodes[i, np.isfinite(logs[i])], np.exp(logs[i, np.isfinite(logs[i])])
-        assert len(at) == (exposure.NODES_OF_FEW if w @ x < exposure.FEW else exposure.NODES)
+        assert len(at) == (likelihoods.NODES_OF_FEW if w @ x < likelihoods.FEW else likelihoods.NODES)
         assert at.min() >= 1
         centre, sd = w @ x, np.sqrt(w @ (x - w @ x) ** 2)
-        for order in range(2 * exposure.NODES):
+        for order in range(2 * likelihoods.NODES):
             moment = w @ ((x - centre) / sd) ** order
             assert p @ ((at - centre) / sd) ** order == pytest.approx(moment, rel=1e-7, abs=1e-7)
 
 
 def test_an_exposure_with_few_possible_values_keeps_them_all():
     cells = cells_of(np.array([20.0, 5.0]), dpm.RandomRounding(5), lower=1)
-    nodes, logs = exposure.nodes_of(cells)
+    nodes, logs = likelihoods.nodes_of(cells)
     assert nodes[0, np.isfinite(logs[0])].tolist() == list(range(16, 25))
     assert np.exp(logs[0, :9]) == pytest.approx(np.array([1, 2, 3, 4, 5, 4, 3, 2, 1]) / 25)
 

@@ -11,7 +11,7 @@ from scipy.stats import kstest
 
 import dpmultinomial as dpm
 from dpmultinomial._posteriors.swapping import unknown_rate
-from dpmultinomial._posteriors.swapping.common_odds import common_odds_ratio
+from dpmultinomial._posteriors.swapping.log_odds import common_odds_ratio
 from dpmultinomial._posteriors.swapping.unknown_rate import RateLaw
 from dpmultinomial._seeding import stream
 

@@ -25,7 +25,7 @@ from dpmultinomial._posteriors.swapping import (
     unswapped,
     unswapping,
 )
-from dpmultinomial._posteriors.swapping.common_odds import common_odds_ratio
+from dpmultinomial._posteriors.swapping.log_odds import common_odds_ratio
 from dpmultinomial._posteriors.swapping.unswapped import MixedLaw, StrataLaw, TwoRowLaw
 from dpmultinomial._seeding import stream
 

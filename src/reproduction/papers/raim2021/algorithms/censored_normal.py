@@ -320,7 +320,7 @@ def without_privacy(
 ) -> NDArray[np.float64]:
     """Return draws of the posterior from exact statistics, by augmentation of the censored records: float64 (draws, 2).
 
-    Arguments as in `chain`. `noiseless_statistics.posterior` is the same distribution without simulation.
+    Arguments as in `chain`. `normal_model.posterior` is the same distribution without simulation.
 
     Parameters
     ----------

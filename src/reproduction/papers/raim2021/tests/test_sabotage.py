@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial._posteriors.censored import noiseless_statistics
+from dpmultinomial._posteriors.censored import normal_model
 from reproduction import paper
 from reproduction.papers.raim2021 import draws, formulas, method, statistics_laws
 from reproduction.papers.raim2021.algorithms import censored_normal
@@ -443,7 +443,7 @@ def test_other_gibbs_samplers(honest, monkeypatch, method):
 
 
 def test_naive_analysis_that_covers(honest, monkeypatch):
-    law = noiseless_statistics.GridPosterior
+    law = normal_model.GridPosterior
     right = law.quantile
     monkeypatch.setattr(law, "quantile", lambda self, q: right(self, q) + np.array([[-1e4], [1e4]]))
     found = flipped(honest, "coverage")
