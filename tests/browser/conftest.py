@@ -1,4 +1,6 @@
-"""Fixtures: the report of a synthetic run, and a browser that reads it."""
+"""Fixtures: the report of a synthetic run, and headless Chromium that reads it; tests with Chromium are skipped if it
+is not installed.
+"""
 
 import re
 import shutil
@@ -7,7 +9,7 @@ import pytest
 
 from reproduction import report
 
-from . import chromium, made_run
+from . import made_run
 
 SHARE = 5  # of the statements of the agreement page, one in so many, where their number is nothing to what is tested
 ROWS = re.compile(r'<tr id="[^"]*">.*?</tr>\n', re.DOTALL)
@@ -29,17 +31,17 @@ def pages(run_folder):
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     """Return a driver of Chromium; tests with this fixture are skipped without Chromium."""
-    if not chromium.there():
-        pytest.skip(chromium.MISSING)
-    driver = chromium.driver(tmp_path_factory.mktemp("profile"))
-    yield driver
-    driver.quit()
+    if not there():
+        pytest.skip(MISSING)
+    started = driver(tmp_path_factory.mktemp("profile"))
+    yield started
+    started.quit()
 
 
 @pytest.fixture
 def opened(browser, pages):
     """Return a function that opens a page of the report."""
-    return lambda name: chromium.shown(browser, pages / name)
+    return lambda name: shown(browser, pages / name)
 
 
 @pytest.fixture(scope="session")
@@ -59,4 +61,39 @@ def few(pages, tmp_path_factory):
 @pytest.fixture
 def agreement(browser, few):
     """Return the agreement page of `few`, opened."""
-    return chromium.shown(browser, few / "agreement.html")
+    return shown(browser, few / "agreement.html")
+
+
+FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+FILTERS = "#agreement thead .dtcc-button_dropdown"  # of the agreement page
+MISSING = "Chromium and its driver are not installed; .ci/run installs them"
+
+
+def there():
+    return bool(shutil.which("chromium") and shutil.which("chromedriver"))
+
+
+def driver(profile):
+    """Start a window of 1200 x 900 that keeps its logs and uses the folder `profile`; the caller must end it."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for flag in [*FLAGS, f"--user-data-dir={profile}", "--window-size=1200,900"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    made = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    made.set_page_load_timeout(300)
+    made.set_script_timeout(300)
+    return made
+
+
+def shown(browser, path):
+    """Return the browser with an open page of a report."""
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser.get(path.as_uri())
+    if path.name == "agreement.html":  # a script makes its table
+        WebDriverWait(browser, 60, 0.05).until(lambda page: len(page.find_elements(By.CSS_SELECTOR, FILTERS)) > 3)
+    return browser

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from .chromium import driver
+from .conftest import driver
 
 WIDTH, HEIGHT, COLOURS = 1300, 960, 128
 

@@ -8,7 +8,7 @@ import pytest
 
 import dpmultinomial
 from reproduction import paper
-from tests.browser import chromium
+from tests.browser import conftest
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(Path(__file__).parent)]
@@ -16,7 +16,7 @@ sys.path[:0] = [str(Path(__file__).parent)]
 import site_pages  # noqa: E402
 
 pytestmark = pytest.mark.site
-browser = pytest.mark.skipif(not chromium.there(), reason=chromium.MISSING)
+browser = pytest.mark.skipif(not conftest.there(), reason=conftest.MISSING)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_every_public_name_of_the_library_is_in_the_reference_and_nothing_else(s
 @browser
 def test_the_pages_render_in_a_browser_and_ask_no_other_machine(site, tmp_path):
     """Return all pages written by hand, and some of the reference, whose pages are generated in the same way."""
-    driver = chromium.driver(tmp_path)
+    driver = conftest.driver(tmp_path)
     try:
         alike = sorted((site / "api").glob("*.html"))
         for path in [*sorted(site_pages.pages(site).keys() - set(alike)), *alike[::5]]:

@@ -1,8 +1,12 @@
-"""Reference implementations of `unswapping.abc` and `unswapping.moved_chain`."""
+"""Reference implementations of `unswapping.abc`, `unswapping.moved_chain` and `_odds_sums`.
+
+The components of the odds' sums come from gamma functions, and the terms from exponentials.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 from reference.swapping import sources
+from scipy.special import loggamma
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -124,3 +128,22 @@ def moved_chain(
             moved.append(k)
     shape = (draws, swapped.size)
     return np.array(originals, dtype=np.int64).reshape(shape), np.array(moved, dtype=np.int64)
+
+
+Complex = NDArray[np.complex128]
+
+
+def mixture(a: Array, weights: Array, tilt: float, t: Array) -> Complex:
+    """Compute `_odds_sums.mixture` without a recursion."""
+    s = tilt + 1j * np.asarray(t, dtype=float)
+    found = np.zeros(len(s), dtype=complex)
+    for row, weight in zip(np.asarray(a, dtype=float), weights, strict=True):
+        logs = [loggamma(x + sign * s) - loggamma(x) for x, sign in zip(row, (1, -1, -1, 1), strict=True)]
+        found += weight * np.exp(sum(logs))
+    return found
+
+
+def waves(x: Array, step: float, values: Complex) -> Complex:
+    """Compute `_odds_sums.waves` term by term."""
+    t = step * (np.arange(len(values)) + 0.5)
+    return np.array([(np.exp(-1j * t * at) * values).sum() for at in np.asarray(x, dtype=float)])

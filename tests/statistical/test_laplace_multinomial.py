@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference import fixed_sum as reference
+from reference import count_laws as reference
 from scipy.stats import chi2, kstest
 
 from dpmultinomial._kernels import dirichlet

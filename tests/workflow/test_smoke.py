@@ -18,7 +18,7 @@ from reproduction import paper, style, tables, trust
 from reproduction.jobs import making
 from reproduction.papers.balmat2018 import agreement as balmat2018
 from tests import drawn
-from tests.browser import chromium
+from tests.browser import conftest
 from tests.docs import site_pages
 
 from .running import environment
@@ -138,7 +138,7 @@ def test_snakemakes_report_renders_in_a_browser(smoke, tmp_path):
     page = subprocess.run(
         [
             "chromium",
-            *chromium.FLAGS,
+            *conftest.FLAGS,
             f"--user-data-dir={tmp_path}",
             "--virtual-time-budget=5000",
             "--dump-dom",

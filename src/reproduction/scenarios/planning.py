@@ -158,7 +158,7 @@ def release_made(
     target.parent.mkdir(parents=True, exist_ok=True)
     tables.write(found, target)
     facts = {"plan": name, "settings": asked, "mechanism": get["mechanism"], "source": source, "budget": dict(ceiling)}
-    facts |= {"sentence": sentence(found, asked, source), "versions": {"dpmultinomial": __version__}}
+    facts |= {"sentence": release_sentence(found, asked, source), "versions": {"dpmultinomial": __version__}}
     write_facts(facts, target.with_suffix(".json"))
     return found
 

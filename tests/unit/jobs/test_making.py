@@ -1,4 +1,7 @@
-"""Tests of the work of a job: a table with its stream and files, a piece of a loop, a figure."""
+"""Tests of the work of a job: a table with its stream and files, a piece of a loop, a figure.
+
+Streams depend only on seed and names, and results do not depend on the shards.
+"""
 
 import json
 

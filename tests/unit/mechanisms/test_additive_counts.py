@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from reference import additive_release as reference_mode
+from reference import additive_counts as reference_mode
 
 from dpmultinomial._accounting import privacy_profiles
 from dpmultinomial._mechanisms import additive_counts, additive_release

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import additive_counts as reference_counts
-from reference import additive_release as reference_release
+from reference import additive_counts as reference_release
 from reference import geometric as reference_geometric
 
 from dpmultinomial._kernels import geometric
@@ -53,7 +53,7 @@ def test_modes_equal_unit_by_unit_allocation(x, total, rule, seed):
 def test_modes_have_the_highest_probability_of_all_compositions(x, total):
     from math import factorial, prod
 
-    from reference.fixed_sum import compositions
+    from reference.count_laws import compositions
 
     if len(x) < 2:
         return

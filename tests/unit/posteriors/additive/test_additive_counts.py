@@ -6,7 +6,7 @@ from math import comb, factorial, prod
 
 import numpy as np
 import pytest
-from reference import additive_release as reference
+from reference import additive_counts as reference
 
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import _mode_levels, _noise, additive_counts

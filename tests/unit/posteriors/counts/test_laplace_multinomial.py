@@ -3,7 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
-from reference import fixed_sum
+from reference import count_laws
 from scipy.special import gammaln, logsumexp
 
 from dpmultinomial._posteriors.counts import laplace_multinomial
@@ -24,7 +24,7 @@ def fifty_digits(noisy, total, scale, alpha):
         for i in range(3)
     ]  # fmt: skip
     norm, moments = mpmath.mpf(0), [mpmath.mpf(0)] * 4
-    for s in fixed_sum.compositions(total, 3).tolist():
+    for s in count_laws.compositions(total, 3).tolist():
         weight = factor[0][s[0]] * factor[1][s[1]] * factor[2][s[2]]
         norm += weight
         n = a[0] + a[1] + s[0] + s[1]
@@ -78,7 +78,7 @@ def test_marginals_and_pairs_against_enumeration(noisy):
     posterior = laplace_multinomial.exact(noisy, total=total, scale=1.3, alpha=alpha)
     s = np.arange(total + 1)
     logs = gammaln(s + alpha[:, None]) - gammaln(s + 1) - np.abs(noisy[:, None] - s) / 1.3
-    counts, weights = fixed_sum.law(logs)
+    counts, weights = count_laws.law(logs)
     for i in range(len(noisy)):
         enumerated = np.bincount(counts[:, i], weights, total + 1)
         assert posterior.counts.marginal(i) == pytest.approx(enumerated, abs=1e-14)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from reference import window_sums as reference
+from reference import count_laws as reference
 from scipy import stats
 
 import dpmultinomial as dpm

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference import odds_sums as reference
+from reference import unswapping as reference
 from scipy.special import betainc, expit
 
 from dpmultinomial._posteriors.swapping import _odds_sums, log_odds

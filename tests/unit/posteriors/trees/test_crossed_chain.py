@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference import along
+from reference import tree_enumeration
 from scipy import stats
 from scipy.special import gammaln
 
@@ -61,13 +61,13 @@ def test_ends_shapes_and_priors_are_those_of_the_reference(seed, way):
     state, hard, said, given = case(seed, way)
     sites = np.zeros(len(TREE), dtype=SITE)
     free, total, most = given.ends(state, sites)
-    low, high = along.ends(state, np.array(way), SUMS, hard)
+    low, high = tree_enumeration.ends(state, np.array(way), SUMS, hard)
     np.testing.assert_array_equal(sites["lower"], low)
     np.testing.assert_array_equal(sites["upper"], high)
     assert free == (low < high)[TREE.leaf].any()
     given.shapes(state, sites)
     found = np.stack([sites[name] for name in ("centre", "square", "absolute")], axis=1)
-    np.testing.assert_allclose(found, along.shapes(state, np.array(way), SUMS, said), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found, tree_enumeration.shapes(state, np.array(way), SUMS, said), rtol=1e-12, atol=1e-12)
     if min(way) == 0:
         return  # a cell may then have any count
     assert total == (high - low + 1).sum()
@@ -82,7 +82,7 @@ def test_ends_shapes_and_priors_are_those_of_the_reference(seed, way):
     def log_prior(cell, node, counts):
         return tables[rows[cell, node]][counts] if rows[cell, node] >= 0 else np.zeros(len(counts))
 
-    each = along.priors(state, np.array(way), low, high, log_prior)
+    each = tree_enumeration.priors(state, np.array(way), low, high, log_prior)
     np.testing.assert_allclose(logs, np.concatenate(each), rtol=1e-14, atol=1e-14)
     np.testing.assert_array_equal(sites["table"], np.cumsum([0, *map(len, each)])[:-1])
     np.testing.assert_array_equal(sites["begin"], low)
@@ -188,7 +188,7 @@ def test_upper_guesses_are_those_of_the_reference():
         sites["square"][kind == 1] = rng.uniform(0.01, 2)
         sites["absolute"][kind == 2] = rng.uniform(0.01, 2)
         sites["table"][kind == 3], sites["begin"], sites["length"] = 0, rng.integers(-9, 9), rng.integers(0, 9)
-        np.testing.assert_allclose(_sites.reach(parent, sites), along.reach(parent, sites), rtol=1e-15)
+        np.testing.assert_allclose(_sites.reach(parent, sites), tree_enumeration.reach(parent, sites), rtol=1e-15)
 
 
 def test_a_draw_of_all_families_is_one_of_each_by_itself():

@@ -1,4 +1,6 @@
-"""Check noisy counts against enumeration: counts, shares and rates of the README's example."""
+"""Check noisy counts against enumeration: counts, shares and rates of the README's example, tests of a release against
+its total, noise and prior, and confidence intervals without a prior.
+"""
 
 from itertools import product
 from math import exp, lgamma
@@ -6,12 +8,15 @@ from math import exp, lgamma
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from scipy.special import betainc, gammaln
 
+from dpmultinomial import DiscreteGaussian, DiscreteLaplace, Laplace
 from dpmultinomial._seeding import stream
-from reproduction import kind
+from reproduction import command, kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import making, sentences
+from reproduction.scenarios import making, page, screen, sentences
+from reproduction.scenarios.noisy_counts import fit
 
 NOISY = {"met": 12.3, "not_met": -4.1, "failed": 44.2}
 EXAMPLE = {
@@ -264,3 +269,122 @@ def test_gaussian_noise_with_a_total(tmp_path):
     logs = logs + (gammaln(counts + 0.5) - gammaln(counts + 1)).sum(axis=1)  # Dirichlet(1/2, 1/2, 1/2) on the rates
     p = np.array([exp(value - logs.max()) for value in logs])
     assert one(rows, "met", "count")["mean"] == pytest.approx(p @ counts[:, 0] / p.sum(), rel=1e-10)
+
+
+@pytest.mark.parametrize("d", [-3, 0, 1, 4])
+def test_tails_of_the_noises(d):
+    """Check P(noise >= d) of Laplace noise against scipy, of discrete Laplace noise against the sum of (1 - a)/(1 + a)
+    a^|k|, and of discrete Gaussian noise against the exact sum within 5 %.
+    """
+    where = np.array([float(d)])
+    assert fit.at_least(Laplace(scale=3.0), where)[0] == pytest.approx(stats.laplace(scale=3.0).sf(d))
+    k, a = np.arange(-400, 401), exp(-1 / 3)
+    pmf = (1 - a) / (1 + a) * a ** np.abs(k)
+    found = fit.at_least(DiscreteLaplace(scale=3.0), where)[0]
+    assert found == pytest.approx(pmf[k >= d].sum())
+    weights = np.exp(-(k**2) / (2 * 3.0**2))
+    exact = weights[k >= d].sum() / weights.sum()
+    assert fit.at_least(DiscreteGaussian(sigma=3.0), where)[0] == pytest.approx(exact, rel=0.05)
+
+
+def test_the_sum_of_two_laplace_noises():
+    """Check P(|sum| >= g) = (2 + g/b) exp(-g/b)/2 for the sum of two Laplace variables, which has density (1 + |x|/b)
+    exp(-|x|/b)/(4 b).
+    """
+    g, b = 3.0, 1.5
+    assert fit.sum_at_least(Laplace(scale=b), g, 2) == pytest.approx((2 + g / b) / 2 * exp(-g / b))
+    assert fit.sum_at_least(Laplace(scale=b), g, 1) == pytest.approx(exp(-g / b))
+    assert fit.sum_at_least(DiscreteLaplace(scale=b), g, 1) == pytest.approx(exp(-(g - 0.5) / b))
+    # three by their characteristic function (1 + t^2)^-3: density (3 + 3 |x| + x^2) exp(-|x|)/16
+    x = np.linspace(2.0, 60.0, 400_001)
+    tail = 2 * np.trapezoid((3 + 3 * x + x**2) * np.exp(-x) / 16, x)
+    assert fit.sum_at_least(Laplace(scale=1.0), 2.0, 3) == pytest.approx(tail, rel=1e-6)
+    normal = 2 * stats.norm.sf(2.5, scale=2 * np.sqrt(3))
+    assert fit.sum_at_least(DiscreteGaussian(sigma=2.0), 3.0, 3) == pytest.approx(normal)
+    assert fit.sum_at_least(DiscreteGaussian(sigma=2.0), 0.2, 3) == 1.0
+
+
+def test_fit_of_two_counts_by_enumeration():
+    """Check the fit of two counts by enumeration: with alpha = (1, 1), every true count 0..2 has prior 1/3. Two-sided,
+    and three probabilities in all (Bonferroni).
+    """
+    law, noisy = Laplace(scale=0.8), np.array([3.1, 0.4])
+    found = fit.fit(noisy, total=2, law=law, alpha=np.ones(2))
+    tail = stats.laplace(scale=0.8)
+    for value, chance in zip(noisy, found.counts, strict=True):
+        above = np.mean([tail.sf(value - s) for s in range(3)])
+        assert chance == pytest.approx(min(1.0, 2 * min(above, 1 - above)))
+    x = 1.5 / 0.8
+    assert found.total == pytest.approx((2 + x) / 2 * exp(-x))
+    assert found.least == pytest.approx(min(1.0, 3 * min(found.total, *found.counts)))
+
+
+def test_words_of_a_fit():
+    good = str(fit.Fit(0.0005, (0.5,)))  # 2 x 0.0005 is not below 0.001
+    assert "prior predictive check passed (p = 0.001; warning below 0.001)" in good
+    assert "do not add up to the total" in str(fit.Fit(0.0002, (0.5,)))
+    assert "the release is improbable under the prior" in str(fit.Fit(0.5, (0.0002,)))
+
+
+GAUSS = {"kind": "noisy_counts", "noise": {"law": "discrete_gaussian", "sigma": 5.0}}
+
+
+def answered(tmp_path, **settings):
+    scenario = scenario_settings.single("mine", {**GAUSS, **settings}, kind.discover())
+    files = making.files("mine", tmp_path)
+    making.part(scenario, files, root_seed=1)
+    return files, *making.read(files)
+
+
+def test_columns_screen_and_page(tmp_path):
+    """h = 10 at sigma 5: P(N >= 10) = .028, P(N >= 11) = .018."""
+    files, rows, _, _ = answered(tmp_path, counts={"a": 17, "b": -2, "c": -15}, confidence=0.95)
+    assert rows["ci_lower"].tolist() == [7, 0, 0]
+    assert rows["ci_upper"].tolist() == [27, 8, 0]
+    assert rows["ci_method"].tolist() == ["tails", "tails", "tails: no count fits at this level; the nearest is 0"]
+    shown = screen.text(files)
+    assert any(line.startswith("quantity") and "confidence interval" in line for line in shown.splitlines())
+    assert "7 to 27" in shown
+    assert "cover the true count in at least 95 % of releases, whatever the count." in shown
+    page.write(files, tmp_path / "page.html")
+    assert '<td data-label="confidence interval">7 to 27</td>' in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_rates_with_a_total_and_questions(tmp_path):
+    _, rows, _, _ = answered(
+        tmp_path, counts={"a": 17, "b": 40}, total=55, confidence=0.9, questions={"more": {"probability": "b > a"}}
+    )
+    assert rows.loc[rows["type"] == "rate", "ci_method"].tolist() == ["exact binomial, all counts"] * 2
+    lower, upper = rows.loc[rows["type"] == "rate", ["ci_lower", "ci_upper"]].to_numpy()[0]
+    assert 0 < lower < 17 / 57 < upper < 0.6
+    other = rows[rows["type"].isin(["share", "question"])]
+    assert other[["ci_lower", "ci_upper"]].isna().all(axis=None)
+
+
+def test_a_tree_has_intervals_of_each_measured_count(tmp_path):
+    path = tmp_path / "tree.csv"
+    path.write_text("name,parent,value\nall,,40\na,all,17\nb,all,\n", encoding="utf-8")
+    _, rows, _, _ = answered(tmp_path, file=str(path), about="counts", confidence=0.95)
+    assert rows["ci_upper"].tolist()[:2] == [50, 27]
+    assert np.isnan(rows["ci_upper"].iloc[2])
+
+
+@pytest.mark.parametrize(("value", "said"), [(-15, True), (17, False)])
+def test_a_sentence_only_if_both_intervals_differ(tmp_path, value, said):
+    """At -15 no count fits, so that the interval is 0 to 0; a flat prior gives 0 to about 5."""
+    files, rows, _, facts = answered(tmp_path, counts={"a": value}, prior="flat")
+    assert ("confidence" in facts["points"][0]) == said
+    assert ("a: 95 % confidence interval 0 to 0, without a prior" in screen.text(files)) == said
+    assert "ci_lower" not in rows
+
+
+def test_the_command_has_the_option(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "few.csv").write_text("name,value\na,17\nb,-2\n", encoding="utf-8")
+    noise = ["--noise", "discrete_gaussian", "--sigma", "5"]
+    command.main(["answer", "few.csv", *noise, "--confidence", ".95"])
+    assert "7 to 27" in capsys.readouterr().out
+    table = pd.read_csv("results/scenarios/few.csv")
+    assert list(table.columns[-3:]) == ["ci_lower", "ci_upper", "ci_method"]
+    with pytest.raises(SystemExit, match="confidence"):
+        command.main(["answer", "few.csv", *noise, "--confidence", "1"])
