@@ -12,7 +12,7 @@ from pathlib import Path
 from reproduction import paper
 
 from . import checks
-from .controlled import STARTED
+from .checks import STARTED
 from .single_node import SingleNode, why_not
 
 

@@ -18,7 +18,7 @@ from reproduction import paper, smoke
 from reproduction.config import checks, config, overlays
 
 from .running import ROOT, Folder
-from .test_resume import run
+from .test_kills import run
 
 pytestmark = pytest.mark.thorough
 

@@ -1,21 +1,25 @@
-"""Tests of a run that is killed repeatedly, hung up or out of disk space: the same command ends with equal bytes."""
+"""Tests of runs that are killed, and of what `make` does then: no kill leaves a result that is trusted, the next run
+continues to the same bytes, also for a study with one job per part, and no running Snakemake is disturbed.
+"""
 
+import json
 import os
 import random
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 import psutil
 import pytest
+import yaml
 
 from reproduction import run as make
 from reproduction.jobs import mending
 
-from .running import Folder
-from .test_resume import command, run, variables
+from .running import ROOT, Folder, environment
 
 SEED, KILLS = 20261123, 20
 # Pieces of a long loop, what they become, a table with a short loop inside, one beside it: six jobs that write in turn.
@@ -216,3 +220,157 @@ def test_a_folder_that_cannot_be_written_ends_in_a_sentence(tmp_path, monkeypatc
     (tmp_path / ".snakemake").write_text("no folder\n")
     with pytest.raises(SystemExit, match=r"cannot be written \(.*\)\. Nothing was run\."):
         make.main(["--cores", "1"])
+
+
+STATES = "state\tcounties\tpopulation\nDC\t1\t689545\nRI\t5\t1097379\nDE\t3\t989948\n"
+NATION = "results/studies/nation.csv"
+NATION_FILES = ("results/studies/nation.csv", "results/studies/nation/*.parquet")
+
+
+@pytest.fixture(scope="module")
+def source(copied_source, tmp_path_factory):
+    """Return a source tree whose nation has three small states."""
+    made = shutil.copytree(copied_source, tmp_path_factory.mktemp("nation") / "source")
+    folder = made / "src/reproduction/studies"
+    (folder / "nation.tsv").write_text(STATES)
+    text = yaml.safe_load((folder / "nation.yaml").read_text())
+    text["settings"] |= {"scale": 0.02, "sigmas": dict.fromkeys(text["settings"]["sigmas"], 5.0)}
+    (folder / "nation.yaml").write_text(yaml.safe_dump(text))
+    return made
+
+
+def nation_files(folder):
+    return {name: raw for kind in NATION_FILES for name, raw in folder.files(kind).items()}
+
+
+@pytest.mark.slow
+def test_a_killed_nation_goes_on_to_the_same_bytes(source, tmp_path):
+    variables = environment(PYTHONPATH=str(source / "src"))
+
+    def run(folder, *arguments):
+        command = folder.command("--rerun-incomplete", NATION, *arguments, cores=1)
+        return subprocess.Popen(
+            command,
+            cwd=folder.path,
+            env=variables,
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "killed").mkdir()
+    whole, killed = Folder(tmp_path / "whole", source=source), Folder(tmp_path / "killed", source=source)
+    process = run(whole)
+    output = process.communicate()[0].decode()
+    assert process.returncode == 0, output
+    assert sorted(nation_files(whole)) == [
+        NATION,
+        *(f"results/studies/nation/{name}.parquet" for name in ("DC", "DE", "RI")),
+    ]
+    process = run(killed)
+    deadline = time.monotonic() + 300
+    while not killed.files(NATION_FILES[1]) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert 0 < len(killed.files(NATION_FILES[1])) <= 3
+    assert not (killed.path / NATION).is_file()
+    unlock = subprocess.run(
+        killed.command("--unlock"), cwd=killed.path, env=variables, capture_output=True, text=True, check=False
+    )
+    assert unlock.returncode == 0, unlock.stdout + unlock.stderr
+    process = run(killed)
+    output = process.communicate()[0].decode()
+    assert process.returncode == 0, output
+    assert nation_files(killed) == nation_files(whole)
+    part = killed.path / "results/studies/nation/DE.parquet"
+    part.write_bytes(part.read_bytes()[:-1] + b"x")
+    (killed.path / NATION).unlink()
+    process = run(killed, "--rerun-triggers", "params")
+    output = process.communicate()[0].decode()
+    assert process.returncode != 0
+    assert "DE.parquet" in output
+
+
+CALIBRATION = "results/balmat2018/simulated/calibration_1_of_1.csv"
+
+
+def command(*arguments):
+    """Run the command of the Makefile, for the workflow of this tree."""
+    snakefile = ["--snakefile", str(ROOT / "Snakefile"), "--cores", "1", "--rerun-incomplete"]
+    return [sys.executable, "-m", "reproduction.run", *snakefile, *arguments]
+
+
+def variables():
+    return environment(PYTHONPATH=str(ROOT / "src"))
+
+
+def run(folder, *arguments):
+    made = subprocess.run(
+        command(*arguments), cwd=folder.path, env=variables(), capture_output=True, text=True, check=False
+    )
+    return made.returncode, made.stdout + made.stderr
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGHUP])
+def test_the_same_command_goes_on_after_a_run_that_was_killed(tmp_path, how):
+    folder = Folder(tmp_path)
+    process = subprocess.Popen(
+        command(CALIBRATION),
+        cwd=tmp_path,
+        env=variables(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 90
+    while not list(tmp_path.glob(".snakemake/scripts/*")) and time.monotonic() < deadline:
+        time.sleep(0.002)
+    os.killpg(process.pid, signal.SIGSTOP)  # its jobs may be shorter than the start of the next run
+    code, output = run(folder, CALIBRATION)  # the first one is alive
+    assert code != 0
+    assert f"Process {process.pid} is running this workflow in this folder" in output
+    os.killpg(process.pid, how)
+    os.killpg(process.pid, signal.SIGCONT)
+    process.wait()
+    code, output = run(folder, CALIBRATION)
+    assert code == 0, output
+    assert (tmp_path / CALIBRATION).is_file()
+
+
+@pytest.mark.thorough
+def test_a_lock_of_another_machine_is_left_alone(tmp_path):
+    folder = Folder(tmp_path)
+    locks = tmp_path / ".snakemake/locks"
+    locks.mkdir(parents=True)
+    (locks / "0.input.lock").write_text("x\n")
+    mark = {"host": "another", "process": 1, "started": 0.0}
+    (tmp_path / ".snakemake/run.json").write_text(json.dumps(mark))
+    run(folder, "--dry-run", CALIBRATION)
+    assert (locks / "0.input.lock").exists()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("name", "raw", "message"),
+    [
+        ("none.yaml", None, "cannot be read"),
+        ("latin.yaml", b"caf\xe9: 1\n", "is not text in UTF-8"),
+        ("wide.yaml", "root_seed: 1\n".encode("utf-16"), "is not text in UTF-8"),
+        ("template.yaml", b"__use_yte__: true\nroot_seed: ?open('ran', 'w').write('x')\n", "templates can run code"),
+        ("twice.yaml", b"root_seed: 1\nroot_seed: 2\n", "duplicate key"),
+        ("octal.yaml", b"root_seed: 010\n", "YAML reads this number as 8"),
+    ],
+)
+def test_configurations_are_read_before_snakemake_reads_them(tmp_path, name, raw, message):
+    folder = Folder(tmp_path)
+    if raw is not None:
+        (tmp_path / name).write_bytes(raw)
+    code, output = run(folder, "--dry-run", "--configfile", name)
+    assert code == 1
+    assert message in output
+    assert "Traceback" not in output
+    assert "Nothing was run." in output
+    assert not (tmp_path / "ran").exists()

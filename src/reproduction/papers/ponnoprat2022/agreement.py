@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from ...verdicts import power
 from ...verdicts.rows import claim, computed, law, not_run
-from . import agreement_models, catalogue, figure_checks
+from . import agreement_models, catalogue, laws
 
 Row = dict[str, Any]
 IMAGE = "the plot is an image that the text lacks: none of its points can be read"
@@ -96,7 +96,7 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     rows += [*agreement_models.approximate(tables["figure_9"], tables["figure_10"], tables["figure_11"])]
     rows += [
         *agreement_models.settings(tables["figure_4"], tables["figure_7"]),
-        *figure_checks.rows(tables),
+        *laws.figure_rows(tables),
         *unread_rows(tables),
     ]
     return pd.DataFrame(rows)

@@ -28,6 +28,7 @@ rule ponnoprat2022_data:
         mem_mb=memory(2000),
         runtime=30,
     params:
+        function="ponnoprat2022.datasets.load",
         folders=UCI_SETTINGS["data"]["folders"],
         download=UCI_SETTINGS["data"]["download"],
         retries=UCI_SETTINGS["data"]["retries"],
@@ -35,7 +36,7 @@ rule ponnoprat2022_data:
     message:
         "ponnoprat2022_data: {wildcards.dataset}"
     script:
-        "data_script.py"
+        "sets_script.py"
 
 
 for experiment, function in UCI.rules.items():
@@ -69,4 +70,4 @@ for experiment, function in UCI.rules.items():
             message:
                 f"ponnoprat2022_{experiment}: {{wildcards.dataset}}"
             script:
-                "experiment_script.py"
+                "sets_script.py"
