@@ -38,8 +38,8 @@ from reproduction.config import config, overlays, reading, user_files
 from tests.unit.files.test_lookalikes import SAME
 
 from . import test_configuration_attacks as configurations
-from . import test_doors as second
 from . import test_ledger_attacks as ledgers
+from . import test_second_doors as second
 
 COUNTS = "category,count\nnorth,812\nsouth,390\nwest,77\n"
 LAPLACE = {"mechanism": "discrete_laplace", "data": "confidential/c.csv", "epsilon": 1.0, "source": "s"}

@@ -21,7 +21,7 @@ from pathlib import Path
 import pandas as pd
 
 from ..paper import Paper, discover
-from ..trust import read
+from ..trust import table as read
 
 _NUMBER = re.compile(
     r"(?<![\w/.,{-])(?P<digits>[-−]?\d[\d,]*(?:\.\d+)?)"
