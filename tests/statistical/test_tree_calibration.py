@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from dpmultinomial._mechanisms.law_settings import law_of
-from dpmultinomial._mechanisms.rows import LawByRow
+from dpmultinomial._mechanisms.noise_law import LawByRow
 from dpmultinomial._posteriors.trees import crossed_chain
 from dpmultinomial._posteriors.trees.crossed_chain import Crossed, Moves, directions, starts
 from dpmultinomial._posteriors.trees.measurements import Measurements
