@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .scenarios.making import Files
 
 _SCALES = ("scale", "sd", "sigma", "variance", "epsilon", "rho")
-_RATES = ("exposure", "covariates", "per", "family")
+_RATES = ("missing", "exposure", "covariates", "per", "family")
 _SEED = 20180531  # root seed if no configuration sets another
 
 
@@ -89,6 +89,9 @@ def parser() -> argparse.ArgumentParser:
         )
         _numbers(part)
         _files(part)
+    verbs.choices["answer"].add_argument(
+        "--json", action="store_true", help="print the answers as JSON, for other programs"
+    )
     verbs.choices["page"].add_argument("-o", "--output", help="file of the page (default: pages/NAME.html)")
     plan = verbs.add_parser(
         "plan", help="find the epsilon that a planned release needs",
@@ -120,7 +123,7 @@ def _files(part: argparse.ArgumentParser) -> None:
 
 
 def _numbers(part: argparse.ArgumentParser) -> None:
-    part.add_argument("--noise", help="noise distribution of a CSV file: laplace, discrete_laplace, gaussian, ..")
+    part.add_argument("--noise", help="noise of a CSV file: laplace, discrete_laplace, ..")
     for name in _SCALES:
         part.add_argument(f"--{name}", type=float, help=f"{name} of the noise")
     part.add_argument(
@@ -133,8 +136,13 @@ def _numbers(part: argparse.ArgumentParser) -> None:
     part.add_argument(
         "--about",
         choices=("counts", "rates", "both"),
-        help="infer the counts of the file, the rates of the population that it samples, or both",
+        help="counts of the file, rates of the population, or both",
     )
+    part.add_argument(
+        "--columns", nargs="+", metavar=("A=B", ".."), help="names of the columns: name=county value=count"
+    )
+    part.add_argument("--withheld", metavar="SYMBOL=LIMIT", help="symbol of values withheld below a limit: '*=10'")
+    part.add_argument("--missing", nargs="+", metavar=("A", ".."), help="symbols of values that are unknown")
     part.add_argument("--exposure", metavar="COLUMN", help="rates: column of the CSV file with exposures (births)")
     part.add_argument("--covariates", nargs="+", metavar="COLUMN", help="rates: columns with covariates")
     part.add_argument("--per", type=float, help="rates: per this much exposure, such as 1000")
@@ -142,10 +150,10 @@ def _numbers(part: argparse.ArgumentParser) -> None:
     part.add_argument("--prior", help="prior: a number, flat, jeffreys, 1/(1+n) or fitted")
     part.add_argument("--state", help="noisy measurement files: state, such as VT")
     part.add_argument(
-        "--product", choices=("pl94", "dhc"), help="noisy measurement files: Redistricting (pl94, the default) or DHC"
+        "--product", choices=("pl94", "dhc"), help="noisy measurement files: Redistricting or DHC"
     )
     part.add_argument(
-        "--table", choices=("person", "unit"), help="noisy measurement files: people (the default) or housing units"
+        "--table", choices=("person", "unit"), help="noisy measurement files: people or housing units"
     )
     part.add_argument(
         "--cell",
@@ -155,7 +163,7 @@ def _numbers(part: argparse.ArgumentParser) -> None:
     )
     part.add_argument("--query", help="noisy measurement files: use only this query")
     part.add_argument(
-        "--levels", nargs="+", metavar="LEVEL", help="noisy measurement files: County (the default), Tract, .."
+        "--levels", nargs="+", metavar="LEVEL", help="noisy measurement files: County (default), Tract, .."
     )
     part.add_argument("--level", type=float, help="probability of the intervals (default: 0.95)")
     part.add_argument(
@@ -175,7 +183,7 @@ def _answer(asked: argparse.Namespace) -> str:
     files = _made(asked)
     from .scenarios import screen
 
-    return screen.text(files)
+    return screen.as_json(files) if asked.json else screen.text(files)
 
 
 def _page(asked: argparse.Namespace) -> str:
@@ -249,11 +257,30 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
 
 def _stated(asked: argparse.Namespace) -> dict[str, Any]:
     """Return the keys of a scenario that are given on the command line."""
-    keys = ("total", "among", "about", "level", "confidence", "state", "product", "table", "query", "levels", *_RATES)
+    keys = (
+        "total",
+        "among",
+        "about",
+        "level",
+        "confidence",
+        "state",
+        "product",
+        "table",
+        "query",
+        "levels",
+        *_RATES,
+    )
     found = {key: getattr(asked, key) for key in keys if getattr(asked, key) is not None}
     if asked.prior is not None:
         number = asked.prior.replace(".", "", 1).isdigit()
         found["prior"] = float(asked.prior) if number else asked.prior
+    if asked.columns:
+        found["columns"] = _columns(asked.columns)
+    if asked.withheld is not None:
+        symbol, sign, below = asked.withheld.rpartition("=")
+        if not (sign and symbol and below.isdigit()):
+            raise ValueError(f"--withheld: must be symbol=limit, such as '*=10', got {asked.withheld!r}")
+        found["withheld"] = {"symbol": symbol, "below": int(below)}
     if asked.cell:
         found["cell"] = _cell(asked.cell)
     if asked.ask:
@@ -264,6 +291,17 @@ def _stated(asked: argparse.Namespace) -> dict[str, Any]:
     else:
         found |= scales
     return found
+
+
+def _columns(words: Sequence[str]) -> dict[str, str | list[str]]:
+    """Return the columns that ``name=column`` arguments describe; several columns of one name form the name."""
+    found: dict[str, list[str]] = {}
+    for word in words:
+        ours, sign, theirs = word.partition("=")
+        if not (ours and sign and theirs):
+            raise ValueError(f"--columns: must be name=column, such as name=county, got {word!r}")
+        found.setdefault(ours, []).append(theirs)
+    return {ours: listed[0] if len(listed) == 1 else listed for ours, listed in found.items()}
 
 
 def _cell(words: Sequence[str]) -> dict[str, list[str]]:

@@ -96,7 +96,7 @@ def test_no_key_of_a_configuration_opens_a_confidential_file(home, monkeypatch, 
 
     def opened():
         if key == "scenarios.l.noise.file":  # by the job alone
-            answer.noise_of(asked["scenarios"]["l"], None, whole=True)
+            answer.noise_of(asked["scenarios"]["l"], None, asked["scenarios"]["l"]["noise"])
         checks.checked(asked, papers)
 
     with pytest.raises(ValueError, match="confidential") as told:

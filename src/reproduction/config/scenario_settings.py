@@ -17,7 +17,7 @@ from dpmultinomial._files import places
 
 from .. import kind
 from ..kind import Kind, resolved
-from . import config, table_files, user_files
+from . import config, file_columns, table_files, user_files
 
 MOST_POINTS = 200
 _SCALARS = {"number", "integer", "string"}
@@ -156,7 +156,7 @@ def _files(value: Any, key: str = "") -> Iterator[str]:
     if isinstance(value, Mapping):
         for name, part in value.items():
             yield from _files(part, name)
-    elif key in ("file", "csv") and isinstance(value, str):
+    elif isinstance(value, str) and (key in ("file", "csv") or (key == "noise" and file_columns.is_summary(value))):
         yield value
 
 
@@ -272,25 +272,31 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
     """
     columns: dict[str, list[str]] | None = None
     by_table: dict[str, Any] = {}
+    names: file_columns.Names = {}
+    if "columns" in written and "file" not in written:
+        yield ".columns", "is allowed only with file"
     if "file" in written:
         try:
-            header = table_files.columns(written["file"], batch)
+            header, names = file_columns.header(config.with_defaults(dict(written), kind.schema), kind, batch)
             needed = [*([table_files.TABLE] if batch else []), *kind.columns]
             if missing := [c for c in needed if c not in header]:
                 raise ValueError(
                     f"{written['file']!r} lacks {', '.join(missing)}; required columns are {', '.join(needed)}, "
-                    f"found {', '.join(header[:20])}"
+                    f"found {', '.join(header[:20])}; for other names, set columns: {{"
+                    + ", ".join(f"{c}: .." for c in missing if c != table_files.TABLE)
+                    + "}"
                 )
             for key in (key for key in kind.by_table if key in written and key in header):
                 yield f".{key}", f"is also a column of {written['file']!r}; keep one of them"
             if batch and not kind.batch:
                 raise ValueError(f"{written['file']!r} has a column {table_files.TABLE}; {kind.name} takes one table")
             if batch:
-                allowed = {"kind", "file", "level", *kind.batch}
+                allowed = {"kind", "file", "columns", "level", *kind.batch}
                 for key in sorted(set(written) - allowed):
                     yield f".{key}", f"is not allowed for a batch; allowed are {', '.join(sorted(allowed))}"
             kinds = kind.column_kinds(header)
-            columns = {column: [] for column in kinds} if batch else table_files.texts(written["file"], kinds)
+            columns = {column: [] for column in kinds} if batch else file_columns.texts(written, kinds, names)
+            file_columns.with_noise(written, names)
             by_table = {} if batch else table_files.by_table(written["file"], columns, kind.by_table)
         except ImportError:  # the kernels are not compiled yet: the job reads the file
             return
@@ -300,6 +306,8 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
     for point in points(written, kind):
         note = f" (at {words(point)})" if point else ""
         settings = config.with_defaults(at(written, kind, point) | by_table, kind.schema)
+        if columns is not None:
+            settings = file_columns.with_noise(settings, names)
         for place, text in kind.rule("mistakes")(settings, columns, batch):
             yield place, text + note
 

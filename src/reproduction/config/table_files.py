@@ -3,7 +3,7 @@
 import csv
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from os import stat
 from os.path import isfile
@@ -19,6 +19,7 @@ LARGEST_UNPACKED = 4 * 2**30  # bytes of a Parquet file when it is decompressed
 LARGEST_NAME = 1000  # characters of a name in a Parquet file
 _READ = 1 << 20  # number of bytes of a file that are examined before any job
 _PLACE = "paths are relative to the working directory"
+Judge = Callable[[str], object]
 _RULE = "a file of public numbers must be CSV in UTF-8 with a header, or .parquet"
 
 
@@ -64,13 +65,14 @@ def is_batch(file: object) -> bool:
         return False
 
 
-def texts(path: str, kinds: Mapping[str, str]) -> dict[str, list[str]]:
+def texts(path: str, kinds: Mapping[str, str], judges: Mapping[str, Judge] | None = None) -> dict[str, list[str]]:
     """Return the columns of a file with one table as strings, after checking that numeric columns contain numbers.
 
     Parameters
     ----------
     path : CSV, or Parquet if its name ends in .parquet.
     kinds : column -> ``text``, ``number`` (an empty cell stays empty) or ``whole``, 0 to 10^8.
+    judges : column -> function that raises ValueError with the rule if a cell is invalid.
 
     Raises
     ------
@@ -78,8 +80,29 @@ def texts(path: str, kinds: Mapping[str, str]) -> dict[str, list[str]]:
         With every mistake in the file, or if it is confidential.
     """
     if path.lower().endswith(".parquet"):
-        return {column: _parquet_texts(path, column, kind) for column, kind in kinds.items()}
-    return dict(_texts(path, _stamp(path), tuple(kinds.items())))
+        listed = {column: _parquet_texts(path, column, kind) for column, kind in kinds.items()}
+        for column, row, rule, text in _judged(listed, judges or {}):
+            raise ValueError(f"{path!r}, row {row + 1}, column {column!r}: {rule}, got {text[:80]!r}")
+        return listed
+    found, wrong = _texts(path, _stamp(path), tuple(kinds.items()))
+    if wrong := [*wrong, *_judged(found, judges or {})]:
+        _table(path, _stamp(path)).refuse_all(wrong)
+    return dict(found)
+
+
+def _judged(columns: Mapping[str, list[str]], judges: Mapping[str, Judge]) -> list[tuple[str, int, str, str]]:
+    """Return the invalid cells (column, record, rule, value); equal texts are judged once."""
+    wrong = []
+    for column, judge in judges.items():
+        rules: dict[str, str] = {}
+        for text in dict.fromkeys(columns[column]):
+            try:
+                judge(text)
+            except ValueError as error:
+                rules[text] = str(error)
+        if rules:
+            wrong += [(column, i, rules[text], text) for i, text in enumerate(columns[column]) if text in rules]
+    return wrong
 
 
 def _stamp(path: str) -> tuple[int, ...]:
@@ -97,15 +120,16 @@ def _table(path: str, stamp: tuple[int, ...]) -> Any:
 
 
 @lru_cache(1)
-def _texts(path: str, stamp: tuple[int, ...], columns: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
-    """Return columns of the last file after checking their numbers."""
+def _texts(
+    path: str, stamp: tuple[int, ...], columns: tuple[tuple[str, str], ...]
+) -> tuple[dict[str, list[str]], list[tuple[str, int, str, str]]]:
+    """Return columns of the last file, and the invalid cells of columns of numbers."""
     table, kinds = _table(path, stamp), dict(columns)
     found = {column: table.texts(column) for column in kinds}
     wrong = [cell for c, kind in kinds.items() if kind == "number" for cell in table.wrong_cells(c, kind, empty=True)]
     whole = [c for c, kind in kinds.items() if kind == "whole"]
     wrong += [cell for c in whole for cell in table.wrong_cells(c, "whole", least=0, most=LARGEST)]
-    table.refuse_all(wrong)
-    return found
+    return found, wrong
 
 
 def by_table(path: str, columns: Mapping[str, Sequence[str]], keys: Mapping[str, str]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dpmultinomial._seeding import stream
 
-from ..config import table_files
+from ..config import file_columns
 from ..config.scenario_settings import Scenario
 from . import table_stream
 from .case import COLUMNS
@@ -122,9 +122,11 @@ def _answers(
 ) -> Iterator[pd.DataFrame]:
     settings, kind = scenario.settings, scenario.kind
     path = Path(settings["file"])
-    found = kind.column_kinds(table_files.header(path))
-    kinds = {column: "text" if form == "text" else "number" for column, form in found.items()}
-    tables = table_stream.of_shard(path, kinds, shard, of)
+    header, names = file_columns.header(settings, kind, True)
+    settings = file_columns.with_noise(settings, names)
+    found = kind.column_kinds(header)
+    kinds = {column: form if form in ("text", "published") else "number" for column, form in found.items()}
+    tables = table_stream.named(path, kinds, settings, names, shard, of)
     many = import_module(f"{kind.package}.answer").many
     streams = partial(stream, root_seed, "scenarios", scenario.name)
     started, reported, done = time.monotonic(), 0.0, 0

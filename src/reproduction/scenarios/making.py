@@ -23,7 +23,7 @@ from dpmultinomial import __version__
 from dpmultinomial._seeding import stream
 
 from .. import tables
-from ..config import scenario_settings, table_files
+from ..config import file_columns, scenario_settings, table_files
 from ..config.scenario_settings import Point, Scenario
 from .case import BESIDE, COLUMNS, COMPARISON, CONFIDENCE, DENSITIES, Answer, Case
 
@@ -140,8 +140,9 @@ def answered(scenario: Scenario, point: Point, *, root_seed: int) -> Answer:
     settings, words = scenario.at(point), scenario_settings.words(point)
     columns = None
     if "file" in settings:
-        header = table_files.columns(settings["file"], False)
-        columns = table_files.texts(settings["file"], scenario.kind.column_kinds(header))
+        header, names = file_columns.header(settings, scenario.kind, False)
+        columns = file_columns.texts(settings, scenario.kind.column_kinds(header), names)
+        settings = file_columns.with_noise(settings, names)
         settings |= table_files.by_table(settings["file"], columns, scenario.kind.by_table)
     rng = stream(root_seed, "scenarios", scenario.name, *([words] if words else []))
     case = Case(name=scenario.name, settings=settings, rng=rng, release=scenario.release, columns=columns)
@@ -173,6 +174,7 @@ def head(scenario: Scenario) -> dict[str, Any]:
         "form": scenario.form,
         "release": scenario.release,
         "settings": dict(scenario.settings),
+        **_read_as(scenario),
         "versions": {
             "dpmultinomial": __version__,
             "python": platform.python_version(),
@@ -180,6 +182,14 @@ def head(scenario: Scenario) -> dict[str, Any]:
             "scipy": scipy.__version__,
         },
     }
+
+
+def _read_as(scenario: Scenario) -> dict[str, Any]:
+    """Return the columns of the file that were read under another name, if there are any."""
+    if "file" not in scenario.settings:
+        return {}
+    _, names = file_columns.header(scenario.settings, scenario.kind, scenario.form == "batch")
+    return {"read_as": file_columns.read_as(scenario.settings, names)} if names else {}
 
 
 def together(parts: Sequence[Files], into: Files) -> None:
@@ -254,21 +264,22 @@ def _joined(parts: Iterable[Path], path: Path) -> None:
 
 def write_facts(facts: dict[str, Any], path: Path) -> None:
     """Write metadata as JSON that does not depend on the run; numbers that are not finite become strings."""
-    text = json.dumps(_plain(facts), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(plain(facts), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     making = path.with_name(path.name + ".part")
     making.write_text(text, encoding="utf-8")
     os.replace(making, path)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a value as values for JSON: arrays as lists, and numbers that are not finite as strings."""
     if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
+        return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
+        return [plain(part) for part in value]
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return plain(value.item())
     if isinstance(value, float) and not np.isfinite(value):
         return str(value)
     return value

@@ -1,8 +1,12 @@
 """Text of a scenario for the terminal: main result, first rows of the table, assumptions, accuracy."""
 
+import json
 import unicodedata
 from collections.abc import Sequence
 
+import pandas as pd
+
+from . import batch, making
 from .making import Files
 from .summary import Summary, summarise
 
@@ -29,6 +33,23 @@ def text(files: Files) -> str:
     accuracy = [text for text in found.accuracy if text not in found.warnings]
     full = f"Full precision: {where}; facts: {files.facts}"
     return "\n".join([*lines, "", *found.assumptions, *accuracy, "", full])
+
+
+def as_json(files: Files) -> str:
+    """Return a scenario as JSON: ``rows`` with the columns of its table (null if a cell is empty), ``headline``,
+    ``warnings``, ``assumptions`` and ``accuracy`` as sentences, and the names of its files.
+
+    Parameters
+    ----------
+    files : files of its results.
+    """
+    found = summarise(files)
+    table = pd.concat(list(batch.read(files.csv))) if found.form == "batch" else making.read(files)[0]
+    rows = table.astype(object).where(table.notna() & (table != ""), None).to_dict("records")
+    said = {"headline": found.headline, "warnings": list(found.warnings)}
+    said |= {"assumptions": list(found.assumptions), "accuracy": list(found.accuracy)}
+    whole = {"scenario": found.name, "rows": rows, **said, "table": str(files.csv), "facts": str(files.facts)}
+    return json.dumps(making.plain(whole), indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def _rows(found: Summary) -> list[str]:

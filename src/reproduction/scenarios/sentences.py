@@ -54,7 +54,7 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
     where = f"is {_interval(row, point)}{sure}"
     if row.type == "count":
         what = f"The true count of {_meaning(row.quantity, facts)}"
-        unseen = f" This count was {how}." if (how := missing(row.released, facts, point)) else ""
+        unseen = f" This count was {how}." if (how := missing(row.quantity, row.released, facts, point)) else ""
         mean = "" if row.sd == 0 else f"; the posterior mean is {count(row.mean)}"
         return f"{what} {where}{mean}.{unseen}"
     name, among = _named(row.quantity, point)
@@ -71,12 +71,14 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
     return f"{_meaning(row.quantity, facts).capitalize()} {where}{middle}."
 
 
-def missing(released: float, facts: Facts, point: Facts) -> str:
-    """Return the reason why a count has no released value, ``not measured`` or ``withheld``; empty if the count has a
-    value.
+def missing(name: str, released: float, facts: Facts, point: Facts) -> str:
+    """Return the reason why a count has no released value: ``published as 10 to 50``, ``not measured`` or ``withheld``;
+    empty if the count has a value.
     """
     if released == released or facts["kind"] != "noisy_counts":
         return ""
+    if stated := (point.get("published_as") or {}).get(name):
+        return str(stated)
     return "withheld" if "threshold" in (point.get("noise") or {}) else "not measured"
 
 
@@ -114,7 +116,7 @@ def noise_part(point: Facts) -> str:
 def assumptions(facts: Facts, point: Facts) -> list[str]:
     """Return the assumptions of the results, as sentences."""
     rules = import_module(f"{__package__}.{facts['kind']}.rules")
-    found = [*_origin(facts, point), *rules.assumptions(point)]
+    found = [*_origin(facts, point), *_read_as(facts), *rules.assumptions(point)]
     if prior := point.get("prior"):
         found.append(f"Prior: {getattr(rules, 'prior_text', prior_text)(prior)}.")
     if cost := cost_text(point):
@@ -129,6 +131,12 @@ def _origin(facts: Facts, point: Facts) -> Iterator[str]:
         yield f"Input: release {point.get('release')}, generation {point.get('generation')}."
     else:
         yield "Input: published numbers, as given in the configuration."
+
+
+def _read_as(facts: Facts) -> Iterator[str]:
+    """Yield a sentence about the columns of the file that were read under another name."""
+    if said := facts.get("read_as"):
+        yield f"Columns of the file: {listed([f'{theirs} is read as {ours}' for ours, theirs in said.items()])}."
 
 
 def prior_text(prior: Any) -> str:

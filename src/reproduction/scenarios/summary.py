@@ -180,7 +180,7 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
     if kind == "question" and row["lower"] != row["lower"]:
         numbers[1] = percent(float(row["mean"]), 2)
     if kind == "count" and not numbers[0]:
-        numbers[0] = sentences.missing(float("nan"), facts, point)
+        numbers[0] = sentences.missing(str(row["quantity"]), float("nan"), facts, point)
     key = ", ".join(f"{row[key]:g}" if isinstance(row[key], float) else str(row[key]) for key in keys)
     noun = sentences.NOUNS.get(kind, "")
     if kind == "question":

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from dpmultinomial._files import places
 
-from ..config import table_files
+from ..config import published_cells, table_files
 
 TABLE = "table"
+Array = NDArray[np.float64]
 _BLOCK = 1 << 24  # bytes of a CSV file, and rows of Parquet / 128, in memory at a time
 _NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
 _LAW: Any = pc  # pyarrow defines its functions at import, so type checkers do not know them
@@ -74,6 +75,67 @@ def of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) ->
         return _of_shard(path, columns, shard, shards)
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise ValueError(f"{path}: cannot be read as a file of tables: {error}") from None
+
+
+LIMITS = ("lower_bound", "upper_bound")  # bounds of counts without a number, if a table has such counts
+
+
+def named(
+    path: Path,
+    columns: Mapping[str, str],
+    settings: Mapping[str, Any],
+    names: Mapping[str, Any],
+    shard: int,
+    shards: int,
+) -> Tables:
+    """Return the tables of one shard, with columns under the names that a kind of scenario expects.
+
+    Parameters
+    ----------
+    path, shard, shards : arguments of `of_shard`.
+    columns : expected name -> ``text``, ``number`` or ``published``: numbers, or ranges, limits and symbols
+        (`published_cells`).
+    settings : settings of the scenario, with the meaning of symbols.
+    names : expected name -> column of the file, if it has another name.
+
+    Returns
+    -------
+    Tables
+        A published cell without a number is NaN. If there are such cells, the columns `LIMITS` have their bounds, and
+        -inf and inf for all others.
+
+    Raises
+    ------
+    ValueError
+        As `of_shard`, or if a name is made of several columns.
+    """
+    if several := [name for name in columns if not isinstance(names.get(name, name), str)]:
+        raise ValueError(f"columns: {several[0]} of a batch must be one column, got {names[several[0]]!r}")
+    kinds = {str(names.get(name, name)): "text" if form == "text" else "number" for name, form in columns.items()}
+    found = of_shard(path, kinds, shard, shards)
+    listed = {name: found.columns[str(names.get(name, name))] for name in columns}
+    for name in (name for name, form in columns.items() if form == "published" and np.isinf(listed[name]).any()):
+        column = str(names.get(name, name))
+        texts = of_shard(path, {column: "text"}, shard, shards).columns[column]
+        listed[name], *ends = _published(texts, settings)
+        listed |= dict(zip(LIMITS, ends, strict=True))
+    return Tables(found.names, found.starts, listed, found.reasons)
+
+
+def _published(texts: NDArray[Any], settings: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+    """Return numbers, lower and upper bounds; a number is inf if the text has no meaning."""
+    different, places = np.unique(texts.astype(str), return_inverse=True)
+    rows = np.tile([np.nan, -np.inf, np.inf], (len(different), 1))
+    for i, text in enumerate(different):
+        try:
+            number, bounds = published_cells.meaning(str(text), settings)
+        except ValueError:
+            rows[i, 0] = np.inf
+            continue
+        rows[i, 0] = np.nan if number is None else number
+        rows[i, 1:] = bounds or rows[i, 1:]
+    read = rows[places.ravel()]
+    return read[:, 0], read[:, 1], read[:, 2]
 
 
 def _of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) -> Tables:

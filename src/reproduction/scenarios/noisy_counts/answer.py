@@ -24,6 +24,7 @@ from dpmultinomial._posteriors.trees.least_squares import LeastSquares
 from dpmultinomial._posteriors.trees.tree_posterior import TreeLaw
 from dpmultinomial._results.posterior import Posterior
 
+from ...config import published_cells
 from .. import standard
 from ..case import BESIDE, COLUMNS, REHEARSAL, Answer, Case
 from . import fit, rules, single_counts, without_prior
@@ -99,10 +100,14 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
     if case.release:
         found = read(case.release)
         return found, {"origin": "release", **found.facts}
-    names, numbers = rules.names(settings, columns), rules.values(settings, columns)
-    listed = np.array([np.nan if value is None else value for value in numbers], dtype=np.float64)
-    law = noise_of(settings, columns, whole=bool((np.isnan(listed) | (listed == np.floor(listed))).all()))
+    names, cells = rules.names(settings, columns), rules.cells(settings, columns)
+    listed = np.array([np.nan if value is None else value for value, _ in cells], dtype=np.float64)
+    whole = bool((np.isnan(listed) | (listed == np.floor(listed))).all())
+    noise, ends = published_cells.censored(rules.noise(settings, columns, whole), cells, names)
+    law = noise_of(settings, columns, noise)
     facts: dict[str, Any] = {"origin": "published"}
+    if texts := published_cells.texts_of(cells, names):
+        facts["published_as"] = texts
     if spent := spent_of(settings):
         facts["cost"] = spent
     total = settings.get("total")
@@ -113,6 +118,9 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
         total = {"released": total["released"], "noise": law_of(_mapping(total["noise"]))}
     limits = settings.get("bounds")
     bounds = (limits.get("lower", 0), limits.get("upper", np.inf)) if limits else None
+    if ends is not None:
+        lower, upper = bounds or (0, np.inf)
+        bounds = np.maximum(ends[0], lower), np.minimum(ends[1], upper)
     groups = _groups(settings, names, columns)
     shape: dict[str, Any] = {}
     if columns is not None and rules.is_tree(columns):
@@ -121,9 +129,19 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
     return release, facts
 
 
-def noise_of(settings: Mapping[str, Any], columns: rules.Columns, *, whole: bool) -> NoiseLaw:
-    """Return the noise distribution described by the settings and the columns of the file."""
-    words = rules.noise(settings, columns, whole)
+_TABLE = ("true", "released", "probability")
+_PTABLE = ("i", "j", "p")  # columns of tables of the R package ptable: true count, released value, probability
+
+
+def noise_of(settings: Mapping[str, Any], columns: rules.Columns, noise: Mapping[str, Any]) -> NoiseLaw:
+    """Return a noise distribution with parameters by row.
+
+    Parameters
+    ----------
+    settings, columns : settings of the scenario and columns of its file.
+    noise : distribution as settings; a scale that is a column is omitted.
+    """
+    words = dict(noise)
     for key in rules.stated_scales(columns):
         assert columns is not None
         unmeasured = [not value and "threshold" not in words for value in columns["value"]]
@@ -135,9 +153,10 @@ def noise_of(settings: Mapping[str, Any], columns: rules.Columns, *, whole: bool
     if "file" in words:
         path = words.pop("file")
         table = csv_table.read(Path(path))
-        words["table"] = pd.DataFrame(
-            {"true": table.whole("true"), "released": table.numbers("released"), "p": table.numbers("probability")}
-        ).rename(columns={"p": "probability"})
+        ptable = set(_PTABLE) <= set(table.columns) and "true" not in table.columns
+        read = dict(zip(_TABLE, _PTABLE if ptable else _TABLE, strict=True))
+        words["table"] = {name: table.numbers(column) for name, column in read.items()}
+        words["table"]["true"] = table.whole(read["true"])
     return law_of(words)
 
 

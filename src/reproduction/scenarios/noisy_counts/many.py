@@ -15,7 +15,7 @@ from dpmultinomial._posteriors.counts import noisy_count_batches
 from .. import standard
 from ..batch import Answers, both, one_a_table, one_by_one
 from ..case import COLUMNS
-from ..table_stream import Tables
+from ..table_stream import LIMITS, Tables
 from . import rules, single_counts
 
 _FEWEST = 2
@@ -40,7 +40,8 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
     law = rules.noise(settings, None, False) if "noise" in settings or "epsilon" in settings else {"law": "laplace"}
     plain = law["law"] in _FAST and not {"rounded", "clipped", "threshold"} & set(law)
     stated = "total" in settings or "total" in tables.columns
-    if plain and stated and "bounds" not in settings and _is_concentration(settings.get("prior")):
+    numbers = "bounds" not in settings and LIMITS[0] not in tables.columns
+    if plain and stated and numbers and _is_concentration(settings.get("prior")):
         return _at_once(tables, settings)
     reasons = [""] * len(tables.names)
     for key in ("total", "epsilon"):
@@ -122,12 +123,19 @@ def _single(
     if total is not None and (total != total or total != int(total) or total < 0):
         raise ValueError(f"total must be an integer >= 0, got {total}")
     limits = settings.get("bounds")
+    bounds = (limits.get("lower", 0), limits.get("upper", np.inf)) if limits else None
+    if LIMITS[0] in columns:
+        words, low, high, odd = rules.censored_rows(columns, words)
+        if odd:
+            raise ValueError(odd)
+        least, most = bounds or (0, np.inf)
+        bounds = np.maximum(low, least), np.minimum(high, most)
     release = Release(
         values,
         mechanism=law_of(words),
         names=columns["name"].tolist(),
         total=None if total is None else int(total),
-        bounds=(limits.get("lower", 0), limits.get("upper", np.inf)) if limits else None,
+        bounds=bounds,
     )
     found = posterior(release, prior=settings.get("prior"), rng=stream_of(tables.names[t]))
     released = dict(zip(release.names, release.values.tolist(), strict=True))

@@ -7,13 +7,13 @@ of a node, or names a node without one; rows of one name are several measurement
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import ceil, exp, log
+from math import ceil, exp, inf, log
 from pathlib import Path
 from typing import Any
 
 from dpmultinomial._files import hierarchy
 
-from ...config import question_rules
+from ...config import published_cells, question_rules
 from ..sentences import listed
 from ..sentences import prior_text as plain_prior_text
 
@@ -47,12 +47,48 @@ def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
     return list(settings.get("names") or [str(i + 1) for i in range(len(found))])
 
 
-def values(settings: Mapping[str, Any], columns: Columns) -> list[float | None]:
-    """Return the given counts, with None for a withheld count."""
+def cells(settings: Mapping[str, Any], columns: Columns) -> list[published_cells.Cell]:
+    """Return the meaning of every given count: its number, its bounds, or neither; raises ValueError."""
     if columns is not None:
-        return [float(text) if text else None for text in columns["value"]]
+        return published_cells.parsed(columns["value"], settings)
     found = settings.get("counts", (settings.get("rehearsal") or {}).get("counts", ()))
-    return list(found.values()) if isinstance(found, Mapping) else list(found)
+    listed = list(found.values()) if isinstance(found, Mapping) else list(found)
+    return [published_cells.meaning(one, settings) if isinstance(one, str) else (one, None) for one in listed]
+
+
+def censored_rows(
+    columns: Mapping[str, Any], words: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[float], list[float], str]:
+    """Return noise and bounds of the rows of tables of a batch, as `published_cells.censored`.
+
+    Parameters
+    ----------
+    columns : columns of the tables, with `lower_bound` and `upper_bound` if there are counts without a number.
+    words : noise as settings.
+
+    Returns
+    -------
+    (words, lower, upper, mistake)
+    """
+    size = len(columns["value"])
+    free = [0.0] * size, [inf] * size
+    if "lower_bound" not in columns:
+        return dict(words), *free, ""
+    ends = zip(columns["lower_bound"].tolist(), columns["upper_bound"].tolist(), strict=True)
+    bounds = [None if low == -inf and high == inf else (low, high) for low, high in ends]
+    rows: list[published_cells.Cell] = [
+        (None if number != number else number, pair) for number, pair in zip(columns["value"], bounds, strict=True)
+    ]
+    try:
+        noise, limits = published_cells.censored(words, rows, [str(name) for name in columns.get("name", range(size))])
+    except ValueError as error:
+        return dict(words), *free, str(error)
+    return noise, *(limits or free), ""
+
+
+def values(settings: Mapping[str, Any], columns: Columns) -> list[float | None]:
+    """Return the given counts, with None for a count without a number."""
+    return [number for number, _ in cells(settings, columns)]
 
 
 def stated_scales(columns: Columns) -> list[str]:
@@ -93,6 +129,9 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     if "release" in settings:  # the record of the release states the noise
         return
     yield from _noise(settings, columns, by_row)
+    if wrong_cell := _wrong_cell(settings):
+        yield ".counts", wrong_cell
+        return
     for key in by_row:
         wrong = [(i + 1, text) for i, text in enumerate((columns or {})[key]) if text and not float(text) > 0]
         if wrong:
@@ -123,9 +162,7 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
         text = f"duplicate name {twice[0]!r}, rows {rows[0]} and {rows[1]}: rename one"
         yield ".names" if columns is None else ".file", text
     yield from _numbers(settings, columns, listed)
-    if None in listed and settings.get("total") is None and settings.get("prior", "flat") in ("flat", "1/(1+n)"):
-        place = ".file" if columns is not None else ".counts"
-        yield place, f"{found[listed.index(None)]!r} has no value: {_WITHHELD}"
+    yield from _without_numbers(settings, columns, found)
     if unknown := [name for name in settings.get("among") or () if name not in set(found)]:
         shown = ", ".join(found[:20]) + (", .." if len(found) > 20 else "")
         yield ".among", f"{', '.join(map(repr, unknown))}: unknown count; counts are {shown}"
@@ -137,6 +174,32 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     if "groups" in settings and "group" not in (columns or ()) and (alone := [n for n in found if n not in grouped]):
         yield ".groups", f"{alone[0]!r} must be in one of the groups"
     yield from question_rules.mistakes(settings.get("questions") or {}, found)
+
+
+def _wrong_cell(settings: Mapping[str, Any]) -> str:
+    """Return the mistake in the first count of a list or mapping that is a text without a meaning."""
+    found = settings.get("counts") or ()
+    for name, one in found.items() if isinstance(found, Mapping) else enumerate(found, 1):
+        try:
+            published_cells.meaning(one if isinstance(one, str) else "", settings)
+        except ValueError as error:
+            return f"{name}: {error}, got {one!r}"
+    return ""
+
+
+def _without_numbers(settings: Mapping[str, Any], columns: Columns, found: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the mistakes in counts without a number: ranges under noise, and counts that nothing bounds."""
+    place, listed = ".file" if columns is not None else ".counts", cells(settings, columns)
+    stated = settings.get("noise")
+    try:
+        published_cells.censored({"law": stated} if isinstance(stated, str) else stated or {}, listed, found)
+    except ValueError as error:
+        yield place, str(error)
+    free = settings.get("total") is None and settings.get("prior", "flat") in ("flat", "1/(1+n)")
+    for name, (number, bounds) in zip(found, listed, strict=False):
+        if free and number is None and (bounds is None or bounds[1] == inf):
+            yield place, f"{name!r} has no {'value' if bounds is None else 'upper end'}: {_WITHHELD}"
+            return
 
 
 def _twice(found: Sequence[str]) -> set[str]:

@@ -18,10 +18,11 @@ from dpmultinomial._posteriors.published.prior_choice import choose
 from dpmultinomial._posteriors.published.priors import CountPrior, Flat
 from dpmultinomial._results.posterior import Posterior
 
-from ...config import json_text
+from ... import kind
+from ...config import file_columns, json_text
 from ..batch import REFUSED, Answers
 from ..case import COLUMNS, COMPARISON, FOR_COMPARISON, compared
-from ..table_stream import Tables, of_shard
+from ..table_stream import Tables, named
 from . import rules
 
 FLAT = "flat prior on the counts"
@@ -95,8 +96,9 @@ def _priors(settings: str, columns: tuple[str, ...]) -> dict[str, CountPrior]:
     """Return the prior of every group, fitted to the whole file even if only a part of the file is analysed."""
     wanted: dict[str, Any] = json_text.decoded(settings)
     texts = {"group": "text"} if "group" in columns else {}
-    numbers = {name: "number" for name in columns if name in ("value", *rules.SCALES)}
-    whole = of_shard(Path(wanted["file"]), {**numbers, **texts}, 1, 1)
+    numbers = {name: "number" for name in columns if name in rules.SCALES}
+    _, names = file_columns.header(wanted, kind.discover()["noisy_counts"], True)
+    whole = named(Path(wanted["file"]), {"value": "published", **numbers, **texts}, wanted, names, 1, 1)
     cells, groups = _cells(whole, wanted)
     choice = choose(cells, wanted.get("prior"), groups if texts else None)
     return dict(zip(choice.groups, choice.priors, strict=True))
@@ -110,6 +112,9 @@ def _cells(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells, NDArray[
     words = rules.noise(settings, None, bool((np.isnan(values) | (values == np.floor(values))).all()))
     words |= {key: tables.columns[key] for key in rules.SCALES if key in tables.columns}
     limits = settings.get("bounds") or {}
-    found = cells_of(values, words, lower=limits.get("lower", 0), upper=limits.get("upper", np.inf))
+    words, lower, upper, odd = rules.censored_rows(tables.columns, words)
+    ends = np.maximum(lower, limits.get("lower", 0)), np.minimum(upper, limits.get("upper", np.inf))
+    found = cells_of(values, words, lower=ends[0], upper=ends[1])
     groups = tables.columns.get("group", np.full(len(values), ""))
-    return found.with_reason(unread, _UNREAD).with_reason(~found.measured, _EMPTY), groups
+    found = found.with_reason(unread, _UNREAD).with_reason(np.full(len(values), bool(odd)) & np.isnan(values), odd)
+    return found.with_reason(~found.measured & np.isinf(ends[1]), _EMPTY), groups

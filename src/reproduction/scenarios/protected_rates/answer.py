@@ -11,14 +11,13 @@ from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.rates import RegressionPosterior
 from dpmultinomial._inference.regression import Regression
 from dpmultinomial._inference.release import Release
-from dpmultinomial._mechanisms.law_settings import law_of
 
-from ...config import table_files
+from ...config import published_cells, table_files
 from .. import standard, table_stream
 from ..batch import Answers, one_by_one
 from ..case import COLUMNS, Answer, Case, compared
 from ..noisy_counts.answer import noise_of
-from ..table_stream import Tables
+from ..table_stream import LIMITS, Tables
 from . import rules
 
 
@@ -55,6 +54,9 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
     def one(t: int) -> pd.DataFrame:
         place = slice(tables.starts[t], tables.starts[t + 1])
         columns = {name: [_text(value) for value in values[place]] for name, values in tables.columns.items()}
+        if LIMITS[0] in tables.columns:
+            ends = (tables.columns[name][place].tolist() for name in LIMITS)
+            columns["value"] = [_ends(*row) for row in zip(columns["value"], *ends, strict=True)]
         release = _release(columns, settings)
         return _rows(_posterior(release, every[tables.names[t]], settings), release, settings["level"])
 
@@ -78,17 +80,20 @@ def _text(value: Any) -> str:
     return str(value) if isinstance(value, str) else "" if np.isnan(value) else repr(float(value))
 
 
+def _ends(text: str, low: float, high: float) -> str:
+    """Return the value of a row of a batch as text: its number, or its bounds."""
+    if low == -np.inf:
+        return text if high == np.inf else f"<{high + 1:.0f}"
+    return f"{low:.0f}+" if high == np.inf else f"{low:.0f}-{high:.0f}"
+
+
 def _release(columns: Mapping[str, Sequence[str]], settings: Mapping[str, Any]) -> Release:
     """Return the protected counts; a range or a withheld value has bounds and no measurement."""
-    parsed = [rules.value_of(text, settings.get("withheld")) for text in columns["value"]]
-    values = np.array([np.nan if number is None else number for number, _ in parsed])
-    lower = np.array([0.0 if ends is None else ends[0] for _, ends in parsed])
-    upper = np.array([np.inf if ends is None else ends[1] for _, ends in parsed])
-    by_row = [name for name in rules.SCALES if name in columns]
+    cells, names = published_cells.parsed(columns["value"], settings), list(columns["name"])
+    values = np.array([np.nan if number is None else number for number, _ in cells])
     stated = settings["noise"] if isinstance(settings["noise"], Mapping) else {"law": settings["noise"]}
-    whole = bool((np.isnan(values) | (values == np.floor(values))).all())
-    law = noise_of(settings, columns, whole=whole) if by_row else law_of(stated)
-    return Release(values, mechanism=law, names=list(columns["name"]), bounds=(lower, upper))
+    noise, ends = published_cells.censored(stated, cells, names)
+    return Release(values, mechanism=noise_of(settings, columns, noise), names=names, bounds=ends)
 
 
 def _posterior(
@@ -124,8 +129,9 @@ def _naive(
     exposure = dict(zip(found.areas.names, found.areas.mean_exposure, strict=True))
     rows = []
     for name, text in zip(columns["name"], columns["value"], strict=True):
-        number, ends = rules.value_of(text, settings.get("withheld"))
-        value = number if number is not None else None if ends is None else sum(ends) / 2
+        number, ends = published_cells.meaning(text, settings)
+        middle = None if ends is None or np.isinf(ends[1]) else (max(ends[0], 0.0) + ends[1]) / 2
+        value = middle if number is None else number
         if value is not None and name in exposure:
             rows.append({"quantity": name, "type": "rate", "mean": max(value, 0.0) / exposure[name]})
     return compared("released value divided by the exposure", pd.DataFrame(rows))

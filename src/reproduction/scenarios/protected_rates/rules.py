@@ -3,65 +3,13 @@
 Plain Python: this module runs before any kernel exists.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from math import isfinite
 from typing import Any
 
-from ...config import question_rules, table_files
+from ...config import published_cells, question_rules, table_files
 
 Columns = Mapping[str, Sequence[str]] | None
 SCALES = ("scale", "sd", "sigma", "variance")
-_RANGE = re.compile(r"(\d+)\s*(?:-|–|to)\s*(\d+)")
-_BELOW = re.compile(r"(?:<|under|below|less than)\s*(\d+)", re.IGNORECASE)
-_AT_MOST = re.compile(r"(?:<=|≤)\s*(\d+)")
-_SYMBOLS = ("*", "**", "x", "..", "c", "s", "d", "n/a")  # usual symbols of withheld values
-_NEEDED = "a number, a range such as 10-50, or <10"
-
-
-def value_of(text: str, withheld: Mapping[str, Any] | None) -> tuple[float | None, tuple[int, int] | None]:
-    """Return the released number of an area (None if there is none), and the bounds of its count.
-
-    Parameters
-    ----------
-    text : cell of the column `value`.
-    withheld : symbol and limit of withheld values; None if nothing was withheld.
-
-    Returns
-    -------
-    (number, bounds)
-        Bounds are (lower, upper), or None.
-
-    Raises
-    ------
-    ValueError
-        If the text has no meaning.
-    """
-    text = text.strip()
-    if withheld and text == withheld.get("symbol", "*"):
-        return None, (0, withheld["below"] - 1)
-    if not text:
-        return None, None
-    if found := _RANGE.fullmatch(text):
-        low, high = int(found[1]), int(found[2])
-        if low > high:
-            raise ValueError(f"the range {text!r} has its ends in the wrong order")
-        return None, (low, high)
-    if found := _AT_MOST.fullmatch(text):
-        return None, (0, int(found[1]))
-    if found := _BELOW.fullmatch(text):
-        if int(found[1]) < 1:
-            raise ValueError(f"{text!r}: no count is below 0")
-        return None, (0, int(found[1]) - 1)
-    if text.lower() in _SYMBOLS:
-        raise ValueError(f"{text!r} needs a meaning: set withheld: {{symbol: {text!r}, below: 10}}")
-    try:
-        number = float(text.replace(",", "") if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d+)?", text) else text)
-    except ValueError:
-        raise ValueError(f"must be {_NEEDED}, got {text!r}") from None
-    if not isfinite(number):
-        raise ValueError(f"must be {_NEEDED}, got {text!r}")
-    return number, None
 
 
 def numbers(settings: Mapping[str, Any]) -> dict[str, list[float]]:
@@ -85,12 +33,12 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
         yield ".covariates", f"{settings['exposure']!r} is the exposure; use its logarithm as a separate column"
     if batch or columns is None or "exposure" not in settings:
         return
-    for i, text in enumerate(columns["value"]):
-        try:
-            value_of(text, settings.get("withheld"))
-        except ValueError as error:
-            yield ".file", f"column 'value', row {i + 1} ({columns['name'][i]}): {error}"
-            break
+    stated = settings["noise"] if isinstance(settings["noise"], Mapping) else {"law": settings["noise"]}
+    try:
+        cells = published_cells.parsed(columns["value"], settings)
+        published_cells.censored(stated, cells, columns["name"])
+    except ValueError as error:
+        yield ".file", str(error)
     seen: set[str] = set()
     for name in columns["name"]:
         if name in seen:

@@ -8,7 +8,6 @@ import dpmultinomial as dpm
 from reproduction import kind
 from reproduction.config import config, scenario_settings
 from reproduction.scenarios import figure, making, sentences
-from reproduction.scenarios.protected_rates import rules
 
 
 @pytest.fixture
@@ -94,26 +93,23 @@ def test_values_as_agencies_publish_them(counties, tmp_path):
     assert again["mean"].to_numpy() == pytest.approx(rows["mean"].to_numpy(), rel=1e-12)
 
 
-VALUES = {
-    "7": (7.0, None), "-3.5": (-3.5, None), "1,234": (1234.0, None), "": (None, None), "1-9": (None, (1, 9)),
-    "10–50": (None, (10, 50)), "10 to 50": (None, (10, 50)), "<10": (None, (0, 9)), "under 10": (None, (0, 9)),
-    "≤4": (None, (0, 4)), "c": (None, (0, 4)),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("text", VALUES)
-def test_meanings_of_values(text):
-    assert rules.value_of(text, {"symbol": "c", "below": 5}) == VALUES[text]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [("*", "needs a meaning: set withheld"), ("9-1", "wrong order"), ("abc", "a number, a range"),
-     ("inf", "a number, a range"), ("<0", "no count is below 0")],
-)  # fmt: skip
-def test_values_without_a_meaning(text, said):
-    with pytest.raises(ValueError, match=said):
-        rules.value_of(text, None)
+def test_withheld_noisy_values_are_below_a_threshold(counties, tmp_path):
+    """With noise, a withheld value says that the noisy value, not the count, was below the limit."""
+    counties["value"] = [str(v) if v >= 4 else "<4" for v in counties["value"]]
+    counties.to_csv("counties.csv", index=False)
+    rows, comparison, _ = making.read(made(tmp_path, questions={}))
+    law = dpm.DiscreteGaussian(sigma=2.0).threshold(4)
+    values = [np.nan if v == "<4" else float(v) for v in counties["value"]]
+    prior = dpm.Regression((counties["births"] / 1000).tolist(), {"x": counties["x"].tolist()})
+    expected = dpm.posterior(dpm.Release(values, mechanism=law), prior=prior).rates.numbers()
+    assert rows["mean"].to_numpy()[:30] == pytest.approx(expected.mean, rel=1e-9)
+    i = int(np.flatnonzero(np.isnan(values))[0])
+    naive = comparison.set_index("quantity")["mean"][f"county {i}"]
+    assert naive == pytest.approx(1.5 / counties["births"][i] * 1000)
+    counties["value"] = [v if v != "<4" else "1-3" for v in counties["value"]]
+    counties.to_csv("counties.csv", index=False)
+    with pytest.raises(config.ConfigError, match="is 1 to 3: with noise"):
+        scenario()
 
 
 def test_a_batch_has_the_rates_of_each_table(counties, tmp_path):
@@ -152,7 +148,7 @@ def test_a_missing_exposure_and_a_strange_value(counties):
     counties["value"] = counties["value"].astype(str)
     counties.loc[4, "value"] = "*"
     counties.to_csv("counties.csv", index=False)
-    with pytest.raises(config.ConfigError, match=r"row 5 \(county 4\): '\*' needs a meaning"):
+    with pytest.raises(config.ConfigError, match=r"line 6, column 'value': has a symbol without a stated meaning"):
         scenario()
 
 

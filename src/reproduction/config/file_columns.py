@@ -1,0 +1,198 @@
+"""Columns of a user's file under the names that a kind of scenario expects. Plain Python.
+
+The mapping is stated (``columns: {name: county, value: count}``), or the columns are recognised by the names that other
+software gives them: PipelineDP (partition_key, count, count_noise_stddev) and OpenDP (len). What was read as what is
+part of the results. A column of standard deviations of Laplace noise is converted to scales.
+"""
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from math import sqrt
+from typing import Any
+
+from ..kind import Kind
+from . import published_cells, table_files
+
+Names = dict[str, str | list[str]]
+_VALUES = ("count", "len")  # names of the column of counts in PipelineDP and in OpenDP
+_KEY = "partition_key"
+_BESIDE = ("privacy_id_count", "sum", "mean", "variance")  # further columns of PipelineDP
+_SPREAD = "{}_noise_stddev"
+_SCALE = {"laplace": "scale", "gaussian": "sd", "discrete_gaussian": "sigma"}
+_OPENDP = {  # names of distributions in OpenDP -> law and its parameter
+    "Integer Laplace": ("discrete_laplace", "scale"),
+    "Integer Gaussian": ("discrete_gaussian", "sigma"),
+    "Float Laplace": ("laplace", "scale"),
+    "Float Gaussian": ("gaussian", "sd"),
+}
+_SUMMARY = ("column", "aggregate", "distribution", "scale")  # columns of OpenDP's summarize()
+JOINT = "/"  # between the parts of a name that is made of several columns
+
+
+def names(settings: Mapping[str, Any], header: Sequence[str], kind: Kind) -> Names:
+    """Return a mapping from the names of columns that a kind expects to the columns of the file that hold them.
+
+    Parameters
+    ----------
+    settings : settings of the scenario.
+    header : columns of the file.
+    kind : kind of the scenario.
+
+    Returns
+    -------
+    dict
+        Empty if the file has the expected names. A name may be made of several columns.
+
+    Raises
+    ------
+    ValueError
+        If a stated column does not exist, or the kind has no column of that name.
+    """
+    known = {**kind.columns, **kind.further, **kind.by_table}
+    found: Names = {}
+    for ours, theirs in (settings.get("columns") or {}).items():
+        if ours not in known:
+            raise ValueError(f"columns: {ours!r} is not a column that is read; those are {', '.join(known)}")
+        if ours != "name" and not isinstance(theirs, str):
+            raise ValueError(f"columns: {ours} must be one column, got {theirs!r}; only a name may have several")
+        for one in [theirs] if isinstance(theirs, str) else theirs:
+            if one not in header:
+                near = get_close_matches(one, header, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                raise ValueError(f"columns: the file has no column {one!r}; it has {', '.join(header[:20])}{hint}")
+        found[ours] = theirs if isinstance(theirs, str) else list(theirs)
+    return {**_recognised(settings, header, kind, found), **found}
+
+
+def _recognised(settings: Mapping[str, Any], header: Sequence[str], kind: Kind, stated: Names) -> Names:
+    """Return the columns that are recognised by the names that other software gives them."""
+    if not {"name", "value"} <= set(kind.columns):
+        return {}
+    found: Names = {}
+    if "value" not in header and "value" not in stated:
+        found |= {"value": next((one for one in _VALUES if one in header), "")}
+        if not found["value"]:
+            return {}
+    value = str(stated.get("value", found.get("value", "value")))
+    spread = _SPREAD.format(value)
+    if "name" not in header and "name" not in stated:
+        own = {value, spread, "table", *_BESIDE, *kind.columns, *kind.further, *kind.by_table}
+        own |= {settings.get("exposure", ""), *(settings.get("covariates") or ())}
+        left = [one for one in header if one not in own and not one.endswith("_noise_stddev")]
+        if _KEY in left or len(left) == 1:
+            found["name"] = _KEY if _KEY in left else left[0]
+    noise = settings.get("noise")
+    key = _SCALE.get(str(noise.get("law") if isinstance(noise, Mapping) else noise), "")
+    scales = ("scale", "sd", "sigma", "variance", "epsilon", "rho")
+    free = not any(one in header or one in stated or (isinstance(noise, Mapping) and one in noise) for one in scales)
+    if spread in header and key and free:
+        found[key] = spread
+    return found
+
+
+def header(settings: Mapping[str, Any], kind: Kind, batch: bool) -> tuple[list[str], Names]:
+    """Return the columns of the file of a scenario under the expected names, and the mapping (`names`).
+
+    Raises
+    ------
+    ValueError, ImportError
+        As `names` and `table_files.columns`.
+    """
+    written = table_files.columns(settings["file"], batch)
+    found = names(settings, written, kind)
+    return [*found, *(one for one in written if one not in found)], found
+
+
+def texts(settings: Mapping[str, Any], kinds: Mapping[str, str], found: Names) -> dict[str, list[str]]:
+    """Return the columns of a file with one table as strings, under the expected names.
+
+    Parameters
+    ----------
+    settings : settings of the scenario.
+    kinds : expected name -> ``text``, ``number``, ``whole`` or ``published`` (`published_cells`).
+    found : mapping of `names`.
+
+    Raises
+    ------
+    ValueError
+        With the line, the column, the rule and the value of every invalid cell.
+    """
+    path = settings["file"]
+    wanted: dict[str, str] = {}
+    for ours, form in kinds.items():
+        for one in _sources(found.get(ours, ours)):
+            wanted[one] = "text" if form == "published" else form
+    published = [str(found.get(ours, ours)) for ours, form in kinds.items() if form == "published"]
+    judges = dict.fromkeys(published, lambda text: published_cells.meaning(text, settings))
+    read = table_files.texts(path, wanted, judges)
+    out = {}
+    for ours in kinds:
+        parts = [read[one] for one in _sources(found.get(ours, ours))]
+        out[ours] = [JOINT.join(cells) for cells in zip(*parts, strict=True)] if len(parts) > 1 else list(parts[0])
+    if _is_spread(settings, found):
+        out["scale"] = [repr(float(text) / sqrt(2)) if text else text for text in out["scale"]]
+    return out
+
+
+def _sources(theirs: str | list[str]) -> list[str]:
+    return [theirs] if isinstance(theirs, str) else theirs
+
+
+def _is_spread(settings: Mapping[str, Any], found: Names) -> bool:
+    """Return whether the scale of Laplace noise is a column of standard deviations, sqrt(2) times as large."""
+    return str(found.get("scale", "")).endswith("_noise_stddev")
+
+
+def read_as(settings: Mapping[str, Any], found: Names) -> dict[str, str]:
+    """Return which columns were read under another name, as text for the results."""
+    said = {ours: JOINT.join(_sources(theirs)) for ours, theirs in found.items()}
+    if _is_spread(settings, found):
+        said["scale"] += ", divided by the square root of 2"
+    return said
+
+
+def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
+    """Return the settings in which a noise given as the file of OpenDP's ``summarize()`` is replaced by its
+    distribution.
+
+    Parameters
+    ----------
+    settings : settings of the scenario; ``noise`` may be the path of a CSV file.
+    found : mapping of `names`; the row of the summary is that of the column of values.
+
+    Raises
+    ------
+    ValueError
+        If the file is not such a summary, or has no row of the column.
+    """
+    path = settings.get("noise")
+    if not is_summary(path):
+        return dict(settings)
+    where, value = str(path), str(found.get("value", "value"))
+    columns = table_files.columns(where, False)
+    if missing := [one for one in ("column", "distribution", "scale") if one not in columns]:
+        raise ValueError(
+            f"noise: {where!r} lacks the column {missing[0]}; a summary of OpenDP has {', '.join(_SUMMARY)}"
+        )
+    wanted = {"column": "text", "distribution": "text", "scale": "number"}
+    threshold = {"threshold": "number"} if "threshold" in columns else {}
+    rows = table_files.texts(where, {**wanted, **threshold})
+    places = [i for i, name in enumerate(rows["column"]) if name == value]
+    if len(places) != 1 and len(rows["column"]) > 1:
+        raise ValueError(
+            f"noise: {where!r} must have one row for the column {value!r}, has {', '.join(rows['column'][:20])}"
+        )
+    row = places[0] if places else 0
+    distribution, scale = rows["distribution"][row], rows["scale"][row]
+    if distribution not in _OPENDP or not scale:
+        known = ", ".join(_OPENDP)
+        raise ValueError(f"noise: {where!r}: distribution must be one of {known}, with a scale, got {distribution!r}")
+    law, key = _OPENDP[distribution]
+    least = rows.get("threshold", [""] * (row + 1))[row]
+    modified = {"threshold": float(least)} if least else {}
+    return {**settings, "noise": {"law": law, key: float(scale), **modified}}
+
+
+def is_summary(noise: object) -> bool:
+    """Return whether a noise is given as a file."""
+    return isinstance(noise, str) and noise.lower().endswith(".csv")

@@ -1,0 +1,296 @@
+"""Tests of the meaning of cells as agencies publish them, and of the columns of their files."""
+
+import json
+from math import inf, sqrt
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpmultinomial as dpm
+from reproduction import command, kind
+from reproduction.config import config, file_columns, published_cells, scenario_settings
+from reproduction.scenarios import making, sentences
+
+STATED = {"withheld": {"symbol": ["c", "#"], "below": 5}, "missing": ["..", "n/a"]}
+CELLS = {
+    "7": (7.0, None), "-3.5": (-3.5, None), "1,234": (1234.0, None), " 12 ": (12.0, None), "": (None, None),
+    "1-9": (None, (1, 9)), "10–50": (None, (10, 50)), "10 to 50": (None, (10, 50)), "0—4": (None, (0, 4)),
+    "<10": (None, (-inf, 9)), "under 10": (None, (-inf, 9)), "Fewer than 6": (None, (-inf, 5)),
+    "≤4": (None, (-inf, 4)), "<=4": (None, (-inf, 4)), "100+": (None, (100, inf)), "≥ 100": (None, (100, inf)),
+    "100 or more": (None, (100, inf)), ">100": (None, (101, inf)), "c": (None, (-inf, 4)), "#": (None, (-inf, 4)),
+    "..": (None, None), "n/a": (None, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CELLS)
+def test_meanings(text):
+    assert published_cells.meaning(text, STATED) == CELLS[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("*", r"if counts below 10 were withheld, set withheld: \{symbol: '\*', below: 10\}; if the count is not"),
+        ("X", r"set missing: \['X'\]"),
+        ("9-1", "ends in the wrong order"),
+        ("<0", "a count below 0"),
+        ("abc", "must be a number, a range such as 10-50"),
+        ("inf", "must be a number"),
+        ("nan", "must be a number"),
+        ("1_0", "must be a number"),
+        ("1e400", "must be a number"),
+        ("1,5", "must be a number"),
+    ],
+)
+def test_texts_without_a_meaning(text, words):
+    with pytest.raises(ValueError, match=words):
+        published_cells.meaning(text, STATED if text != "*" else {})
+
+
+def test_the_default_symbol_is_a_star():
+    assert published_cells.meaning("*", {"withheld": {"below": 10}}) == (None, (-inf, 9))
+
+
+def test_ranges_are_bounds_without_noise_and_thresholds_with_noise():
+    cells, names = [(12.0, None), (None, (-inf, 9)), (None, (3, 7)), (None, None)], list("abcd")
+    words, (lower, upper) = published_cells.censored({"law": "exact"}, cells, names)
+    assert (words, lower, upper) == ({"law": "exact"}, [0, 0, 3, 0], [inf, 9, 7, inf])
+    assert published_cells.texts_of(cells, names) == {"b": "withheld, at most 9", "c": "published as 3 to 7"}
+    noisy = {"law": "gaussian", "sd": 2.0}
+    assert published_cells.censored(noisy, cells[:2], names[:2]) == ({**noisy, "threshold": 10.0}, None)
+    assert published_cells.censored(noisy, cells[:1], names[:1]) == (noisy, None)
+    with pytest.raises(ValueError, match=r"'c' is 3 to 7: with noise \(gaussian\)"):
+        published_cells.censored(noisy, cells[:3], names[:3])
+    with pytest.raises(ValueError, match=r"'b' is at most 9: .* the same limit \(12\)"):
+        published_cells.censored({**noisy, "threshold": 12}, cells[:2], names[:2])
+    with pytest.raises(ValueError, match="'d' has no value, but others were withheld below 10"):
+        published_cells.censored(noisy, [*cells[:2], cells[3]], list("abd"))
+
+
+def made(tmp_path, **settings):
+    scenario = scenario_settings.single("mine", {"kind": "noisy_counts", **settings}, kind.discover())
+    files = making.files("mine", tmp_path)
+    making.part(scenario, files, root_seed=1)
+    return files
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_published_file_by_enumeration(folder):
+    """Check counts in ranges under a geometric prior of mean 20 against its weights, and the sentences about them."""
+    pd.DataFrame({"county": ["Anson", "Bertie", "Clay", "Dare"], "people": ["12", "<10", "c", "1-3"]}).to_csv(
+        "c.csv", index=False
+    )
+    files = made(
+        folder, file="c.csv", columns={"name": "county", "value": "people"}, noise="exact",
+        withheld={"symbol": "c", "below": 5}, prior={"law": "geometric", "mean": 20},
+    )  # fmt: skip
+    rows, _, facts = making.read(files)
+    weights = (20 / 21) ** np.arange(10.0)
+    expected = [12, *(np.average(np.arange(a, b + 1), weights=weights[a : b + 1]) for a, b in [(0, 9), (0, 4), (1, 3)])]
+    assert rows["mean"].to_numpy() == pytest.approx(expected, rel=1e-10)
+    assert np.isnan(rows["released"].to_numpy()).tolist() == [False, True, True, True]
+    point = facts["points"][0]
+    said = [sentences.sentence(row, facts, point) for row in rows.itertuples()]
+    assert said[1].endswith("This count was withheld, at most 9.")
+    assert said[3].endswith("This count was published as 1 to 3.")
+    assert "Columns of the file: county is read as name and people is read as value." in sentences.assumptions(
+        facts, point
+    )
+
+
+def test_texts_among_counts_in_the_configuration(folder):
+    files = made(folder, counts={"a": 3, "b": "<3", "c": None}, noise="exact", total=9)
+    rows, _, _ = making.read(files)
+    counts = rows[rows["type"] == "count"].set_index("quantity")
+    assert (counts.loc["b", "lower"], counts.loc["b", "upper"]) == (0, 2)
+    assert (counts.loc["c", "lower"], counts.loc["c", "upper"]) == (4, 6)  # 9 - 3 - b
+    with pytest.raises(config.ConfigError, match=r"counts: b: has a symbol without .*, got '\*'"):
+        made(folder, counts={"a": 3, "b": "*"}, noise="exact")
+
+
+def test_withheld_noisy_counts_of_a_tree(folder):
+    """Check a withheld leaf under noise against the same tree with an empty cell and a stated threshold."""
+    table = pd.DataFrame({"area": ["all", "x", "y"], "up": ["", "all", "all"], "n": ["40", "31", "*"]})
+    table.to_csv("t.csv", index=False)
+    names = {"name": "area", "parent": "up", "value": "n"}
+    law = {"law": "discrete_laplace", "scale": 2.0}
+    one = making.read(made(folder, file="t.csv", columns=names, noise=law, withheld={"below": 12}))[0]
+    table.assign(n=["40", "31", ""]).to_csv("t.csv", index=False)
+    two = making.read(made(folder, file="t.csv", columns=names, noise={**law, "threshold": 12}))[0]
+    assert one["mean"].tolist() == two["mean"].tolist()
+
+
+def test_invalid_cells_are_named_by_line_symbol_and_remedy(folder):
+    (folder / "c.csv").write_text('name,value\n"two\nlines",3\nb,*\nc,oops\n')
+    with pytest.raises(config.ConfigError) as found:
+        made(folder, file="c.csv", noise="exact")
+    text = str(found.value)
+    assert "line 4, column 'value': has a symbol without a stated meaning" in text
+    assert "set withheld: {symbol: '*', below: 10}" in text
+    assert "got '*'" in text
+    assert "line 5, column 'value': must be a number, a range such as 10-50" in text
+    pd.DataFrame({"name": ["a", "b"], "value": ["3", "*"]}).to_parquet("c.parquet")
+    with pytest.raises(config.ConfigError, match=r"row 2, column 'value': has a symbol"):
+        made(folder, file="c.parquet", noise="exact")
+
+
+def test_a_range_without_end_needs_a_prior_with_a_mean(folder):
+    (folder / "c.csv").write_text("name,value\na,3\nb,100+\n")
+    with pytest.raises(config.ConfigError, match="'b' has no upper end"):
+        made(folder, file="c.csv", noise="exact")
+    rows = making.read(made(folder, file="c.csv", noise="exact", prior={"law": "geometric", "mean": 50}))[0]
+    assert rows["mean"][1] == pytest.approx(150, rel=1e-9)  # 100, and a geometric count without memory
+
+
+def test_a_name_of_several_columns(folder):
+    (folder / "c.csv").write_text("state,county,n\nNC,Anson,3\nVA,Anson,5\n")
+    rows = making.read(made(folder, file="c.csv", columns={"name": ["state", "county"], "value": "n"}, noise="exact"))
+    assert rows[0]["quantity"].tolist() == ["NC/Anson", "VA/Anson"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (
+            {"name": "county", "value": "n"},
+            "has no column 'county'; it has country, n; did you mean 'country'",
+        ),
+        ({"value": ["country", "n"]}, "value must be one column"),
+        ({"people": "n"}, "'people' is not a column that is read; those are name, value, scale"),
+        ({}, "lacks name, value; .* for other names, set columns: {name: .., value: ..}"),
+    ],
+)
+def test_wrong_columns_are_rejected(folder, columns, words):
+    (folder / "c.csv").write_text("country,n\na,3\n")
+    with pytest.raises(config.ConfigError, match=words):
+        made(folder, file="c.csv", columns=columns, noise="exact")
+    with pytest.raises(config.ConfigError, match="columns: is allowed only with file"):
+        made(folder, counts=[3], columns={"name": "a"}, noise="exact")
+
+
+@pytest.mark.parametrize(("law", "key", "factor"), [("gaussian", "sd", 1), ("laplace", "scale", 1 / sqrt(2))])
+def test_columns_of_pipelinedp(folder, law, key, factor):
+    """Check partition_key, count and count_noise_stddev against the file with our columns and the scale of the law."""
+    frame = pd.DataFrame(
+        {
+            "partition_key": ["a", "b"],
+            "privacy_id_count": [3, 4],
+            "count": [10.4, -1.2],
+            "count_noise_stddev": [2.0, 4.0],
+        }
+    )
+    frame.to_csv("p.csv", index=False)
+    rows, _, facts = making.read(made(folder, file="p.csv", noise=law, prior="flat"))
+    ours = {"name": frame["partition_key"], "value": frame["count"], key: frame["count_noise_stddev"] * factor}
+    pd.DataFrame(ours).to_csv("o.csv", index=False)
+    same = making.read(made(folder, file="o.csv", noise=law, prior="flat"))[0]
+    assert rows["mean"].tolist() == pytest.approx(same["mean"].tolist(), rel=1e-12)
+    assert facts["read_as"]["name"] == "partition_key"
+    assert facts["read_as"][key].startswith("count_noise_stddev")
+
+
+def test_the_summary_of_opendp(folder):
+    """Check a released table with a column len, and its summary, against the stated distribution."""
+    (folder / "r.csv").write_text("region,len\nnorth,12\nsouth,40\n")
+    (folder / "s.csv").write_text(
+        "column,aggregate,distribution,scale,threshold\n"
+        "len,Frame Length,Integer Gaussian,3.0,\nx,Sum,Integer Laplace,9.0,\n"
+    )
+    rows, _, facts = making.read(made(folder, file="r.csv", noise="s.csv", prior="flat"))
+    law = dpm.DiscreteGaussian(sigma=3.0)
+    expected = dpm.posterior(dpm.Release({"north": 12, "south": 40}, mechanism=law), prior="flat").counts
+    assert rows["mean"].tolist() == pytest.approx([expected[n].mean() for n in ("north", "south")], rel=1e-12)
+    assert facts["read_as"] == {"value": "len", "name": "region"}
+    (folder / "s.csv").write_text("column,distribution,scale,threshold\nlen,Integer Laplace,2.0,10\n")
+    settings = file_columns.with_noise({"noise": "s.csv"}, {"value": "len"})
+    assert settings["noise"] == {"law": "discrete_laplace", "scale": 2.0, "threshold": 10.0}
+    scenario = scenario_settings.single(
+        "m", {"kind": "noisy_counts", "file": "r.csv", "noise": "s.csv"}, kind.discover()
+    )
+    assert scenario.files == ["r.csv", "s.csv"]
+    for text, words in [
+        ("column,scale\nlen,2\n", "lacks the column distribution"),
+        ("column,distribution,scale\nlen,Uniform,2\n", "distribution must be one of Integer Laplace"),
+        (
+            "column,distribution,scale\na,Integer Laplace,2\nb,Integer Laplace,2\n",
+            "must have one row for the column 'len'",
+        ),
+    ]:
+        (folder / "s.csv").write_text(text)
+        with pytest.raises(config.ConfigError, match=words):
+            made(folder, file="r.csv", noise="s.csv")
+    with pytest.raises(config.ConfigError, match=r"'none\.csv' is not a file"):
+        made(folder, file="r.csv", noise="none.csv")
+
+
+def test_the_table_of_ptable(folder):
+    """Check columns i, j, p of a table of cell keys against the table with our columns."""
+    rows = [(0, 0, 1.0), (1, 0, 0.5), (1, 1, 0.25), (1, 3, 0.25)]
+    rows += [(2, 2 + v, p) for v, p in zip(range(-2, 3), (0.1, 0.2, 0.4, 0.2, 0.1), strict=True)]
+    frame = pd.DataFrame(rows, columns=["i", "j", "p"])
+    frame.assign(v=frame["j"] - frame["i"], type="all").to_csv("ptable.csv", index=False)
+    found = making.read(
+        made(folder, counts=[3, 30], noise={"law": "table", "file": "ptable.csv", "beyond": "shift"}, prior="flat")
+    )[0]
+    law = dpm.Perturbation(dict(zip(("true", "released", "probability"), zip(*rows, strict=True), strict=True)),
+                           beyond="shift")  # fmt: skip
+    expected = dpm.posterior(dpm.Release([3, 30], mechanism=law), prior="flat").counts
+    assert found["mean"].tolist() == pytest.approx([expected[n].mean() for n in ("1", "2")], rel=1e-12)
+
+
+def test_batches_of_published_files(folder):
+    """Check a batch with ranges, symbols, other column names and a wrong cell against the same counts alone."""
+    frame = pd.DataFrame(
+        {"table": ["t", "t", "u", "u", "v"], "area": list("abcde"), "n": ["12", "<10", "1-3", "..", "oops"]}
+    )
+    frame.to_csv("b.csv", index=False)
+    prior = {"law": "geometric", "mean": 20}
+    stated = {"columns": {"name": "area", "value": "n"}, "noise": "exact", "missing": [".."], "prior": prior}
+    rows = pd.read_csv(made(folder, file="b.csv", **stated).csv).set_index("quantity")
+    one = making.read(made(folder, counts={"b": "<10", "c": "1-3"}, noise="exact", prior=prior))[0].set_index(
+        "quantity"
+    )
+    for name in ("b", "c"):
+        assert rows.loc[name, "mean"] == pytest.approx(one.loc[name, "mean"], rel=1e-10)
+    assert rows.loc["d", "status"] == "refused: value is empty"
+    assert rows.loc["e", "status"] == "refused: value is not a number"
+    with_total = {**stated, "prior": 1.0, "total": 14}
+    frame[frame["table"] == "t"].to_csv("b.csv", index=False)
+    rows = pd.read_csv(made(folder, file="b.csv", **with_total).csv).set_index("quantity")
+    counts = rows[rows["type"] == "count"]
+    assert counts.loc["b", ["lower", "upper"]].tolist() == [2, 2]  # 14 - 12
+    frame[:2].to_csv("b.csv", index=False)
+    noisy = {**stated, "noise": {"law": "discrete_laplace", "scale": 1.0}}
+    rows = pd.read_csv(made(folder, file="b.csv", **noisy).csv).set_index("quantity")
+    law = dpm.DiscreteLaplace(scale=1.0).threshold(10)
+    expected = dpm.posterior(dpm.Release([12, np.nan], mechanism=law), prior=prior).counts
+    assert rows["mean"].tolist() == pytest.approx([expected["1"].mean(), expected["2"].mean()], rel=1e-10)
+
+
+def test_the_command_reads_such_files_and_prints_json(folder, capsys):
+    (folder / "c.csv").write_text("county,people\nAnson,12\nBertie,*\nClay,..\n")
+    asked = ["answer", "c.csv", "--noise", "exact", "--columns", "name=county", "value=people", "--withheld", "*=10",
+             "--missing", "..", "--total", "30", "--json"]  # fmt: skip
+    command.main(asked)
+    found = json.loads(capsys.readouterr().out)
+    counts = {row["quantity"]: row for row in found["rows"] if row["type"] == "count"}
+    assert counts["Anson"]["released"] == 12
+    assert counts["Bertie"]["released"] is None
+    assert counts["Bertie"]["upper"] <= 9
+    assert counts["Clay"]["lower"] == 30 - 12 - 9
+    assert any("county is read as name" in text for text in found["assumptions"])
+    assert found["headline"].startswith("The true count of")
+    command.main([one for one in asked if one != "--json"])
+    assert "withheld, at most 9" in capsys.readouterr().out
+    for wrong, words in [
+        (["--withheld", "*"], "must be symbol=limit"),
+        (["--columns", "county"], "must be name=column"),
+    ]:
+        with pytest.raises(SystemExit, match=words):
+            command.main(["answer", "c.csv", "--noise", "exact", *wrong])
