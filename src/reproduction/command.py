@@ -149,12 +149,8 @@ def _numbers(part: argparse.ArgumentParser) -> None:
     part.add_argument("--family", choices=("rates", "shares"), help="rates of exposures, or shares of persons")
     part.add_argument("--prior", help="prior: a number, flat, jeffreys, 1/(1+n) or fitted")
     part.add_argument("--state", help="noisy measurement files: state, such as VT")
-    part.add_argument(
-        "--product", choices=("pl94", "dhc"), help="noisy measurement files: Redistricting or DHC"
-    )
-    part.add_argument(
-        "--table", choices=("person", "unit"), help="noisy measurement files: people or housing units"
-    )
+    part.add_argument("--product", choices=("pl94", "dhc"), help="noisy measurement files: Redistricting or DHC")
+    part.add_argument("--table", choices=("person", "unit"), help="noisy measurement files: people or housing units")
     part.add_argument(
         "--cell",
         nargs="+",

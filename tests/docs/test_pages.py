@@ -186,7 +186,7 @@ R_PAGE = Path(__file__).parents[2] / "docs/how-to/r.md"
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs Rscript")
 def test_the_code_in_r_runs(tmp_path):
-    code = re.search(r"```r\n(.*?)```", R_PAGE.read_text(encoding="utf-8"), re.DOTALL)[1]
+    code = "\n".join(re.findall(r"```r\n(.*?)```", R_PAGE.read_text(encoding="utf-8"), re.DOTALL))
     (tmp_path / "page.R").write_text(code, encoding="utf-8")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     run = subprocess.run(["Rscript", "page.R"], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True,
@@ -201,6 +201,8 @@ def test_the_code_in_r_runs(tmp_path):
     first = re.search(r"quantity +released.*\n *\d+ +(county \d+)", run.stdout)[1]
     assert first == rates.index[0]
     assert "slope of x" in run.stdout
+    json_is_read = subprocess.run(["Rscript", "-e", "library(jsonlite)"], capture_output=True, check=False)
+    assert ("The true count of" in run.stdout) == (json_is_read.returncode == 0)
     assert "'county 3' > 'county 4'" in run.stdout
 
 

@@ -89,7 +89,8 @@ class RandomRounding(Coarsenable):
         """
         n = np.asarray(counts, dtype=np.float64)
         up = self._up(n % self.base)
-        below, low = n - n % self.base, np.asarray(low, dtype=np.float64)
+        below = n - n % self.base
+        low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
         p = np.where((low <= below) & (below <= high), 1.0 - up, 0.0)
         p = p + np.where((low <= below + self.base) & (below + self.base <= high), up, 0.0)
         with np.errstate(divide="ignore"):

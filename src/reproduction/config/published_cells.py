@@ -145,7 +145,7 @@ def censored(
     if empty := [name for name, cell in zip(names, cells, strict=True) if cell == (None, None)]:
         raise ValueError(
             f"{empty[0]!r} has no value, but others were withheld below {limit:g}: state that it was withheld, too, or "
-            "leave it out"
+            "remove the row"
         )
     return {**words, "threshold": limit}, None
 

@@ -63,6 +63,25 @@ def table(root_seed: int, *, sets: int, slope: float, cases: Mapping[str, Mappin
     return pd.DataFrame(rows, columns=names)
 
 
+def shown(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the coverage by case with one column per quantity and method, as in the documentation.
+
+    Parameters
+    ----------
+    table : result of `table`.
+
+    Returns
+    -------
+    DataFrame
+        Columns case, sets, and "slope, exact likelihood", .., rounded to three decimals.
+    """
+    wide = table.pivot(index="case", columns="method", values=["slope", "rates"]).round(3)
+    order = [(quantity, method) for quantity in ("slope", "rates") for method in METHODS]
+    found = wide[order].loc[list(dict.fromkeys(table["case"]))]
+    found.columns = pd.Index([", ".join(pair) for pair in order])
+    return found.assign(sets=table["sets"].iloc[0]).reset_index()[["case", "sets", *found.columns]]
+
+
 def simulated(
     case: Mapping[str, Any], law: Any, slope: float, rng: np.random.Generator
 ) -> tuple[Array, Array, Array, Array]:

@@ -1,5 +1,7 @@
 """Tests of the study of rates: a toy run, the simulation by its moments, and the figure by its artists."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -51,3 +53,23 @@ def test_the_figure_draws_the_columns():
     for axis, first in zip(drawn.axes, (0.9, 0.8), strict=True):
         points = [container.lines[0].get_xdata()[0] for container in axis.containers]
         assert points == pytest.approx([first, first - 0.1])
+
+
+def test_the_table_of_the_documentation_has_the_studys_cases_and_columns():
+    """Check the written table by the columns of `shown`, and each coverage against a binomial bound on its sets."""
+    rows = [(c, m, 200, 0.9, 0.01, 0.8, 0.01, 0.0, 1.0) for c in DECLARED.settings["cases"] for m in study.METHODS]
+    names = ["case", "method", "sets", "slope", "slope_se", "rates", "rates_se", "bias", "rmse"]
+    shown = study.shown(
+        pd.DataFrame(rows, columns=names).assign(rates=lambda t: 0.5 + 0.1 * (t["method"] == "exact likelihood"))
+    )
+    assert shown["slope, exact likelihood"].tolist() == [0.9] * len(shown)
+    assert shown["rates, exact likelihood"].tolist() == [0.6] * len(shown)
+    assert shown["rates, protection ignored"].tolist() == [0.5] * len(shown)
+    written = pd.read_csv(Path(__file__).parents[3] / "docs/methods/rates.tsv", sep="\t")
+    assert written.columns.tolist() == shown.columns.tolist()
+    assert written["case"].tolist() == list(DECLARED.settings["cases"])
+    assert set(written["sets"]) == {DECLARED.settings["sets"]}
+    hits = written["slope, exact likelihood"] * written["sets"]
+    assert hits.to_numpy() == pytest.approx(np.round(hits), abs=1e-9)  # a number of sets
+    assert (written["slope, exact likelihood"] > 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)).all()
+    assert (written["rates, exact likelihood"] > written["rates, protection ignored"]).all()
