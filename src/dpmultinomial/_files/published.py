@@ -84,6 +84,13 @@ COMMON: dict[str, Rule] = {
     "versions": lambda v: isinstance(v, dict),
 }
 LATER: dict[str, Rule] = {  # keys that records of version 0.2 do not have
+    "epsilon_at_delta": lambda v: (
+        isinstance(v, dict)
+        and set(v) in ({"epsilon", "delta"}, {"epsilon", "delta", "method"})
+        and _finite(v["epsilon"])
+        and _share(v["delta"])
+        and v.get("method", "conversion") in ("conversion", "loss distributions")
+    ),
     "against_ceiling": lambda v: _text(v) or _cost(v),
     "ceiling": lambda v: _text(v) or (isinstance(v, dict) and all(map(_positive, v.values()))),
 }
@@ -94,9 +101,6 @@ _MODEL: dict[str, Rule] = {
     "tables": _whole(1),
     "records": _whole(0),
     "target": lambda v: v is None or _text(v),
-    "epsilon_at_delta": lambda v: (
-        isinstance(v, dict) and set(v) == {"epsilon", "delta"} and all(map(_finite, v.values()))
-    ),
 }
 _LAWS: dict[str, dict[str, Rule]] = {
     "Dirichlet(r counts + alpha)": {
@@ -223,6 +227,9 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
     found = [("neighbours must be those of its cost", record["neighbours"] == cost["relation"])]
     found.append(("against_ceiling must be what its cost is for a replacement", _counted(record)))
     found.append(("hardened must be true but for Dirichlet noise", record["hardened"] != ("r" in record)))
+    most = cost.get("epsilon", math.inf) if "order" not in cost else math.inf
+    at_delta = record.get("epsilon_at_delta", {"epsilon": 0.0})["epsilon"]
+    found.append(("epsilon_at_delta must be at most the epsilon of its cost", at_delta <= most * (1 + 1e-9)))
     pure, words = cost.get("epsilon", math.nan), "scale, sensitivity and cost do not belong together"
     if hierarchy.is_of(record):
         found += _levels(record, words)

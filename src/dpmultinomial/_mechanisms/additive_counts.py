@@ -27,7 +27,8 @@ from .noise_law import changed_counts
 ALGORITHMS = additive_release.ALGORITHMS
 TIES = additive_release.RULES
 Whole = NDArray[np.int64]
-_LARGEST_CHANGE = 10**9
+_LARGEST_CHANGE = 10**6
+_WIDEST = 10**6  # support up to which truncated noise has a loss distribution
 
 
 def release(
@@ -311,13 +312,14 @@ class AdditiveCounts:
         """
         _checks.one_of("relation", relation, RELATIONS[:2])
         changed_counts(changes, sensitivity)
-        sizes = [abs(_checks.integer("changes", change, least=-_LARGEST_CHANGE)) for change in changes or ()]
+        moves = [_checks.integer("changes", c, least=-_LARGEST_CHANGE, most=_LARGEST_CHANGE) for c in changes or ()]
+        sizes = [abs(move) for move in moves]
         if sensitivity is not None:
-            norm = _checks.integer("sensitivity", sensitivity, least=1)
+            norm = _checks.integer("sensitivity", sensitivity, least=1, most=_LARGEST_CHANGE)
             sizes = [norm, norm]
         elif changes is None:
             sizes = [1, 1]
-        elif moved := abs(sum(int(change) for change in changes)):
+        elif moved := abs(sum(moves)):
             sizes.append(moved)
         spent, scale = self.epsilon * sum(sizes), 1 / self.epsilon
         if self.support == math.inf:
@@ -334,5 +336,5 @@ class AdditiveCounts:
         delta = float(-np.expm1(sum(np.log1p(-lost[size - 1]) for size in sizes)))
         if set(sizes) == {1}:
             delta = privacy_profiles.geometric_delta(spent, epsilon=self.epsilon, changed=len(sizes), support=cut)
-        mechanisms = tuple(TruncatedLaplaceLoss(scale, cut, size) for size in sizes)
-        return ApproxDP(source=source, relation=relation, epsilon=spent, delta=delta, mechanisms=mechanisms)
+        known = tuple(TruncatedLaplaceLoss(scale, cut, size) for size in sizes) if cut <= _WIDEST else None
+        return ApproxDP(source=source, relation=relation, epsilon=spent, delta=delta, mechanisms=known)

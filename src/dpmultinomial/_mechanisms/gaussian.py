@@ -341,7 +341,7 @@ def draw(sigma: Array, rng: np.random.Generator) -> NDArray[np.int64]:
     return out.reshape(np.shape(sigma))
 
 
-_TABULATED = 100_000.0  # sigma up to which draws look up a table
+_TABULATED = 100_000.0  # sigma up to which draws look up a table, and losses are listed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -400,8 +400,11 @@ class DiscreteGaussian(GaussianFamily):
         return variance(self.sigma, self.log_normaliser)
 
     def loss(self, change: float) -> Mechanism | None:
-        """Return the mechanism of a single count that changes by `change`, an integer."""
-        return DiscreteGaussianLoss(float(self.parameter), int(change)) if change == int(change) else None
+        """Return the mechanism of a single count that changes by `change`, an integer; None for a sigma above 1e5,
+        whose losses have too many values.
+        """
+        known = change == int(change) and self.parameter <= _TABULATED
+        return DiscreteGaussianLoss(float(self.parameter), int(change)) if known else None
 
     def halfwidth(self, log_mass: float) -> float | Array:
         """Return the distance that the noise exceeds with probability below exp(-log_mass), for each row."""

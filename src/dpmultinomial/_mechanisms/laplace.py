@@ -17,6 +17,8 @@ from .._kernels import geometric
 from .additive_law import LaplaceFamily
 from .noise_law import Array, Scale
 
+_LARGEST_CHANGE = 10**6  # of a count, up to which losses are listed
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Laplace(LaplaceFamily):
@@ -103,8 +105,9 @@ class DiscreteLaplace(LaplaceFamily):
         return self._as_given(0.5 / np.sinh(np.minimum(0.5 / self.parameter, 300.0)) ** 2)
 
     def loss(self, change: float) -> Mechanism | None:
-        """Return the mechanism of a single count that changes by `change`, an integer."""
-        return DiscreteLaplaceLoss(float(self.parameter), int(change)) if change == int(change) else None
+        """Return the mechanism of a single count that changes by `change`, an integer of at most 10^6."""
+        known = change == int(change) and change <= _LARGEST_CHANGE
+        return DiscreteLaplaceLoss(float(self.parameter), int(change)) if known else None
 
     def halfwidth(self, log_mass: float) -> float | Array:
         """Return the distance that the noise exceeds with probability below exp(-log_mass), for each row."""

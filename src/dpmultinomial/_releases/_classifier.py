@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._accounting import privacy_profiles
+from .._accounting.privacy_loss import DirichletLoss
 from .._files.csv_table import CsvTable
 from .._mechanisms import dirichlet
-from . import _noise
+from . import _noise, losses
 from ._places import Refused
-from .spending import REPLACE, Cost, Drawn, Facts, Plan, csv_bytes, epsilon_at
+from .losses import Losses
+from .spending import REPLACE, Cost, Drawn, Facts, Plan, csv_bytes
 
 COLUMNS = ("node", "given", "category", "probability")
 MOST_CELLS = 2 * 10**6
@@ -110,13 +112,13 @@ def _plan(settings: Mapping[str, Any], table: CsvTable, network: dict[str, list[
         "tables": len(network),
         "records": len(table),
         "target": settings.get("target"),
-        "epsilon_at_delta": {"epsilon": epsilon_at([law.cost], delta=settings["delta"]), "delta": settings["delta"]},
+        "epsilon_at_delta": losses.at_delta(law.cost, law.losses, delta=settings["delta"]),
     }
 
     def drawn() -> Drawn:
         return Drawn(data=csv_bytes(COLUMNS, _rows(tables, law.draw(tables.counts))))
 
-    return Plan(cost=law.cost, facts=facts, draw=drawn)
+    return Plan(cost=law.cost, facts=facts, draw=drawn, losses=law.losses)
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,7 @@ class _Law:
     cost: Cost
     facts: Facts
     draw: Callable[[Sequence[NDArray[np.int64]]], list[NDArray[np.float64]]]
+    losses: Losses | None
 
 
 def _dirichlet(settings: Mapping[str, Any], tables: int) -> _Law:
@@ -138,7 +141,8 @@ def _dirichlet(settings: Mapping[str, Any], tables: int) -> _Law:
         rng = _noise.private_stream()
         return [_normalised(rng.standard_gamma(r * table + alpha)) for table in counts]
 
-    return _Law(Cost(relation=REPLACE, epsilon=float(settings["epsilon"]), order=order), facts, draw)
+    cost = Cost(relation=REPLACE, epsilon=float(settings["epsilon"]), order=order)
+    return _Law(cost, facts, draw, (DirichletLoss(r, alpha),) * tables)
 
 
 def _discrete(settings: Mapping[str, Any], tables: int) -> _Law:
@@ -163,7 +167,8 @@ def _discrete(settings: Mapping[str, Any], tables: int) -> _Law:
         parts = zip(np.split(flat, ends), counts, strict=True)
         return [_normalised(np.maximum(part.reshape(table.shape), floor)) for part, table in parts]
 
-    return _Law(cost, facts, draw)
+    one_table = losses.of_counts(str(settings["noise"]), scale, change=2, relation=REPLACE)
+    return _Law(cost, facts, draw, one_table and one_table * tables)
 
 
 def _normalised(cells: NDArray[Any]) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from scipy.special import gammaln
 
 from .._files.csv_table import Cell, CsvTable
 from .._mechanisms import additive_release
-from . import _keys, _noise, _tree_counts
+from . import _keys, _noise, _tree_counts, losses
 from ._keys import TREE_KEYS
 from ._places import Refused
 from .spending import ADD_OR_REMOVE, REPLACE, Cost, Drawn, Plan, csv_bytes
@@ -146,7 +146,9 @@ def _plan(
         released = draw(counts, scale=scale).tolist()
         return Drawn(data=csv_bytes(COLUMNS, zip(names, released, strict=True)))
 
-    return Plan(cost=cost, facts=facts, draw=drawn)
+    mechanism = law.lower().replace(" ", "_")
+    known = losses.of_counts(mechanism, scale, change=sensitivity, relation=cost.relation)
+    return Plan(cost=cost, facts=facts, draw=drawn, losses=known)
 
 
 LARGEST_TOTAL = 4 * 10**8
@@ -195,7 +197,7 @@ def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
         return Drawn(data=csv_bytes(COLUMNS, zip(names, released.tolist(), strict=True)))
 
     cost = Cost(relation=ADD_OR_REMOVE, epsilon=_noise.laplace_epsilon(scale, sensitivity=2))
-    return Plan(cost=cost, facts=facts, draw=drawn)
+    return Plan(cost=cost, facts=facts, draw=drawn, losses=losses.of_additive_counts(scale))
 
 
 def arranged(

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._accounting.privacy_loss import PureLoss
 from .._files.csv_table import CsvTable
 from .._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
 from . import _noise
@@ -126,7 +127,9 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
             rows.append((key, repr(released * steps[key])))
         return Drawn(data=csv_bytes(("statistic", "value"), rows))
 
-    return Plan(cost=Cost(relation=REPLACE, epsilon=_noise.total(spent.values())), facts=facts, draw=drawn)
+    cost = Cost(relation=REPLACE, epsilon=_noise.total(spent.values()))
+    known = tuple(PureLoss(epsilon) for epsilon in spent.values())
+    return Plan(cost=cost, facts=facts, draw=drawn, losses=known)
 
 
 _STATISTICS = ("mean", "sse", "low", "high")

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from .._files import hierarchy
 from .._files.csv_table import CsvTable
 from .._files.hierarchy import Hierarchy
-from . import _noise
+from . import _noise, losses
 from ._places import Refused
 from .spending import ADD_OR_REMOVE, REPLACE, Cost, Drawn, Plan, csv_bytes
 
@@ -195,7 +195,9 @@ def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], coun
         written = zip(names, above, released.tolist(), strict=True)
         return Drawn(data=csv_bytes(COLUMNS, written))
 
-    return Plan(cost=Cost(relation=REPLACE if public else ADD_OR_REMOVE, **cost), facts=facts, draw=drawn)
+    stated = Cost(relation=REPLACE if public else ADD_OR_REMOVE, **cost)
+    known = losses.of_levels(mechanism, list(scales.values()), change=change, relation=stated.relation)
+    return Plan(cost=stated, facts=facts, draw=drawn, losses=known)
 
 
 def _in_order(

@@ -14,11 +14,14 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from .._accounting.privacy_loss import DirichletLoss, PureLoss
 from .._files.hierarchy import Hierarchy
+from .._mechanisms import dirichlet
 from .._mechanisms.gaussian import DiscreteGaussian
-from . import _budget_records, _statistics, _tree_counts
+from .._mechanisms.sufficient_statistics import STATISTICS
+from . import _budget_records, _statistics, _tree_counts, losses
 from ._keys import MODELS, PARAMETERS, TREE_KEYS
-from .spending import REPLACE, Cost, beyond, by_settings
+from .spending import ADD_OR_REMOVE, REPLACE, Cost, beyond, by_settings
 
 COLUMNS = ("quantity", "nodes", "share", "scale", "half_width", "least_squares")
 NO_COST = "the cost of a swap depends on the confidential file"
@@ -113,6 +116,41 @@ def costs(settings: Mapping[str, Any], ceiling: Mapping[str, float], spent: Sequ
     if cost is None:
         return None, NO_COST
     return cost, (beyond([*spent, cost], ceiling) or "yes") if ceiling else "no budget"
+
+
+def known_losses(settings: Mapping[str, Any], scales: Sequence[float]) -> losses.Losses | None:
+    """Return the losses of a release as its settings ask for it.
+
+    Parameters
+    ----------
+    settings : checked and filled settings.
+    scales : scales of the noise of the measured quantities, as planned: one per level for a tree.
+
+    Returns
+    -------
+    tuple of mechanisms, or None if they are not known: after data swapping
+    """
+    mechanism = settings["mechanism"]
+    if mechanism == "additive_counts":
+        return losses.of_additive_counts(scales[0])
+    if mechanism == "censored_statistics":
+        names = settings["shares"] or dict.fromkeys(STATISTICS, 1 / len(STATISTICS))
+        return tuple(PureLoss(settings["epsilon"] * share) for share in names.values())
+    if mechanism in PARAMETERS:
+        public = settings["relation"] == REPLACE
+        tree = any(settings.get(key) for key in TREE_KEYS)
+        change = _tree_counts.changed(int(settings["sensitivity"]), public=public or not tree)
+        return losses.of_levels(
+            mechanism, scales, change=change, relation=ADD_OR_REMOVE if tree and not public else REPLACE
+        )
+    if mechanism not in MODELS:
+        return None
+    tables = _statistics.tables(mechanism, settings)
+    if settings["noise"] == "dirichlet":
+        r, alpha = dirichlet.calibrate(settings["epsilon"] / tables, order=float(settings["order"]))
+        return (DirichletLoss(r, alpha),) * tables
+    one_table = losses.of_counts(settings["noise"], scales[0], change=2, relation=REPLACE)
+    return one_table and one_table * tables
 
 
 Row = tuple[str, float, float, float, float, float]

@@ -21,7 +21,7 @@ from typing import Any
 from .._files.csv_table import CsvTable
 from .._files.places import FileFault
 from .._files.published import DATA, RECORD, open_release
-from . import _budget_records, _confidential, _places, _protocol, checks, spending
+from . import _budget_records, _confidential, _places, _protocol, checks, losses, spending
 from ._budget_records import FOLDER, Ledger, Line
 from ._keys import COUNTS, TREE_KEYS
 from ._places import Refused
@@ -282,6 +282,7 @@ def _record(asked: Asked, plan: Plan, drawn: Drawn) -> bytes:
         "ceiling": dict(asked.ceiling) or spending.UNBOUNDED,
         **({"budget_sources": list(asked.sources)} if len(asked.sources) > 1 else {}),
         "neighbours": plan.cost.relation,
+        "epsilon_at_delta": losses.at_delta(plan.cost, plan.losses, delta=_delta(asked)),
         **plan.facts,
         **drawn.facts,
         "file": _budget_records.DATA,
@@ -290,6 +291,11 @@ def _record(asked: Asked, plan: Plan, drawn: Drawn) -> bytes:
         | {p: _version(p) for p in ("dpmultinomial", "opendp", "randomgen", "numpy")},
     }
     return (json.dumps(stated, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _delta(asked: Asked) -> float:
+    """Return the delta at which a record states an epsilon: that of the budget, if it has one."""
+    return float(asked.ceiling.get("delta") or losses.DELTA)
 
 
 def _version(package: str) -> str:

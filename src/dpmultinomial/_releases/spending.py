@@ -21,6 +21,7 @@ from typing import Any
 from .. import _checks
 from .._accounting import composition
 from .._accounting.composition import RELATIONS
+from .._accounting.privacy_loss import Mechanism
 from ._keys import COUNTS, TREE_KEYS
 from ._noise import exact, upwards
 from ._noise import total as sum_upwards
@@ -354,11 +355,14 @@ class Plan:
     cost : planned cost.
     facts : public statements for the record; nothing confidential.
     draw : function that draws the noise; called once, after the budget was checked.
+    losses : mechanisms whose loss distributions are those of the release under the relation of its cost (`losses`);
+        None if they are not known.
     """
 
     cost: Cost
     facts: Facts
     draw: Callable[[], Drawn]
+    losses: tuple[Mechanism, ...] | None = None
 
     def __repr__(self) -> str:
         return f"Plan({self.cost})"

@@ -18,6 +18,7 @@ _WORDS = {
     "law": "noise distribution",
     "scale": "scale of the noise",
     "cost": "cost",
+    "epsilon_at_delta": "epsilon of this release alone, at a delta",
     "neighbours": "neighbours",
     "total": "public total",
     "source": "source",

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from dpmultinomial import __version__
 from dpmultinomial._files import csv_table, hierarchy
 from dpmultinomial._inference.planning import Plan, plan
-from dpmultinomial._releases import checks, planned
+from dpmultinomial._releases import checks, losses, planned
 from dpmultinomial._releases.spending import ADD_OR_REMOVE, EXCHANGE, REPLACE, Cost
 from dpmultinomial._seeding import stream
 
@@ -102,7 +102,8 @@ def draw(found: Plan, png: str | Path, pdf: str | Path) -> None:
 
 
 TIMES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the configured value, by default
-COLUMNS = (*planned.COLUMNS, "cost", "relation", "budget_cost", "budget_relation", "covered")
+AT_DELTA = ("epsilon_at_delta", "delta", "method")
+COLUMNS = (*planned.COLUMNS, "cost", "relation", "budget_cost", "budget_relation", "covered", *AT_DELTA)
 
 
 def release_made(
@@ -129,7 +130,8 @@ def release_made(
     DataFrame
         One row per value and quantity: first the value, in a column with the name of the parameter, then `COLUMNS`.
         cost with its relation is what the release states; budget_cost with its relation is what its source's budget
-        counts; covered is ``yes``, ``no budget``, or why the release would be rejected.
+        counts; covered is ``yes``, ``no budget``, or why the release would be rejected. epsilon_at_delta is the epsilon
+        of this release alone at delta, under the relation of its cost, by the method of that name.
 
     Raises
     ------
@@ -152,7 +154,9 @@ def release_made(
         part = planned.widths(at, level=asked["level"], shape=shape)
         cost, covered = planned.costs(at, ceiling, spent)
         part.insert(0, key, value)
-        parts.append(part.assign(**_costs(cost), covered=covered))
+        scales = [scale for scale in part["scale"].tolist() if scale > 0]
+        delta = float(get.get("delta") or ceiling.get("delta") or losses.DELTA)
+        parts.append(part.assign(**_costs(cost), covered=covered, **_at_delta(at, cost, scales, delta)))
     found = pd.concat(parts, ignore_index=True)[[key, *COLUMNS]]
     target = Path(folder, "results", "plans", f"{name}.csv")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -186,6 +190,7 @@ def release_sentence(found: pd.DataFrame, asked: Mapping[str, Any], source: str)
     unit = "rho" if key == "rho" else "epsilon"
     text = f"The {unit} that the release states refers to neighbours that {_neighbours(first['relation'])}. "
     text += f"The budget of {source} counts the {unit} of a replaced record, {_factor(first)}. "
+    text += f"At delta = {first['delta']:g}, a release alone has the epsilon in its column; budgets do not count it. "
     covered = costs.loc[costs["covered"] == "yes", key]
     if (costs["covered"] == "no budget").all():
         return text + f"{source} has no budget."
@@ -218,6 +223,7 @@ def shown(found: pd.DataFrame, level: float) -> pd.DataFrame:
         title = f"{unit} stated" if column == "cost" else f"{unit} of the budget"
         cells = zip(found[column], found[relation], strict=True)
         table[title] = [f"{number:.6g} ({words})" for number, words in cells]
+    table[f"epsilon at delta {found['delta'].iloc[0]:g}"] = found["epsilon_at_delta"].map("{:.4g}".format)
     return table.assign(covered=found["covered"].map(lambda text: text if text in ("yes", "no budget") else "no"))
 
 
@@ -262,6 +268,14 @@ def _costs(cost: Cost | None) -> dict[str, Any]:
     both = cost, cost.replaced
     numbers = [float(one.rho if one.rho is not None else one.epsilon or 0.0) for one in both]
     return {"cost": numbers[0], "relation": cost.relation, "budget_cost": numbers[1], "budget_relation": REPLACE}
+
+
+def _at_delta(settings: Mapping[str, Any], cost: Cost | None, scales: list[float], delta: float) -> dict[str, Any]:
+    """Return the values of the columns `AT_DELTA`."""
+    if cost is None:
+        return dict.fromkeys(AT_DELTA, float("nan"))
+    found = losses.at_delta(cost, planned.known_losses(settings, scales), delta=delta)
+    return dict(zip(AT_DELTA, found.values(), strict=True))
 
 
 def _neighbours(relation: str) -> str:

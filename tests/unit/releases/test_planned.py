@@ -9,7 +9,7 @@ from scipy import stats
 
 from dpmultinomial._files import hierarchy
 from dpmultinomial._files.csv_table import parse
-from dpmultinomial._releases import checks, planned, room
+from dpmultinomial._releases import checks, losses, planned, room
 from dpmultinomial._releases.spending import ADD_OR_REMOVE, REPLACE, Cost
 from reproduction.scenarios import planning
 
@@ -72,6 +72,10 @@ def test_scales_and_costs_are_those_of_the_release(tmp_path, case):
     assert cost.relation == stated.pop("relation")
     for key, value in stated.items():
         assert getattr(cost, key) == pytest.approx(value, rel=2e-6)
+    scales = [value for value in found["scale"].tolist() if value > 0]
+    at_delta = losses.at_delta(cost, planned.known_losses(get, scales), delta=1e-6)
+    assert at_delta.pop("epsilon") == pytest.approx(record["epsilon_at_delta"].pop("epsilon"), rel=1e-5)
+    assert at_delta == record["epsilon_at_delta"]
     if isinstance(record["against_ceiling"], dict):
         against = record["against_ceiling"]
         key = next(key for key in ("epsilon", "rho") if key in against)

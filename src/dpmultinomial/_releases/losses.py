@@ -1,0 +1,72 @@
+"""Loss distributions of releases, and the epsilon that they give at a delta, next to the cost that budgets count.
+
+A budget adds the stated epsilon or rho of its releases. The loss distribution of the noise gives a smaller epsilon at a
+delta > 0 (`_accounting.loss_composition`), which a record and a plan state for the release alone.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from .._accounting import loss_composition
+from .._accounting.privacy_loss import DiscreteLaplaceLoss, Mechanism
+from .._mechanisms.gaussian import DiscreteGaussian
+from .._mechanisms.laplace import DiscreteLaplace
+from .spending import REPLACE, Cost, epsilon_at
+
+DELTA = 1e-6  # at which an epsilon is stated if neither the release nor its budget has a delta
+Losses = tuple[Mechanism, ...]
+
+
+def of_counts(mechanism: str, scale: float, *, change: int, relation: str) -> Losses | None:
+    """Return the losses of noise on disjoint counts.
+
+    Parameters
+    ----------
+    mechanism : ``"discrete_laplace"`` or ``"discrete_gaussian"``.
+    scale : parameter of the noise.
+    change : L1 norm, or squared L2 norm, of the changes of the counts. If it is 2 for replaced records or 1 for added
+        ones, one count rises by 1, or one rises and one falls; for other norms, all splits into integers are possible.
+    relation : which data sets are neighbours.
+
+    Returns
+    -------
+    tuple of mechanisms, or None if the norm has too many splits
+    """
+    usual = change == (2 if relation == REPLACE else 1)
+    if mechanism == "discrete_laplace":
+        return DiscreteLaplace(scale=scale).cost(relation, sensitivity=None if usual else change).mechanisms
+    norm = None if usual else math.sqrt(change)
+    return DiscreteGaussian(sigma=scale).cost(relation, sensitivity=norm).mechanisms
+
+
+def of_levels(mechanism: str, scales: Sequence[float], *, change: int, relation: str) -> Losses | None:
+    """Return the losses of the levels of a tree: one record changes each level by `change` (`of_counts`)."""
+    parts = [of_counts(mechanism, scale, change=change, relation=relation) for scale in scales]
+    known = [part for part in parts if part is not None]
+    return tuple(one for part in known for one in part) if len(known) == len(parts) else None
+
+
+def of_additive_counts(scale: float) -> Losses:
+    """Return the losses of an additive release: one record changes the total and one component by 1."""
+    return (DiscreteLaplaceLoss(scale, 1),) * 2
+
+
+def at_delta(cost: Cost, losses: Losses | None, *, delta: float) -> dict[str, float | str]:
+    """Return the smallest epsilon that is known for one release at a delta, for its record.
+
+    Parameters
+    ----------
+    cost : stated cost.
+    losses : mechanisms of the release, or None.
+    delta : in (0, 1).
+
+    Returns
+    -------
+    dict
+        epsilon, rounded upwards, delta, and method: ``"loss distributions"`` or ``"conversion"`` of the cost.
+    """
+    converted = epsilon_at([cost], delta=delta)
+    tight = loss_composition.epsilon(Counter(losses), delta) if losses else math.inf
+    method = "loss distributions" if tight < converted else "conversion"
+    return {"epsilon": min(tight, converted), "delta": delta, "method": method}
