@@ -65,6 +65,7 @@ def test_an_edited_kernel_is_compiled_and_reruns_what_uses_it(edited):
     assert edited.planned(*TARGETS) == {}
 
 
+@pytest.mark.thorough
 def test_an_edited_pxd_compiles_the_kernels_that_include_it(edited):
     path = edited.source / COUNTS / "beta_mixtures.pxd"
     text, stat = path.read_text(), path.stat()
@@ -111,6 +112,7 @@ def test_a_wrong_configuration_stops_before_any_job(folder):
     assert not (wrong.path / "results").exists()
 
 
+@pytest.mark.thorough
 def test_a_key_written_twice_stops_the_run(folder):
     wrong = folder()
     overlay = wrong.path / "twice.yaml"
@@ -160,6 +162,7 @@ def test_an_edited_file_of_a_user_runs_its_scenario_again(folder):
     assert mine.planned(*arguments) == {"scenario_mine": 1}
 
 
+@pytest.mark.thorough
 def test_the_scheduler_sleeps_while_jobs_run(folder):
     """Check that the scheduler runs only if a job starts or ends. Snakemake's limit of jobs per second would cause
     another pass per job a second later: at least six among twenty short jobs. `internals` removes the limit."""
@@ -172,6 +175,7 @@ def test_the_scheduler_sleeps_while_jobs_run(folder):
     assert output.count("Resources before job selection") <= ended + 1
 
 
+@pytest.mark.thorough
 def test_a_misspelt_target_is_told_before_anything_runs(folder):
     run = folder(
         scenarios={"survey": {"kind": "noisy_shares", "rehearsal": {"counts": [3, 4]}, "epsilon": 1.0, "order": 5.0}}
@@ -186,6 +190,7 @@ def test_a_misspelt_target_is_told_before_anything_runs(folder):
     assert "page_survey" in run.planned("pages/survey.html")
 
 
+@pytest.mark.thorough
 def test_a_release_that_is_missing_is_told_with_the_command_that_makes_it(folder):
     run = folder()
     (run.path / "confidential").mkdir(mode=0o700)

@@ -78,6 +78,7 @@ def test_scenarios_are_the_same_bytes_without_the_workflow_and_after_a_kill(run)
     assert "No paper" in said
 
 
+@pytest.mark.thorough
 def test_a_batch_whose_file_is_away_stops_before_any_job(run):
     mine = ("--configfile", str(run.path / "mine.json"))
     planned = run.planned("scenario_mine", *mine)

@@ -59,13 +59,14 @@ def test_a_second_run_has_nothing_to_do(smoke):
     assert "Nothing to be done" in smoke.snakemake()
 
 
+@pytest.mark.thorough
 def test_the_effective_configuration_is_a_configuration(smoke, folder):
     again = folder()
     shutil.copy(smoke.path / "results/config.effective.yaml", again.path / "config.yaml")
     assert again.planned("results/agreement.tsv")
 
 
-@pytest.mark.parametrize("shards", [2, 3])
+@pytest.mark.parametrize("shards", [pytest.param(2, marks=pytest.mark.thorough), 3])
 def test_results_do_not_depend_on_cores_shards_or_other_scenarios(smoke, folder, shards):
     scenarios = {"extra": {"kind": "noisy_counts", "rehearsal": {"counts": [3, 4, 5]}, "epsilon": 1.0}}
     settings = {"run": ["balmat2018"], "shards": shards}
@@ -82,6 +83,7 @@ def test_results_do_not_depend_on_cores_shards_or_other_scenarios(smoke, folder,
         assert (other.path / target).read_bytes() == (smoke.path / target).read_bytes(), target
 
 
+@pytest.mark.thorough
 def test_a_killed_run_leaves_nothing_that_is_trusted_and_resumes(smoke, folder):
     killed = folder()
     target = "results/balmat2018/simulated/calibration_1_of_1.csv"
@@ -109,6 +111,7 @@ def test_a_killed_run_leaves_nothing_that_is_trusted_and_resumes(smoke, folder):
     assert (killed.path / target).read_bytes() == (smoke.path / target).read_bytes()
 
 
+@pytest.mark.thorough
 def test_without_r_the_run_goes_on_and_says_so(smoke, folder, tmp_path):
     tools = tmp_path / "bin"
     tools.mkdir()
@@ -129,6 +132,7 @@ def test_without_r_the_run_goes_on_and_says_so(smoke, folder, tmp_path):
         assert "Rscript" in rows.loc[quantity, "note"]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("chromium"), reason="Chromium is not installed; .ci/run installs it")
 def test_snakemakes_report_renders_in_a_browser(smoke, tmp_path):
     """Check the report of one paper and a scenario, because that of all papers is large: it repeats every address."""
@@ -168,6 +172,7 @@ def test_a_whole_run_has_a_report_without_gaps(smoke):
     assert smoke.planned("report") == {}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("slug", PAPERS)
 def test_every_figure_can_be_read(smoke, slug):
     """Check that texts do not overlap, are not cut or crossed by a curve, and that every mark touches its bar."""

@@ -175,6 +175,7 @@ def tested(with_toy):
     return ran.returncode, ran.stdout + ran.stderr
 
 
+@pytest.mark.thorough
 def test_what_is_tested_of_every_paper_holds_of_two_more(with_toy, tested):
     chosen = about_papers(with_toy.source)
     assert len({test.partition("::")[0] for test in chosen}) >= 8
@@ -188,6 +189,7 @@ def test_what_is_tested_of_every_paper_holds_of_two_more(with_toy, tested):
     assert {test.partition("::")[2] for test in left_out} == OF_OTHERS
 
 
+@pytest.mark.thorough
 def test_a_paper_without_errata_needs_no_file_of_them(with_toy, tested):
     source = with_toy.source
     assert not (source / "src/reproduction/papers" / BARE / "errata.py").exists()
@@ -232,6 +234,7 @@ def test_it_has_its_page_in_the_documentation(with_toy, tmp_path):
         assert part in text, part
 
 
+@pytest.mark.thorough
 def test_a_broken_folder_stops_the_workflow_with_one_clear_error(copied_source, tmp_path):
     source = tmp_path / "source"
     shutil.copytree(copied_source, source)
