@@ -17,7 +17,7 @@ project_copyright = author
 
 extensions = [
     *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser", "sphinx_design"),
-    *("mathml", "docstrings", "signatures", "papers", "release_keys", "gallery"),
+    *("docstrings", "papers", "release_keys", "gallery"),
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "_ext", "_templates"]

@@ -21,9 +21,7 @@ sys.path[:0] = [str(ROOT / "docs/_ext"), str(Path(__file__).parent)]
 
 import docstrings  # noqa: E402
 import gallery  # noqa: E402
-import mathml  # noqa: E402
 import papers  # noqa: E402
-import signatures  # noqa: E402
 import site_pages  # noqa: E402
 
 
@@ -57,12 +55,12 @@ def test_the_checkers_find_what_is_wrong(tmp_path):
 
 
 def test_a_formula_is_mathml():
-    formula = mathml.mathml(nodes.math_block("", r"\frac{a}{b}"), block=True)
+    formula = docstrings.mathml(nodes.math_block("", r"\frac{a}{b}"), block=True)
     assert formula.startswith("<math")
     assert 'display="block"' in formula
     assert "<mfrac>" in formula
-    assert "<code>" in mathml.mathml(nodes.math("", r"\nosuchcommand{a}"), block=False)  # and a warning, so no site
-    assert 'display="block"' not in mathml.mathml(nodes.math("", "a"), block=False)
+    assert "<code>" in docstrings.mathml(nodes.math("", r"\nosuchcommand{a}"), block=False)  # and a warning, so no site
+    assert 'display="block"' not in docstrings.mathml(nodes.math("", "a"), block=False)
 
 
 def test_thumbnails_are_small(tmp_path, monkeypatch):
@@ -135,9 +133,9 @@ def test_an_entry_is_shown_as_a_name_and_its_text():
 def test_types_of_arrays_have_their_names_in_signatures(mode):
     likes, array = stringify_annotation(ArrayLike, mode), stringify_annotation(NDArray[np.float64] | None, mode)
     assert "_SupportsArray" in likes
-    assert signatures.short(f"(x: {likes} | None = None, *, size: int)") == "(x: ArrayLike | None = None, *, size: int)"
-    assert signatures.short(array) == "NDArray[float64] | None"
-    assert signatures.short("(size: int) -> float") == "(size: int) -> float"
+    assert docstrings.short(f"(x: {likes} | None = None, *, size: int)") == "(x: ArrayLike | None = None, *, size: int)"
+    assert docstrings.short(array) == "NDArray[float64] | None"
+    assert docstrings.short("(size: int) -> float") == "(size: int) -> float"
 
 
 def test_the_page_of_claims_has_a_row_for_each_and_nothing_that_markdown_would_take():

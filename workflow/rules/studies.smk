@@ -28,7 +28,7 @@ for study in studies.discover().values():
             message:
                 f"study {study.name}: {{wildcards.part}}"
             script:
-                "../scripts/study_part.py"
+                "../scripts/study.py"
 
     rule:
         name:

@@ -1,4 +1,4 @@
-"""Adapter: a study -> its table and its figure."""
+"""Adapter: a study -> its table and its figure; or one part of a study -> its file."""
 
 import sys
 from pathlib import Path
@@ -9,20 +9,26 @@ from reproduction import provenance, studies, style, tables, trust
 from reproduction.config import json_text
 from reproduction.jobs import costs
 
-with costs.of_job(snakemake, f"studies.{snakemake.params.study}.table"):
-    p = snakemake.params
-    study, settings = studies.discover()[p.study], json_text.decoded(p.settings)
-    parts = {"parts": [trust.checked(path) for path in snakemake.input.parts]} if study.parts else {}
-    tables.write(study.function("table")(p.root_seed, **parts, **settings), snakemake.output.csv)
-    with style.applied():
-        figure = study.function("figure")(tables.read(snakemake.output.csv))
-        style.save(figure, snakemake.output.png, snakemake.output.pdf)
+p, part = snakemake.params, snakemake.wildcards.get("part")
+study, settings = studies.discover()[p.study], json_text.decoded(p.settings)
+name = "part" if part else "table"
+with costs.of_job(snakemake, f"studies.{p.study}.{name}"):
+    if part:
+        written = [Path(snakemake.output.parquet)]
+        study.function("part")(p.root_seed, part, written[0], **settings)
+    else:
+        written = [snakemake.output.csv, snakemake.output.png, snakemake.output.pdf]
+        parts = {"parts": [trust.checked(path) for path in snakemake.input.parts]} if study.parts else {}
+        tables.write(study.function("table")(p.root_seed, **parts, **settings), snakemake.output.csv)
+        with style.applied():
+            figure = study.function("figure")(tables.read(snakemake.output.csv))
+            style.save(figure, snakemake.output.png, snakemake.output.pdf)
     made = provenance.record(
-        function=f"{study.module}.table",
+        function=f"{study.module}.{name}",
         settings=settings,
         root_seed=p.root_seed,
-        inputs=map(Path, snakemake.input.parts),
+        inputs=map(Path, snakemake.input.get("parts", [])),
         code=map(Path, snakemake.input.code),
         job=provenance.job(snakemake),
     )
-    provenance.write(made, snakemake.output.csv, snakemake.output.png, snakemake.output.pdf)
+    provenance.write(made, *written)
