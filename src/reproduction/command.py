@@ -177,9 +177,9 @@ def _numbers(part: argparse.ArgumentParser) -> None:
 
 def _answer(asked: argparse.Namespace) -> str:
     files = _made(asked)
-    from .scenarios import screen
+    from .scenarios import summary
 
-    return screen.as_json(files) if asked.json else screen.text(files)
+    return summary.as_json(files) if asked.json else summary.as_text(files)
 
 
 def _page(asked: argparse.Namespace) -> str:

@@ -23,7 +23,7 @@ from dpmultinomial import __version__
 
 from .. import paper as folders
 from ..verdicts.agreement import JUDGED
-from . import papers, releases, scenarios, score, statements
+from . import papers, scenarios, score, statements
 from .files import Folder, Run
 from .papers import PaperPage
 from .scenarios import ScenarioPage
@@ -68,7 +68,7 @@ def _pages(run: Run, folder: Folder) -> list[tuple[str, dict[str, Any]]]:
     ]
     used = [(case.release, case.address, case.name) for case in pages]
     released = [
-        releases.page(run, name, settings, [(a, text) for r, a, text in used if r == name], folder)
+        scenarios.release_page(run, name, settings, [(a, text) for r, a, text in used if r == name], folder)
         for name, settings in (run.config.get("releases") or {}).items()
     ]
     shared = {

@@ -1,11 +1,21 @@
-"""Page of one scenario in the report: results, accuracy, table and figure."""
+"""Pages of one scenario and of one release in the report: results, accuracy, table and figure of a scenario; a release
+from its two public files, and no other file of the release is opened.
+"""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import pandas as pd
+
+from dpmultinomial._files.places import FileFault
+from dpmultinomial._files.published import open_release
+
 from .. import trust
+from ..config import user_files
 from ..scenarios import making
 from ..scenarios.summary import Summary, summarise
+from . import texts
 from .files import Figure, Folder, Run
 
 
@@ -69,3 +79,86 @@ def page(run: Run, name: str, settings: dict[str, Any], folder: Folder) -> Scena
         files=[(address, path.rpartition("/")[2]) for path in paths if (address := folder.table(path))],
         made=run.provenance("scenarios", name),
     )
+
+
+_WORDS = {
+    "mechanism": "mechanism",
+    "law": "noise distribution",
+    "scale": "scale of the noise",
+    "cost": "cost",
+    "epsilon_at_delta": "epsilon of this release alone, at a delta",
+    "neighbours": "neighbours",
+    "total": "public total",
+    "source": "source",
+    "sha256": "SHA-256 of release.csv",
+}
+
+
+@dataclass(frozen=True)
+class ReleasePage:
+    """Content of the page of a release.
+
+    Parameters
+    ----------
+    name, generation : as configured.
+    record : (description, value), from record.json.
+    table : first rows of the public file.
+    used : (address, name) of scenarios that analyse it.
+    missing : command that makes it; empty if it was made.
+    fault : reason why it cannot be shown.
+    """
+
+    name: str
+    generation: int
+    record: list[tuple[str, str]] = field(default_factory=list)
+    table: texts.Table | None = None
+    used: list[tuple[str, str]] = field(default_factory=list)
+    missing: str = ""
+    fault: str = ""
+
+    @property
+    def address(self) -> str:
+        """Return the address of the page of the release."""
+        return f"release-{self.name}.html"
+
+    @property
+    def cost(self) -> str:
+        """Return the privacy cost of the release as text."""
+        return dict(self.record).get("cost", "")
+
+
+def release_page(
+    run: Run, name: str, settings: Mapping[str, Any], used: list[tuple[str, str]], folder: Folder
+) -> ReleasePage:
+    """Return the page of the configured generation of a release."""
+    place = user_files.release_folder(name, settings)
+    generation = int(settings.get("generation", 1))
+    if not run.exists(f"{place}/{user_files.RECORD}"):
+        return ReleasePage(name, generation, used=used, missing=f"snakemake --cores 1 release_{name}")
+    try:
+        found = open_release(run.root / place)
+    except (FileFault, OSError) as error:
+        fault = str(error).replace(f"{run.root}/", "")
+        return ReleasePage(name, generation, used=used, fault=fault)
+    frame = pd.DataFrame({column: found.table.texts(column) for column in found.table.columns})
+    public = f"{place}/release.csv"
+    folder.write(f"data/{public}", (run.root / public).read_bytes())
+    shown = texts.shown(frame, file=f"data/{public}", path=public)
+    return ReleasePage(name, generation, record=record_in_words(found.record), table=shown, used=used)
+
+
+def record_in_words(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return (description, value) for the entries of a record, with the most important entries first and the rest in
+    order.
+    """
+    first = [key for key in _WORDS if key in record]
+    rest = [key for key in record if key not in _WORDS and key not in ("release", "generation")]
+    return [(_WORDS.get(key, key.replace("_", " ")), _value(record[key])) for key in [*first, *rest]]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_value(inner)}" for key, inner in value.items() if key != "relation")
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_value, value))
+    return texts.text(value)

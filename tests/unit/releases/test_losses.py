@@ -10,7 +10,7 @@ from scipy import optimize
 from dpmultinomial._accounting.privacy_profiles import dirichlet_epsilon
 from dpmultinomial._releases import losses, room
 from dpmultinomial._releases.spending import ADD_OR_REMOVE, REPLACE, Cost
-from reproduction.report.releases import record_in_words
+from reproduction.report.scenarios import record_in_words
 
 COUNTS = "category,count\na,10\nb,20\nc,30\n"
 TREE = "category,parent,count\nstate,,8\nnorth,state,5\nsouth,state,3\n"

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from reproduction import paper, report
-from reproduction.report import files, releases, statements, texts
+from reproduction.report import files, scenarios, statements, texts
 from reproduction.verdicts import agreement
 from tests.browser import made_run
 from tests.docs import site_pages
@@ -244,7 +244,7 @@ def test_a_batch_says_which_tables_failed_and_why(pages):
 
 def test_a_record_is_told_with_what_a_reader_asks_first():
     record = {"zeta": 1, "cost": {"relation": "replace", "epsilon": 1.0}, "mechanism": "m", "neighbours": "replace one"}
-    found = releases.record_in_words(record)
+    found = scenarios.record_in_words(record)
     assert found == [("mechanism", "m"), ("cost", "epsilon 1"), ("neighbours", "replace one"), ("zeta", "1")]
 
 

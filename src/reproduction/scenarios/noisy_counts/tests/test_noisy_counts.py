@@ -15,7 +15,7 @@ from dpmultinomial import DiscreteGaussian, DiscreteLaplace, Laplace
 from dpmultinomial._seeding import stream
 from reproduction import command, kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import making, page, screen, sentences
+from reproduction.scenarios import making, page, sentences, summary
 from reproduction.scenarios.noisy_counts import fit
 
 NOISY = {"met": 12.3, "not_met": -4.1, "failed": 44.2}
@@ -342,7 +342,7 @@ def test_columns_screen_and_page(tmp_path):
     assert rows["ci_lower"].tolist() == [7, 0, 0]
     assert rows["ci_upper"].tolist() == [27, 8, 0]
     assert rows["ci_method"].tolist() == ["tails", "tails", "tails: no count fits at this level; the nearest is 0"]
-    shown = screen.text(files)
+    shown = summary.as_text(files)
     assert any(line.startswith("quantity") and "confidence interval" in line for line in shown.splitlines())
     assert "7 to 27" in shown
     assert "cover the true count in at least 95 % of releases, whatever the count." in shown
@@ -374,7 +374,7 @@ def test_a_sentence_only_if_both_intervals_differ(tmp_path, value, said):
     """At -15 no count fits, so that the interval is 0 to 0; a flat prior gives 0 to about 5."""
     files, rows, _, facts = answered(tmp_path, counts={"a": value}, prior="flat")
     assert ("confidence" in facts["points"][0]) == said
-    assert ("a: 95 % confidence interval 0 to 0, without a prior" in screen.text(files)) == said
+    assert ("a: 95 % confidence interval 0 to 0, without a prior" in summary.as_text(files)) == said
     assert "ci_lower" not in rows
 
 
