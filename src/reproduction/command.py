@@ -384,6 +384,8 @@ def _release(asked: argparse.Namespace) -> str:
     if asked.name not in written:
         hint = config.nearest(asked.name, written)
         raise ValueError(f"{asked.name!r} is not a release; releases are {', '.join(written) or 'none'}{hint}")
+    if not isinstance(written[asked.name], dict):
+        raise ValueError(f"releases.{asked.name}: must be a mapping of keys, got {written[asked.name]!r}")
     where: dict[str, Any] = {"budgets": settings.get("budgets") or {}, "root": Path.cwd()}
     folder = make(asked.name, written[asked.name], **where)
     return f"{folder.relative_to(Path.cwd())}\n{spent(asked.name, written[asked.name], **where)}"

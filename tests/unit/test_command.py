@@ -147,7 +147,7 @@ def test_a_release_is_made_by_the_protocol_of_the_workflow_and_answered_by_its_r
     said(capsys, "page", "releases/county/1")
     page = Path("pages/county.html").read_text()
     assert "Of the budget of survey, this release used epsilon 1 of 4 (replace a record)." in page
-    assert "With probability 95 %, a published count is within 6 of the true count." in page
+    assert "With probability at least 95 %, a published count is within 6 of the true count." in page
 
 
 @pytest.mark.parametrize("verb", [(), ("answer",), ("page",), ("check",), ("release",)])

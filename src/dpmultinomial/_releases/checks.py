@@ -151,7 +151,7 @@ def problems(
     if not found:
         found += [(f"{place}/{key}", why) for key, why in _bounded(name, settings, budgets)]
     if left and not found:
-        found += [(place, why) for why in _affordable(name, settings, budgets, root)]
+        found += [(f"{place}{key}", why) for key, why in _by_ledger(name, settings, budgets, root)]
     if isinstance(settings.get("data"), str) and f"{place}/data" not in dict(found):
         found += [(f"{place}/data", why) for why in _places.problems(settings["data"], root)]
     return found
@@ -247,28 +247,33 @@ def _bounded(
     return [("source", f"{source} has no budget; did you mean {near[0]}? Those with one: {', '.join(budgets)}")]
 
 
-def _affordable(
+def _by_ledger(
     name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]], root: Path
-) -> list[str]:
-    """Report a release that is not in the ledger and would exceed the budget that is left, as far as settings alone
-    tell its cost.
+) -> Problems:
+    """Report a release that is not in the public ledger, if its generation is not the next one or its cost would exceed
+    the budget that is left, as far as settings alone tell the cost.
     """
-    source = settings.get("source") or name
-    if not budgets.get(source):
+    source, get = settings.get("source") or name, filled(settings)
+    if not budgets.get(source) and get["generation"] == 1:
         return []
     from . import _budget_records, spending  # NumPy is imported only if a release is valid so far
 
+    folder = root / _budget_records.FOLDER
     try:
-        entries = _budget_records.read(_budget_records.Ledger(root / _budget_records.FOLDER / "ledger.tsv"))
+        entries = _budget_records.read(_budget_records.Ledger(folder / "ledger.tsv"))
     except _places.Refused as error:
-        return [str(error)]
-    get = filled(settings)
+        return [("", str(error))]
+    if any(entry.name == (name, get["generation"]) for entry in entries):
+        return []
+    following = 1 + max((generation for release, generation in (e.name for e in entries) if release == name), default=0)
+    if get["generation"] != following and not (folder / name / str(get["generation"]) / "record.json").is_file():
+        return [("/generation", f"must be {following}, the next one by the ledger, got {get['generation']}")]
     cost = spending.by_settings(get)
-    if cost is None or any(entry.name == (name, get["generation"]) for entry in entries):
+    if cost is None or not budgets.get(source):
         return []
     before = _budget_records.costs(entries, *sources(budgets, source))
     why = spending.beyond([*before, cost], limits(budgets, source))
-    return [f"budgets/{source}: {why}"] if why else []
+    return [("", f"budgets/{source}: {why}")] if why else []
 
 
 def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:

@@ -494,7 +494,9 @@ class Asked:
             return Chance(yes / (yes + no) if yes <= no else 1 - no / (yes + no), law.accuracy)
         if asked.operator in ("==", "!="):
             return Chance(float(asked.operator == "!="), law.accuracy)
-        below = float(law.cdf(asked.bound / size))
+        point = asked.bound / size
+        low, high = getattr(getattr(law, "law", None), "support", (-np.inf, np.inf))
+        below = float(law.cdf(point)) if low <= point <= high else float(point > high)
         return Chance(below if (asked.operator in ("<", "<=")) == (size > 0) else 1 - below, law.accuracy)
 
     def _rank_rows(self, label: str, what: Any, level: float) -> list[Row]:

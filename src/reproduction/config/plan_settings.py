@@ -1,6 +1,6 @@
 """Check the plans of a configuration and report every mistake before any release is simulated. Plain Python."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -52,17 +52,24 @@ def _release_rules(plan: Mapping[str, Any], releases: Mapping[str, Any]) -> Iter
         return  # reported under `releases`
     if checks.parameter(settings) == "rate" and any(value >= 1 for value in plan.get("values", ())):
         yield "values", f"the rate of a swap must be < 1, got {max(plan['values']):g}"
+        return
+    key = checks.parameter(settings)
+    for value in plan.get("values", ()):
+        at = {**settings, key: value, "accept_weak_privacy": True}
+        for place, why in checks.problems(name, at, budgets={}, root=Path.cwd(), left=False):
+            if place == f"releases/{name}/{key}":
+                yield "values", f"{value:g}: {why}"
     if settings.get("narrow") and "shape" not in plan:
         yield "shape", "is missing: narrow chooses the shares by the shape of the tree; give a public file of it"
     if "shape" in plan:
         if settings["mechanism"] not in checks.PARAMETERS or not settings.get("levels"):
             yield "shape", f"applies only to a tree of counts with levels; {name} is {settings['mechanism']}"
         else:
-            yield from (("shape", why) for why in _shape_problems(plan["shape"]))
+            yield from (("shape", why) for why in _shape_problems(plan["shape"], list(settings["levels"])))
 
 
-def _shape_problems(path: str) -> Iterator[str]:
-    """Yield what is wrong with the public file of a tree's shape."""
+def _shape_problems(path: str, levels: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong with the public file of the shape of a tree with these levels."""
     try:
         names = table_files.header(Path(path))
     except (ValueError, OSError) as error:
@@ -70,6 +77,17 @@ def _shape_problems(path: str) -> Iterator[str]:
         return
     if missing := [column for column in ("category", "parent") if column not in names]:
         yield f"{path!r} must have the columns category and parent; {missing[0]} is missing"
+        return
+    from dpmultinomial._files import csv_table, hierarchy  # NumPy is imported only for such a plan
+
+    try:
+        table = csv_table.read(path)
+        depth = len(hierarchy.of(table, table.texts("category")).sizes)
+    except (ValueError, OSError) as error:
+        yield str(error)
+        return
+    if depth != len(levels):
+        yield f"{path!r} has {depth} levels, but the release names {len(levels)}: {', '.join(levels)}"
 
 
 def _rules(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -85,6 +103,8 @@ def _rules(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     ]:
         if name is not None and name not in names:
             yield place, f"{name!r} must be one of {', '.join(names)}"
+    if plan.get("among") and plan["of"] == "counts":
+        yield "among", "applies only to shares and rates: with of: counts, omit it"
     if "question" in want:
         for _, text in question_rules.mistakes({"q": {"probability": want["question"]}}, names):
             yield "want.question", text

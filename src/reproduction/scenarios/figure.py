@@ -120,8 +120,8 @@ def _panel(
         low, middle, high = (factor * mine[key].to_numpy(dtype=float) for key in ("lower", "mean", "upper"))
         look = {"marker": MARKERS[i], "ms": 4, "label": NOUNS[kind]}
         style.interval(axis, y, middle, low, high, horizontal=True, lw=1.6, color=_COLOURS[kind], **look)
-        if kind == "count" and mine["released"].notna().any():
-            axis.plot(mine["released"], y, "x", color=RED, ms=4.5, mew=1, label=released)
+        if kind in ("count", "share") and mine["released"].notna().any():
+            axis.plot(factor * mine["released"], y, "x", color=RED, ms=4.5, mew=1, label=released)
     shown = part.loc[part["quantity"].isin(names), "mean"]
     if part["quantity"].nunique() > len(names) and kinds == ["count"] and shown.max() > _WIDE * max(shown.min(), 1.0):
         axis.set_xscale("asinh", linear_width=10.0)

@@ -50,7 +50,8 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
     if row.type == "question":
         return _question(row, facts["settings"].get("questions") or {})
     at_least = "at least " if row.type in ("count", "share") else ""  # intervals of integers hold more than their level
-    sure = "" if row.sd == 0 else f" with probability {at_least}{percent(row.level)}"
+    certain = row.sd == 0 and row.status == "exact"
+    sure = "" if certain else f" with probability {at_least}{percent(row.level)}"
     where = f"is {_interval(row, point)}{sure}"
     if row.type == "count":
         what = f"The true count of {_meaning(row.quantity, facts)}"
@@ -72,13 +73,15 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
 
 
 def missing(name: str, released: float, facts: Facts, point: Facts) -> str:
-    """Return the reason why a count has no released value: ``published as 10 to 50``, ``not measured`` or ``withheld``;
-    empty if the count has a value.
+    """Return the reason why a count has no released value: ``published as 10 to 50``, ``measured several times``, ``not
+    measured`` or ``withheld``; empty if the count has a value.
     """
     if released == released or facts["kind"] != "noisy_counts":
         return ""
     if stated := (point.get("published_as") or {}).get(name):
         return str(stated)
+    if name in (point.get("tree") or {}).get("several", ()):
+        return "measured several times"
     return "withheld" if "threshold" in (point.get("noise") or {}) else "not measured"
 
 
@@ -96,6 +99,7 @@ def headline(rows: "pd.DataFrame", facts: Facts, point: Facts) -> str:
     if len(asked) and len(good) > _MANY:
         return sentence(next(asked.itertuples()), facts, point)
     counts = good[good["type"] == "count"]
+    counts = counts if (counts["sd"] == 0).all() else counts[counts["sd"] > 0]  # a public total is not a result
     first = counts.loc[[counts["mean"].idxmax()]] if len(counts) else good.head(1)
     return sentence(next(first.itertuples()), facts, point)
 
@@ -191,7 +195,8 @@ def accuracy(point: Facts) -> list[str]:
     found, states = [], point.get("accuracy", ())
     for state in states:
         if len(states) == 1:
-            rows = f"All {state['rows']:,} numbers are" if state["rows"] > 1 else "The number is"
+            rows = f"All {state['rows']:,} numbers are" if state["rows"] > 2 else "Both numbers are"
+            rows = "The number is" if state["rows"] == 1 else rows
         else:
             rows = f"{state['rows']:,} of the numbers {'are' if state['rows'] > 1 else 'is'}"
         why = f": {state['reason']}" if state["reason"] else ""
@@ -201,6 +206,7 @@ def accuracy(point: Facts) -> list[str]:
         found.append(f"{text[0].upper()}{text[1:]}.")
     if sure := (point.get("confidence") or {}).get("sentence"):
         found.append(str(sure))
+    found += _uncertain(point.get("prior"))
     return [*found, *_conflict(point.get("conflict") or {}), *_decided(point.get("flat_comparison") or {})]
 
 
@@ -215,6 +221,21 @@ def _conflict(check: Facts) -> Iterator[str]:
             f"CONFLICT: {shown}{more} {are} improbable under the stated noise and prior ({least}): check the noise, "
             "bounds, total and prior."
         )
+
+
+def _uncertain(prior: Any) -> Iterator[str]:
+    """Yield a warning for each prior that was fitted to too few counts for their noise."""
+    if not isinstance(prior, Mapping):
+        return
+    groups = prior.get("groups")
+    for name, part in groups.items() if isinstance(groups, Mapping) else [("", prior)]:
+        if part.get("uncertain"):
+            where = f" of group {name}" if name else ""
+            yield (
+                f"WARNING: the prior{where} was fitted to too few counts for their noise: its mean, "
+                f"{part['mean']:.3g}, has a standard error of {part['mean_error']:.2g}. The intervals, which take the "
+                "fitted prior as known, are too short: choose prior: 1/(1+n), or state a distribution."
+            )
 
 
 def _decided(beside: Facts) -> Iterator[str]:
@@ -255,15 +276,28 @@ def _question(row: Any, questions: Mapping[str, Any]) -> str:
     label = next((q for q in questions if row.quantity == q or row.quantity.startswith(f"{q}: ")), "")
     asked = questions.get(label) or {}
     if "probability" in asked:
-        return f"{label}: the probability that {asked['probability']} is {percent(row.mean, 2)}."
+        return f"{label}: the probability that {asked['probability']} is {chance(row.mean, row.status, row.error)}."
     if row.mean == row.mean and row.lower != row.lower:  # a probability of a rank
         inside = row.quantity.removeprefix(f"{label}: ").removeprefix("P(").removesuffix(")")
-        return f"{label}: the probability of {inside} is {percent(row.mean, 2)}."
+        return f"{label}: the probability of {inside} is {chance(row.mean, row.status, row.error)}."
     low, high = real(row.lower, row.upper - row.lower), real(row.upper, row.upper - row.lower)
+    if not {"ratio", "share"} & set(asked) and about_counts(row.quantity, questions):
+        low, high = count(row.lower), count(row.upper)
+    elif "share" in asked:
+        low, high = shares(row.lower, row.upper, width=row.upper - row.lower)
     what = f"the rank of {row.quantity.removeprefix(f'{label}: ')}" if "rank" in asked else _asked(asked)
     where = f"is {low}" if low == high else f"is between {low} and {high}"
-    at_least = "at least " if "rank" in asked else ""
-    return f"{label}: {what} {where} with probability {at_least}{percent(row.level)}."
+    discrete = "rank" in asked or asked.get("about", "counts") in ("counts", "shares")
+    sure = f" with probability {'at least ' if discrete else ''}{percent(row.level)}"
+    sure = "" if row.sd == 0 and row.status == "exact" else sure
+    return f"{label}: {what} {where}{sure}."
+
+
+def chance(mean: float, status: str, error: float) -> str:
+    """Return a probability as text; if all draws agree, its error is a bound, and the text states the bound."""
+    if status != "exact" and error > 0 and mean in (0.0, 1.0):
+        return f"at least {percent(1 - error, 3)}" if mean else f"at most {percent(error, 3)}"
+    return percent(mean, 2)
 
 
 def question_noun(quantity: str, questions: Mapping[str, Any]) -> str:
@@ -273,6 +307,13 @@ def question_noun(quantity: str, questions: Mapping[str, Any]) -> str:
     if "probability" in asked or quantity.removeprefix(f"{label}: ").startswith("P("):
         return "probability"
     return next((key for key in ("rank", "sum", "difference", "ratio", "share") if key in asked), "question")
+
+
+def about_counts(quantity: str, questions: Mapping[str, Any]) -> bool:
+    """Return whether the answer to a question is an integer: a rank, or a sum or a difference of counts."""
+    label = next((q for q in questions if quantity == q or quantity.startswith(f"{q}: ")), "")
+    asked = questions.get(label) or {}
+    return "rank" in asked or (bool({"sum", "difference"} & set(asked)) and asked.get("about", "counts") == "counts")
 
 
 def _asked(question: Mapping[str, Any]) -> str:

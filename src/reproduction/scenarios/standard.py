@@ -18,6 +18,8 @@ from dpmultinomial._results.quantities import Quantities
 
 from .case import COLUMNS, DENSITIES, Answer, Case
 
+_DRAWN = "answers to questions, from independent draws"
+
 FILE, BEHIND = ("counts", "shares"), ("rates", "parameters")
 _CURVES = 12  # maximum number of quantities in a group with densities
 _POINTS, _LARGEST_PAIR = 201, 2000  # maximum points of a density; maximum records for which pairs of counts are listed
@@ -67,12 +69,16 @@ def answer(
         frame = pd.DataFrame(rows, columns=list(COLUMNS))
     else:
         frame = table
+    asked_rows: list[Any] = []
     if asked := settings.get("questions"):
         answers = posterior.ask(asked, level=settings["level"], rng=case.rng)
+        asked_rows = answers["status"].tolist()
         frame = pd.concat([frame, answers.assign(released=np.nan)[list(COLUMNS)]], ignore_index=True)
     found = {**posterior.facts, **facts, "method": posterior.method, "groups": groups, "among": among}
     found |= {"among_labels": {law.name: name for name, law in _among(posterior, "rates", among)}} if among else {}
     states = [law.accuracy for law in laws] if table is None else [accuracy] * len(table)
+    reasons = {state.status: state.reason for state in reversed(states)}
+    states += [Accuracy(status, 0.0, reasons.get(status, _DRAWN)) for status in asked_rows]
     found |= {"accuracy": _accuracy(states)}
     if "rates" in groups and (part := noise_part(posterior, among)):
         found["noise_part_of_rate_variance"] = part

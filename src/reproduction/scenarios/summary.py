@@ -12,7 +12,7 @@ import pandas as pd
 
 from . import batch, making, sentences
 from .making import Files
-from .sentences import count, percent, real, shares
+from .sentences import count, real, shares
 
 MOST_SENTENCES = 6  # sentences on a page; the table has a row for every quantity
 MOST_ROWS = 400  # rows in a page's table
@@ -80,9 +80,9 @@ class Summary:
     @property
     def warnings(self) -> list[str]:
         """Return the sentences of `accuracy` that a reader must see first: contradictions between the release and its
-        model.
+        model, and priors that were fitted to too few counts.
         """
-        return [text for text in self.accuracy if text.startswith("CONFLICT")]
+        return [text for text in self.accuracy if text.startswith(("CONFLICT", "WARNING"))]
 
 
 def summarise(files: Files, *, most: int = MOST_ROWS) -> Summary:
@@ -180,15 +180,23 @@ def _at(point: dict[str, Any]) -> str:
 
 def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, point: sentences.Facts) -> Line:
     kind, width = str(row["type"]), float(row["upper"]) - float(row["lower"])
-    numbers = [_number(row[key], kind, width, key) for key in ("released", "mean", "lower", "upper")]
+    questions = (facts.get("settings") or {}).get("questions") or {}
+    noun = sentences.NOUNS.get(kind, "")
+    if kind == "question":
+        noun = sentences.question_noun(str(row["quantity"]), questions)
+    form = "per unit" if kind == "rate" and "rate_unit" in point else kind
+    if noun in ("sum", "difference", "rank") and sentences.about_counts(str(row["quantity"]), questions):
+        form = "count"
+    elif noun == "share":
+        form = "share"
+    numbers = [_number(row[key], form, width, key) for key in ("released", "mean", "lower", "upper")]
+    if "exposure_column" in point:  # the released value of a rate is a count
+        numbers[0] = _number(row["released"], "count", width, "released")
     if kind == "question" and row["lower"] != row["lower"]:
-        numbers[1] = percent(float(row["mean"]), 2)
+        numbers[1] = sentences.chance(float(row["mean"]), str(row["status"]), float(row["error"]))
     if kind == "count" and not numbers[0]:
         numbers[0] = sentences.missing(str(row["quantity"]), float("nan"), facts, point)
     key = ", ".join(f"{row[key]:g}" if isinstance(row[key], float) else str(row[key]) for key in keys)
-    noun = sentences.NOUNS.get(kind, "")
-    if kind == "question":
-        noun = sentences.question_noun(str(row["quantity"]), (facts.get("settings") or {}).get("questions") or {})
     return Line(
         key=key,
         quantity=str(row["quantity"]),
@@ -199,7 +207,7 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
         state=str(row["status"]),
         usable=row["status"] != "not converged",
         least_squares=_least_squares(row),
-        confidence=_confidence(row, kind, width),
+        confidence=_confidence(row, form, width),
     )
 
 

@@ -141,6 +141,8 @@ def test_shares_and_rates_are_drawn_in_per_cent_side_by_side():
         rows = 100 * table.loc[table["type"] == what, ["mean", "lower", "upper"]]
         expected.append(artists.line(rows["mean"], y, colour, kind="marks"))
         expected.append(artists.bars(y, rows["lower"], rows["upper"], horizontal=True, colour=colour))
+    released = 100 * table.loc[table["type"] == "share", "released"]
+    expected.append(artists.line(released, [-0.15, 0.85], style.RED, kind="marks"))
     assert not artists.wrong(axis, *expected)
 
 

@@ -47,8 +47,8 @@ def test_a_page_is_small_and_asks_nobody(tmp_path, size):
 def test_a_page_says_what_was_protected_and_of_which_budget(tmp_path):
     text, told = written(tmp_path, counts={"a": 5, "b": 9}, epsilon=1.0, total=14)
     assert told.headline in text
-    assert "Individual records were protected with epsilon = 1." in text
-    assert "With probability 95 %, a published count is within 6 of the true count." in text
+    assert "Individual records were protected with epsilon = 1 (replace a record)." in text
+    assert "With probability at least 95 %, a published count is within 6 of the true count." in text
     text, _ = written(tmp_path, rehearsal={"counts": [5, 9]}, epsilon=1.0)
     assert "No data were protected: this is a rehearsal with invented counts." in text
     text, _ = written(tmp_path, counts={"a": 5, "b": 9}, noise={"law": "laplace", "scale": 2.0}, total=14)

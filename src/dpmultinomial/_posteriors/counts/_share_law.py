@@ -369,6 +369,8 @@ class ShareLaw(TailedLaw):
     tenths of a second, and the density, with all that follows from it, one to three seconds, once.
     """
 
+    support = (0.0, 1.0)
+
     def __init__(self, weights: ShareWeights, *, alpha: float, beta: float) -> None:
         self.alpha, self.beta = _checks.positive("alpha", alpha), _checks.positive("beta", beta)
         self._weights = weights

@@ -60,6 +60,7 @@ class BetaMixture(TailedLaw):
     """
 
     accuracy: Accuracy = EXACT
+    support = (0.0, 1.0)
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import ClassVar
 
 import numpy as np
@@ -40,10 +41,12 @@ class TailedLaw(ABC):
     quantity : name of the row of a summary.
     least : smallest level, and distance from 1; nearer ones are rejected.
     ends : whether levels 0 and 1 have quantiles.
+    support : interval that contains the quantity with probability 1.
     """
 
     quantity: ClassVar[str] = "share"
     ends: ClassVar[bool] = True
+    support: ClassVar[tuple[float, float]] = (-inf, inf)
     least: float = 0.0
 
     def __repr__(self) -> str:

@@ -200,6 +200,7 @@ def _root(information: Array) -> Array | None:
 
 
 FEWEST = 30
+CERTAIN = 2.0  # standard errors of its mean: a fitted prior with a smaller standard deviation is uncertain
 MOST_ROWS = 20_000  # largest number of distinct rows for a fit; of more, every k-th is used
 _LOG_MASS = 25.0  # likelihoods further below have less than 1e-11 of a row's mass
 _COUNTS = Reciprocal()  # counts from 0 on
@@ -214,11 +215,14 @@ class Fitted:
     masses : float64 (cells,), probability of each cell; scaled to 1.
     fitted_on : number of counts used in the fit.
     smoothness : weight of the penalty.
+    noise : float64 (counts,), variances of the noise of the counts used in the fit; none: 0 for all.
     """
 
     proper = True
 
-    def __init__(self, edges: ArrayLike, masses: ArrayLike, *, fitted_on: int, smoothness: float) -> None:
+    def __init__(
+        self, edges: ArrayLike, masses: ArrayLike, *, fitted_on: int, smoothness: float, noise: ArrayLike = ()
+    ) -> None:
         self.edges = np.asarray(edges, dtype=np.int64)
         p = np.asarray(masses, dtype=np.float64)
         total = p.sum()
@@ -226,6 +230,9 @@ class Fitted:
         with np.errstate(divide="ignore"):
             self.logs: Array = np.log(self.masses / np.diff(self.edges))
         self.fitted_on, self.smoothness = fitted_on, smoothness
+        spread = self.variance() + np.asarray(noise, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            self.mean_error = float(1 / np.sqrt((1 / spread).sum())) if len(spread) else self.sd() / fitted_on**0.5
         self.peak = float(self.logs.max())
         self.first, self.last = 0.0, float(self.edges[-1] - 1)
 
@@ -250,6 +257,23 @@ class Fitted:
         """Return the expected count under the prior."""
         return float(self.masses @ (self.edges[:-1] + self.edges[1:] - 1) / 2)
 
+    def variance(self) -> float:
+        """Return the variance of the count under the prior; counts are equally probable within a cell."""
+        middle = (self.edges[:-1] + self.edges[1:] - 1) / 2
+        within = (np.diff(self.edges).astype(np.float64) ** 2 - 1) / 12
+        return float(self.masses @ ((middle - self.mean()) ** 2 + within))
+
+    def sd(self) -> float:
+        """Return the standard deviation of the count under the prior."""
+        return float(np.sqrt(self.variance()))
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether the mean is known so inaccurately that intervals under this prior, which treat it as known, are too
+        short: the standard deviation is below `CERTAIN` times the standard error of the mean.
+        """
+        return self.sd() < CERTAIN * self.mean_error
+
     def settings(self) -> dict[str, object]:
         """Return the fitted histogram and the data of the fit, as values for JSON."""
         return {
@@ -258,6 +282,9 @@ class Fitted:
             "cells": len(self.masses),
             "smoothness": self.smoothness,
             "mean": self.mean(),
+            "mean_error": self.mean_error,
+            "sd": self.sd(),
+            "uncertain": self.uncertain,
             "zero": float(self.masses[0]),
         }
 
@@ -292,7 +319,8 @@ def fit(cells: Cells) -> Fitted:
     edges = edges_of(np.repeat(centre, times), np.repeat(sd, times), last)
     likelihood = _mean_likelihood(cells, part, low, high, edges)
     masses, smoothness = largest(likelihood, times.astype(float), np.diff(edges).astype(float))
-    return Fitted(edges, masses, fitted_on=int(times.sum()), smoothness=smoothness)
+    noise = np.repeat(sd, times) ** 2
+    return Fitted(edges, masses, fitted_on=int(times.sum()), smoothness=smoothness, noise=noise)
 
 
 def _different(cells: Cells, rows: Whole) -> tuple[Whole, Whole]:
@@ -333,12 +361,15 @@ class Choice:
     which : int64 (n,), position of each row's prior.
     groups : name of each group; ``""`` if there is only one.
     asked : whether the user chose the prior.
+    unfitted : number of groups with enough counts whose fitted prior would be uncertain, so that the default is
+        1/(1+n).
     """
 
     priors: tuple[CountPrior, ...]
     which: Whole
     groups: tuple[str, ...]
     asked: bool
+    unfitted: int = 0
 
     def facts(self) -> dict[str, object]:
         """Return the assumptions as values for JSON: the prior, or one prior per group, and whether the user or the
@@ -347,6 +378,9 @@ class Choice:
         sizes = np.bincount(self.which, minlength=len(self.priors))
         listed = [{**prior.settings(), "rows": int(n)} for prior, n in zip(self.priors, sizes, strict=True)]
         chosen = "as asked for" if self.asked else f"by default: fitted from {FEWEST} counts on, else 1/(1+n)"
+        if self.unfitted:
+            where = "" if self.groups == ("",) else f" in {self.unfitted} of {len(self.groups)} groups"
+            chosen += f"; the noise is too large to fit a prior to so few counts{where}"
         if self.groups == ("",):
             return {**listed[0], "chosen": chosen}
         return {"groups": dict(zip(self.groups, listed, strict=True)), "chosen": chosen}
@@ -358,9 +392,9 @@ def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | N
     Parameters
     ----------
     cells : noisy counts.
-    prior : None for the default: fitted in groups of at least `fitted.FEWEST` measured counts, else 1/(1+n), flat if
-        counts have no lower bound; ``"fitted"``; an argument of `priors.prior_of`; or a mapping of groups to any of
-        these.
+    prior : None for the default: fitted in groups of at least `FEWEST` measured counts unless the fit is `uncertain`,
+        else 1/(1+n), flat if counts have no lower bound; ``"fitted"``; an argument of `priors.prior_of`; or a mapping
+        of groups to any of these.
     groups : one name per row, within which priors are fitted; None for a single group.
 
     Returns
@@ -380,14 +414,18 @@ def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | N
         raise ValueError(f"prior: {named} would be the name of a group, but there are no groups; write {law}")
     if by_group and set(prior) != set(names):
         raise ValueError(f"prior must have one entry per group, {', '.join(names)}; got {', '.join(map(str, prior))}")
-    priors = []
+    priors: list[CountPrior] = []
+    unfitted = 0
     for i, name in enumerate(names):
         wanted = prior[name] if by_group else prior
         try:
-            priors.append(_made(cells.take(np.flatnonzero(which == i)), wanted))
+            made = _made(cells.take(np.flatnonzero(which == i)), wanted)
+            if wanted is None and isinstance(made, Fitted) and made.uncertain:
+                made, unfitted = Reciprocal(), unfitted + 1
+            priors.append(made)
         except ValueError as error:
             raise ValueError(f"group {name}: {error}" if name else str(error)) from None
-    return Choice(tuple(priors), which, names, prior is not None)
+    return Choice(tuple(priors), which, names, prior is not None, unfitted)
 
 
 def _made(cells: Cells, prior: Any) -> CountPrior:

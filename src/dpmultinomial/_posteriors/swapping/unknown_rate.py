@@ -50,6 +50,7 @@ class RateLaw(TailedLaw):
     """
 
     quantity = "rate"
+    support = (0.0, 1.0)
 
     def __init__(
         self, log_likelihood: LogLikelihood, a: float, b: float, *, nodes: int = NODES, tolerance: float = TOLERANCE

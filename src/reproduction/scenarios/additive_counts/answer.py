@@ -12,6 +12,7 @@ from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.additive_counts import AdditiveCounts
 from dpmultinomial._posteriors.additive import additive_counts
 from dpmultinomial._posteriors.additive.additive_counts import AdditivePosterior
+from dpmultinomial._releases.spending import ADD_OR_REMOVE
 
 from .. import standard
 from ..batch import Answers, both, one_a_table
@@ -58,7 +59,7 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
     law = AdditiveCounts(
         **{key: settings[key] for key in ("epsilon", "algorithm", "ties", "support") if key in settings}
     )
-    facts: dict[str, Any] = {"origin": "published", "cost": {"epsilon": 2 * law.epsilon}}
+    facts: dict[str, Any] = {"origin": "published", "cost": {"epsilon": 2 * law.epsilon, "relation": ADD_OR_REMOVE}}
     counts = np.asarray(values, dtype=np.int64)
     if REHEARSAL in settings:
         counts, facts["origin"] = law.sample(counts, rng=case.rng), REHEARSAL

@@ -22,6 +22,7 @@ from dpmultinomial._mechanisms.noise_law import NoiseLaw
 from dpmultinomial._posteriors.published.counts import PublishedCounts
 from dpmultinomial._posteriors.trees.least_squares import LeastSquares
 from dpmultinomial._posteriors.trees.tree_posterior import TreeLaw
+from dpmultinomial._releases.spending import ADD_OR_REMOVE, REPLACE
 from dpmultinomial._results.posterior import Posterior
 
 from ...config import published_cells
@@ -68,7 +69,7 @@ def _with_confidence(result: Answer, release: Release, settings: Mapping[str, An
     """
     if level := settings.get("confidence"):
         rows = without_prior.columns(result.rows, release, level)
-        stated = {"level": level, "sentence": without_prior.sentence(level)}
+        stated = {"level": level, "sentence": without_prior.sentence(level, rows)}
         return replace(result, rows=rows, facts={**result.facts, "confidence": stated})
     if release.total is not None or release.parents is not None:
         return result
@@ -165,7 +166,12 @@ def spent_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     stated = settings.get("noise", settings)
     keys = ("epsilon", "rho", "sensitivity", "relation")
     found = {key: stated[key] for key in keys if isinstance(stated, Mapping) and key in stated}
+    if "epsilon" in found and (relation := _RELATIONS.get(float(found.get("sensitivity", 2.0)))):
+        found.setdefault("relation", relation)
     return found if {"epsilon", "rho"} & set(found) else {}
+
+
+_RELATIONS = {1.0: ADD_OR_REMOVE, 2.0: REPLACE}  # by the L1 change of the counts
 
 
 def _mapping(noise: Any) -> dict[str, Any]:
@@ -184,6 +190,7 @@ def _groups(settings: Mapping[str, Any], names: list[str], columns: rules.Column
     return [of[name] for name in names]
 
 
+_LISTED = 1000  # maximum number of names in the metadata of a tree
 _WIDEST = 200  # maximum number of nodes in a question with least-squares estimates
 
 
@@ -232,6 +239,7 @@ def tree_facts(law: TreeLaw) -> dict[str, Any]:
             {"level": name, "nodes": n, "measurements": m} for name, n, m in zip(tree.levels, nodes, seen, strict=True)
         ],
         "measured_more_than_once": int((times > 1).sum()),
+        "several": [tree.names[i] for i in np.flatnonzero(times > 1)[:_LISTED]],
         "not_measured": int((times == 0).sum()),
     }
     prior: Any = law.facts["prior"]

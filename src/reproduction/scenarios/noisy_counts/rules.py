@@ -146,6 +146,8 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     elif "level" in (columns or ()) and "parent" not in (columns or ()):
         yield ".file", "has a column level, for the levels of a tree, but no column parent"
     if batch:
+        yield from _prior(settings, 0, with_total="total" in (columns or ()))
+        yield from _bounds(settings)
         return
     if columns is not None and is_tree(columns):
         yield from _numbers({k: v for k, v in settings.items() if k != "total"}, columns, values(settings, columns))
@@ -300,15 +302,16 @@ def _prior_law(prior: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield ".prior", str(error).removeprefix("prior: ")
 
 
-def _prior(settings: Mapping[str, Any], size: int) -> Iterator[tuple[str, str]]:
+def _prior(settings: Mapping[str, Any], size: int, *, with_total: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield the mistakes of the prior of `size` counts, or of every table of a batch if `size` is 0."""
     prior: Any = settings.get("prior")
-    known = settings.get("total") is not None or "rehearsal" in settings
+    known = with_total or settings.get("total") is not None or "rehearsal" in settings
     split = isinstance(prior, Mapping) and prior.get("law") == "multinomial"
     if isinstance(prior, str) and prior not in _PRIORS:
         yield ".prior", f"{prior!r} must be one of {', '.join(_PRIORS)}, a number, or {{law: .., ..}}"
     elif not known and (split or prior == "jeffreys" or isinstance(prior, (int, float, list))):
         yield ".prior", f"{prior} is a concentration of rates, which requires a total; {_WITHOUT}"
-    elif isinstance(prior, list) and len(prior) != size:
+    elif isinstance(prior, list) and size and len(prior) != size:
         yield ".prior", f"{len(prior)} entries for {size} counts; set one number, or one per count"
     elif isinstance(prior, Mapping) and "law" in prior and not split and prior["law"] != "fitted":
         yield from _prior_law(prior)
@@ -483,16 +486,22 @@ _LAWS = {
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about the noise, the total and the sampling of the counts."""
-    found = [f"Each count has {noise_text(point.get('noise') or {})}, independently of the other counts."]
-    if near := within(point.get("noise") or {}):
-        found.append(f"With probability 95 %, a published count is within {near} of the true count.")
+    noise = point.get("noise") or {}
+    found = [noise_sentence(noise)]
+    if near := within(noise):
+        sure = "95 %" if noise["law"] == "laplace" else "at least 95 %"
+        how = f"is within {near} of" if near != "0" else "equals"
+        found.append(f"With probability {sure}, a published count {how} the true count.")
+    if limits := _limits_text(point.get("bounds") or {}):
+        found.append(limits)
     if "tree" in point:
         return [*found, *_tree(point["tree"])]
     total = point.get("total")
     if isinstance(total, int):
         found.append(f"The total of {total:,} records is public and exact.")
     elif isinstance(total, Mapping):
-        found.append("The total was published with noise.")
+        noise_of_total = noise_text(total.get("noise") or {})
+        found.append(f"The total was published as {float(total['released']):,g}, with {noise_of_total}.")
     else:
         found.append("The total is unknown.")
     if "rates" in point.get("groups", ()):
@@ -506,9 +515,35 @@ def _tree(tree: Mapping[str, Any]) -> list[str]:
     found = [f"The counts form a tree in which each count is the sum of its children: {levels}."]
     several, none = tree["measured_more_than_once"], tree["not_measured"]
     if several or none:
-        found.append(f"{several:,} counts were measured more than once, and {none:,} were not measured.")
+        found.append(f"{_counts_were(several)} measured more than once, and {_counts_were(none)} not measured.")
     least = "Least-squares estimates are shown for comparison: no prior, and not constrained to be >= 0."
     return [*found, least]
+
+
+def _counts_were(size: int) -> str:
+    return "1 count was" if size == 1 else f"{size:,} counts were"
+
+
+def _limits_text(bounds: Mapping[str, Any]) -> str:
+    """Return the stated bounds of the counts as a sentence; empty if counts are only >= 0."""
+    lower, upper = (float(bounds.get(key, default)) for key, default in (("lower", 0), ("upper", inf)))
+    if upper < inf and lower > -inf:
+        return f"Every true count is between {lower:,g} and {upper:,g}, by the stated bounds."
+    if upper < inf:
+        return f"Every true count is at most {upper:,g}, by the stated bounds."
+    if lower == -inf:
+        return "A true count may be negative, by the stated bounds."
+    return f"Every true count is at least {lower:,g}, by the stated bounds." if lower else ""
+
+
+def noise_sentence(words: Mapping[str, Any]) -> str:
+    """Return a sentence about how each count was changed before it was published."""
+    after = [describe(words[key]) for key, describe in _AFTER.items() if key in words]
+    if words.get("law") == "exact":
+        return f"No noise was added to the counts{f'; they were changed by {listed(after)}' if after else ''}."
+    if words.get("law") == "random_rounding" and not after:
+        return f"Each count was rounded at random to a multiple of {words['base']:g}, independently of the others."
+    return f"Each count has {noise_text(words)}, independently of the other counts."
 
 
 def within(words: Mapping[str, Any]) -> str:
@@ -550,7 +585,10 @@ def _prior_law_text(words: Mapping[str, Any]) -> str:
     if law == "fitted":
         return f"distribution fitted to {words['fitted_on']:,} of the counts, with mean {words['mean']:.4g}"
     if law == "multinomial":
-        return "flat on the total, Dirichlet on the rates"
+        alpha = words.get("alpha", 1.0)
+        each = set(alpha) if isinstance(alpha, list) else {alpha}
+        stated = f"{next(iter(each)):g} for each" if len(each) == 1 else listed([f"{a:g}" for a in alpha[:12]])
+        return f"flat on the total, Dirichlet on the rates with concentration {stated}"
     if law == "flat":
         return "flat on the counts"
     if law == "1/(1+n)":

@@ -44,12 +44,20 @@ def columns(rows: pd.DataFrame, release: Release, level: float) -> pd.DataFrame:
     return out
 
 
-def sentence(level: float) -> str:
-    """Return the meaning of the confidence intervals of a table, as a sentence."""
-    sure = percent(level, 3)
+def sentence(level: float, rows: pd.DataFrame) -> str:
+    """Return the meaning of the confidence intervals of a table, as a sentence.
+
+    Parameters
+    ----------
+    level : confidence level, in (0, 1).
+    rows : table with confidence intervals (`columns`).
+    """
+    sure, types = percent(level, 3), set(rows.loc[rows[CONFIDENCE[0]].notna(), "type"])
+    counts = f"cover the true count in at least {sure} of releases, whatever the count"
+    rates = f"cover the underlying rate in at least {sure} of samples and their releases, whatever the rate"
+    covered = [text for text, type_ in ((counts, "count"), (rates, "rate")) if type_ in types]
     return (
-        f"The {sure} confidence intervals need no prior: intervals made this way cover the true count in at least "
-        f"{sure} of releases, whatever the count."
+        f"The {sure} confidence intervals need no prior: intervals made this way {', and '.join(covered or [counts])}."
     )
 
 

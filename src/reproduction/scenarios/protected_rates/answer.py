@@ -31,7 +31,8 @@ def answer(case: Case) -> Answer:
     found = _posterior(release, rules.numbers(settings), settings)
     table = _rows(found, release, settings["level"])
     facts: dict[str, Any] = {"origin": "published", "per": settings["per"], "exposure_column": settings["exposure"]}
-    facts["rate_unit"] = f"per {settings['per']:g} of {settings['exposure']}"
+    if settings["family"] == "rates":
+        facts["rate_unit"] = f"per {settings['per']:,g} {settings['exposure']}"
     result = standard.answer(
         found, case, facts=facts, released={}, about="rates", table=table, accuracy=found.rates.states[0]
     )

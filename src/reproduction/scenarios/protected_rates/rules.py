@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...config import published_cells, question_rules, table_files
+from ..noisy_counts.rules import noise_sentence
 
 Columns = Mapping[str, Sequence[str]] | None
 SCALES = ("scale", "sd", "sigma", "variance")
@@ -65,14 +66,13 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about the rates, and the warnings of the analysis."""
     prior, rates = point["prior"], point["prior"]["family"] == "rates"
     covariates = f", which depends on {', '.join(prior['covariates'])}" if prior["covariates"] else ""
-    found = [
+    found = [noise_sentence(point.get("noise") or {})]
+    found.append(
         f"The {'rates' if rates else 'shares'} of the {point['areas']:,} areas vary around a mean{covariates}: "
         + ("they have gamma distributions of one shape." if rates else "they have beta distributions.")
-    ]
+    )
     if rates:
-        found.append(
-            f"Given its rate, a count is Poisson; rates are per {point['per']:g} of {point['exposure_column']}."
-        )
+        found.append(f"Given its rate, a count is Poisson; rates are per {point['per']:,g} {point['exposure_column']}.")
     else:
         found.append(f"Given its share, a count is binomial among {point['exposure_column']}.")
     found.append("An interval contains the true rate with its probability on average over areas, not in each of them.")

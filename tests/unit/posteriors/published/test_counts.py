@@ -461,6 +461,44 @@ def test_a_fitted_prior_is_a_histogram_that_can_be_written_down():
     assert choose(cells, {"law": "fitted"}, None).priors[0].settings() == prior.settings()
 
 
+def test_the_error_of_a_fitted_mean_is_that_of_a_weighted_mean_of_noisy_counts():
+    p = np.array([0.5, 0.2, 0.15, 0.15])
+    prior = prior_choice.Fitted([0, 1, 2, 4], [0.5, 0.2, 0.3], fitted_on=3, smoothness=1.0, noise=[1.0, 4.0, 9.0])
+    variance = p @ np.arange(4) ** 2 - (p @ np.arange(4)) ** 2
+    assert prior.variance() == pytest.approx(variance, rel=1e-12)
+    assert prior.sd() == pytest.approx(variance**0.5, rel=1e-12)
+    weights = 1 / (variance + np.array([1.0, 4.0, 9.0]))
+    assert prior.mean_error == pytest.approx(weights.sum() ** -0.5, rel=1e-12)
+    assert prior.uncertain  # sd 1.07, twice the standard error is 2.4
+    known = prior_choice.Fitted([0, 1, 2, 4], [0.5, 0.2, 0.3], fitted_on=5, smoothness=1.0)
+    assert known.mean_error == pytest.approx((variance / 5) ** 0.5, rel=1e-12)
+    assert not known.uncertain
+
+
+def test_the_default_prior_is_not_fitted_if_the_noise_is_too_large():
+    """Under the fitted prior, the intervals of these counts contain the truth in 0.75 of the cases on average."""
+    law, inside = law_of({"law": "discrete_gaussian", "sigma": 30.0}), []
+    for i in range(12):
+        rng = stream(i, "uncertain")
+        true = rng.poisson(3, 30)
+        noisy = law.sample(true, rng=rng)
+        found = counts.posterior(noisy, noise=law)
+        said, own = found.facts["prior"], found.source.numbers()
+        fitted = prior_choice.fit(cells_of(noisy, law))
+        assert fitted.uncertain == (said["law"] == "1/(1+n)")
+        assert ("; the noise is too large to fit a prior to so few counts" in said["chosen"]) == fitted.uncertain
+        assert counts.posterior(noisy, noise=law, prior="fitted").facts["prior"]["uncertain"] == fitted.uncertain
+        inside.append(np.mean((own.lower <= true) & (true <= own.upper)))
+    assert np.mean(inside) >= 0.95
+    small = law_of({"law": "discrete_gaussian", "sigma": 0.5})
+    rng = stream(1, "mixed")
+    noisy = np.append(law.sample(rng.poisson(3, 30), rng=rng), small.sample(rng.poisson(3, 30), rng=rng))
+    laws, groups = [law] * 30 + [small] * 30, ["wide"] * 30 + ["narrow"] * 30
+    said = counts.posterior(noisy, noise=laws, groups=groups).facts["prior"]
+    assert [said["groups"][name]["law"] for name in ("wide", "narrow")] == ["1/(1+n)", "fitted"]
+    assert said["chosen"].endswith("so few counts in 1 of 2 groups")
+
+
 def test_the_fit_is_the_maximum_of_its_evidence():
     """Check that no change of log densities increases the penalised evidence, and that its gradient is 0."""
     from dpmultinomial._posteriors.published import prior_choice

@@ -27,7 +27,10 @@ def test_rows_are_the_posterior_and_the_total(tmp_path):
     assert rows["released"].tolist() == [250, 357, 0, 607]
     for key in ("mean", "sd", "lower", "upper"):
         assert rows[key].to_numpy() == pytest.approx(wanted[key].to_numpy(dtype=float), rel=1e-12)
-    assert facts["points"][0]["cost"] == {"epsilon": 1.0}  # the total and the components, 0.5 each
+    assert facts["points"][0]["cost"] == {
+        "epsilon": 1.0,
+        "relation": "add or remove a record",
+    }  # the total and the components, 0.5 each
     assert set(comparison["status"]) == {"for comparison"}
     assert set(comparison["quantity"]) == {"total"}
     assert "for comparison" not in set(rows["status"])
@@ -35,7 +38,7 @@ def test_rows_are_the_posterior_and_the_total(tmp_path):
     said = sentences.assumptions(facts, facts["points"][0])
     assert "Discrete Laplace noise of scale 2 was added" in said[1]
     assert "algorithm 3, ties random then" in said[1]
-    assert said[-1] == "Privacy cost of the release: epsilon = 1."
+    assert said[-1].startswith("Privacy cost of the release: epsilon = 1 (neighbouring files: add or remove a record; ")
 
 
 def test_a_batch_answers_each_release_as_if_alone_and_says_what_is_wrong(tmp_path, monkeypatch):

@@ -203,7 +203,7 @@ LAWS = {
     "rounded": ("{law: laplace, scale: 2.0, rounded: 5}", "then rounding to multiples of 5"),
     "rho": ("{law: discrete_gaussian, rho: 0.125, sensitivity: 1.0}", "with parameter sigma 2"),
     "sd": ("{law: gaussian, sd: 2.5}", "with standard deviation 2.5"),
-    "exact": ("exact", "no noise, independently"),
+    "exact": ("exact", "No noise was added to the counts."),
 }
 
 

@@ -151,7 +151,7 @@ def test_a_page_and_the_screen_show_least_squares_and_say_what_is_assumed(made, 
     assert abs(float(sd) - np.sqrt(covariance[0, 0])) <= 0.05
     assumed = " ".join(said.assumptions)
     assert "1 at level state, 2 at level region and 4 at level county" in assumed
-    assert "1 counts were measured more than once, and 1 were not measured" in assumed
+    assert "1 count was measured more than once, and 1 count was not measured" in assumed
     assert "at level region and" in assumed.split("with concentration")[1]
     assert "fitted to 7 of 7 counts" in assumed
     assert "The total is unknown" not in assumed

@@ -59,15 +59,15 @@ def test_rows_sentences_and_figure(counties, tmp_path):
     assert naive["county 3"] == pytest.approx(max(counties["value"][3], 0) / counties["births"][3] * 1000)
     point = facts["points"][0]
     said = sentences.sentence(next(rates.itertuples()), facts, point)
-    assert said.startswith("The underlying rate of county 0 per 1000 of births is between ")
+    assert said.startswith("The underlying rate of county 0 per 1,000 births is between ")
     assert said.endswith("the posterior mean is 1.6.")
     assert rates["mean"].iloc[0] == pytest.approx(1.6, abs=0.06)
     texts = sentences.assumptions(facts, point)
-    assert any("rates are per 1000 of births" in text for text in texts)
+    assert any("rates are per 1,000 births" in text for text in texts)
     assert any(text.startswith("Warning: only 30 areas") for text in texts)
     drawn = figure.of_case(rows, facts)
     labels = [axis.get_xlabel() for axis in drawn.axes]
-    assert any("underlying rate, per 1000 of births" in label for label in labels)
+    assert any("underlying rate, per 1,000 births" in label for label in labels)
     ends = [line.get_xdata() for line in drawn.axes[0].lines]
     largest = max(np.nanmax(np.asarray(x, dtype=float)) for x in ends if len(x))
     assert largest < 1.05 * rates["upper"].max()
@@ -158,5 +158,5 @@ def test_the_command_line(counties, capsys):
     arguments = ["answer", "counties.csv", "--noise", "discrete_gaussian", "--sigma", "2", "--exposure", "births"]
     command.main([*arguments, "--covariates", "x", "--per", "1000", "--ask", "'county 3' > 2"])
     shown = capsys.readouterr().out
-    assert "per 1000 of births" in shown
+    assert "per 1,000 births" in shown
     assert "the probability that 'county 3' > 2 is" in shown

@@ -1,0 +1,337 @@
+"""Check that `dpm check` rejects every faulty configuration that a run rejects: both are run on each of them.
+
+A run is `dpm answer`, `dpm release` or `dpm plan`; the slow tests start Snakemake with a third of the configurations.
+"""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from reproduction import command
+from tests.workflow import running
+
+NOISE = "noise: {law: laplace, scale: 2}"
+COUNTS = f"kind: noisy_counts, counts: {{a: 12, b: 3, c: 5}}, {NOISE}"
+TABLE = "kind: swapped_table, table: [[5, 2], [1, 4]], rate: 0.2"
+ADDITIVE = "kind: additive_counts, released: [25, 35], epsilon: 0.5"
+SHARES = "kind: noisy_shares, shares: {a: 0.5, b: 0.5}, total: 20, r: 2, alpha: 1.5"
+
+
+def counts(**changes):
+    stated = {"counts": "{a: 12, b: 3, c: 5}", "noise": "{law: laplace, scale: 2}"} | changes
+    return ", ".join(["kind: noisy_counts", *(f"{key}: {value}" for key, value in stated.items() if value)])
+
+
+FAULTY = [
+    counts(noise=""),
+    counts(noise="{law: laplace}"),
+    counts(noise="{law: laplace, scale: 0}"),
+    counts(noise="{law: laplace, scale: -1}"),
+    counts(noise="{law: laplace, sigma: 1}"),
+    counts(noise="{law: laplacian, scale: 1}"),
+    counts(noise="{law: gaussian, scale: 1}"),
+    counts(noise="{law: discrete_gaussian, sigma: 1, variance: 1}"),
+    counts(noise="{law: table}"),
+    counts(noise="{law: table, file: nope.csv}"),
+    counts(noise="{law: random_rounding}"),
+    counts(noise="{law: random_rounding, base: 1}"),
+    counts(noise="{law: laplace, scale: 2, clipped: 0}"),
+    counts(noise="{law: laplace, scale: 2, rounded: -5}"),
+    counts(noise="{law: laplace, epsilon: 1, sensitivity: 1, relation: replace a record}"),
+    counts(noise="{law: laplace, epsilon: 1, relation: other}"),
+    counts(epsilon="1"),
+    counts(noise="laplace"),
+    counts(counts="{a: 1.5, b: 2}", noise="{law: discrete_laplace, scale: 2}"),
+    counts(counts="{a: x, b: 2}"),
+    counts(counts="[]"),
+    counts(counts="", file="nope.csv"),
+    counts(counts="", file="empty.csv"),
+    counts(counts="", file="twice.csv"),
+    counts(counts="", file="scale.csv", noise="laplace"),
+    counts(counts="", file="blank.csv"),
+    counts(counts="", file="words.csv"),
+    counts(counts="", file="orphan.csv"),
+    counts(counts="", file="level.csv"),
+    counts(total="-1"),
+    counts(total="1.5"),
+    counts(total="10000000000"),
+    counts(total="{released: 20}"),
+    counts(total="20", among="[a]"),
+    counts(total="20", among="[a, x]"),
+    counts(among="[a, b]"),
+    counts(about="rates"),
+    counts(about="shares"),
+    counts(prior="flatt"),
+    counts(prior="0.5"),
+    counts(prior="{law: geometric}"),
+    counts(prior="{law: geometric, mean: -1}"),
+    counts(prior="{law: geometri, mean: 1}"),
+    counts(total="20", prior="[1, 1]"),
+    counts(total="20", prior="-1"),
+    counts(level="1.5"),
+    counts(questions="{q: {probability: a > x}}"),
+    counts(questions="{q: {probability: a}}"),
+    counts(questions="{q: {sum: [a, x]}}"),
+    counts(questions="{q: {sums: [a, b]}}"),
+    counts(questions="{q: {rank: {of: [a, x]}}}"),
+    counts(questions="{q: {rank: {of: all, top: 9}}}"),
+    counts(questions="{q: {share: {of: [a], among: [b, c]}}}"),
+    counts(groups="{one: [a, b]}"),
+    counts(bounds="{lower: 9, upper: 3}"),
+    counts(colour="red"),
+    TABLE.replace("0.2", "1.5"),
+    TABLE.replace("[1, 4]", "[1, -4]"),
+    TABLE.replace("[1, 4]", "[1]"),
+    ADDITIVE.replace("35", "-35"),
+    f"{ADDITIVE}, algorithm: '7'",
+    SHARES.replace("a: 0.5", "a: 0.7"),
+    "kind: noisy_count, counts: {a: 1}",
+    "release: nowhere",
+]
+RELEASE = {"data": "confidential/county.csv", "mechanism": "discrete_laplace", "epsilon": 1.0, "source": "survey"}
+TREE = {
+    "data": "confidential/tree.csv",
+    "mechanism": "discrete_gaussian",
+    "rho": 0.5,
+    "levels": ["state", "county"],
+    "source": "survey",
+}
+GOAL = {"interval": "met", "narrower": 0.1, "probability": 0.5}
+PLAN = {"names": {"met": 0.5, "rest": 0.5}, "total": 20, "want": GOAL}
+BATCH = {"kind": "noisy_counts", "file": "many.csv", "epsilon": 1.0}
+
+
+def changed(stated, changes):
+    return {key: value for key, value in {**stated, **changes}.items() if value is not None}
+
+
+def release(budgets=None, **changes):
+    return {"releases": {"r": changed(RELEASE, changes)}, "budgets": budgets or {"survey": {"epsilon": 4.0}}}
+
+
+def tree(**changes):
+    return {"releases": {"r": changed(TREE, changes)}, "budgets": {"survey": {"rho": 4.0}}}
+
+
+def plan(**changes):
+    return {"plans": {"p": changed(PLAN, changes)}}
+
+
+def widths(asked, **changes):
+    return {**release(**changes), "plans": {"p": asked}}
+
+
+def batch(**changes):
+    return {"scenarios": {"b": changed(BATCH, changes)}}
+
+
+RELEASES = [
+    release(epsilon=0),
+    release(epsilon="one"),
+    release(epsilon=None),
+    release(epsilon=25),
+    release(epsilon=1e-20),
+    release(epsilon=5.0),
+    release(rho=1),
+    release(mechanism="laplace"),
+    release(mechanism=None),
+    release(data=None),
+    release(data="county.csv"),
+    release(data="confidential/nope.csv"),
+    release(generation=0),
+    release(generation=3),
+    release(colour="red"),
+    release(sensitivity=0.5),
+    release(relation="other"),
+    release(source="survei"),
+    release(shares={"a": 0.5}),
+    release(levels=["a", "a"]),
+    release(mechanism="swap", epsilon=None),
+    release(mechanism="additive_counts", algorithm="9"),
+    release(mechanism="naive_bayes"),
+    tree(rho=None),
+    tree(shares={"state": 0.5, "county": 0.6}),
+    tree(shares={"state": 0.5}),
+    tree(narrow="town"),
+    tree(narrow="county", shares={"state": 0.5, "county": 0.5}),
+    tree(relation="replace a record", shares={"state": 0.5, "county": 0.5}),
+    release({"survey": {"epsilon": 0}}),
+    release({"survey": {"epsilon": 2.0, "delta": 0.1}}),
+    release({"survey": {"delta": 1e-6}}),
+    release({"survey": 4}),
+    release({"other": {"epsilon": 4.0}}),
+    release({"survey": {"epsilon": 0.5}}),
+    release({"survey": {"exchange": 1.0}}),
+    release({"survey": {"epsilon": 4.0, "people": "staff"}, "later": {"epsilon": 3.0, "people": "staff"}}),
+    {"releases": {"r": 3}},
+]
+PLANS = [
+    plan(names={"met": 0.5, "rest": 0.6}),
+    plan(names={"met": 1.0}),
+    plan(total=0),
+    plan(total=None),
+    plan(want=None),
+    plan(want={**GOAL, "interval": "x"}),
+    plan(want={**GOAL, "narrower": -1}),
+    plan(want={**GOAL, "probability": 0.99}),
+    plan(want={"question": "met > x", "probability": 0.5}),
+    plan(want={**GOAL, "question": "met > rest"}),
+    plan(among=["met", "x"]),
+    plan(of="counts", among=["met", "rest"]),
+    plan(of="share"),
+    plan(level=2),
+    plan(colour=1),
+    widths({"release": "x"}),
+    widths({"release": "r", "values": []}),
+    widths({"release": "r", "values": [0]}),
+    widths({"release": "r", "level": 1}),
+    widths({"release": "r", "shape": "shape.csv"}),
+    widths({"release": "r"}, epsilon=0),
+    {**tree(narrow="county"), "plans": {"p": {"release": "r"}}},
+    {**tree(), "plans": {"p": {"release": "r", "shape": "nope.csv"}}},
+    {**tree(), "plans": {"p": {"release": "r", "shape": "deep.csv"}}},
+    {**tree(), "plans": {"p": {"release": "r", "shape": "lost.csv"}}},
+]
+BATCHES = [
+    batch(file="nope.csv"),
+    batch(file="none.csv"),
+    batch(file="novalue.csv"),
+    batch(file="scaled.csv"),
+    batch(epsilon=None),
+    batch(epsilon=0),
+    batch(epsilon=[1.0, 2.0]),
+    batch(level=2),
+    batch(about="rates"),
+    batch(total=-1),
+    batch(noise={"law": "laplace"}),
+    batch(prior="flatt"),
+    batch(prior=0.5),
+    batch(prior={"law": "geometric"}),
+    batch(among=["a", "b"]),
+    batch(questions={"q": {"probability": "a > b"}}),
+    batch(confidence=0.95),
+    batch(kind="swapped_table", epsilon=None, file="cells.csv"),
+    batch(kind="additive_counts", algorithm="9"),
+    batch(kind="censored_sample"),
+]
+FILES = {
+    "many.csv": "table,name,value\nt,a,1\nt,b,2\nu,a,3\nu,b,4\n",
+    "none.csv": "table,name,value\n",
+    "novalue.csv": "table,name\nt,a\n",
+    "scaled.csv": "table,name,value,scale,sigma\nt,a,1,2,3\n",
+    "cells.csv": "table,row,column,value\nt,a,x,1\nt,b,y,2\n",
+    "county.csv": "category,count\na,3\n",
+    "shape.csv": "category,parent\nstate,\na,state\nb,state\n",
+    "deep.csv": "category,parent\nstate,\na,state\nb,a\n",
+    "lost.csv": "category,parent\nstate,\na,x\n",
+    "empty.csv": "name,value\n",
+    "twice.csv": "name,value\na,1\na,2\n",
+    "scale.csv": "name,value,scale\na,1,1\nb,2,0\n",
+    "blank.csv": "name,value,group\na,1,x\nb,2,\n",
+    "words.csv": "name,value\na,1\nb,many\n",
+    "orphan.csv": "name,value,parent\na,1,\nb,2,z\n",
+    "level.csv": "name,value,level\na,1,x\nb,2,y\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name, text in FILES.items():
+        Path(name).write_text(text)
+    Path("confidential").mkdir(mode=0o700)
+    Path("confidential/county.csv").write_text("category,count\na,30\nb,20\n")
+    Path("confidential/tree.csv").write_text("category,parent,count\nstate,,50\na,state,30\nb,state,20\n")
+    return tmp_path
+
+
+def refused(*words):
+    try:
+        command.main(words)
+    except SystemExit as stopped:
+        return stopped.code if isinstance(stopped.code, str) else ""
+    return ""
+
+
+def named(configuration):
+    """Return the command that runs a configuration: a release, a plan or a scenario, and the path of the mistake."""
+    if "plans" in configuration:
+        return ("plan", "p"), ("plans.p", "releases.r")
+    if "scenarios" in configuration:
+        name = next(iter(configuration["scenarios"]))
+        return ("answer", name), (f"scenarios.{name}",)
+    return ("release", "r"), ("releases.r", "budgets.")
+
+
+CASES = [yaml.safe_load(f"scenarios:\n  mine: {{{scenario}}}\n") for scenario in FAULTY]
+EVERY = [*CASES, *RELEASES, *PLANS, *BATCHES]
+
+
+def test_there_are_many_different_faults():
+    assert len({str(configuration) for configuration in EVERY}) == len(EVERY)
+    assert len(FAULTY) >= 60
+    assert len(RELEASES) + len(PLANS) + len(BATCHES) >= 60
+
+
+@pytest.mark.parametrize("configuration", EVERY, ids=lambda configuration: str(configuration)[:60])
+def test_the_check_rejects_what_a_run_rejects(folder, configuration):
+    Path("mine.yaml").write_text(yaml.safe_dump(configuration))
+    words, places = named(configuration)
+    run = refused(*words, "--configfile", "mine.yaml")
+    assert run, "the run accepts it"
+    checked = refused("check", "mine.yaml")
+    assert any(place in checked for place in places), run
+    assert not Path("results").exists()
+    assert not list(Path("releases").glob("*/*/*.csv"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("configuration", EVERY[::3], ids=lambda configuration: str(configuration)[:60])
+def test_snakemake_rejects_what_the_check_rejects(folder, configuration):
+    Path("mine.yaml").write_text(yaml.safe_dump({**configuration, "run": []}))
+    (verb, name), places = named(configuration)
+    rule = {"answer": "scenario", "plan": "plan", "release": "release"}[verb]
+    root = Path(__file__).parents[3]
+    words = ["--snakefile", str(root / "Snakefile"), "--cores", "1", "--dry-run", f"{rule}_{name}"]
+    told = running.snakemake([*words, "--configfile", "mine.yaml"], good=False, folder=folder)
+    assert any(place in told for place in places), told
+    assert not Path("results/scenarios").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "configuration"),
+    [
+        (
+            ("answer", "mine"),
+            {
+                "scenarios": {
+                    "mine": {
+                        "kind": "noisy_counts",
+                        "counts": {"a": 12, "b": 3},
+                        "noise": {"law": "laplace", "scale": 2},
+                    }
+                }
+            },
+        ),
+        (("answer", "b"), batch()),
+        (("release", "r"), release()),
+        (("plan", "p"), widths({"release": "r", "values": [0.5, 1]})),
+        (("plan", "p"), {**tree(), "plans": {"p": {"release": "r", "shape": "shape.csv"}}}),
+    ],
+    ids=["counts", "batch", "release", "widths", "widths of a tree"],
+)
+def test_a_sound_configuration_passes_both(folder, words, configuration):
+    Path("mine.yaml").write_text(yaml.safe_dump(configuration))
+    assert refused("check", "mine.yaml") == ""
+    assert refused(*words, "--configfile", "mine.yaml") == ""
+
+
+def test_the_check_names_the_next_generation(folder):
+    Path("mine.yaml").write_text(yaml.safe_dump(release(epsilon=0.5)))
+    assert refused("release", "r", "--configfile", "mine.yaml") == ""
+    Path("mine.yaml").write_text(yaml.safe_dump(release(epsilon=0.5, generation=2)))
+    assert refused("check", "mine.yaml") == ""
+    Path("mine.yaml").write_text(yaml.safe_dump(release(epsilon=0.5, generation=3)))
+    assert "releases.r.generation: must be 2, the next one by the ledger, got 3" in refused("check", "mine.yaml")
