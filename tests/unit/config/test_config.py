@@ -1,5 +1,5 @@
-"""Tests of invalid configurations: rejected with every mistake, each with path, value, rule and nearest valid key; and of
-settings as parameters of rules.
+"""Tests of invalid configurations: rejected with every mistake, each with path, value, rule and nearest valid key; and
+of settings as parameters of rules.
 """
 
 import re
