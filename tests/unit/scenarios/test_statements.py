@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from reproduction import command
-from reproduction.scenarios import making, page, screen, sentences
+from reproduction.scenarios import making, page, sentences, summary
 
 LAPLACE = {"law": "discrete_laplace", "scale": 2.0}
 TREE = """name,value,parent,level,sigma
@@ -33,7 +33,7 @@ def shown(tmp_path, monkeypatch):
         written = {"kind": "noisy_counts", **settings}
         Path("mine.yaml").write_text(yaml.safe_dump({"run": [], "scenarios": {"mine": written}}))
         command.main(["answer", "mine", "--configfile", "mine.yaml"])
-        return screen.text(making.files("mine", "."))
+        return summary.as_text(making.files("mine", "."))
 
     return text
 
