@@ -23,6 +23,7 @@ from . import dependencies
 SUFFIX = ".provenance.json"
 FILES, INPUTS, RULE, PARAMS = "files_sha256", "inputs_sha256", "rule", "params_sha256"
 SOURCES = "sources_sha256"
+OWN = "record_sha256"  # digest of all other entries of a provenance record
 _SRC = Path(__file__).resolve().parents[1]
 _PLAIN = (type(None), int, float, bool, str, complex, range, list, tuple, dict, set, frozenset, bytes, bytearray)
 _PACKAGES = ("numpy", "scipy", "pandas", "cython", "matplotlib", "snakemake")
@@ -148,10 +149,16 @@ def write(record: dict[str, Any], *files: str | Path) -> None:
     """
     paths = [Path(file) for file in files]
     stated = record | {FILES: {path.name: sha256(path) for path in paths}}
+    stated[OWN] = own_digest(stated)
     beside = paths[0].with_suffix(SUFFIX)
     draft = beside.with_name(beside.name + ".part")
     draft.write_text(json.dumps(stated, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     os.replace(draft, beside)
+
+
+def own_digest(record: dict[str, Any]) -> str:
+    """Return the SHA-256 of a provenance record, as stored on disk, without the entry `OWN`."""
+    return digest({key: value for key, value in json.loads(json.dumps(record)).items() if key != OWN})
 
 
 @cache

@@ -168,6 +168,8 @@ def _broken(root: Path, files: Mapping[Path, str], found: Mapping[str, Any]) -> 
             return f"{path.relative_to(root)} is {'a folder' if path.is_dir() else 'missing'}"
         if provenance.sha256(path) != digest:
             return f"{path.relative_to(root)} does not match its provenance"
+    if provenance.OWN in found and found[provenance.OWN] != provenance.own_digest(dict(found)):
+        return f"the provenance of {next((str(path.relative_to(root)) for path in files), 'a file')} was changed"
     first = next(iter(files), None)
     recorded = _recorded(root, first) if first else None
     if first and recorded is not None and found.get(PARAMS) and recorded != found[PARAMS]:

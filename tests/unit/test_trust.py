@@ -99,6 +99,20 @@ def test_a_lost_torn_or_nameless_provenance_stops_the_reader_and_is_found(made):
     assert faults(made, ["results/toy/numbers.csv"]) == [("results/toy/numbers.csv has no provenance", ["numbers.csv"])]
 
 
+@pytest.mark.parametrize("key", [provenance.SOURCES, provenance.INPUTS, "function", "root_seed", provenance.OWN])
+def test_a_changed_entry_of_a_provenance_is_found_and_its_files_are_made_again(made, key):
+    path = made / "results/toy/numbers.csv"
+    stated = {provenance.SOURCES: {"toy.py": "0" * 64}, provenance.INPUTS: {"raw.csv": "0" * 64}, "root_seed": 7}
+    provenance.write(provenance.short(function="toy.numbers", job=JOB) | stated, path)
+    assert faults(made) == []
+    beside = made / "results/toy/numbers.provenance.json"
+    found = json.loads(beside.read_text())
+    changed = json.dumps(found[key]).translate(str.maketrans("0y7", "1x8"))
+    beside.write_text(json.dumps(found | {key: changed if key == provenance.OWN else json.loads(changed)}))
+    names = ["numbers.csv", "numbers.provenance.json"]
+    assert faults(made) == [("the provenance of results/toy/numbers.csv was changed", names)]
+
+
 @pytest.fixture
 def chained(made):
     """raw -> facts -> numbers (which every run makes) -> figure, and an unrelated table."""
