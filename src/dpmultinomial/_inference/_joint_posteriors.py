@@ -4,6 +4,7 @@ It also contains posteriors given by draws: draws of Markov chains, with a conve
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from .. import _accuracy
 from .._accuracy import Accuracy, of_chains
 from .._kernels import dirichlet
 from .._posteriors.counts.dirichlet_mixture import DirichletMixture, ExplicitLaw
+from .._posteriors.counts.windowed_sum import WindowedSumLaw
 from .._results.distributions import Continuous, Discrete, Draws, Marginal
 from .._results.joint import Coupled, Enumerated, Together, Window
 from .._results.posterior import GROUPS, Posterior
@@ -70,13 +72,21 @@ class _Parts:
         """Return the posterior of the counts of the confidential file."""
 
         def one(i: int) -> Discrete:
-            chances = self.law.counts.marginal(i)
-            return Discrete(
-                np.arange(len(chances)), chances, name=self.names[i], type="count", accuracy=self.law.accuracy
-            )
+            listed, chances = self._chances(i)
+            return Discrete(listed, chances, name=self.names[i], type="count", accuracy=self.law.accuracy)
 
         joint = lambda size, rng: self.draw(size, rng)["counts"]  # noqa: E731
         return Quantities(self.names, one, joint=joint, together=lambda: self._together(1.0))
+
+    @lru_cache(maxsize=64)  # noqa: B019  an object for each posterior
+    def _chances(self, category: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the possible values of a count and their probabilities."""
+        counts = self.law.counts
+        if isinstance(counts, WindowedSumLaw):
+            found = counts.located(category)
+            return found.values(), found.weights
+        chances = counts.marginal(category)
+        return np.arange(len(chances)), chances
 
     def shares(self, members: tuple[str, ...], group: Group = None) -> Quantities:
         """Return the posterior of the shares of the confidential file, among all or some categories; the distribution
@@ -86,8 +96,8 @@ class _Parts:
         def one(i: int) -> Discrete:
             category = self.place[members[i]]
             if group is None:
-                chances = self.law.counts.marginal(category)
-                values = np.arange(len(chances)) / max(self.total, 1)
+                listed, chances = self._chances(category)
+                values = listed / max(self.total, 1)
             else:
                 values, chances = self.law.share_of_counts(category=category, given=group)
                 chances, values = chances[~np.isnan(values)], values[~np.isnan(values)]
@@ -120,6 +130,9 @@ class _Parts:
         counts = self.law.counts
         if isinstance(counts, ExplicitLaw):
             return Enumerated(counts.rows, counts.weights, unit=unit)
+        if isinstance(counts, WindowedSumLaw):
+            widest = max(len(part.weights) for part in counts.windows)
+            return counts.together.scaled(unit) if widest <= WIDEST else None
         if not hasattr(counts, "factors"):
             return None
         factors = [Window(0, row).trimmed() for row in counts.factors]  # independent except for their sum

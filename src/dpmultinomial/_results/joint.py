@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.fft import next_fast_len
 
 from .. import _checks
+from .convolutions import convolved
 from .distributions import Discrete
 
 Array = NDArray[np.float64]
@@ -103,10 +104,8 @@ class Window:
 
 
 def added(a: Window, b: Window) -> Window:
-    """Return the weights of the sum of two independent numbers; all terms are positive, so the tails have full relative
-    accuracy.
-    """
-    return Window(a.first + b.first, np.convolve(a.weights, b.weights)).trimmed()
+    """Return the weights of the sum of two independent numbers; the tails have full relative accuracy."""
+    return Window(a.first + b.first, convolved(a.weights, b.weights, smallest=SMALLEST)).trimmed()
 
 
 def added_up(parts: list[Window]) -> Window:
@@ -324,6 +323,7 @@ _SOME = 256  # number of counts from which the frequencies are selected first
 _NOTHING = 1e-18  # negligible size of a term, relative to the term at frequency 0
 _FLAT = 0.01  # smallest usable tie, relative to the sum of the absolute terms: cancellation costs at most two digits
 _LARGEST = 4_000_000  # largest number of entries of a table of transforms
+_FAINT, _CLEAR = 1e-120, 1e-60  # smallest entry of a message, and smallest largest entry, relative to all sums
 _LONGEST = 250_000  # largest number of distinct values of a sum
 Complex = NDArray[np.complex128]
 
@@ -569,9 +569,21 @@ def _between(ordered: Whole, first: int, last: int) -> int:
 def _message(tie: Window, sibling: Window, own: Window) -> Window:
     """Return the weights of one number over its window, from a tie on its sum with a sibling."""
     size = len(own.weights) + len(sibling.weights) - 1
-    along = tie.at(own.first + sibling.first, size)
-    weights = np.convolve(along, sibling.weights[::-1], mode="valid")
+    weights = _correlated(tie.at(own.first + sibling.first, size), sibling.weights, len(own.weights))
     return Window(own.first, weights / max(float(weights.max()), np.finfo(float).tiny))
+
+
+def _correlated(along: Array, weights: Array, size: int) -> Array:
+    """Return sum_r along(k + r) weights(r) for k < size, with small relative error in every entry."""
+    seen = np.flatnonzero(along)
+    if not len(seen) * len(weights):
+        return np.zeros(size)
+    first, last = int(seen[0]), int(seen[-1])
+    whole = convolved(along[first : last + 1], np.ascontiguousarray(weights[::-1]), smallest=_FAINT)
+    found = Window(first - len(weights) + 1, whole).at(0, size)
+    if found.max() > _CLEAR * whole.max():
+        return found
+    return np.convolve(along, weights[::-1], mode="valid")  # all needed entries are far smaller than others
 
 
 def _met(own: Window, tie: Window) -> Window:

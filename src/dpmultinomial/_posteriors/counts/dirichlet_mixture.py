@@ -27,8 +27,8 @@ from scipy.special import betainc, betaln, expit, logit, xlog1py, xlogy
 from ... import _checks
 from ..._accuracy import EXACT, LEVEL, Accuracy, summary_frame
 from ..._kernels import dirichlet
-from ._share_law import ShareLaw
 from .panel_density import TailedLaw, share_at
+from .share_law import ShareLaw
 
 ERROR = 1e-11  # relative error of the probability of the nearer tail at every quantile: a statement, read by nothing
 _ACCEPTED = 9.5e-12  # tolerance of a quantile in the centre before its tail is solved in logs

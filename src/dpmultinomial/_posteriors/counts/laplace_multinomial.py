@@ -10,6 +10,8 @@ paper's text writes 1/epsilon, its listings 2/epsilon. Two-sided geometric noise
 exp(-|x|/scale) as its weights.
 """
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, xlogy
@@ -17,8 +19,9 @@ from scipy.special import gammaln, xlogy
 from ... import _checks
 from . import _fixed_sum, compositions
 from .dirichlet_mixture import DirichletMixture
-from .noisy_counts import FixedSumLaw
+from .noisy_counts import DIRECT_TOTAL, law_of_counts
 from .noisy_counts import posterior as noisy_counts_posterior
+from .windowed_sum import WindowedSumLaw, windows_of
 
 KERNELS = ("convolution", "table")
 
@@ -46,13 +49,17 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
 
     Notes
     -----
-    O(k M^2) time up to M = 10,000 and O(k M log M) beyond, O(k M) memory, against C(M + k - 1, k - 1) table rows.
-    Safe at any M and any noise: the factors are tilted so that their free sum has its mean at M
-    (`_fixed_sum`). Shares among some categories (`given`) list the pairs of counts that carry weight where
-    these are few, else they interpolate their density and state the error (`_share_law`): at M = 1,000,000 moments
-    take under a second, quantiles a few seconds.
+    O(k M^2) time and O(k M) memory up to M = 10,000, against C(M + k - 1, k - 1) table rows; beyond, O(k w log w) and
+    O(k w) for windows of w counts, as wide as the noise (`windowed_sum`). Safe at any M and any noise: the factors are
+    tilted so that their free sum has its mean at M (`_fixed_sum`). Shares among some categories (`given`) list the
+    pairs of counts that carry weight where these are few, else they interpolate their density and state the error
+    (`share_law`): at M = 1,000,000 moments take under a second, quantiles a few seconds.
     """
     noisy, total, scales, prior = _checked(noisy_counts, total, scale, alpha)
+    if total > DIRECT_TOTAL:
+        rows = zip(noisy[:, None], scales[:, None], strict=True)
+        likelihoods = [partial(_log_noise_within, total, *row) for row in rows]
+        return DirichletMixture(prior, WindowedSumLaw(windows_of(likelihoods, prior, total), total))
     return noisy_counts_posterior(_log_noise(noisy, np.arange(total + 1), scales), prior)
 
 
@@ -77,7 +84,7 @@ def conditional(
     noisy, total, scales, prior = _checked(noisy_counts, total, scale, alpha)
     p = _probabilities("probabilities", probabilities, len(noisy))
     s = np.arange(total + 1)
-    return DirichletMixture(prior, FixedSumLaw(xlogy(s, p[:, None]) - gammaln(s + 1) + _log_noise(noisy, s, scales)))
+    return DirichletMixture(prior, law_of_counts(xlogy(s, p[:, None]) - gammaln(s + 1) + _log_noise(noisy, s, scales)))
 
 
 def gibbs(
@@ -154,3 +161,10 @@ def _log_noise(noisy: NDArray[np.float64], s: NDArray[np.int64], scale: NDArray[
     range.
     """
     return np.asarray(-np.abs(np.clip(noisy, s[0], s[-1])[:, None] - s) / scale[:, None])
+
+
+def _log_noise_within(
+    total: int, noisy: NDArray[np.float64], scale: NDArray[np.float64], s: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return one row of `_log_noise` at some of the true counts 0..total."""
+    return np.asarray(-np.abs(np.clip(noisy, 0, total) - s) / scale)

@@ -9,27 +9,29 @@ The distribution of independent counts conditioned on their sum is computed with
 """
 
 from collections.abc import Sequence
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
+from ..._mechanisms.additive_law import AdditiveLaw
 from . import _fixed_sum
-from ._share_law import ShareLaw, ShareWeights, Window, convolve, window
 from .dirichlet_mixture import DirichletMixture
+from .share_law import ShareLaw, ShareWeights, Window, window
+from .windowed_sum import WindowedSumLaw, windows_of
 
-DIRECT_TOTAL = 10_000  # up to here convolutions are summed term by term, beyond by Fourier transforms of windows
+DIRECT_TOTAL = 10_000  # up to here convolutions are summed term by term over all counts, beyond over windows
+MOST_LISTED = 20_000_000  # largest number of values of all counts together if all values up to the total are listed
 LISTED_PAIRS = 250_000  # pairs of counts of a share up to which they are listed
-LISTED_COUNTS = 20_000  # the same if the counts of the group add up to the total
 _NEGLIGIBLE = 1e-25  # counts with less probability than this are neglected in pairs
 
 Array = NDArray[np.float64]
 
 
 class FixedSumLaw:
-    """Distribution of independent counts given their sum (`_fixed_sum`).
+    """Distribution of independent counts given a sum of at most `DIRECT_TOTAL` (`_fixed_sum`).
 
     Parameters
     ----------
@@ -42,19 +44,15 @@ class FixedSumLaw:
 
     Notes
     -----
-    O(k total^2) time up to a total of `DIRECT_TOTAL`, O(k total log total) beyond; O(k total) memory.
+    O(k total^2) time, O(k total) memory.
     """
 
     least = 0.0  # every count has full relative accuracy even if it is improbable
 
     def __init__(self, log_factors: Array) -> None:
         self.categories, self.total = len(log_factors), log_factors.shape[1] - 1
-        self._direct = self.total <= DIRECT_TOTAL
-        if self._direct:
-            self.tables = _fixed_sum.tables(log_factors)
-            self.factors: Array = self.tables.factors
-        else:
-            self.factors = _fixed_sum.tilted(log_factors)[0]
+        self.tables = _fixed_sum.tables(log_factors)
+        self.factors: Array = self.tables.factors
         self._prefix = [self.factors[0]]
 
     @cached_property
@@ -71,31 +69,25 @@ class FixedSumLaw:
         """Return the values s of one count, the values t of the sum over `others`, and their weights, with one entry
         per pair.
         """
-        return self._pairs(inside, others, self._sum_of(others), _NEGLIGIBLE)
+        return self._pairs(inside, others, _NEGLIGIBLE)
 
     def tails(
         self, inside: int, others: Sequence[int], negligible: float
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
         """Return the list of `pair` without pairs that have less probability than `negligible` in total."""
-        theirs = self._sum_of(others)
-        if not self._direct:  # a convolution by transforms has the absolute accuracy of its largest entry
-            parts = [self.windows[i] for i in others]
-            found = reduce(lambda a, b: convolve(a, b, largest=self.total), parts)
-            theirs = np.zeros(self.total + 1)
-            theirs[found.first : found.last + 1] = found.weights
-        return self._pairs(inside, others, theirs, negligible / (2 * self.total + 2))
+        return self._pairs(inside, others, negligible / (2 * self.total + 2))
 
     def _pairs(
-        self, inside: int, others: Sequence[int], theirs: Array, negligible: float
+        self, inside: int, others: Sequence[int], negligible: float
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
         outside = sorted(set(range(self.categories)) - {inside, *others})
-        mine = self.factors[inside]
+        mine, theirs = self.factors[inside], self._sum_of(others)
         if not outside:
             s = np.arange(self.total + 1)
             return s, self.total - s, mine * theirs[::-1]
         rest = self._sum_of(outside)
-        s = np.flatnonzero(self._law(mine, self._convolve(theirs, rest)) > negligible)
-        t = np.flatnonzero(self._law(theirs, self._convolve(mine, rest)) > negligible)
+        s = np.flatnonzero(self._law(mine, _fixed_sum.convolved(theirs, rest)) > negligible)
+        t = np.flatnonzero(self._law(theirs, _fixed_sum.convolved(mine, rest)) > negligible)
         s, t = (grid.ravel() for grid in np.meshgrid(s, t, indexing="ij"))
         inner = s + t <= self.total
         s, t = s[inner], t[inner]
@@ -122,38 +114,16 @@ class FixedSumLaw:
 
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw independent vectors of counts, int64 (size, k)."""
-        drawn: NDArray[np.int64] = _fixed_sum.draw(self._drawing_tables, size, rng=rng)
+        drawn: NDArray[np.int64] = _fixed_sum.draw(self.tables, size, rng=rng)
         return drawn
-
-    @cached_property
-    def _drawing_tables(self) -> _fixed_sum.Tables:
-        if self._direct:
-            return self.tables
-        suffix = np.zeros_like(self.factors)
-        suffix[-1] = self.factors[-1]
-        for i in range(self.categories - 2, 0, -1):
-            suffix[i] = self._convolve(self.factors[i], suffix[i + 1])
-        suffix[0, -1] = self.factors[0] @ suffix[1, ::-1]
-        return _fixed_sum.Tables(self.factors, suffix, 0.0)
 
     def _listed(self, inside: int, others: Sequence[int], outside: Sequence[int]) -> bool:
         if not outside:
-            return bool(self.total <= LISTED_COUNTS)
-        if not self._direct:
-            return False
+            return True
         mine, theirs, rest = self.factors[inside], self._sum_of(others), self._sum_of(outside)
-        s = self._law(mine, self._convolve(theirs, rest)) > _NEGLIGIBLE
-        t = self._law(theirs, self._convolve(mine, rest)) > _NEGLIGIBLE
+        s = self._law(mine, _fixed_sum.convolved(theirs, rest)) > _NEGLIGIBLE
+        t = self._law(theirs, _fixed_sum.convolved(mine, rest)) > _NEGLIGIBLE
         return int(s.sum()) * int(t.sum()) <= LISTED_PAIRS
-
-    def _convolve(self, a: Array, b: Array) -> Array:
-        """Return the weights of the sum of two counts, truncated at the total."""
-        if self._direct:
-            return np.asarray(_fixed_sum.convolved(a, b))
-        found = convolve(window(a), window(b), largest=self.total, tails=False)
-        out = np.zeros(self.total + 1)
-        out[found.first : found.last + 1] = found.weights
-        return out
 
     @staticmethod
     def _law(part: Array, remainder: Array) -> Array:
@@ -164,8 +134,6 @@ class FixedSumLaw:
         """Return the weights of the sum over `categories` (increasing); sums over leading and trailing categories are
         cached.
         """
-        if not self._direct:
-            return reduce(self._convolve, [self.factors[i] for i in categories])
         lead = next((n for n, i in enumerate(categories) if i != n), len(categories))
         middle, last = list(categories[lead:]), self.categories - 1
         tail = next((n for n, i in enumerate(reversed(middle)) if i != last - n), len(middle))
@@ -214,16 +182,38 @@ def exact(
 
     Notes
     -----
-    O(k M^2) time up to M = 10,000, O(k M log M) beyond, O(k M) memory.
+    O(k M^2) time and O(k M) memory up to M = 10,000; beyond, O(k w log w) time and O(k w) memory for windows of w
+    counts, as wide as the noise.
     """
     noisy = _checks.reals("noisy_counts", noisy_counts, least_size=2)
     total, prior = _checks.integer("total", total), _checks.positives("alpha", alpha, len(noisy))
     laws = list(noise) if isinstance(noise, Sequence) else [noise] * len(noisy)
     if len(laws) != len(noisy):
         raise ValueError(f"noise must be one distribution or {len(noisy)} of them, got {len(laws)}")
+    if total > DIRECT_TOTAL and all(isinstance(law, AdditiveLaw) for law in laws):
+        likelihoods = [partial(_log_weights, law, value) for law, value in zip(laws, noisy, strict=True)]
+        return DirichletMixture(prior, WindowedSumLaw(windows_of(likelihoods, prior, total), total))
+    if len(laws) * (total + 1) > MOST_LISTED:
+        raise ValueError(
+            f"total: {len(laws)} counts of up to {total:,} records have too many possible values under noise that is "
+            f"not additive, at most {MOST_LISTED:,} can be added up: set closer bounds on the counts"
+        )
     s = np.arange(total + 1)
     logs = np.stack([_log_weights(law, value, s) for law, value in zip(laws, noisy, strict=True)])
     return posterior(logs, prior)
+
+
+def law_of_counts(log_factors: Array) -> FixedSumLaw | WindowedSumLaw:
+    """Return the distribution of independent counts given their sum, from the log weights of all counts up to the sum.
+
+    Parameters
+    ----------
+    log_factors : float64 (k, total + 1), log weight of every count at 0..total, k >= 2.
+    """
+    total = log_factors.shape[1] - 1
+    if total <= DIRECT_TOTAL:
+        return FixedSumLaw(log_factors)
+    return WindowedSumLaw([window(row) for row in _fixed_sum.tilted(log_factors)[0]], total)
 
 
 def posterior(log_noise: NDArray[np.float64], alpha: NDArray[np.float64]) -> DirichletMixture:
@@ -238,14 +228,12 @@ def posterior(log_noise: NDArray[np.float64], alpha: NDArray[np.float64]) -> Dir
     rising = np.log((s[1:] - 1 + alpha[:, None]) / s[1:]).cumsum(axis=1)  # log Gamma(s + alpha)/(s! Gamma(alpha))
     logs = log_noise.copy()
     logs[:, 1:] += rising
-    return DirichletMixture(alpha, FixedSumLaw(logs))
+    return DirichletMixture(alpha, law_of_counts(logs))
 
 
 def _log_weights(law: NoiseLaw, value: float, s: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return log weights over the counts 0..total, scaled to largest value 0; without this scaling, rounding would lose
-    all digits for an extreme release.
-    """
+    """Return the log weights of counts given a release, up to a constant."""
     logs = np.asarray(law.log_weights(value, s), dtype=float)
     if logs.shape != s.shape or np.isnan(logs).any() or not logs.max() > -np.inf:
-        raise ValueError(f"the released count {value} has no weight at any count 0..{s[-1]} under {law!r}")
+        raise ValueError(f"the released count {value} has no weight at any count {s[0]}..{s[-1]} under {law!r}")
     return np.asarray(logs - logs.max())

@@ -42,6 +42,7 @@ from ..._results.distributions import Continuous, Discrete, Marginal
 from ..._results.joint import Coupled, Incompatible, Window, added_up
 from ..._results.posterior import Posterior
 from ..._results.quantities import Joint, Quantities
+from ..counts.share_law import PairWeights, ShareLaw, window
 from . import _window_sums, conflict, counts, windows
 from .cells import Cells, cells_of, refuse
 from .counts import named
@@ -51,6 +52,9 @@ from .priors import CountPrior, Flat, Splits
 Array = NDArray[np.float64]
 JEFFREYS = 0.5  # default Dirichlet concentration of every rate: best coverage, docs/methods/rate_coverage.tsv
 _ENTRIES = 50_000_000  # entries of all windows together
+_WIDEST = 2_000_000  # largest number of values of one count, and of their sum
+LISTED = 2_000_000  # largest number of pairs of counts of a rate that are listed; more are interpolated
+SHARES = 20_000_000  # largest number of pairs of counts of a share of the file
 _NEAR = 0.1  # sds of the free sum within which its mean is matched to that of the total
 
 
@@ -112,8 +116,11 @@ class Leaves:
         if (high < low).any():
             return None
         widest = float((high - low).max()) + 1
-        if not k * widest <= _ENTRIES:
-            raise TooWide(f"windows of {widest:.3g} for each of {k} counts are too wide: set bounds or priors")
+        if not (k * widest <= _ENTRIES and widest <= _WIDEST):
+            raise TooWide(
+                f"total: {widest:.3g} values of each of {k:,} true counts are possible, and at most "
+                f"{min(_ENTRIES // k, _WIDEST):,} can be added up: set closer bounds on the counts, or priors"
+            )
         counts = low[:, None] + np.arange(int(widest))
         ends = np.stack([low - 1, low - 2, high + 1, high + 2], axis=1)
         likelihood, beyond = np.zeros(counts.shape), np.zeros(ends.shape)
@@ -296,7 +303,7 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
 
     Notes
     -----
-    O(k w log k) memory and O(k w^2) time for k counts and windows of w.
+    O(k w log k) memory and O(k w log w) time for k counts and windows of w.
     """
     for log_mass in _LOG_MASS:
         found = _attempt(cells, priors, total, log_mass)
@@ -337,8 +344,11 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
     half = np.ceil(np.asarray(total.noise.halfwidth(log_mass)))
     low, high = windows.around(np.floor(ends[0]), np.ceil(ends[1]), half, least, most)
     first, last = max(float(low[0]), least), min(float(high[0]), most)
-    if not last - first < windows.WIDEST:
-        raise ValueError(f"total: its noise allows {last - first + 1:.3g} sums, too many to add up: set bounds")
+    if not last - first < _WIDEST:
+        raise ValueError(
+            f"total: its noise allows {last - first + 1:.3g} sums of the true counts, and at most {_WIDEST:,} can be "
+            "added up: set closer bounds on the counts"
+        )
     capped = replace(cells, upper=np.minimum(cells.upper, cells.lower + last - least))
     leaves = Leaves.of(capped, priors, log_mass)
     if leaves is None:
@@ -469,12 +479,12 @@ class TiedCounts:
 def _numbers(law: Coupled, level: float) -> _Numbers:
     """Return posterior summaries of every count."""
     laws = [law.sum_of([i]) for i in range(law.size)]
-    widths = np.array([len(window.weights) for window in laws])
+    widths = np.array([len(part.weights) for part in laws])
     logs = np.full((law.size, int(widths.max())), -np.inf)
-    for row, window in zip(logs, laws, strict=True):
-        row[: len(window.weights)] = window.log_weights()
+    for row, part in zip(logs, laws, strict=True):
+        row[: len(part.weights)] = part.log_weights()
     _, mean, sd, lower, upper = _window_sums.summaries(logs, widths, level=level).T
-    first = np.array([window.first for window in laws])
+    first = np.array([part.first for part in laws])
     return _Numbers(first + mean, sd, first + lower, first + upper)
 
 
@@ -633,7 +643,8 @@ def posterior(
     parts = _Parts(found.together, labels, alpha)
 
     def told() -> dict[str, object]:
-        return {"noise": cells.noise.settings(), "prior": prior_facts, **found.facts(), **(facts or {})}
+        omitted = {"omitted": parts.omitted} if parts.omitted else {}
+        return {"noise": cells.noise.settings(), "prior": prior_facts, **found.facts(), **omitted, **(facts or {})}
 
     return Posterior(parts.groups(), joint=parts.draw, method="convolutions", facts=told, source=found)
 
@@ -646,8 +657,23 @@ class _Parts:
         self.place = {name: i for i, name in enumerate(names)}
 
     def groups(self) -> dict[str, Quantities]:
-        found = {"counts": self._group("counts", self._count, self.law), "shares": self.shares()}
+        """Return the counts, the shares if they have few enough values, and the rates if they have a prior."""
+        found = {"counts": self._group("counts", self._count, self.law)}
+        found |= {} if self.omitted else {"shares": self.shares()}
         return found | ({"rates": self.rates()} if self.alpha is not None else {})
+
+    @cached_property
+    def omitted(self) -> str:
+        """Reason why the shares of the file are omitted; empty if they are not."""
+        if len(self.law.root.weights) == 1:
+            return ""
+        most = max(self._size(i, None) for i in range(len(self.names)))
+        if most <= SHARES:
+            return ""
+        return (
+            f"shares of the file: {most:.3g} pairs of a count and a total are possible, and at most {SHARES:,} can be "
+            "listed: use counts and rates, or set closer bounds"
+        )
 
     def shares(self, group: Group = None) -> Quantities:
         """Return the posterior of the shares of the file, among all or some categories; a share of 0/0 is excluded from
@@ -695,6 +721,11 @@ class _Parts:
         return Discrete(law.values(), law.weights, name=self.names[i], type="count", accuracy=EXACT)
 
     def _share(self, i: int, group: Group = None) -> Discrete:
+        if group is not None and (size := self._size(i, group)) > SHARES:
+            raise ValueError(
+                f"among: {size:.3g} pairs of counts are possible, and at most {SHARES:,} can be listed: use "
+                "rates, or set closer bounds"
+            )
         s, t, weights = self._parts(i, group)
         if group is not None:
             s, t, weights = (part[s + t > 0] for part in (s, t, weights))
@@ -704,10 +735,30 @@ class _Parts:
 
     def _rate(self, i: int, group: Group = None) -> Continuous:
         assert self.alpha is not None
-        alpha, law = float(self.alpha[i]), self._parts(i, group)
-        whole = float(self.alpha.sum() if group is None else self.alpha[list(group)].sum())
-        rate = RateLaw(alpha, whole - alpha, *law)
+        alpha = float(self.alpha[i])
+        beta = float(self.alpha.sum() if group is None else self.alpha[list(group)].sum()) - alpha
+        if self._size(i, group) > LISTED:
+            mine, theirs, tie = self._triple(i, group)
+            tie = tie.within(mine.first + theirs.first, mine.last + theirs.last)
+            weights = PairWeights(*(window(part.weights, first=part.first) for part in (mine, theirs, tie)))
+            law = ShareLaw(weights, alpha=alpha, beta=beta)
+            return Continuous(law, name=self._label(i, group), type="rate", accuracy=law.accuracy)
+        rate = RateLaw(alpha, beta, *self._parts(i, group))
         return Continuous(rate, name=self._label(i, group), type="rate", accuracy=EXACT, draw=rate.sample)
+
+    def _triple(self, i: int, group: Group) -> tuple[Window, Window, Window]:
+        """Return the weights of a count, of the total of the other counts in its group, and of the sum of both."""
+        if group is None:
+            return (*self.law.beside(i), self.law.root)
+        pair = self.law.pair_of([i], [j for j in group if j != i])
+        assert pair.tie is not None
+        return pair.first, pair.second, pair.tie
+
+    def _size(self, i: int, group: Group) -> int:
+        """Return the number of pairs of a count and the total of the other counts in its group, or a bound of it."""
+        mine, theirs, tie = self._triple(i, group)
+        sizes = sorted(len(part.weights) for part in (mine, theirs, tie))
+        return sizes[0] * sizes[1]
 
     def _label(self, i: int, group: Group) -> str:
         return self.names[i] if group is None else f"{self.names[i]} among {', '.join(self.names[j] for j in group)}"

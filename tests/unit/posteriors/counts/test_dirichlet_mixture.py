@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import betainc, expit
 
-from dpmultinomial._posteriors.counts import _share_law, dirichlet_mixture, laplace_multinomial
+from dpmultinomial._posteriors.counts import dirichlet_mixture, laplace_multinomial, share_law
 from dpmultinomial._posteriors.swapping import log_odds
 from dpmultinomial._seeding import stream
 
@@ -145,7 +145,7 @@ def test_interpolated_shares_are_right_to_the_error_they_state():
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-5])
 def test_roughly_interpolated_shares_state_their_error(tolerance, monkeypatch):
     """Check that the stated error is met, and a tenth of it is not."""
-    monkeypatch.setattr(_share_law, "_FINE", tolerance)
+    monkeypatch.setattr(share_law, "_FINE", tolerance)
     assert 0.1 < max(interpolated(number) for number in SHARES) <= 1
 
 

@@ -13,13 +13,12 @@ from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.laplace import DiscreteLaplace, Laplace
 from dpmultinomial._posteriors.counts import (
     _noisy_tables,
-    _share_law,
     beta_mixtures,
     laplace_multinomial,
     noisy_count_batches,
     noisy_counts,
+    share_law,
 )
-from dpmultinomial._posteriors.counts import _share_law as sequences
 from dpmultinomial._seeding import stream
 
 R = {"category": 0, "given": (0, 1)}
@@ -97,13 +96,13 @@ def test_moments_do_not_depend_on_the_first_guess(scale, monkeypatch):
     law = law.counts.interpolated(0, [1], alpha=0.5, beta=1.0)
     mean, variance = law.mean(), law.variance()
     rounds = []
-    about = _share_law._about
-    monkeypatch.setattr(_share_law, "_about", lambda *given: rounds.append(len(given[1].weights)) or about(*given))
-    again = _share_law.share_moments(*law._weights.bulk, alpha=0.5, beta=1.0)
+    about = share_law._about
+    monkeypatch.setattr(share_law, "_about", lambda *given: rounds.append(len(given[1].weights)) or about(*given))
+    again = share_law.share_moments(*law._weights.bulk, alpha=0.5, beta=1.0)
     assert (again.mean, again.variance) == (mean, variance)
     assert [size for size in rounds if size > 10_000] == rounds[-1:]  # one round: the guess from blocks was good enough
-    monkeypatch.setattr(_share_law, "_SHORT", 10**9)
-    plain = _share_law.share_moments(*law._weights.bulk, alpha=0.5, beta=1.0)
+    monkeypatch.setattr(share_law, "_SHORT", 10**9)
+    plain = share_law.share_moments(*law._weights.bulk, alpha=0.5, beta=1.0)
     assert (plain.mean, plain.variance) == pytest.approx((mean, variance), rel=1e-11)
 
 
@@ -116,15 +115,6 @@ def test_a_prepared_density_keeps_nothing_but_sums_and_a_copy_answers_alike():
     assert density.at(z[::-1])[::-1].tolist() == fresh == [density.at([point])[0] for point in z]
     law = laplace_multinomial.exact([3000.0, 5001.0, 1998.0], total=10_000, scale=2000.0, alpha=1.0).beta(0, (0, 1))
     assert law.quantile([0.1, 0.9]).tolist() == pickle.loads(pickle.dumps(law)).quantile([0.1, 0.9]).tolist()
-
-
-def test_convolutions_keep_their_tails():
-    s = np.arange(3001)
-    a = sequences.window(np.exp(-abs(s - 900) / 20))
-    b = sequences.window(np.exp(-abs(s - 1800) / 300))
-    direct = np.convolve(a.weights, b.weights)
-    kept = direct > 1e-240 * direct.max()
-    assert sequences._by_tilts(a.weights, b.weights)[kept] == pytest.approx(direct[kept] / direct.max(), rel=1e-10)
 
 
 @pytest.mark.parametrize("sigma", [0.3, 0.999, 1.0, 4.0])

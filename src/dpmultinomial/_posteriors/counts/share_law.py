@@ -5,11 +5,8 @@ The density on the scale z = log(x/(1 - x)) comes from `beta_mixtures.Density`, 
 interpolates its logarithm. Mean and variance do not use the interpolation (`share_moments`); the error stated with
 every result compares the interpolation with them, with the integral 1 and with points between its nodes.
 
-Convolutions of positive weights over windows of integers are computed with small relative error.
-
-A Fourier transform leaves every entry of a convolution with the absolute error of the largest. Where the tails matter
-too, the factors are tilted by exp(theta s) first, which moves the largest entry to where digits are wanted, and the
-tilt is taken back afterwards: a few tilts cover all entries down to `SMALLEST` of the largest.
+Convolutions of positive weights over windows of integers are computed with small relative error, down to `SMALLEST` of
+the largest entry (`convolutions`).
 
 Mean and variance of a share among some categories come from convolutions: O(M log M) time and O(M) memory.
 
@@ -34,13 +31,12 @@ from scipy.special import expit, logit
 
 from ... import _checks
 from ..._accuracy import Accuracy
+from ..._results.convolutions import convolved
 from . import beta_mixtures
 from .panel_density import PanelDensity, TailedLaw, nearer_tail, share_at
 
 SMALLEST = 1e-250  # relative to the largest weight; smaller ones at the ends of a window are truncated
-_RELIABLE = 1e-4  # relative to the largest entry: down to here one transform has twelve digits
 _DIRECT = 200_000_000  # products up to which the direct sum is faster
-_MOST_TILTS = 200
 
 
 @dataclass(frozen=True)
@@ -92,15 +88,16 @@ def window(weights: NDArray[np.float64], *, first: int = 0, smallest: float = SM
     return Window(first + int(kept[0]), np.ascontiguousarray(scaled))
 
 
-def convolve(a: Window, b: Window, *, largest: int, tails: bool = True) -> Window:
+def convolve(a: Window, b: Window, *, largest: int, tails: bool = True, smallest: float = SMALLEST) -> Window:
     """Compute the weights of the sum of two independent counts, truncated at `largest`.
 
     Parameters
     ----------
     a, b : windows of the two counts.
     largest : largest sum needed, at least ``a.first + b.first``.
-    tails : whether every entry keeps its relative accuracy (1e-11, down to `SMALLEST`); else entries have the absolute
+    tails : whether every entry keeps its relative accuracy (1e-11, down to `smallest`); else entries have the absolute
         accuracy of the largest, 1e-15, at a fifth of the time.
+    smallest : fraction of the largest entry below which entries at the ends are truncated.
 
     Returns
     -------
@@ -109,53 +106,11 @@ def convolve(a: Window, b: Window, *, largest: int, tails: bool = True) -> Windo
     size = min(len(a.weights) + len(b.weights) - 1, largest - a.first - b.first + 1)
     first = a.first + b.first
     if len(a.weights) * len(b.weights) <= _DIRECT:
-        return window(np.convolve(a.weights, b.weights)[:size], first=first)
+        return window(np.convolve(a.weights, b.weights)[:size], first=first, smallest=smallest)
     if tails:
-        return window(_by_tilts(a.weights, b.weights)[:size], first=first)
+        sums = convolved(a.weights, b.weights, smallest=smallest, direct=_DIRECT)
+        return window(sums[:size], first=first, smallest=smallest)
     return window(np.maximum(scipy.signal.fftconvolve(a.weights, b.weights)[:size], 0.0), first=first, smallest=1e-17)
-
-
-def _by_tilts(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute a convolution by tilted Fourier transforms, from the largest entry outwards in both directions."""
-    n = len(a) + len(b) - 1
-    logs = np.full(n, -np.inf)
-    left, right = _cover(a, b, 0.0, logs, 0, n)
-    for step in (-1, 1):
-        edge = left if step < 0 else right - 1
-        for _ in range(_MOST_TILTS):
-            if not 0 < edge < n - 1 or logs[edge] < logs.max() + np.log(SMALLEST):
-                break
-            inner = edge - step * max(1, abs(edge - (left if step > 0 else right)) // 100)
-            theta = -(logs[edge] - logs[inner]) / (edge - inner)
-            low, high = _cover(a, b, theta, logs, *((0, edge) if step < 0 else (edge + 1, n)))
-            if low == high or (edge := low if step < 0 else high - 1) in (left, right - 1):
-                break
-    return np.asarray(np.exp(logs - logs.max()))
-
-
-def _cover(
-    a: NDArray[np.float64], b: NDArray[np.float64], theta: float, logs: NDArray[np.float64], low: int, high: int
-) -> tuple[int, int]:
-    """Fill the entries of logs[low:high] for which the Fourier transform under this tilt is reliable, a contiguous
-    range; return the range.
-    """
-    parts, shift = [], 0.0
-    for sequence in (a, b):
-        tilted = np.log(sequence) + theta * np.arange(len(sequence))
-        shift += tilted.max()
-        parts.append(np.exp(tilted - tilted.max()))
-    n = len(a) + len(b) - 1
-    length = next_fast_len(n, real=True)
-    values = irfft(rfft(parts[0], length) * rfft(parts[1], length), length)[:n]
-    good = values[low:high] > _RELIABLE * values.max()
-    if not good.any():
-        return low, low
-    first, last = low + int(good.argmax()), high - int(good[::-1].argmax())
-    first, last = (first, high) if low == 0 and high < n else (low, last) if high == n and low > 0 else (first, last)
-    run = slice(first, last)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs[run] = np.log(values[run]) + shift - theta * np.arange(first, last)
-    return first, last
 
 
 _BLOCKS = 4096  # number of blocks of counts for a first guess of the mean
@@ -340,6 +295,32 @@ class ShareWeights:
         return Window(self.total, np.ones(1))
 
 
+@dataclass(frozen=True)
+class PairWeights:
+    """Weights of the count in a share, of the sum of the other counts in its group, and of the sum of both.
+
+    Parameters
+    ----------
+    mine, theirs, of_total : the weights, with small relative error.
+    """
+
+    mine: Window
+    theirs: Window
+    of_total: Window
+
+    @property
+    def total(self) -> int:
+        """Largest sum of both."""
+        return self.of_total.last
+
+    @property
+    def precise(self) -> Triple:
+        """Weights of s, of t and of s + t."""
+        return self.mine, self.theirs, self.of_total
+
+    bulk = precise
+
+
 DEEPEST = 600.0  # largest |log(x/(1 - x))| at which the density is evaluated
 _LARGE, _FINE, _COARSE = 20_000, 1e-11, 1e-7  # totals above use the coarser tolerance
 _DEEPEST_LEVEL = float(np.log(1e-15))  # tails down to this are covered by `error`
@@ -355,7 +336,7 @@ class ShareLaw(TailedLaw):
 
     Parameters
     ----------
-    weights : `ShareWeights`, the weights of s, of t and of n = s + t.
+    weights : the weights of s, of t and of n = s + t.
     alpha, beta : > 0.
 
     Raises
@@ -371,7 +352,7 @@ class ShareLaw(TailedLaw):
 
     support = (0.0, 1.0)
 
-    def __init__(self, weights: ShareWeights, *, alpha: float, beta: float) -> None:
+    def __init__(self, weights: ShareWeights | PairWeights, *, alpha: float, beta: float) -> None:
         self.alpha, self.beta = _checks.positive("alpha", alpha), _checks.positive("beta", beta)
         self._weights = weights
         self._tolerance = _FINE if weights.total <= _LARGE else _COARSE

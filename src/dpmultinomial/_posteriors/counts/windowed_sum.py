@@ -1,0 +1,274 @@
+"""Distribution of independent counts given a large sum, by windows that hold all but a negligible part of them.
+
+The weights of count i are a_i(s) = exp(theta s) prior(s) likelihood(s), with the tilt theta at which the sum of the
+counts without the condition has its mean near the total; the tilt cancels given the total. A window holds the weights
+above `SMALLEST` (or `SMALLEST_WIDE`, if the noise is wide) times the largest, so that its length grows with the noise
+and not with the total.
+
+The weights are found without listing all counts up to the total: the likelihood of additive noise is log-concave, so
+that a count whose weight is below the threshold on a coarse grid, on either side of the largest weight of the grid,
+bounds the window. A prior with alpha < 1 is not log-concave, but falls from 0 to the total; its whole fall is added to
+the threshold.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from ..._results import joint
+from .share_law import SMALLEST, ShareLaw, ShareWeights, Window, convolve, window
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+SMALLEST_WIDE = 1e-60  # the same as `share_law.SMALLEST` for wide noise: far below any tail that a share states
+NARROW = 400_000  # largest number of weights of all counts together that are kept down to `SMALLEST`
+MOST = 4_000_000  # largest number of weights of all counts together
+LISTED_COUNTS = 20_000  # number of counts up to which the components of a share of all counts are listed
+_GRID = 1001  # points of a grid in the search of a window
+_ROUGH = 1e-15  # smallest weight that matters for the tilt
+_NEGLIGIBLE = 1e-25  # counts with less probability than this are neglected in pairs
+_STEPS = 200
+
+Logs = Callable[[Whole], Array]
+
+
+def windows_of(likelihoods: Sequence[Logs], alpha: Array, total: int) -> list[Window]:
+    """Return the weights of counts whose sum is the total, all with the same tilt.
+
+    Parameters
+    ----------
+    likelihoods : log-concave functions from true counts, int64 (n,), to log weights, float64 (n,), up to a constant.
+    alpha : float64 (k,), concentrations > 0 of the Dirichlet prior.
+    total : sum of the counts.
+
+    Returns
+    -------
+    list of Window
+
+    Raises
+    ------
+    ValueError
+        If the windows have more than `MOST` weights together.
+    """
+    parts = [_Part(*one, total) for one in zip(likelihoods, alpha.tolist(), strict=True)]
+    theta = _tilt(parts, total)
+    for smallest in (SMALLEST, SMALLEST_WIDE):
+        ends = [part.ends(theta, smallest) for part in parts]
+        weights = sum(high - low + 1 for low, high in ends)
+        if weights <= NARROW:
+            break
+    _refuse(weights, total)
+    found = []
+    for part, (low, high) in zip(parts, ends, strict=True):
+        logs = part.logs(np.arange(low, high + 1), theta)
+        found.append(window(np.exp(logs - logs.max()), first=low, smallest=smallest))
+    return found
+
+
+def _refuse(weights: int, total: int) -> None:
+    if weights > MOST:
+        raise ValueError(
+            f"total: the noise is too wide for a total of {total:,}: {weights:,} true counts are possible, "
+            f"and at most {MOST:,} can be added up; set closer bounds on the counts"
+        )
+
+
+class _Part:
+    """Log weights of one count."""
+
+    def __init__(self, likelihood: Logs, alpha: float, total: int) -> None:
+        self.likelihood, self.alpha, self.total = likelihood, alpha, total
+        self.fall = max(-float(self._prior(np.array([total]))[0]), 0.0) if alpha < 1 else 0.0
+
+    def logs(self, counts: Whole, theta: float) -> Array:
+        """Return the log weights under a tilt, up to a constant."""
+        return np.asarray(self._concave(counts, theta) + (self._prior(counts) if self.alpha < 1 else 0.0))
+
+    def ends(self, theta: float, smallest: float) -> tuple[int, int]:
+        """Return limits that contain all counts with weights above `smallest` times the largest weight."""
+        drop = self.fall - np.log(smallest)
+        low, high = 0, self.total
+        while True:
+            grid = np.unique(np.linspace(low, high, _GRID).round().astype(np.int64))
+            logs = self._concave(grid, theta)
+            kept = np.flatnonzero(logs >= logs.max() - drop)
+            first, last = int(grid[max(kept[0] - 1, 0)]), int(grid[min(kept[-1] + 1, len(grid) - 1)])
+            if last - first > 0.9 * (high - low):
+                return first, last
+            low, high = first, last
+
+    def moments(self, theta: float) -> tuple[float, float]:
+        """Return mean and variance under a tilt."""
+        low, high = self.ends(theta, _ROUGH)
+        _refuse(high - low + 1, self.total)
+        counts = np.arange(low, high + 1)
+        logs = self.logs(counts, theta)
+        weights = np.exp(logs - logs.max())
+        weights /= weights.sum()
+        mean = float(weights @ counts)
+        return mean, float(weights @ (counts - mean) ** 2)
+
+    def _concave(self, counts: Whole, theta: float) -> Array:
+        logs = self.likelihood(counts) + theta * counts
+        return np.asarray(logs + self._prior(counts) if self.alpha >= 1 else logs)
+
+    def _prior(self, counts: Whole) -> Array:
+        return np.asarray(gammaln(counts + self.alpha) - gammaln(counts + 1.0) - gammaln(self.alpha))
+
+
+def _tilt(parts: Sequence[_Part], total: int) -> float:
+    """Return a tilt for which the mean of the sum is within one standard deviation of the total, as `_fixed_sum`."""
+    theta, low, high, step = 0.0, -np.inf, np.inf, 1.0 / max(total, 1)
+    for _ in range(_STEPS):
+        found = np.array([part.moments(theta) for part in parts])
+        gap, variance = total - float(found[:, 0].sum()), float(found[:, 1].sum())
+        if abs(gap) <= 0.5 or gap**2 <= variance:
+            break
+        low, high = (theta, high) if gap > 0 else (low, theta)
+        new = theta + gap / variance if variance > 1e-12 else theta
+        if np.isfinite(low) and np.isfinite(high):
+            new = new if low < new < high else (low + high) / 2
+        elif not 0 < abs(new - theta) <= step:
+            new, step = theta + np.copysign(step, gap), 2 * step
+        if new == theta:
+            break
+        theta = new
+    return theta
+
+
+class WindowedSumLaw:
+    """Distribution of independent counts given their sum.
+
+    Parameters
+    ----------
+    windows : weights of every count, k >= 2, all with the tilt at which the free sum is near the total.
+    total : sum of the counts.
+
+    Raises
+    ------
+    ValueError
+        If no counts within the windows have this sum.
+
+    Notes
+    -----
+    O(k w log w) time and O(k w) memory for windows of w weights.
+    """
+
+    least = 0.0  # every count has full relative accuracy even if it is improbable
+
+    def __init__(self, windows: Sequence[Window], total: int) -> None:
+        self.windows, self.total, self.categories = list(windows), total, len(windows)
+        self._smallest = SMALLEST if sum(len(part.weights) for part in windows) <= NARROW else SMALLEST_WIDE
+        self._runs: dict[tuple[int, int], Window] = {}
+        if not sum(w.first for w in windows) <= total <= sum(w.last for w in windows):
+            raise ValueError(f"no composition of the total {total} has positive weight under these factors")
+
+    def located(self, category: int) -> Window:
+        """Return the distribution of one count: probabilities of consecutive counts."""
+        others = [i for i in range(self.categories) if i != category]
+        return _product(self.windows[category], self._sum_of(others).reflected(self.total))
+
+    def marginal(self, category: int) -> Array:
+        """Return the distribution of one count, float64 (total + 1,)."""
+        return _at(self.located(category), 0, self.total + 1)
+
+    def pair(self, inside: int, others: Sequence[int]) -> tuple[Whole, Whole, Array]:
+        """Return the values s of one count, the values t of the sum over `others`, and their weights, with one entry
+        per pair.
+        """
+        return self._pairs(inside, others, _NEGLIGIBLE)
+
+    def tails(self, inside: int, others: Sequence[int], negligible: float) -> tuple[Whole, Whole, Array]:
+        """Return the list of `pair` without pairs that have less probability than `negligible` in total."""
+        return self._pairs(inside, others, negligible / (2 * self.total + 2))
+
+    def _pairs(self, inside: int, others: Sequence[int], negligible: float) -> tuple[Whole, Whole, Array]:
+        outside = self._outside(inside, others)
+        mine, theirs = self.windows[inside], self._sum_of(others)
+        if not outside:
+            both = _product(mine, theirs.reflected(self.total))
+            s = both.values()
+            return s, self.total - s, both.weights
+        rest = self._sum_of(outside)
+        s, t = (
+            law.values()[law.weights > negligible]
+            for law in (
+                _product(mine, self._convolved(theirs, rest).reflected(self.total)),
+                _product(theirs, self._convolved(mine, rest).reflected(self.total)),
+            )
+        )
+        s, t = (grid.ravel() for grid in np.meshgrid(s, t, indexing="ij"))
+        left = self.total - s - t
+        inner = (left >= rest.first) & (left <= rest.last)
+        s, t, left = s[inner], t[inner], left[inner]
+        return s, t, mine.weights[s - mine.first] * theirs.weights[t - theirs.first] * rest.weights[left - rest.first]
+
+    def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
+        """Return the distribution of the share of `inside` in the sum of `inside` and `others`; None if the share is
+        that of all counts and has few values, which are listed.
+        """
+        listed = not self._outside(inside, others) and len(self.windows[inside].weights) <= LISTED_COUNTS
+        return None if listed else self.interpolated(inside, others, alpha=alpha, beta=beta)
+
+    def interpolated(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw:
+        """Return the distribution of `share` with accurate relative probabilities in the tails."""
+        outside = self._outside(inside, others)
+        sums = [self._sum_of(others)], [self._sum_of(outside)] if outside else []
+        return ShareLaw(ShareWeights(self.windows[inside], *sums, self.total), alpha=alpha, beta=beta)
+
+    def draw(self, size: int, *, rng: np.random.Generator) -> Whole:
+        """Draw independent vectors of counts, int64 (size, k)."""
+        return self.together.draw(range(self.categories), size, rng=rng)
+
+    @cached_property
+    def together(self) -> joint.Coupled:
+        """Joint distribution of the counts, for questions about several of them."""
+        factors = [joint.Window(part.first, part.weights).trimmed() for part in self.windows]
+        return joint.Coupled(factors, joint.Window(self.total, np.ones(1)))
+
+    def _outside(self, inside: int, others: Sequence[int]) -> list[int]:
+        return sorted(set(range(self.categories)) - {inside, *others})
+
+    def _sum_of(self, categories: Sequence[int]) -> Window:
+        """Return the weights of the sum over `categories` (increasing), from sums over runs of neighbours."""
+        runs: list[list[int]] = []
+        for i in categories:
+            if runs and runs[-1][-1] == i - 1:
+                runs[-1].append(i)
+            else:
+                runs.append([i])
+        found = self._run(runs[0][0], runs[0][-1])
+        for run in runs[1:]:
+            found = self._convolved(found, self._run(run[0], run[-1]))
+        return found
+
+    def _run(self, first: int, last: int) -> Window:
+        if first == last:
+            return self.windows[first]
+        if (first, last) not in self._runs:
+            if last == self.categories - 1:  # sums over the last counts are used for several counts
+                parts = self.windows[first], self._run(first + 1, last)
+            else:
+                parts = self._run(first, last - 1), self.windows[last]
+            self._runs[first, last] = self._convolved(*parts)
+        return self._runs[first, last]
+
+    def _convolved(self, one: Window, other: Window) -> Window:
+        return convolve(one, other, largest=self.total, smallest=self._smallest)
+
+
+def _product(one: Window, other: Window) -> Window:
+    """Return the product of two weights of the same number, normalised to sum 1."""
+    low, high = max(one.first, other.first), min(one.last, other.last)
+    if low > high:
+        raise ValueError("no counts within their windows have this total")
+    size = high - low + 1
+    weights = _at(one, low, size) * _at(other, low, size)
+    return Window(low, weights / weights.sum())
+
+
+def _at(law: Window, first: int, size: int) -> Array:
+    return joint.Window(law.first, law.weights).at(first, size)

@@ -1,0 +1,117 @@
+"""Convolutions of non-negative weights with small relative error in every entry, by tilted Fourier transforms.
+
+A Fourier transform leaves every entry of a convolution with the absolute error of the largest. Both factors are
+therefore tilted by exp(theta s) first, which moves the largest entry to where digits are wanted, and the tilt is taken
+back afterwards. A few tilts, from the largest entry outwards, cover all entries down to a given fraction of the
+largest.
+
+Nothing is assumed about the shape of the weights. An entry is taken from a transform only if it exceeds `RELIABLE`
+times the product of the Euclidean norms of the tilted factors, because the rounding error of a transform is a few units
+of 1e-16 of this product. Entries beyond the last covered entry are neglected only if Chernoff's inequality shows that
+all of them are small enough: entry x is at most A(theta) B(theta) exp(-theta x) for every theta, where A and B are the
+sums of the tilted factors. If the tilts do not reach such an entry, the convolution is summed term by term.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import irfft, next_fast_len, rfft
+
+Array = NDArray[np.float64]
+DIRECT = 20_000_000  # number of products up to which the sum term by term is faster
+RELIABLE = 1e-4  # smallest entry of a transform that is used, relative to the product of the norms: 12 digits
+MOST_TILTS = 300  # tilts after which the convolution is summed term by term
+
+
+def convolved(a: Array, b: Array, *, smallest: float, direct: int | None = None) -> Array:
+    """Return the convolution of two sequences of weights.
+
+    Parameters
+    ----------
+    a, b : float64 (m,) and (n,), non-negative, each with a positive entry.
+    smallest : entries below this fraction of the largest entry may become 0.
+    direct : number of products m n up to which the convolution is summed term by term; None: `DIRECT`.
+
+    Returns
+    -------
+    float64 (m + n - 1,)
+        Relative error at most 1e-11 in every entry above `smallest` times the largest and above 1e-300. O((m + n) log
+        (m + n)) time for each tilt, O(m + n) memory; O(m n) time if the tilts do not cover all of these entries.
+    """
+    if len(a) * len(b) <= (DIRECT if direct is None else direct):
+        return np.convolve(a, b)
+    found = _Tilted(a, b).covered(smallest)
+    return np.convolve(a, b) if found is None else found
+
+
+class _Tilted:
+    """Logs of the entries of a convolution, filled by one tilt after the other."""
+
+    def __init__(self, a: Array, b: Array) -> None:
+        self.size = len(a) + len(b) - 1
+        self.length = next_fast_len(self.size, real=True)
+        with np.errstate(divide="ignore"):
+            self.parts = [np.log(part / part.max()) for part in (a, b)]
+        self.log_scale = float(np.log(a.max()) + np.log(b.max()))
+        self.logs = np.full(self.size, -np.inf)
+
+    def covered(self, smallest: float) -> Array | None:
+        """Return the convolution; None if the tilts do not cover all entries that are large enough."""
+        first, last, _ = self._covered_by(0.0, 0, self.size)
+        if first is None or last is None:
+            return None
+        for side in (-1, 1):
+            if not self._outwards(first, last, side, np.log(smallest)):
+                return None
+        return np.asarray(np.exp(self.logs + self.log_scale))
+
+    def _outwards(self, first: int, last: int, side: int, log_smallest: float) -> bool:
+        """Cover the entries on one side of first..last; return whether all large ones are covered."""
+        edge, inner, end = (first, last, 0) if side < 0 else (last, first, self.size - 1)
+        for _ in range(MOST_TILTS):
+            if edge == end:
+                return True
+            step = max(1, abs(edge - inner) // 100)
+            theta = side * (self.logs[edge - side * step] - self.logs[edge]) / step
+            low, high = (0, edge) if side < 0 else (edge + 1, self.size)
+            near, far, log_bound = self._covered_by(theta, low, high, side)
+            # every entry from the edge on is below this bound if the tilt points to the edge's side
+            if side * theta > 0 and log_bound - theta * edge < self.logs.max() + log_smallest:
+                return True
+            if near is None or far is None:
+                return False
+            inner, edge = near, far
+        return False
+
+    def _covered_by(self, theta: float, low: int, high: int, side: int = 0) -> tuple[int | None, int | None, float]:
+        """Fill the entries of low..high - 1 for which the transform under this tilt is reliable.
+
+        Returns
+        -------
+        (near, far, log_bound)
+            The contiguous range that was filled: around the largest entry, or beginning at the end of low..high - 1
+            that is nearest to the covered entries; None if it is empty. The log of the sum of the tilted convolution.
+        """
+        parts, shift = [], 0.0
+        for logs in self.parts:
+            tilted = logs + theta * np.arange(len(logs))
+            shift += (highest := float(tilted.max()))
+            parts.append(np.exp(tilted - highest))
+        values = irfft(rfft(parts[0], self.length) * rfft(parts[1], self.length), self.length)[low:high]
+        log_bound = shift + float(np.log(parts[0].sum()) + np.log(parts[1].sum()))
+        least = RELIABLE * float(np.sqrt((parts[0] @ parts[0]) * (parts[1] @ parts[1])))
+        bad = np.flatnonzero(values <= least)
+        if side == 0:
+            top = int(values.argmax())
+            place = int(np.searchsorted(bad, top))
+            first = int(bad[place - 1]) + 1 if place else 0
+            last = int(bad[place]) - 1 if place < len(bad) else len(values) - 1
+        elif side > 0:
+            first, last = 0, int(bad[0]) - 1 if len(bad) else len(values) - 1
+        else:
+            first, last = int(bad[-1]) + 1 if len(bad) else 0, len(values) - 1
+        if first > last:
+            return None, None, log_bound
+        filled = np.arange(first, last + 1)
+        self.logs[low + filled] = np.log(values[filled]) + shift - theta * (low + filled)
+        ends = (low + first, low + last)
+        return (*(ends if side >= 0 else ends[::-1]), log_bound)
