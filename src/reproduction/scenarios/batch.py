@@ -24,14 +24,14 @@ from dpmultinomial._seeding import stream
 from ..config import file_columns
 from ..config.scenario_settings import Scenario
 from . import table_stream
-from .case import COLUMNS
+from .case import COLUMNS, CONFIDENCE
 from .table_stream import TABLE, Tables
 
 REFUSED = "refused: "
 ANALYSIS = "analysis"
 ALL, BESIDE = (TABLE, *COLUMNS), (TABLE, ANALYSIS, *COLUMNS)  # columns of the results, and of the rows for comparison
-_TEXTS = (TABLE, ANALYSIS, "quantity", "type", "status")
-_SCHEMA = pa.schema([(name, pa.string() if name in _TEXTS else pa.float64()) for name in BESIDE])
+_TEXTS = (TABLE, ANALYSIS, "quantity", "type", "status", CONFIDENCE[2])
+_SCHEMA = pa.schema([(name, pa.string() if name in _TEXTS else pa.float64()) for name in (*BESIDE, *CONFIDENCE)])
 _PIECE = 2000  # number of tables analysed at a time
 _LINE_EVERY = 5.0  # seconds between progress messages
 _BLOCK = 1 << 24  # bytes read at a time
@@ -65,7 +65,7 @@ def write(
         ``tables``: status -> number, of tables (`added`).
     """
     statuses: dict[str, int] = {}
-    files = {path: ALL, beside: BESIDE}
+    files = {path: (*ALL, *CONFIDENCE) if scenario.settings.get("confidence") else ALL, beside: BESIDE}
     drafts = {one: one.with_name(one.name + ".part") for one in files}
     with ExitStack() as opened:
         out = {one: opened.enter_context(making.open("wb")) for one, making in drafts.items()}
@@ -103,8 +103,17 @@ def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"tables": found}
 
 
-def read(path: Path, columns: Sequence[str] = ALL) -> Iterator[pd.DataFrame]:
-    """Yield the rows of a batch's result table in pieces, with empty strings as written and missing numbers as NaN."""
+def read(path: Path, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
+    """Yield the rows of a batch's result table in pieces, with empty strings as written and missing numbers as NaN.
+
+    Parameters
+    ----------
+    path : file of the results.
+    columns : columns that are read; None: all.
+    """
+    if columns is None:
+        with path.open(encoding="utf-8") as file:
+            columns = file.readline().rstrip("\n").split(",")
     reader = pa.csv.open_csv(
         path,
         read_options=pa.csv.ReadOptions(use_threads=False, block_size=_BLOCK),
@@ -170,7 +179,8 @@ def answered(
     names = np.array([*tables.names, ""], dtype=object)
     rows = rows.assign(table=names[rows["position"].to_numpy(dtype=np.int64)], level=settings["level"])
     analysis = rows[ANALYSIS].fillna("") if ANALYSIS in rows else ""
-    return rows.reindex(columns=list(BESIDE)).assign(**{ANALYSIS: analysis})
+    out = rows.reindex(columns=[*BESIDE, *CONFIDENCE]).assign(**{ANALYSIS: analysis})
+    return out.assign(**{CONFIDENCE[2]: out[CONFIDENCE[2]].astype(object).fillna("")})
 
 
 def one_by_one(tables: Tables, answer: Callable[[int], pd.DataFrame], reasons: Sequence[str] | None = None) -> Answers:

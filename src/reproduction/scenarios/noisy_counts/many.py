@@ -16,7 +16,7 @@ from .. import standard
 from ..batch import Answers, both, one_a_table, one_by_one
 from ..case import COLUMNS
 from ..table_stream import LIMITS, Tables
-from . import rules, single_counts
+from . import rules, single_counts, without_prior
 
 _FEWEST = 2
 _ABOUT = {"counts": ("count", "share"), "rates": ("rate",), "both": ("count", "share", "rate")}
@@ -25,7 +25,7 @@ _FAST = ("laplace", "discrete_laplace")  # both distributions have the same shap
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
     """Analyse at once all tables with a total and (discrete) Laplace noise, and all counts without a total; analyse
-    other tables one by one.
+    other tables, and those with confidence intervals and a total, one by one.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
     plain = law["law"] in _FAST and not {"rounded", "clipped", "threshold"} & set(law)
     stated = "total" in settings or "total" in tables.columns
     numbers = "bounds" not in settings and LIMITS[0] not in tables.columns
-    if plain and stated and numbers and _is_concentration(settings.get("prior")):
+    if plain and stated and numbers and _is_concentration(settings.get("prior")) and "confidence" not in settings:
         return _at_once(tables, settings)
     reasons = [""] * len(tables.names)
     for key in ("total", "epsilon"):
@@ -142,4 +142,5 @@ def _single(
     groups = {"counts": standard.FILE, "rates": standard.BEHIND}.get(settings["about"], found.groups)
     laws = [getattr(found, group)[name] for group in found.groups if group in groups for name in getattr(found, group)]
     rows = [standard.row(law, settings["level"], released[law.name] if law.type == "count" else None) for law in laws]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    return without_prior.columns(table, release, settings["confidence"]) if settings.get("confidence") else table

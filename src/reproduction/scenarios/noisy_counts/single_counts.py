@@ -23,7 +23,7 @@ from ...config import file_columns, json_text
 from ..batch import REFUSED, Answers
 from ..case import COLUMNS, COMPARISON, FOR_COMPARISON, compared
 from ..table_stream import Tables, named
-from . import rules
+from . import rules, without_prior
 
 FLAT = "flat prior on the counts"
 _EMPTY, _UNREAD = "value is empty", "value is not a number"
@@ -70,7 +70,7 @@ def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
     tables : some tables of the file; mistakes are reported in the rows concerned.
     settings : settings of the batch.
     """
-    cells, groups = _cells(tables, settings)
+    cells, groups = cells_of_tables(tables, settings)
     priors = _priors(json_text.encoded(dict(settings)), tuple(tables.columns))
     names = list(priors)
     which = np.array([names.index(group) for group in groups], dtype=np.int64)
@@ -87,6 +87,8 @@ def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
     flat = answers_by_group(cells, (Flat(),) * len(names), which, settings["level"])
     apart = ~bad & counts.differs_from_flat(found, flat)
     numbers = {name: getattr(flat, name)[apart] for name in ("mean", "sd", "lower", "upper")}
+    if level := settings.get("confidence"):
+        frame = without_prior.columns_of_cells(frame, cells, level)
     shown = frame[apart].assign(**numbers, status=FOR_COMPARISON, error=np.nan, analysis=FLAT)
     return pd.concat([frame, shown], ignore_index=True), [""] * len(tables.names)
 
@@ -99,13 +101,19 @@ def _priors(settings: str, columns: tuple[str, ...]) -> dict[str, CountPrior]:
     numbers = {name: "number" for name in columns if name in rules.SCALES}
     _, names = file_columns.header(wanted, kind.discover()["noisy_counts"], True)
     whole = named(Path(wanted["file"]), {"value": "published", **numbers, **texts}, wanted, names, 1, 1)
-    cells, groups = _cells(whole, wanted)
+    cells, groups = cells_of_tables(whole, wanted)
     choice = choose(cells, wanted.get("prior"), groups if texts else None)
     return dict(zip(choice.groups, choice.priors, strict=True))
 
 
-def _cells(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells, NDArray[Any]]:
-    """Return the counts of some tables, and the group of each count."""
+def cells_of_tables(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells, NDArray[Any]]:
+    """Return the counts of some tables, and the group of each count.
+
+    Parameters
+    ----------
+    tables : some tables of the file.
+    settings : settings of the batch.
+    """
     values = tables.columns["value"]
     unread = np.isinf(values)
     values = np.where(unread, np.nan, values)

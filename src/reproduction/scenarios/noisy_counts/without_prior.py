@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 
 from dpmultinomial._confidence.confidence import Confidence
+from dpmultinomial._confidence.release_sets import sets_of
 from dpmultinomial._inference.confidence import confidence
 from dpmultinomial._inference.release import Release
+from dpmultinomial._posteriors.published.cells import Cells
 
 from ..case import CONFIDENCE
 from ..sentences import count, percent
@@ -42,6 +44,40 @@ def columns(rows: pd.DataFrame, release: Release, level: float) -> pd.DataFrame:
         values = found[column].to_numpy()[at]
         out[name] = np.where(at >= 0, values, "") if column == "method" else np.where(at >= 0, values, np.nan)
     return out
+
+
+def columns_of_cells(rows: pd.DataFrame, cells: Cells, level: float) -> pd.DataFrame:
+    """Return a table of results of single counts with their confidence intervals.
+
+    Parameters
+    ----------
+    rows : one row per count.
+    cells : the counts.
+    level : confidence level, in (0, 1).
+
+    Returns
+    -------
+    DataFrame
+        With the columns `CONFIDENCE`; empty for counts with errors, and where no interval has an upper limit.
+
+    Raises
+    ------
+    ValueError
+        If the noise distribution does not allow confidence intervals.
+    """
+    good = np.flatnonzero(cells.good)
+    part, size = cells.take(good), len(rows)
+    sets = sets_of(part.noise, part.released, part.lower, part.upper)
+    ends = sets.ends(level)
+    known = np.isfinite(ends.upper)
+    out = {CONFIDENCE[0]: np.full(size, np.nan), CONFIDENCE[1]: np.full(size, np.nan)}
+    method = np.full(size, "", dtype=object)
+    out[CONFIDENCE[0]][good[known]], out[CONFIDENCE[1]][good[known]] = ends.lower[known], ends.upper[known]
+    method[good[known]] = sets.method
+    for i in np.flatnonzero(known & (ends.empty | ends.gaps)):
+        nearest = f"no count fits at this level; the nearest is {ends.lower[i]:.0f}"
+        method[good[i]] += f": {nearest if ends.empty[i] else 'with gaps'}"
+    return rows.assign(**out, **{CONFIDENCE[2]: method})
 
 
 def sentence(level: float, rows: pd.DataFrame) -> str:

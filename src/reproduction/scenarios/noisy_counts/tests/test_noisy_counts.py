@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from scipy.special import betainc, gammaln
 
-from dpmultinomial import DiscreteGaussian, DiscreteLaplace, Laplace
+from dpmultinomial import DiscreteGaussian, DiscreteLaplace, Laplace, Release, confidence
 from dpmultinomial._seeding import stream
 from reproduction import command, kind
 from reproduction.config import config, scenario_settings
@@ -388,3 +388,46 @@ def test_the_command_has_the_option(tmp_path, monkeypatch, capsys):
     assert list(table.columns[-3:]) == ["ci_lower", "ci_upper", "ci_method"]
     with pytest.raises(SystemExit, match="confidence"):
         command.main(["answer", "few.csv", *noise, "--confidence", "1"])
+
+
+def batch(tmp_path, text, shards=1, **settings):
+    """Return the rows of a batch with confidence intervals at level 0.95."""
+    (tmp_path / "many.csv").write_text(text, encoding="utf-8")
+    written = {"kind": "noisy_counts", "file": str(tmp_path / "many.csv"), "confidence": 0.95, **settings}
+    scenario, files = scenario_settings.single("many", written, kind.discover()), making.files("many", tmp_path)
+    parts = [making.files(f"part{s}", tmp_path) for s in range(1, shards + 1)]
+    for s, part in enumerate(parts, 1):
+        making.part(scenario, part, root_seed=1, shard=s, of=shards)
+    making.together(parts, files)
+    return files, pd.read_csv(files.csv, keep_default_na=False, na_values=[""])
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_batches_have_the_intervals_of_single_files(tmp_path, shards):
+    """Table x as in the test of a single file; in y the noise is discrete Laplace, by hand."""
+    noise = {"noise": {"law": "discrete_gaussian", "sigma": 5.0}}
+    text = "table,name,value\nx,a,17\nx,b,-2\nx,c,-15\ny,a,17.5\nz,a,40\n"
+    files, rows = batch(tmp_path, text, shards, **noise)
+    assert list(rows.columns[-3:]) == ["ci_lower", "ci_upper", "ci_method"]
+    found = rows.set_index(["table", "quantity"])
+    assert found.loc["x", "ci_lower"].tolist() == [7, 0, 0]
+    assert found.loc["x", "ci_upper"].tolist() == [27, 8, 0]
+    assert found["ci_method"].iloc[2] == "tails: no count fits at this level; the nearest is 0"
+    assert found.loc[("z", "a"), "ci_upper"] == 50
+    assert rows["status"].str.startswith("refused").sum() == 1  # 17.5 is no value of integer noise
+    assert rows.loc[rows["table"] == "y", "ci_lower"].isna().all()
+    assert "40" in screen.text(files)
+
+
+def test_batches_with_a_total_have_intervals_of_rates(tmp_path):
+    text = "table,name,value,total\nx,a,17,55\nx,b,40,55\ny,a,3,20\ny,b,18,20\n"
+    noise = {"law": "discrete_laplace", "scale": 2.0}
+    _, rows = batch(tmp_path, text, noise=noise, about="both")
+    assert set(rows["type"]) == {"count", "share", "rate"}
+    for table, counts, total in (("x", {"a": 17, "b": 40}, 55), ("y", {"a": 3, "b": 18}, 20)):
+        sure = confidence(Release(counts, mechanism=DiscreteLaplace(scale=2.0), total=total))
+        for what, by_name in (("count", sure.counts), ("rate", sure.rates)):
+            some = rows[(rows["table"] == table) & (rows["type"] == what)]
+            expected = [by_name[name].interval(0.95) for name in counts]
+            assert some[["ci_lower", "ci_upper"]].to_numpy() == pytest.approx(np.array(expected), abs=1e-9)
+    assert rows.loc[rows["type"] == "share", "ci_lower"].isna().all()
