@@ -416,7 +416,7 @@ def test_batches_have_the_intervals_of_single_files(tmp_path, shards):
     assert found.loc[("z", "a"), "ci_upper"] == 50
     assert rows["status"].str.startswith("refused").sum() == 1  # 17.5 is no value of integer noise
     assert rows.loc[rows["table"] == "y", "ci_lower"].isna().all()
-    assert "40" in screen.text(files)
+    assert "40" in summary.as_text(files)
 
 
 def test_batches_with_a_total_have_intervals_of_rates(tmp_path):
