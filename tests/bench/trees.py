@@ -32,7 +32,7 @@ sys.path.insert(0, {here!r})
 import trees
 tree, released, law = trees.nation()
 from dpmultinomial._posteriors.trees.measurements import Measurements
-from dpmultinomial._posteriors.trees.priors import Leaves
+from dpmultinomial._posteriors.trees.tree import Leaves
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 import numpy as np
 # timed
@@ -41,7 +41,7 @@ infer(Measurements(tree, np.arange(len(tree)), released, law), prior=Leaves({pri
 
 
 def benchmarks():
-    from dpmultinomial._posteriors.trees.priors import Leaves
+    from dpmultinomial._posteriors.trees.tree import Leaves
 
     given = nation()
     bounds = []

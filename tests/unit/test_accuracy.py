@@ -25,8 +25,7 @@ from dpmultinomial._posteriors.published.counts_with_total import Leaves as OfCo
 from dpmultinomial._posteriors.published.priors import Splits as Uniform
 from dpmultinomial._posteriors.swapping.unknown_rate import RateLaw
 from dpmultinomial._posteriors.trees.measurements import Measurements
-from dpmultinomial._posteriors.trees.priors import Leaves
-from dpmultinomial._posteriors.trees.tree import Tree
+from dpmultinomial._posteriors.trees.tree import Leaves, Tree
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._releases import _statistics
 from dpmultinomial._seeding import stream

@@ -18,8 +18,7 @@ from .._posteriors.trees import conflict, crossed_cells, crossed_chain
 from .._posteriors.trees.crossed_chain import Crossed
 from .._posteriors.trees.least_squares import LeastSquares
 from .._posteriors.trees.measurements import Measurements
-from .._posteriors.trees.priors import Leaves, Splits
-from .._posteriors.trees.tree import Tree
+from .._posteriors.trees.tree import Leaves, Splits, Tree
 from .._posteriors.trees.tree_posterior import infer
 from .._results.distributions import Discrete
 from .._results.posterior import Posterior

@@ -16,8 +16,7 @@ from .._accuracy import Accuracy
 from .._posteriors.trees.least_squares import LeastSquares
 from .._posteriors.trees.measurements import Measurements
 from .._posteriors.trees.part_of_total import Mixture, PartOfTotal, Windows, combined, windows
-from .._posteriors.trees.priors import Splits
-from .._posteriors.trees.tree import Tree
+from .._posteriors.trees.tree import Splits, Tree
 from .._posteriors.trees.tree_posterior import TreeLaw, infer
 from .._results.distributions import Discrete
 from .._results.joint import Pair, Unlisted, Window

@@ -11,7 +11,7 @@ import pandas as pd
 
 from .._accuracy import Accuracy
 from .._posteriors.trees.least_squares import LeastSquares
-from .._posteriors.trees.priors import Leaves, Splits
+from .._posteriors.trees.tree import Leaves, Splits
 from .._posteriors.trees.tree_posterior import infer
 from .._results.distributions import Discrete
 from .._results.expressions import Names, comparison

@@ -16,8 +16,7 @@ from dpmultinomial._measurement_files.cells import CellPlaces
 from dpmultinomial._measurement_files.places import Places
 from dpmultinomial._posteriors.trees.measurements import Measurements
 from dpmultinomial._posteriors.trees.part_of_total import Mixture, PartOfTotal, Windows, distance, windows
-from dpmultinomial._posteriors.trees.priors import Splits
-from dpmultinomial._posteriors.trees.tree import Tree
+from dpmultinomial._posteriors.trees.tree import Splits, Tree
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._results.distributions import Discrete
 from dpmultinomial._seeding import stream

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from . import _sites
 from ._sum_product import STATES, SumProduct
-from .sites import FAR, possible_ends
+from .measurements import FAR, possible_ends
 from .tree import Tree
 
 Array = NDArray[np.float64]

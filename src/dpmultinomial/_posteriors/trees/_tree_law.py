@@ -28,8 +28,7 @@ from ._solver import ENOUGH, Solved
 from ._sum_product import SumProduct
 from .least_squares import LeastSquares
 from .measurements import Measurements
-from .priors import Leaves, Splits, moments
-from .tree import Tree
+from .tree import Leaves, Splits, Tree, moments
 
 Array = NDArray[np.float64]
 LARGEST = 40_000_000  # largest number of entries of a joint distribution

@@ -11,7 +11,7 @@ from ..._mechanisms.noise_law import LawByRow, NoiseLaw
 from ._tree_law import TreeLaw
 from .crossed_chain import Crossed
 from .measurements import Measurements
-from .priors import Leaves, Splits
+from .tree import Leaves, Splits
 from .tree_posterior import infer
 
 Array = NDArray[np.float64]

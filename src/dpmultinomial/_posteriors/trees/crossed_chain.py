@@ -31,14 +31,26 @@ from ..._mechanisms.coarsened import Coarsened
 from ..._mechanisms.noise_law import LawByRow, NoiseLaw
 from ..._mechanisms.perturbation import Perturbation
 from ..._mechanisms.random_rounding import RandomRounding
-from . import _prior_sites, _solver
-from ._likelihoods import LISTED, PARABOLA, POINT, REACH, TENT, Listed, fall, shapes
+from . import _solver
 from ._sites import Ends
 from ._solver import drawn
 from ._tree_law import TreeLaw
-from .priors import Leaves, Splits
-from .sites import FAR, SITE, Lists
-from .tree import NONE, Tree
+from .measurements import (
+    FAR,
+    LISTED,
+    PARABOLA,
+    POINT,
+    REACH,
+    SITE,
+    TENT,
+    Listed,
+    Lists,
+    assume_prior,
+    fall,
+    multiply_splits,
+    shapes,
+)
+from .tree import NONE, Leaves, Splits, Tree
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -385,7 +397,7 @@ class Moves:
                 by_level = prior.by_level(self.trees[i])
                 if by_level is None:
                     raise ValueError(f"the concentrations of {crossed.cells[i]} must be given or fitted")
-                _prior_sites.split(self.plain[i], self.trees[i], by_level)
+                multiply_splits(self.plain[i], self.trees[i], by_level)
         self.plain["upper"], self.plain["table"] = FAR, -1
         self.plain["below"] = self.plain["above"] = np.inf
         self._together = self.plain[0].copy()  # cells that move together: their priors are lists
@@ -470,7 +482,7 @@ class Moves:
         if isinstance(prior := self.priors[cell], Leaves):
             names, groups = prior.rows(self.tree)
             for i, name in enumerate(names):
-                _prior_sites.assume(sites, lists, self.trees[cell], prior.of(name), np.flatnonzero(groups == i))
+                assume_prior(sites, lists, self.trees[cell], prior.of(name), np.flatnonzero(groups == i))
 
     def _solved(self, sites: NDArray[Any], tables: Array, which: int) -> _solver.Solved:
         """Return messages, starting from the previous tilts if they are still usable."""

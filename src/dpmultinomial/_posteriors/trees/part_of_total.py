@@ -17,12 +17,10 @@ from scipy.special import gammaln
 
 from ..._accuracy import LEVEL
 from ..._mechanisms.gaussian import Gaussian
-from . import _prior_sites, _solver
+from . import _solver
 from ._tree_law import TreeLaw, difference, total
-from .measurements import Measurements
-from .priors import Splits
-from .sites import FAR, bounded
-from .tree import Tree
+from .measurements import FAR, Measurements, bounded, multiply_splits
+from .tree import Splits, Tree
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -224,8 +222,8 @@ class PartOfTotal:
         self.tree, self.rest, self.level = cell, rest, level
         self.released, self.slope, self.variance = released, slope, variance
         self._sites, self._others = bounded(cell), bounded(rest)
-        _prior_sites.split(self._sites, cell, concentrations[0])
-        _prior_sites.split(self._others, rest, concentrations[1])
+        multiply_splits(self._sites, cell, concentrations[0])
+        multiply_splits(self._others, rest, concentrations[1])
         self._tilts: Array | None = None
         self._nothing = Measurements(cell, [], [], Gaussian(sigma=1.0))
         self._prior = Splits(concentrations[0][1:].tolist() or None)

@@ -14,14 +14,11 @@ from scipy.special import digamma
 
 from ... import _checks
 from ..._accuracy import LEVEL
-from . import _prior_sites, _sites, _solver
-from ._likelihoods import REACH
+from . import _sites, _solver
 from ._solver import ENOUGH, Solved
 from ._tree_law import TreeLaw as TreeLaw
-from .measurements import Measurements
-from .priors import FEWEST, Histogram, Leaves, Splits
-from .sites import Lists
-from .tree import Tree
+from .measurements import REACH, Lists, Measurements, assume_prior, multiply_splits, split_takers
+from .tree import FEWEST, Histogram, Leaves, Splits, Tree
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -137,7 +134,7 @@ class _Evidence:
 
     def __init__(self, tree: Tree, sites: NDArray[Any], lists: Lists, levels: int) -> None:
         self.tree, self.sites, self.tables, self.levels = tree, sites, lists.joined(), levels
-        self.takers = _prior_sites.takers(tree)
+        self.takers = split_takers(tree)
         self.tilts: Array | None = None
         self.calls = 0
         self.best: tuple[float, Array] | None = None
@@ -150,7 +147,7 @@ class _Evidence:
         """
         self.calls += 1
         weighted_sites = self.sites.copy()
-        constant = _prior_sites.split(weighted_sites, self.tree, np.concatenate([[1.0], np.exp(logs)]))
+        constant = multiply_splits(weighted_sites, self.tree, np.concatenate([[1.0], np.exp(logs)]))
         try:
             solved = _solver.solve(
                 self.tree, weighted_sites, self.tables, goal=ROUGH_GOAL, drop=ROUGH, start=self.tilts, blind=False
@@ -248,7 +245,7 @@ def histograms(
         fitted_sites, constant = sites.copy(), 0.0
         space = lists.copied()
         for group, prior in priors.items():
-            constant += _prior_sites.assume(fitted_sites, space, tree, prior, np.flatnonzero(groups == group))
+            constant += assume_prior(fitted_sites, space, tree, prior, np.flatnonzero(groups == group))
         solved = _solver.solve(
             tree, fitted_sites, space.joined(), goal=ROUGH_GOAL, drop=ROUGH, start=tilts, blind=False
         )
@@ -340,7 +337,7 @@ def _solved(
             by_level = fit.by_level
             facts["fitted_on"] = {"nodes": fit.nodes, "of": len(tree), "evaluations": fit.evaluations}
         values = np.ones(len(tree.levels)) if by_level is None else by_level
-        constant += _prior_sites.split(sites, tree, values)
+        constant += multiply_splits(sites, tree, values)
         facts["concentrations"] = dict(zip(tree.levels[1:], values[1:].tolist(), strict=True))
         prior = Splits(values[1:].tolist()) if len(tree) > 1 else prior
     else:
@@ -353,8 +350,7 @@ def _solved(
 def _assume(prior: Leaves, tree: Tree, sites: NDArray[Any], lists: Lists) -> float:
     names, groups = prior.rows(tree)
     return sum(
-        _prior_sites.assume(sites, lists, tree, prior.of(name), np.flatnonzero(groups == i))
-        for i, name in enumerate(names)
+        assume_prior(sites, lists, tree, prior.of(name), np.flatnonzero(groups == i)) for i, name in enumerate(names)
     )
 
 
@@ -368,7 +364,7 @@ def _with_fitted(measurements: Measurements, prior: Leaves, sites: NDArray[Any],
     weighted_sites, space = sites.copy(), lists.copied()
     for i, name in enumerate(names):
         if i not in fitted:
-            _prior_sites.assume(weighted_sites, space, tree, prior.of(name), np.flatnonzero(groups == i))
+            assume_prior(weighted_sites, space, tree, prior.of(name), np.flatnonzero(groups == i))
     reach = _sites.reach(tree.above, sites)[tree.place]
     last = float(reach[np.isin(groups, fitted)].max())
     found = histograms(tree, weighted_sites, space, groups, names, fitted, last)

@@ -9,8 +9,7 @@ import dpmultinomial as dpm
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.trees import conflict
 from dpmultinomial._posteriors.trees.measurements import Measurements
-from dpmultinomial._posteriors.trees.priors import Leaves, Splits
-from dpmultinomial._posteriors.trees.tree import Tree
+from dpmultinomial._posteriors.trees.tree import Leaves, Splits, Tree
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._seeding import stream
 

@@ -11,8 +11,7 @@ from dpmultinomial._mechanisms.noise_law import LawByRow
 from dpmultinomial._posteriors.trees import crossed_cells, crossed_chain
 from dpmultinomial._posteriors.trees._solver import drawn, solve
 from dpmultinomial._posteriors.trees.crossed_chain import Crossed, Moves, directions, starts
-from dpmultinomial._posteriors.trees.priors import Leaves, Splits
-from dpmultinomial._posteriors.trees.tree import Tree
+from dpmultinomial._posteriors.trees.tree import Leaves, Splits, Tree
 from dpmultinomial._seeding import stream
 
 TABLE = {"a": ["a"], "b": ["b"], "c": ["c"], "d": ["d"]}

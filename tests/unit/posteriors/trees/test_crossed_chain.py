@@ -12,9 +12,8 @@ from dpmultinomial._posteriors.trees import _sites, crossed_chain
 from dpmultinomial._posteriors.trees._sites import Ends
 from dpmultinomial._posteriors.trees._solver import drawn, solve
 from dpmultinomial._posteriors.trees.crossed_chain import Crossed
-from dpmultinomial._posteriors.trees.priors import Leaves, Splits
-from dpmultinomial._posteriors.trees.sites import FAR, SITE
-from dpmultinomial._posteriors.trees.tree import Tree
+from dpmultinomial._posteriors.trees.measurements import FAR, SITE
+from dpmultinomial._posteriors.trees.tree import Leaves, Splits, Tree
 from dpmultinomial._seeding import stream
 
 SUMS = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 1], [1, 0, 0, 1]])

@@ -5,8 +5,7 @@ import pytest
 
 from dpmultinomial._posteriors.trees.least_squares import LeastSquares
 from dpmultinomial._posteriors.trees.measurements import Measurements
-from dpmultinomial._posteriors.trees.priors import Splits
-from dpmultinomial._posteriors.trees.tree import Tree
+from dpmultinomial._posteriors.trees.tree import Splits, Tree
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._seeding import stream
 

@@ -13,11 +13,10 @@ from scipy.special import gammaln
 from dpmultinomial._accuracy import Accuracy
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.law_settings import law_of
-from dpmultinomial._posteriors.trees import _prior_sites, _sites, _solver, tree_posterior
+from dpmultinomial._posteriors.trees import _sites, _solver, tree_posterior
 from dpmultinomial._posteriors.trees._sum_product import SumProduct
-from dpmultinomial._posteriors.trees.measurements import Measurements
-from dpmultinomial._posteriors.trees.priors import Leaves, Splits
-from dpmultinomial._posteriors.trees.tree import Tree
+from dpmultinomial._posteriors.trees.measurements import Measurements, multiply_splits
+from dpmultinomial._posteriors.trees.tree import Leaves, Splits, Tree
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._seeding import stream
 
@@ -235,7 +234,7 @@ def large_cut(seed):
     sites, lists, _ = measurements(tree, measured).weigh()
     prior = [Leaves("flat"), Leaves("1/(1+n)"), Leaves({"law": "geometric", "mean": 3.0})][seed % 3]
     if seed % 4 == 3:
-        _prior_sites.split(sites, tree, rng.uniform(0.3, 2, len(tree.levels)))
+        multiply_splits(sites, tree, rng.uniform(0.3, 2, len(tree.levels)))
     else:
         tree_posterior._assume(prior, tree, sites, lists)
     return tree, sites, lists.joined(), _solver.solve(tree, sites, lists.joined())
