@@ -10,6 +10,10 @@ from dpmultinomial._releases import checks
 from . import config, question_rules, table_files
 
 _SUM = 1e-9
+_RATES = (
+    "a plan cannot contain rates with exposures or covariates: the widths of their intervals depend on how the rates "
+    "vary, which is unknown before the release; plan the counts (release: ..), or change the cases of the study rates"
+)
 
 
 @cache
@@ -34,6 +38,9 @@ def mistakes(section: Mapping[str, Any], releases: Mapping[str, Any] | None = No
     for name, plan in section.items():
         if not isinstance(plan, dict):
             continue  # the schema of the whole configuration reports it
+        if plan.get("kind") == "protected_rates" or {"exposure", "covariates", "per", "family"} & set(plan):
+            yield name, _RATES
+            continue
         wrong = list(config.broken(filled(plan), schema("release" in plan)))
         rules = _release_rules(filled(plan), releases or {}) if "release" in plan else _rules(filled(plan))
         for place, text in wrong or rules:

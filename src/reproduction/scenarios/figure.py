@@ -25,6 +25,7 @@ _WIDE = 50  # ratio of the largest to the smallest mean above which an axis is n
 _RANKED_NAMES = 30  # maximum number of names in a panel with more than `_SHOWN` rows
 _LONGEST = 28  # maximum number of characters of a name
 _PANELS, _COLUMNS = 6, 3
+_COVARIATES = 3  # maximum number of covariates against which rates are drawn
 _OWN = 4  # maximum number of parameters that have an axis each in the figure of a case
 _PARAMETERS = 2  # maximum number of panels of parameters in the figure of a grid of other quantities
 _SURE = ("exact", "converged")
@@ -74,16 +75,22 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
     parameters = good[good["type"] == "parameter"]  # each has its own unit, and therefore its own axis
     own = parameters["quantity"].nunique() <= _OWN
     panels += [part for _, part in parameters.groupby("quantity", sort=False)] if own else [parameters]
-    names = [_names(part) for part in panels]
+    point = facts.get("points", [{}])[0]
+    names = [_names(part, "rate_unit" in point and set(part["type"]) == {"rate"}) for part in panels]
     heights = [0.5 + 0.2 * len(shown) * (1.35 if part["type"].nunique() > 1 else 1.0)
                for part, shown in zip(panels, names, strict=True)]  # fmt: skip
+    rates = good[good["type"] == "rate"]
+    against = list(point.get("covariates") or {})[:_COVARIATES] if len(rates) else []
+    heights += [1.8] * len(against)
     figure = Figure(figsize=(DOUBLE * 0.75, max(sum(heights), 1.2) + 0.5))
     if not panels:
         figure.text(0.5, 0.5, "no quantity has an interval; see the table", ha="center", fontsize=8)
         return figure
-    axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
-    for axis, part, shown in zip(axes, panels, names, strict=True):
-        _panel(axis, part, shown, labels, _RELEASED.get(facts["kind"], "released, noisy"), facts.get("points", [{}])[0])
+    axes = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for axis, part, shown in zip(axes, panels, names, strict=False):
+        _panel(axis, part, shown, labels, _RELEASED.get(facts["kind"], "released, noisy"), point)
+    for axis, covariate in zip(axes[len(panels) :], against, strict=True):
+        _against(axis, rates, covariate, point)
     level, states = rows["level"].dropna().iloc[0], ", ".join(dict.fromkeys(good["status"]))
     size, drawn_names = max((part["quantity"].nunique(), len(few)) for part, few in zip(panels, names, strict=True))
     largest = f"; the {drawn_names} largest of {size:,}" if size > drawn_names else ""
@@ -92,15 +99,15 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
     return figure
 
 
-def _names(part: pd.DataFrame) -> list[str]:
-    """Return the names of a panel: all names in the order of the table, or, of many names, the largest ones in
-    decreasing order.
+def _names(part: pd.DataFrame, ranked: bool = False) -> list[str]:
+    """Return the names of a panel: all names in the order of the table or ranked by their means, or, of many names, the
+    largest ones in decreasing order.
     """
     names = list(dict.fromkeys(part["quantity"]))
-    if len(names) <= _SHOWN:
+    if len(names) <= _SHOWN and not ranked:
         return names
     mean = part.groupby("quantity", sort=False)["mean"].max().sort_values(ascending=False, kind="stable")
-    return [str(name) for name in mean.index[:_RANKED_NAMES]]
+    return [str(name) for name in mean.index[: _RANKED_NAMES if len(names) > _SHOWN else _SHOWN]]
 
 
 def _warned(rows: pd.DataFrame) -> str:
@@ -143,6 +150,19 @@ def _panel(
     axis.grid(axis="x", color=GREY, lw=0.3)
     if len(axis.get_legend_handles_labels()[0]) > 1:
         axis.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.1)
+
+
+def _against(axis: Axes, rates: pd.DataFrame, covariate: str, point: Mapping[str, Any]) -> None:
+    """Draw the intervals of all rates, and the naive rates, against a covariate."""
+    x = rates["quantity"].map(point["covariates"][covariate]).to_numpy(dtype=float)
+    ends = (rates[key].to_numpy(dtype=float) for key in ("mean", "lower", "upper"))
+    style.interval(axis, x, *ends, lw=0.8, color=_COLOURS["rate"], marker=MARKERS[0], ms=2.5, label=NOUNS["rate"])
+    naive = rates["quantity"].map(point.get("naive_rates") or {}).to_numpy(dtype=float)
+    axis.plot(x, naive, "x", color=RED, ms=3, mew=0.8, label="released value / exposure")
+    axis.set_xlabel(shortened(covariate), parse_math=False)
+    axis.set_ylabel(f"underlying rate\n{point['rate_unit']}", parse_math=False)
+    axis.grid(axis="y", color=GREY, lw=0.3)
+    axis.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.1)
 
 
 def shortened(name: str) -> str:

@@ -27,8 +27,8 @@ def answer(case: Case) -> Answer:
     assert columns is not None
     if settings["family"] == "shares" and settings["per"] != 1:
         raise ValueError("per: shares are fractions of persons; omit per")
-    release = _release(columns, settings)
-    found = _posterior(release, rules.numbers(settings), settings)
+    release, numbers = _release(columns, settings), rules.numbers(settings)
+    found = _posterior(release, numbers, settings)
     table = _rows(found, release, settings["level"])
     facts: dict[str, Any] = {"origin": "published", "per": settings["per"], "exposure_column": settings["exposure"]}
     if settings["family"] == "rates":
@@ -38,6 +38,9 @@ def answer(case: Case) -> Answer:
     )
     naive = _naive(found, columns, settings)
     result.facts["naive_rates"] = dict(zip(naive["quantity"], naive["mean"], strict=True))
+    result.facts["covariates"] = {
+        name: dict(zip(columns["name"], numbers[name], strict=True)) for name in settings["covariates"]
+    }
     return Answer(rows=result.rows, facts=result.facts, densities=result.densities, comparison=naive)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import dpmultinomial as dpm
 from reproduction import kind
-from reproduction.config import config, scenario_settings
+from reproduction.config import config, plan_settings, scenario_settings
 from reproduction.scenarios import figure, making, sentences
 
 
@@ -91,6 +91,34 @@ def test_values_as_agencies_publish_them(counties, tmp_path):
     counties.to_csv("counties.csv", index=False)
     again, _, _ = making.read(made(tmp_path, noise="exact", questions={}))
     assert again["mean"].to_numpy() == pytest.approx(rows["mean"].to_numpy(), rel=1e-12)
+
+
+def test_rates_are_drawn_against_the_covariate(counties, tmp_path):
+    """Check the last panel: rates with their intervals at the covariate's values, and the naive rates as crosses."""
+    rows, comparison, facts = making.read(made(tmp_path))
+    rates = rows[rows["type"] == "rate"]
+    first, *_, axis = figure.of_case(rows, facts).axes
+    assert axis.get_xlabel() == "x"
+    ranked = rates.sort_values("mean", ascending=False)["quantity"].tolist()
+    assert [label.get_text() for label in first.get_yticklabels()] == ranked
+    assert axis.get_ylabel() == "underlying rate\nper 1000 of births"
+    lines = {line.get_label(): line for line in axis.lines}
+    crosses = lines["released value / exposure"]
+    assert crosses.get_xdata() == pytest.approx(counties["x"].to_numpy(), rel=1e-12)
+    naive = comparison.set_index("quantity")["mean"].loc[rates["quantity"]]
+    assert crosses.get_ydata() == pytest.approx(naive.to_numpy(), rel=1e-12)
+    data = np.concatenate([np.column_stack(line.get_data()) for line in axis.lines if line is not crosses]
+                          + [np.concatenate(c.get_segments()) for c in axis.collections])  # fmt: skip
+    for key in ("mean", "lower", "upper"):
+        for x, y in zip(counties["x"], rates[key], strict=True):
+            assert np.isclose(data, [x, y], rtol=1e-9, atol=1e-12).all(axis=1).any(), key
+
+
+def test_plans_reject_rates_in_their_own_words(tmp_path):
+    for plan in ({"kind": "protected_rates", "file": "c.csv", "exposure": "births"}, {"covariates": ["x"]}):
+        ((place, said),) = plan_settings.mistakes({"w": plan})
+        assert place == "w"
+        assert said.startswith("a plan cannot contain rates with exposures or covariates")
 
 
 def test_withheld_noisy_values_are_below_a_threshold(counties, tmp_path):
