@@ -125,13 +125,18 @@ class NoisyCounts:
             return lambda x: sets.tails(place, x)[which]
 
         tails = TailsGivenCount(self.total, side(0), side(1))
-        if not isinstance(self.law_at(place), Perturbation):
+        if not isinstance(self._table_at(place), Perturbation):
             return tails, "exact binomial", True
         return enveloped(tails), "exact binomial", _monotone(tails)
 
     def _last_of_table(self, place: int) -> int | None:
-        law = self.law_at(place)
+        law = self._table_at(place)
         return int(law.true[-1]) if isinstance(law, Perturbation) and law.beyond == "none" else None
+
+    def _table_at(self, place: int) -> Any:
+        """Return the distribution of a count before rounding, clipping and withholding."""
+        law = self.law_at(place)
+        return law.noise if isinstance(law, Coarsened) else law
 
     def _pivot(self, place: int) -> tuple[TailsGivenCount, str, bool]:
         k, n = len(self.names), int(self.total or 0)

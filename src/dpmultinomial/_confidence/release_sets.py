@@ -383,6 +383,48 @@ def law_of_counts(mechanism: Any, shape: tuple[int, ...]) -> Any:
     return law.take(np.repeat(np.arange(shape[0]), int(np.prod(shape[1:]))))
 
 
+def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]:
+    """Return the table of a coarsened table, whose released values are numbered by size, and the numbers of values.
+
+    Parameters
+    ----------
+    law : table of noise with values that are rounded, clipped or withheld.
+    values : released values (n,), NaN where a value was withheld or not measured.
+
+    Returns
+    -------
+    table, numbers : Perturbation, float64 (n,), a withheld value has the smallest number, NaN: not measured
+
+    Raises
+    ------
+    ValueError
+        If the noise is random rounding or the rows of its table repeat, so that the table has no end; or a value cannot
+        be released.
+    """
+    table = law.noise
+    if not isinstance(table, Perturbation) or table.period:
+        raise ValueError(
+            "confidence sets of values that were rounded, clipped or withheld after random rounding, or after a table "
+            "whose last rows repeat, have no end; compute a posterior, or use a table of all possible counts"
+        )
+    law.behind(values[~np.isnan(values)])  # rejects impossible values
+    withheld = -np.inf
+    made = law.coarsen(table.values.astype(np.float64))
+    outcomes, columns = np.unique(np.where(np.isnan(made), withheld, made), return_inverse=True)
+    weights = np.zeros((len(table.true), len(outcomes)))
+    np.add.at(weights.T, columns, table.weights.T)
+    rows, numbers = np.nonzero(weights)
+    found = Perturbation(
+        {"true": table.true[rows], "released": numbers, "probability": weights[rows, numbers]}, beyond="none"
+    )
+    wanted = np.where(np.isnan(values) & (law.least is not None), withheld, values)
+    place = np.minimum(np.searchsorted(outcomes, wanted), len(outcomes) - 1)
+    known = ~np.isnan(wanted)
+    if (wrong := known & (outcomes[place] != wanted)).any():
+        raise ValueError(f"values must be released values of the table, got {values[wrong][0]:g}")
+    return found, np.where(known, place, np.nan)
+
+
 def sets_of(law: Any, values: Array, lower: Array, upper: Array) -> CountSets:
     """Return the confidence sets of counts.
 
@@ -404,10 +446,8 @@ def sets_of(law: Any, values: Array, lower: Array, upper: Array) -> CountSets:
     if isinstance(law, LawByRow):
         return SetsByRow(law, values, lower, upper)
     if isinstance(law, Coarsened) and law.listed:
-        raise ValueError(
-            "confidence sets need the values that a table or random rounding released, got values that were rounded, "
-            "clipped or withheld afterwards; compute a posterior"
-        )
+        table, codes = coarsened_table(law, values)
+        return TableSets(table, codes, lower, upper)
     kind: Any = {Perturbation: TableSets, RandomRounding: RoundingSets}.get(type(law), AddedSets)
     found: CountSets = kind(law, values, lower, upper)
     return found

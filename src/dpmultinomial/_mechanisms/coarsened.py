@@ -199,9 +199,11 @@ class Coarsened:
         """Draw noisy versions of `counts`, then round, clip and withhold: float64 of the same shape, NaN if a value is
         withheld. Not for confidential counts.
         """
-        values = np.asarray(self.noise.sample(counts, rng=rng), dtype=np.float64)
-        if self.step is not None:
-            values = self._rounded(values)
+        return self.coarsen(np.asarray(self.noise.sample(counts, rng=rng), dtype=np.float64))
+
+    def coarsen(self, noisy: Array) -> Array:
+        """Round, clip and withhold noisy values: float64 of their shape, NaN if a value is withheld."""
+        values = noisy if self.step is None else self._rounded(noisy)
         if self.at is not None:
             values = np.maximum(values, self.at)
         return values if self.least is None else np.where(values < self.least, np.nan, values)

@@ -239,3 +239,48 @@ def test_bad_input(call, error, words):
 
 def one():
     return dpm.confidence(dpm.Release([3], mechanism=DL(scale=1.0))).counts["1"]
+
+
+@pytest.mark.parametrize("change", ["rounded", "clipped", "withheld", "rounded and withheld"])
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_modified_tables_cover_every_count(change, level):
+    """Sums over the rows of the table, whose values are changed here by hand."""
+    rng, rows = np.random.default_rng(7), []
+    for d in range(21):
+        values = np.unique(np.maximum(d + rng.integers(-4, 5, 4), 0))
+        rows += [(d, int(v), p) for v, p in zip(values, rng.dirichlet(np.ones(len(values))), strict=True)]
+    law, totals = table(rows), {}
+    changed = {
+        "rounded": law.rounded(5, ties="up"), "clipped": law.clipped(6), "withheld": law.threshold(4),
+        "rounded and withheld": law.rounded(5, ties="up").threshold(5),
+    }[change]  # fmt: skip
+    for d, v, p in rows:
+        y = 5 * ((v + 2.5) // 5) if "rounded" in change else max(v, 6) if change == "clipped" else float(v)
+        least = {"withheld": 4, "rounded and withheld": 5}.get(change, 0)
+        totals.setdefault(y if y >= least else np.nan if least else y, np.zeros(21))[d] += p
+    y, p = np.array(list(totals)), np.array(list(totals.values()))
+    sure = dpm.confidence(dpm.Release(y, mechanism=changed))
+    accepted = np.zeros_like(p)
+    for i, name in enumerate(sure.counts):
+        accepted[i, sure.counts[name].accepted(level)] = 1
+        pvalues = [sure.counts[name].pvalue(d) for d in range(21)]
+        assert accepted[i].tolist() == [one > 1 - level for one in pvalues]
+    cover = (p * accepted).sum(axis=0)
+    assert cover.min() == pytest.approx(sure.summary(level)["coverage"].iloc[0], abs=1e-12)
+    assert cover.min() >= level
+    right = [sure.counts["1"].pvalue(d, "right") for d in range(21)]  # P(Y >= y), a withheld value is the smallest
+    order = np.nan_to_num(y, nan=-1.0)
+    assert right == pytest.approx(p[order >= order[0]].sum(axis=0).tolist(), abs=1e-12)
+    rates = [dpm.confidence(dpm.Release([v], mechanism=changed, total=12)).rates["1"].interval(level) for v in y]
+    for rate in (0.02, 0.4, 0.9):
+        x = stats.binom.pmf(np.arange(13), 12, rate)
+        inside = np.array([low <= rate <= high for low, high in rates])
+        assert (p[:, :13] @ x) @ inside >= level - 1e-9
+
+
+def test_modified_tables_that_do_not_end_are_rejected():
+    for law in (dpm.RandomRounding(base=3).threshold(6), cell_keys(9, beyond="shift").threshold(4)):
+        with pytest.raises(ValueError, match="have no end; compute a posterior"):
+            dpm.confidence(dpm.Release([6.0], mechanism=law))
+    with pytest.raises(ValueError, match="values must be released values of the table, got 90"):
+        dpm.confidence(dpm.Release([90.0], mechanism=cell_keys(9).rounded(5)))
