@@ -53,6 +53,26 @@ def lines():
 LINES = lines()
 
 
+def test_the_lines_of_readme_are_valid(tmp_path, monkeypatch):
+    """Check every mapping of README's shorter table: it is a key of a scenario, or a part of its noise."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {**OTHER, "ptable.csv": KEYS.replace("true,released,probability", "i,j,p")}.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "c.csv").write_text("name,len\na,20\nb,5\n")
+    text = (PAGE.parents[2] / "README.md").read_text(encoding="utf-8")
+    table = text.partition("| the agency | you write |")[2].partition("\n\n")[0]
+    found = [yaml.safe_load(one) for one in re.findall(r"`([^`]*)`", table) if re.search(r"[:{]", one)]
+    assert len(found) >= 8
+    for one in found:
+        stated = one if {"noise", "withheld"} & set(one) else {"noise": {"law": "exact", **one}}
+        both = {"kind": "noisy_counts", "file": "c.csv", "noise": "exact", "prior": "flat", **stated}
+        law = both["noise"] if isinstance(both["noise"], str) else both["noise"]["law"]
+        if law == "gaussian":  # the scale is a column of PipelineDP
+            (tmp_path / "p.csv").write_text(PIPELINE)
+            both["file"] = "p.csv"
+        scenario_settings.single("mine", both, kind.discover())
+
+
 def test_every_line_is_tried():
     assert set(LINES) - set(AGENCIES) == {"published noisy measurements of a geography"}  # its own pages are tested
     assert set(AGENCIES) <= set(LINES)

@@ -25,6 +25,8 @@ _OPENDP = {  # names of distributions in OpenDP -> law and its parameter
     "Float Laplace": ("laplace", "scale"),
     "Float Gaussian": ("gaussian", "sd"),
 }
+_TABLE = ("true", "released", "probability")
+_PTABLE = ("i", "j", "p")
 _SUMMARY = ("column", "aggregate", "distribution", "scale")  # columns of OpenDP's summarize()
 JOINT = "/"  # between the parts of a name that is made of several columns
 
@@ -148,7 +150,21 @@ def read_as(settings: Mapping[str, Any], found: Names) -> dict[str, str]:
     said = {ours: JOINT.join(_sources(theirs)) for ours, theirs in found.items()}
     if _is_spread(settings, found):
         said["scale"] += ", divided by the square root of 2"
+    noise = settings.get("noise")
+    if is_summary(noise):
+        said["noise"] = f"the distribution in {noise}"
+    if isinstance(noise, Mapping) and noise.get("law") == "table" and "file" in noise:
+        columns = table_of_noise(table_files.columns(str(noise["file"]), False))
+        said |= {ours: theirs for ours, theirs in columns.items() if ours != theirs}
     return said
+
+
+def table_of_noise(columns: Sequence[str]) -> dict[str, str]:
+    """Return the columns of a table of probabilities that hold true counts, released values and probabilities; the
+    columns of the R package ptable are recognised.
+    """
+    ptable = set(_PTABLE) <= set(columns) and not set(_TABLE) <= set(columns)
+    return dict(zip(_TABLE, _PTABLE if ptable else _TABLE, strict=True))
 
 
 def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:

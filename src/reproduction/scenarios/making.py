@@ -186,10 +186,11 @@ def head(scenario: Scenario) -> dict[str, Any]:
 
 def _read_as(scenario: Scenario) -> dict[str, Any]:
     """Return the columns of the file that were read under another name, if there are any."""
-    if "file" not in scenario.settings:
-        return {}
-    _, names = file_columns.header(scenario.settings, scenario.kind, scenario.form == "batch")
-    return {"read_as": file_columns.read_as(scenario.settings, names)} if names else {}
+    names: file_columns.Names = {}
+    if "file" in scenario.settings:
+        _, names = file_columns.header(scenario.settings, scenario.kind, scenario.form == "batch")
+    said = file_columns.read_as(scenario.settings, names)
+    return {"read_as": said} if said else {}
 
 
 def together(parts: Sequence[Files], into: Files) -> None:

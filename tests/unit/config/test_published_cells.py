@@ -206,7 +206,7 @@ def test_the_summary_of_opendp(folder):
     law = dpm.DiscreteGaussian(sigma=3.0)
     expected = dpm.posterior(dpm.Release({"north": 12, "south": 40}, mechanism=law), prior="flat").counts
     assert rows["mean"].tolist() == pytest.approx([expected[n].mean() for n in ("north", "south")], rel=1e-12)
-    assert facts["read_as"] == {"value": "len", "name": "region"}
+    assert facts["read_as"] == {"value": "len", "name": "region", "noise": "the distribution in s.csv"}
     (folder / "s.csv").write_text("column,distribution,scale,threshold\nlen,Integer Laplace,2.0,10\n")
     settings = file_columns.with_noise({"noise": "s.csv"}, {"value": "len"})
     assert settings["noise"] == {"law": "discrete_laplace", "scale": 2.0, "threshold": 10.0}
@@ -235,9 +235,9 @@ def test_the_table_of_ptable(folder):
     rows += [(2, 2 + v, p) for v, p in zip(range(-2, 3), (0.1, 0.2, 0.4, 0.2, 0.1), strict=True)]
     frame = pd.DataFrame(rows, columns=["i", "j", "p"])
     frame.assign(v=frame["j"] - frame["i"], type="all").to_csv("ptable.csv", index=False)
-    found = making.read(
-        made(folder, counts=[3, 30], noise={"law": "table", "file": "ptable.csv", "beyond": "shift"}, prior="flat")
-    )[0]
+    noise = {"law": "table", "file": "ptable.csv", "beyond": "shift"}
+    found, _, facts = making.read(made(folder, counts=[3, 30], noise=noise, prior="flat"))
+    assert facts["read_as"] == {"true": "i", "released": "j", "probability": "p"}
     law = dpm.Perturbation(dict(zip(("true", "released", "probability"), zip(*rows, strict=True), strict=True)),
                            beyond="shift")  # fmt: skip
     expected = dpm.posterior(dpm.Release([3, 30], mechanism=law), prior="flat").counts

@@ -25,7 +25,7 @@ from dpmultinomial._posteriors.trees.tree_posterior import TreeLaw
 from dpmultinomial._releases.spending import ADD_OR_REMOVE, REPLACE
 from dpmultinomial._results.posterior import Posterior
 
-from ...config import published_cells
+from ...config import file_columns, published_cells
 from .. import standard
 from ..case import BESIDE, COLUMNS, REHEARSAL, Answer, Case
 from . import fit, rules, single_counts, without_prior
@@ -130,10 +130,6 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
     return release, facts
 
 
-_TABLE = ("true", "released", "probability")
-_PTABLE = ("i", "j", "p")  # columns of tables of the R package ptable: true count, released value, probability
-
-
 def noise_of(settings: Mapping[str, Any], columns: rules.Columns, noise: Mapping[str, Any]) -> NoiseLaw:
     """Return a noise distribution with parameters by row.
 
@@ -154,8 +150,7 @@ def noise_of(settings: Mapping[str, Any], columns: rules.Columns, noise: Mapping
     if "file" in words:
         path = words.pop("file")
         table = csv_table.read(Path(path))
-        ptable = set(_PTABLE) <= set(table.columns) and "true" not in table.columns
-        read = dict(zip(_TABLE, _PTABLE if ptable else _TABLE, strict=True))
+        read = file_columns.table_of_noise(table.columns)
         words["table"] = {name: table.numbers(column) for name, column in read.items()}
         words["table"]["true"] = table.whole(read["true"])
     return law_of(words)
