@@ -19,7 +19,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "statistical")]
 from measuring import Row, alone, limited  # noqa: E402
 
 from dpmultinomial._mechanisms.law_settings import law_of  # noqa: E402
-from dpmultinomial._posteriors.published import batch, counts, counts_with_total  # noqa: E402
+from dpmultinomial._posteriors.published import counts, counts_with_total  # noqa: E402
 from dpmultinomial._posteriors.published.priors import prior_of  # noqa: E402
 from dpmultinomial._seeding import stream  # noqa: E402
 
@@ -112,7 +112,7 @@ def worst_ratio():
             p = np.exp(prior.log_weights(K))
             truth = rng.choice(K, size=10_000, p=p / p.sum())
             released = law.sample(truth, rng=rng)
-            found = [batch.exact(released, noise=law, prior=x).own.mean for x in ("fitted", prior)]
+            found = [counts.exact(released, noise=law, prior=x).own.mean for x in ("fitted", prior)]
             errors = [np.sqrt(np.mean((mean - truth) ** 2)) for mean in found]
             ratios.append(errors[0] / errors[1])
     return float(max(ratios))
@@ -131,7 +131,7 @@ def exactly(size):
     """Return CPU seconds, and the error of the means in posterior sds, which is due to truncated windows."""
     released = _released(size)
     start = process_time()
-    found = batch.exact(released, noise={"law": "discrete_gaussian", "sigma": SIGMA}, prior="1/(1+n)").own
+    found = counts.exact(released, noise={"law": "discrete_gaussian", "sigma": SIGMA}, prior="1/(1+n)").own
     return process_time() - start, float(np.nanmax(found.error)), found
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpmultinomial._mechanisms.law_settings import law_of
-from dpmultinomial._posteriors.published import batch, counts, counts_with_total
+from dpmultinomial._posteriors.published import counts, counts_with_total
 from dpmultinomial._posteriors.published.priors import prior_of
 from dpmultinomial._seeding import stream
 from reproduction.studies.coverage import by_true_value
@@ -119,7 +119,7 @@ def test_a_fitted_prior_is_as_good_as_the_true_law_at_ten_thousand_counts(name, 
     p = np.exp(prior.log_weights(K))
     truth = rng.choice(K, size=10_000, p=p / p.sum())
     released = law.sample(truth, rng=rng)
-    fitted, best = (batch.exact(released, noise=law, prior=x).own for x in ("fitted", prior))
+    fitted, best = (counts.exact(released, noise=law, prior=x).own for x in ("fitted", prior))
     error, least = (np.sqrt(np.mean((own.mean - truth) ** 2)) for own in (fitted, best))
     assert error < 1.02 * least
     held = ((fitted.lower <= truth) & (truth <= fitted.upper)).mean()

@@ -19,7 +19,7 @@ from dpmultinomial import _checks
 from dpmultinomial._accuracy import LEVEL
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.noise_law import NoiseLaw
-from dpmultinomial._posteriors.published import batch, counts_with_total
+from dpmultinomial._posteriors.published import counts, counts_with_total
 from dpmultinomial._seeding import stream
 
 from ..style import CYCLE, DOUBLE, GREY, MARKERS, letters
@@ -205,7 +205,7 @@ def _posterior(
     released: Array, noise: NoiseLaw, whole: float | None, total: NoiseLaw | None, prior: Any, level: float
 ) -> Ends:
     if total is None or whole is None:
-        answers = batch.exact(released, noise=noise, prior=prior, level=level).own
+        answers = counts.exact(released, noise=noise, prior=prior, level=level).own
         return answers.mean, answers.lower, answers.upper
     found = counts_with_total.posterior(released, noise=noise, prior=prior, total={"released": whole, "noise": total})
     ends = found.counts.interval(level).to_numpy(dtype=np.float64)

@@ -14,7 +14,7 @@ from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._mechanisms.gaussian import Gaussian
 from dpmultinomial._models import _support, calibrated_noise, coded_table
 from dpmultinomial._models.calibrated_noise import exact_delta, exact_renyi
-from dpmultinomial._posteriors.additive import _count_priors
+from dpmultinomial._posteriors.additive import _noise
 from dpmultinomial._posteriors.additive._pair_counts import PairTable
 from dpmultinomial._posteriors.censored.normal_model import Prior
 from dpmultinomial._posteriors.counts import laplace_multinomial, noisy_counts
@@ -90,7 +90,7 @@ WRONG_VALUES = calls(
     (lambda: _support.from_card({"kind": "bins", "lower": 0, "upper": 1, "bins": 1, "public": 1}), "bins must be >= 2"),
     (lambda: _support.plain("levels", [1.0, float("inf")]), "levels must be finite"),
     (lambda: _support.plain("levels", [1, 1]), "levels must be distinct"),
-    (lambda: _count_priors.of(_count_priors.of(1.0, 3), 2), r"prior must have 2 concentrations, got shape \(3,\)"),
+    (lambda: _noise.of(_noise.of(1.0, 3), 2), r"prior must have 2 concentrations, got shape \(3,\)"),
     (lambda: _accuracy.rhat(np.zeros(30)), r"draws must be \(chains, at least .*, got shape \(30,\)"),
     (lambda: _accuracy.rhat(DRAWS[:, : _accuracy.LEAST_DRAWS - 1]), r"draws must be \(chains, at least"),
     (lambda: _accuracy.rhat(np.where(DRAWS > 1, np.nan, DRAWS)), "draws must be finite"),

@@ -13,8 +13,7 @@ from dpmultinomial import _accuracy
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._mechanisms.swapping import exact_swapping
 from dpmultinomial._posteriors.additive import _coupled_counts, _mode_transforms, _noise
-from dpmultinomial._posteriors.additive._count_priors import FLAT
-from dpmultinomial._posteriors.additive._noise import Noise, NoiseModel
+from dpmultinomial._posteriors.additive._noise import FLAT, Noise, NoiseModel
 from dpmultinomial._posteriors.censored import censored_statistics
 from dpmultinomial._posteriors.censored.censored_statistics import CensoredPosterior, Conflict
 from dpmultinomial._posteriors.censored.normal_model import Prior

@@ -23,8 +23,7 @@ from scipy.special import logsumexp
 
 from ... import _quadrature
 from ..._kernels import geometric
-from ._count_priors import CountsPrior
-from ._noise import NoiseModel
+from ._noise import CountsPrior, NoiseModel
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

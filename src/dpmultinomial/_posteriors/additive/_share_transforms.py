@@ -24,10 +24,9 @@ from scipy.special import gammainccinv, gammaincinv, gammaln, loggamma, logsumex
 
 from ..._kernels import geometric
 from . import _frequency_products, _mode_levels
-from ._count_priors import CountsPrior
+from ._coupled_counts import Certificate, Chain, Solved, TransformedCounts
 from ._mode_levels import Columns
-from ._noise import NoiseModel
-from ._transformed_counts import Certificate, Chain, Solved, TransformedCounts
+from ._noise import CountsPrior, NoiseModel
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

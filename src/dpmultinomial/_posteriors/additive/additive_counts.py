@@ -23,11 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _checks
 from ..._accuracy import EXACT, LEVEL, Accuracy, summary_frame
 from ..._mechanisms.additive_counts import ALGORITHMS, TIES, multinomial_mode, release, release_all
-from . import _count_priors, _coupled_counts, _mode_transforms, _noise, _pair_counts, _share_transforms
-from ._count_priors import CountsPrior
-from ._coupled_counts import CoupledCounts
-from ._noise import Noise, NoiseModel
-from ._transformed_counts import TransformedCounts
+from . import _coupled_counts, _mode_transforms, _noise, _pair_counts, _share_transforms
+from ._coupled_counts import CoupledCounts, TransformedCounts
+from ._noise import CountsPrior, Noise, NoiseModel
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -131,9 +129,9 @@ class AdditivePosterior:
             raise ValueError("prior_influence needs a posterior without window and largest")
         size, rows = self.law.components, []
         for prior in (
-            _count_priors.of("flat", size),
-            _count_priors.of("flat total", size),
-            _count_priors.of(0.5, size),
+            _noise.of("flat", size),
+            _noise.of("flat total", size),
+            _noise.of(0.5, size),
         ):
             posterior = self._again(prior)
             rows.append(posterior.summary(level).iloc[[-1]].drop(columns="quantity").assign(prior=prior.name))
@@ -213,7 +211,7 @@ def posterior(
     ties : tie rule of algorithm 3: ``"random"``, ``"first"``, ``"last"``; for S = 2 also ``"ieee"``.
     largest : the prior is flat on 0..largest; None: on all integers >= 0.
     prior : ``"flat"``, ``"flat total"``, or the concentration of a Dirichlet-multinomial distribution under a flat
-        total (`_count_priors.of`); others than flat need neither window nor largest.
+        total (`_noise.of`); others than flat need neither window nor largest.
     method : ``"chain"`` (sums of products, relative accuracy in every tail), ``"transforms"`` (any epsilon, absolute
         accuracy), or ``"auto"``: the chain if it is fast.
 
@@ -238,7 +236,7 @@ def posterior(
     _checks.one_of("algorithm", algorithm, ALGORITHMS)
     _checks.one_of("ties", ties, TIES)
     _checks.one_of("method", method, METHODS)
-    chosen, cut = _count_priors.of(prior, len(counts)), _noise.support_for(epsilon, support)
+    chosen, cut = _noise.of(prior, len(counts)), _noise.support_for(epsilon, support)
     for name, value, least in (("window", window, 1), ("largest", largest, 0)):
         if value is not None:
             _checks.integer(name, value, least=least)
@@ -292,7 +290,7 @@ def _window_accuracy(counts: Whole, noise: NoiseModel, algorithm: str, ties: str
     """
     if algorithm == "1-summed" or ties == "ieee":
         return Accuracy("approximate", float("nan"), f"true counts and noise are cut at +-{window}")
-    law = _transformed(counts, noise, _count_priors.FLAT, algorithm, ties)
+    law = _transformed(counts, noise, _noise.FLAT, algorithm, ties)
     outside = [
         float(p[np.abs(v - r) > window].sum())
         for r, (v, p) in zip(counts, map(law.marginal, range(len(counts))), strict=True)
@@ -393,7 +391,7 @@ def posterior_of_noisy(
     if largest is not None:
         _checks.integer("largest", largest)
     cut, counts = _noise.support_for(epsilon, support), values.astype(np.int64)
-    chosen = _count_priors.of(prior, len(counts))
+    chosen = _noise.of(prior, len(counts))
     if largest is not None and chosen.concentration is not None:
         raise ValueError("largest needs prior='flat'")
     noise = NoiseModel(float(epsilon), cut)

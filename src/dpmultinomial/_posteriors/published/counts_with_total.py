@@ -46,8 +46,7 @@ from ..counts.share_law import PairWeights, ShareLaw, window
 from . import _window_sums, conflict, counts, windows
 from .cells import Cells, cells_of, refuse
 from .counts import named
-from .prior_choice import choose
-from .priors import CountPrior, Flat, Splits
+from .priors import CountPrior, Flat, Splits, choose
 
 Array = NDArray[np.float64]
 JEFFREYS = 0.5  # default Dirichlet concentration of every rate: best coverage, docs/methods/rate_coverage.tsv

@@ -1,6 +1,23 @@
-"""Priors of a count, that is, assumptions about the count before its noisy value is known."""
+"""Priors of a count, that is, assumptions about the count before its noisy value is known, and their choice.
 
-from collections.abc import Mapping
+The prior of each count is the requested one, or a default for each group, which is reported. The grid of a fitted prior
+has narrow cells where there are many counts, and cells that grow with the count.
+
+The fit maximises the penalised evidence of a histogram; its smoothness is chosen too.
+
+Log densities f of the cells maximise sum_i c_i log sum_b E_ib m_b(f) - f' P f/2, where E_ib is the mean likelihood of
+row i on cell b, m_b the cell's mass and P a penalty of second differences. With the expected number of counts in a cell
+held fixed, this is one step of EM; its information n (diag m - m m') + P is used where the exact one is not positive
+definite, so that every step increases the evidence. The penalty is chosen by the evidence of Laplace's approximation,
+and so is whether the cell of 0 may differ from its neighbours.
+
+A fitted prior is the histogram under which the noisy values of many counts are most probable.
+
+The density is constant on the cells of a grid, and its logs are smooth unless many counts indicate otherwise.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Protocol
 
@@ -9,6 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, gammaln
 
 from ... import _checks
+from . import windows
+from .cells import Cells
 
 Array = NDArray[np.float64]
 WORDS = ("flat", "1/(1+n)", "geometric", "negative_binomial", "table", "fitted")
@@ -242,7 +261,7 @@ class Splits:
 
 
 def prior_of(words: Any) -> CountPrior:
-    """Build a prior from a string, a mapping or a prior; ``"fitted"`` is handled by `prior_choice.fit` instead.
+    """Build a prior from a string, a mapping or a prior; ``"fitted"`` is handled by `priors.fit` instead.
 
     Parameters
     ----------
@@ -266,7 +285,7 @@ def prior_of(words: Any) -> CountPrior:
         raise TypeError(f"prior must be one of {', '.join(WORDS)}, a mapping with law, or a prior, got {words!r}")
     law = given.get("law")
     if law == "fitted":
-        raise ValueError("prior: a fitted prior needs many noisy counts; use prior_choice.fit(..)")
+        raise ValueError("prior: a fitted prior needs many noisy counts; use priors.fit(..)")
     if law not in WORDS:
         hint = get_close_matches(str(law), WORDS, n=1)
         raise ValueError(
@@ -294,3 +313,427 @@ _MADE: dict[str, Any] = {
     "negative_binomial": NegativeBinomial,
     "table": Listed,
 }
+
+
+Whole = NDArray[np.int64]
+_GROWTH = 0.25  # relative to the count: widest cell
+_NOISE = 0.2  # relative to the noise's sd: no cell need be narrower
+_SHARE = 1 / 150  # fraction of the counts that a cell should hold
+_RIDGE = 1e-6
+
+
+def edges_of(centre: Array, sd: Array, last: float) -> Whole:
+    """Return the edges of the cells of a histogram of counts, starting at 0: cell b contains the counts
+    edges[b]..edges[b + 1] - 1, and 0 has a separate cell.
+
+    Parameters
+    ----------
+    centre : float64 (n,), rough values of the counts.
+    sd : float64 (n,), standard deviations of their noise.
+    last : largest count that the prior must cover.
+
+    Returns
+    -------
+    int64 (cells + 1,)
+        Increasing edges.
+    """
+    places, width = np.sort(centre), _NOISE * np.quantile(sd, 0.25)
+    hold = max(int(np.ceil(_SHARE * len(places))), 1)
+    edges = [0, 1]
+    while edges[-1] <= last or len(edges) < 6:
+        n = edges[-1]
+        ahead = np.searchsorted(places, n) + hold
+        reach = places[ahead] - n if ahead < len(places) else np.inf
+        step = min(max(reach, width, 1.0), max(_GROWTH * n, width, 1.0))
+        edges.append(n + max(int(step), 1))
+    return np.array(edges, dtype=np.int64)
+
+
+def penalty(cells: int, smoothness: float, zero: float) -> Array:
+    """Return the matrix of the quadratic penalty that keeps log densities smooth: `smoothness` times their squared
+    second differences.
+
+    Parameters
+    ----------
+    cells : number of cells, at least 5.
+    smoothness : weight of the penalty, > 0.
+    zero : replaces `smoothness` in the difference at the cell of 0.
+
+    Returns
+    -------
+    float64 (cells, cells)
+        Positive definite; a geometric run of densities has almost no penalty.
+    """
+    second = np.diff(np.eye(cells), n=2, axis=0)
+    weights = np.full(len(second), smoothness)
+    weights[0] = zero
+    return np.asarray((second.T * weights) @ second + _RIDGE * np.eye(cells))
+
+
+_SMOOTH = 10.0 ** np.arange(5, -2, -1)
+_USUAL, _SPREAD = 1.5, 1.0  # normal prior of log10 of the smoothness: few counts cannot lead to a rough prior
+_FREE = 0.1  # smoothness at 0 if it may differ: a factor of exp(3) is one sd
+_ROUNDS = 60
+_STEP = 3.0  # largest change of a log density
+_GAIN = 1e-4  # gain in log evidence below which a maximum is reached
+_ROWS = 10_000  # rows at a time
+
+
+def largest(likelihood: Array, times: Array, width: Array) -> tuple[Array, float]:
+    """Return the masses of the cells that maximise the penalised evidence, and the smoothness.
+
+    Parameters
+    ----------
+    likelihood : float64 (rows, cells), mean likelihood of every row on every cell, up to a factor per row.
+    times : float64 (rows,), multiplicity of each row.
+    width : float64 (cells,), number of counts in each cell.
+
+    Returns
+    -------
+    masses : float64 (cells,)
+    smoothness : float
+    """
+    problem = _Problem(likelihood, times, width)
+    best, masses, chosen = -np.inf, width, 0.0
+    for free in (False, True):
+        f, worse = -np.log(1.0 + np.cumsum(width)), 0
+        for smoothness in _SMOOTH:
+            weights = penalty(len(width), smoothness, _FREE if free else smoothness)
+            f, evidence = problem.climb(f, weights)
+            evidence -= ((np.log10(smoothness) - _USUAL) / _SPREAD) ** 2 / 2
+            worse = 0 if evidence > best else worse + 1
+            if evidence > best:
+                best, masses, chosen = evidence, problem.masses(f), float(smoothness)
+            elif worse > 1:
+                break
+    return masses, chosen
+
+
+class _Problem:
+    """Evidence of log densities, with its slope and information matrix."""
+
+    def __init__(self, likelihood: Array, times: Array, width: Array) -> None:
+        self.likelihood, self.times, self.width, self.n = likelihood, times, width, float(times.sum())
+
+    def masses(self, f: Array) -> Array:
+        weights = self.width * np.exp(f - f.max())
+        return np.asarray(weights / weights.sum())
+
+    def value(self, f: Array, weights: Array) -> float:
+        each = self.likelihood @ self.masses(f)
+        with np.errstate(divide="ignore"):
+            return float(self.times @ np.log(each) - f @ weights @ f / 2)
+
+    def climb(self, f: Array, weights: Array) -> tuple[Array, float]:
+        """Return the log densities that maximise the penalised evidence, and the log evidence of the penalty."""
+        value = self.value(f, weights)
+        for _ in range(_ROUNDS):
+            slope, complete, observed = self._local(f, weights)
+            new = next(
+                (found for info in (observed, complete) if (found := self._step(f, value, slope, info, weights))), None
+            )
+            if new is None:
+                break
+            gain = new[1] - value
+            f, value = new
+            if gain < _GAIN:
+                break
+        _, complete, observed = self._local(f, weights)
+        root = _root(observed)
+        root = _root(complete) if root is None else root
+        assert root is not None
+        size = np.linalg.slogdet(weights)[1] / 2 - np.log(np.diag(root)).sum()
+        return f, value + float(size)
+
+    def _step(
+        self, f: Array, value: float, slope: Array, information: Array, weights: Array
+    ) -> tuple[Array, float] | None:
+        """Return a step that increases the evidence, or None if no step was found."""
+        root = _root(information)
+        if root is None:
+            return None
+        step = np.linalg.solve(root.T, np.linalg.solve(root, slope))
+        size = min(1.0, _STEP / max(float(np.abs(step).max()), 1e-300))
+        while size > 1e-4:
+            new = f + size * step
+            new -= new.max()
+            found = self.value(new, weights)
+            if found > value:
+                return new, found
+            size /= 2
+        return None
+
+    def _local(self, f: Array, weights: Array) -> tuple[Array, Array, Array]:
+        """Return the slope of the evidence, the complete-data information of EM, and the observed information."""
+        m = self.masses(f)
+        expected, cross = np.zeros(len(m)), np.zeros((len(m), len(m)))
+        for start in range(0, len(self.times), _ROWS):
+            part, times = self.likelihood[start : start + _ROWS], self.times[start : start + _ROWS]
+            each = part @ m
+            expected += (times / each) @ part
+            scaled = part * (np.sqrt(times) / each)[:, None]
+            cross += scaled.T @ scaled
+        expected *= m
+        slope = expected - self.n * m - weights @ f
+        complete = self.n * (np.diag(m) - np.outer(m, m)) + weights
+        observed = complete - np.diag(expected) + cross * np.outer(m, m)
+        return slope, complete, observed
+
+
+def _root(information: Array) -> Array | None:
+    try:
+        return np.asarray(np.linalg.cholesky(information + 1e-9 * np.trace(information) * np.eye(len(information))))
+    except np.linalg.LinAlgError:
+        return None
+
+
+FEWEST = 30
+CERTAIN = 2.0  # standard errors of its mean: a fitted prior with a smaller standard deviation is uncertain
+MOST_ROWS = 20_000  # largest number of distinct rows for a fit; of more, every k-th is used
+_LOG_MASS = 25.0  # likelihoods further below have less than 1e-11 of a row's mass
+_COUNTS = Reciprocal()  # counts from 0 on
+
+
+class Fitted:
+    """Prior given by a fitted histogram of counts.
+
+    Parameters
+    ----------
+    edges : int64 (cells + 1,), increasing from 0: cell b holds edges[b]..edges[b + 1] - 1.
+    masses : float64 (cells,), probability of each cell; scaled to 1.
+    fitted_on : number of counts used in the fit.
+    smoothness : weight of the penalty.
+    noise : float64 (counts,), variances of the noise of the counts used in the fit; none: 0 for all.
+    """
+
+    proper = True
+
+    def __init__(
+        self, edges: ArrayLike, masses: ArrayLike, *, fitted_on: int, smoothness: float, noise: ArrayLike = ()
+    ) -> None:
+        self.edges = np.asarray(edges, dtype=np.int64)
+        p = np.asarray(masses, dtype=np.float64)
+        total = p.sum()
+        self.masses: Array = p if abs(total - 1) <= 1e-12 else p / total  # what was scaled once keeps its bits
+        with np.errstate(divide="ignore"):
+            self.logs: Array = np.log(self.masses / np.diff(self.edges))
+        self.fitted_on, self.smoothness = fitted_on, smoothness
+        spread = self.variance() + np.asarray(noise, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            self.mean_error = float(1 / np.sqrt((1 / spread).sum())) if len(spread) else self.sd() / fitted_on**0.5
+        self.peak = float(self.logs.max())
+        self.first, self.last = 0.0, float(self.edges[-1] - 1)
+
+    def log_weights(self, counts: ArrayLike) -> Array:
+        """Return the log prior probability log P(n); -inf below 0 and above the last cell."""
+        n = np.asarray(counts, dtype=np.float64)
+        cell = np.searchsorted(self.edges, n, side="right") - 1
+        inside = (cell >= 0) & (cell < len(self.logs))
+        return np.where(inside, self.logs[np.where(inside, cell, 0)], -np.inf)
+
+    def reach(self, log_mass: float) -> tuple[float, float]:
+        """Return the first and the last count of the histogram."""
+        return self.first, self.last
+
+    def below(self, counts: ArrayLike) -> Array:
+        """Return P(count < n), by broadcasting."""
+        n = np.clip(np.asarray(counts, dtype=np.float64), 0, self.edges[-1])
+        sums = np.concatenate([[0.0], np.cumsum(self.masses)])
+        return np.asarray(np.interp(n, self.edges, sums))
+
+    def mean(self) -> float:
+        """Return the expected count under the prior."""
+        return float(self.masses @ (self.edges[:-1] + self.edges[1:] - 1) / 2)
+
+    def variance(self) -> float:
+        """Return the variance of the count under the prior; counts are equally probable within a cell."""
+        middle = (self.edges[:-1] + self.edges[1:] - 1) / 2
+        within = (np.diff(self.edges).astype(np.float64) ** 2 - 1) / 12
+        return float(self.masses @ ((middle - self.mean()) ** 2 + within))
+
+    def sd(self) -> float:
+        """Return the standard deviation of the count under the prior."""
+        return float(np.sqrt(self.variance()))
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether the mean is known so inaccurately that intervals under this prior, which treat it as known, are too
+        short: the standard deviation is below `CERTAIN` times the standard error of the mean.
+        """
+        return self.sd() < CERTAIN * self.mean_error
+
+    def settings(self) -> dict[str, object]:
+        """Return the fitted histogram and the data of the fit, as values for JSON."""
+        return {
+            "law": "fitted",
+            "fitted_on": self.fitted_on,
+            "cells": len(self.masses),
+            "smoothness": self.smoothness,
+            "mean": self.mean(),
+            "mean_error": self.mean_error,
+            "sd": self.sd(),
+            "uncertain": self.uncertain,
+            "zero": float(self.masses[0]),
+        }
+
+
+def fit(cells: Cells) -> Fitted:
+    """Fit a prior to noisy counts.
+
+    Parameters
+    ----------
+    cells : noisy counts; rows that are invalid or not measured are skipped.
+
+    Returns
+    -------
+    Fitted
+
+    Raises
+    ------
+    ValueError
+        If fewer than `FEWEST` counts are left.
+    """
+    rows = np.flatnonzero(cells.good & cells.measured)
+    if len(rows) < FEWEST:
+        raise ValueError(
+            f"fitting a prior needs at least {FEWEST} measured counts, got {len(rows)}: choose another, such as 1/(1+n)"
+        )
+    part, times = _different(cells, rows)
+    low, high = windows.spans(cells.take(rows), _COUNTS, _LOG_MASS)
+    last = float(high.max())
+    low, high = windows.spans(cells.take(part), _COUNTS, _LOG_MASS)
+    sd = np.sqrt(np.broadcast_to(np.asarray(cells.noise.variance()), (len(cells),)))[part]
+    centre = np.clip((low + high) / 2, cells.lower[part], cells.upper[part])
+    edges = edges_of(np.repeat(centre, times), np.repeat(sd, times), last)
+    likelihood = _mean_likelihood(cells, part, low, high, edges)
+    masses, smoothness = largest(likelihood, times.astype(float), np.diff(edges).astype(float))
+    noise = np.repeat(sd, times) ** 2
+    return Fitted(edges, masses, fitted_on=int(times.sum()), smoothness=smoothness, noise=noise)
+
+
+def _different(cells: Cells, rows: Whole) -> tuple[Whole, Whole]:
+    """Return the distinct rows and the multiplicity of each; if too many rows are distinct, only every k-th row is
+    used.
+    """
+    which = cells.kinds[1]
+    step = 1
+    while True:
+        part = rows[::step]
+        _, first, times = np.unique(which[part], return_index=True, return_counts=True)
+        if len(first) <= MOST_ROWS:
+            return part[first], times
+        step = max(step + 1, step * len(first) // MOST_ROWS)
+
+
+def _mean_likelihood(cells: Cells, rows: Whole, low: Array, high: Array, edges: Whole) -> Array:
+    """Return the mean likelihood E_ib of every row in every cell, up to a factor per row: float64 (rows, cells)."""
+    place = np.empty(len(cells), dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    out = np.zeros((len(rows), len(edges) - 1))
+    for block in windows.blocks(cells, rows, low, high):
+        best = block.log_likelihood.max(axis=1, keepdims=True)
+        below = np.zeros((len(block.rows), block.counts.shape[1] + 1))
+        np.cumsum(np.exp(block.log_likelihood - best), axis=1, out=below[:, 1:])
+        at = np.clip(edges - block.low[:, None], 0, block.counts.shape[1])
+        out[place[block.rows]] = np.diff(np.take_along_axis(below, at, axis=1), axis=1)
+    return out / np.diff(edges)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Prior that was chosen for every row.
+
+    Parameters
+    ----------
+    priors : one per group.
+    which : int64 (n,), position of each row's prior.
+    groups : name of each group; ``""`` if there is only one.
+    asked : whether the user chose the prior.
+    unfitted : number of groups with enough counts whose fitted prior would be uncertain, so that the default is
+        1/(1+n).
+    """
+
+    priors: tuple[CountPrior, ...]
+    which: Whole
+    groups: tuple[str, ...]
+    asked: bool
+    unfitted: int = 0
+
+    def facts(self) -> dict[str, object]:
+        """Return the assumptions as values for JSON: the prior, or one prior per group, and whether the user or the
+        default chose it.
+        """
+        sizes = np.bincount(self.which, minlength=len(self.priors))
+        listed = [{**prior.settings(), "rows": int(n)} for prior, n in zip(self.priors, sizes, strict=True)]
+        chosen = "as asked for" if self.asked else f"by default: fitted from {FEWEST} counts on, else 1/(1+n)"
+        if self.unfitted:
+            where = "" if self.groups == ("",) else f" in {self.unfitted} of {len(self.groups)} groups"
+            chosen += f"; the noise is too large to fit a prior to so few counts{where}"
+        if self.groups == ("",):
+            return {**listed[0], "chosen": chosen}
+        return {"groups": dict(zip(self.groups, listed, strict=True)), "chosen": chosen}
+
+
+def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | None) -> Choice:
+    """Choose the prior of every noisy count.
+
+    Parameters
+    ----------
+    cells : noisy counts.
+    prior : None for the default: fitted in groups of at least `FEWEST` measured counts unless the fit is `uncertain`,
+        else 1/(1+n), flat if counts have no lower bound; ``"fitted"``; an argument of `priors.prior_of`; or a mapping
+        of groups to any of these.
+    groups : one name per row, within which priors are fitted; None for a single group.
+
+    Returns
+    -------
+    Choice
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a prior cannot be made, e.g. fitted on too few counts; the message names the group.
+    """
+    names, which = _grouped(groups, len(cells))
+    by_group = isinstance(prior, Mapping) and "law" not in prior
+    if by_group and groups is None:
+        law = f"{{'law': {next(iter(prior), '..')!r}, ..}}"
+        named = ", ".join(map(str, prior))
+        raise ValueError(f"prior: {named} would be the name of a group, but there are no groups; write {law}")
+    if by_group and set(prior) != set(names):
+        raise ValueError(f"prior must have one entry per group, {', '.join(names)}; got {', '.join(map(str, prior))}")
+    priors: list[CountPrior] = []
+    unfitted = 0
+    for i, name in enumerate(names):
+        wanted = prior[name] if by_group else prior
+        try:
+            made = _made(cells.take(np.flatnonzero(which == i)), wanted)
+            if wanted is None and isinstance(made, Fitted) and made.uncertain:
+                made, unfitted = Reciprocal(), unfitted + 1
+            priors.append(made)
+        except ValueError as error:
+            raise ValueError(f"group {name}: {error}" if name else str(error)) from None
+    return Choice(tuple(priors), which, names, prior is not None, unfitted)
+
+
+def _made(cells: Cells, prior: Any) -> CountPrior:
+    if prior is None:
+        usable = cells.good & cells.measured
+        if (cells.lower[usable] < 0).any():
+            return Flat()
+        prior = "fitted" if usable.sum() >= FEWEST else Reciprocal()
+    if prior == "fitted" or prior == {"law": "fitted"}:
+        return fit(cells)
+    return prior_of(prior)
+
+
+def _grouped(groups: Sequence[object] | NDArray[Any] | None, n: int) -> tuple[tuple[str, ...], Whole]:
+    if groups is None:
+        return ("",), np.zeros(n, dtype=np.int64)
+    labels = np.array([str(group) for group in groups], dtype=object)
+    if len(labels) != n:
+        raise ValueError(f"groups must be one name per count, {n} in total, got {len(labels)}")
+    if blank := [i + 1 for i, label in enumerate(labels.tolist()) if not label.strip()]:
+        raise ValueError(f"groups: the group of count {blank[0]} is empty; name a group for each count")
+    names, which = np.unique(labels.astype(str), return_inverse=True)
+    return tuple(str(name) for name in names), np.asarray(which, dtype=np.int64)

@@ -14,14 +14,7 @@ from scipy.stats import chi2
 from dpmultinomial._accuracy import SUMMARY
 from dpmultinomial._kernels import geometric
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
-from dpmultinomial._posteriors.additive import (
-    _count_priors,
-    _frequency_products,
-    _mode_levels,
-    _noise,
-    _sum_chain,
-    additive_counts,
-)
+from dpmultinomial._posteriors.additive import _frequency_products, _mode_levels, _noise, _sum_chain, additive_counts
 from dpmultinomial._posteriors.additive._noise import NoiseModel
 from dpmultinomial._seeding import stream
 
@@ -242,7 +235,7 @@ def test_batches_do_not_depend_on_how_they_are_split():
 def test_new_arguments_are_checked(bad):
     with pytest.raises((ValueError, TypeError)):
         additive_counts.posterior([1, 2, 3], **({"epsilon": 1.0, "algorithm": "3"} | bad))
-    assert _count_priors.of(_count_priors.FLAT, 3) is _count_priors.FLAT
+    assert _noise.of(_noise.FLAT, 3) is _noise.FLAT
 
 
 @pytest.mark.parametrize("released", [[3, 5], [0, 0], [0, 4], [40, 2]])

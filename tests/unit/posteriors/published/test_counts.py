@@ -12,10 +12,9 @@ from scipy import stats
 import dpmultinomial as dpm
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._mechanisms.perturbation import Perturbation
-from dpmultinomial._posteriors.published import _window_sums, batch, conflict, counts, prior_choice, windows
+from dpmultinomial._posteriors.published import _window_sums, conflict, counts, priors, windows
 from dpmultinomial._posteriors.published.cells import cells_of
-from dpmultinomial._posteriors.published.prior_choice import choose
-from dpmultinomial._posteriors.published.priors import Geometric, Listed, NegativeBinomial, Reciprocal, prior_of
+from dpmultinomial._posteriors.published.priors import Geometric, Listed, NegativeBinomial, Reciprocal, choose, prior_of
 from dpmultinomial._seeding import stream
 
 TABLE = {"true": [0, 1, 1, 2, 2, 3], "released": [0, 0, 3, 0, 3, 3], "probability": [1, 2 / 3, 1 / 3, 1 / 3, 2 / 3, 1]}
@@ -62,7 +61,7 @@ def test_a_count_has_the_law_that_sums_give(name, prior):
         "exact": [3, 40], "random rounding": [0, 3], "clipped": [0, 4], "withheld": [np.nan, 9], "rounded": [-5, 20.0],
     }.get(name, [-9, 3, 25])  # fmt: skip
     found = counts.posterior({f"{y}": y for y in values}, noise=law, prior=PRIORS[prior])
-    batched = batch.exact(values, noise=law, prior=PRIORS[prior], level=0.9)
+    batched = counts.exact(values, noise=law, prior=PRIORS[prior], level=0.9)
     for i, y in enumerate(values):
         p = by_sums(y, law, FORMULAS[prior](N))
         own = found.counts[f"{y}"]
@@ -294,7 +293,7 @@ def test_the_bound_of_what_a_window_neglects_holds(seed):
 def test_a_wrong_row_is_named_and_stops_nothing_in_a_batch():
     released = [3.0, 2.5, np.nan, np.inf, 7.0, 4.0, 1.0]
     sigma = [1.0, 1.0, 1.0, 1.0, -2.0, np.nan, 1.0]
-    found = batch.exact(
+    found = counts.exact(
         released, noise={"law": "discrete_gaussian", "sigma": sigma}, prior="1/(1+n)", upper=[9, 9, np.inf, 9, 9, 9, -1]
     )
     words = [
@@ -315,7 +314,7 @@ def test_a_wrong_row_is_named_and_stops_nothing_in_a_batch():
     assert "6 refused" in repr(found)
     with pytest.raises(ValueError, match=r"c: released 2\.5: this value is impossible under its noise distribution"):
         counts.posterior({"a": 3, "c": 2.5}, noise=law_of(LAWS["narrow"]))
-    clipped = batch.exact([0, -1, 3], noise=law_of(LAWS["clipped"]), prior="flat")
+    clipped = counts.exact([0, -1, 3], noise=law_of(LAWS["clipped"]), prior="flat")
     assert [bool(reason) for reason in clipped.reasons] == [False, True, False]
 
 
@@ -329,15 +328,15 @@ def test_a_batch_in_parts_has_equal_bits(name, monkeypatch):
     words[key] = np.exp(rng.uniform(-1, 3, n))
     released = law_of(words).sample(rng.geometric(0.05, n) - 1, rng=rng).astype(float)
     groups = np.where(rng.random(n) < 0.5, "a", "b")
-    priors = batch.priors_of(released, noise=words, groups=groups)
-    whole = batch.exact(released, noise=words, prior=priors, groups=groups)
+    priors = counts.priors_of(released, noise=words, groups=groups)
+    whole = counts.exact(released, noise=words, prior=priors, groups=groups)
     assert {type(p).__name__ for p in priors.values()} == {"Fitted"}
-    assert np.array_equal(batch.exact(released, noise=words, groups=groups).own.mean, whole.own.mean)
+    assert np.array_equal(counts.exact(released, noise=words, groups=groups).own.mean, whole.own.mean)
     order = rng.permutation(n)
     for part, size in ((order[:137], 1_000_000), (order[137:], 3000), (order, 700), (order[:1], 50)):
         monkeypatch.setattr(windows, "_ENTRIES", size)
         own = {**words, key: words[key][part]}
-        found = batch.exact(released[part], noise=own, prior=priors, groups=groups[part])
+        found = counts.exact(released[part], noise=own, prior=priors, groups=groups[part])
         for column in ("mean", "sd", "lower", "upper", "log_evidence", "error"):
             assert np.array_equal(getattr(found.own, column), getattr(whole.own, column)[part]), column
         assert np.array_equal(found.flat.mean, whole.flat.mean[part])
@@ -425,9 +424,9 @@ def test_a_conflict_is_said():
             ValueError,
             "noise must be one distribution, or one per row, got 1",
         ),
-        (lambda law: batch.exact([1], noise=law, level=0), ValueError, "level must lie strictly"),
+        (lambda law: counts.exact([1], noise=law, level=0), ValueError, "level must lie strictly"),
         (
-            lambda law: batch.exact([1], noise={"law": "discrete_gaussian", "sigma": [1.0, 2.0]}),
+            lambda law: counts.exact([1], noise={"law": "discrete_gaussian", "sigma": [1.0, 2.0]}),
             ValueError,
             "sigma must be one number or 1 of them, got 2",
         ),
@@ -441,16 +440,16 @@ def test_what_does_not_fit_together_is_refused(call, error, words):
 def test_a_prior_by_group_must_know_the_group():
     priors = {"a": Geometric(3.0)}
     with pytest.raises(ValueError, match="each with a prior; missing: b"):
-        batch.exact([1, 2], noise=law_of(LAWS["narrow"]), prior=priors, groups=["a", "b"])
-    assert batch.exact([1], noise=law_of(LAWS["narrow"]), prior=priors, groups=["a"]).facts()["counts"] == 1
+        counts.exact([1, 2], noise=law_of(LAWS["narrow"]), prior=priors, groups=["a", "b"])
+    assert counts.exact([1], noise=law_of(LAWS["narrow"]), prior=priors, groups=["a"]).facts()["counts"] == 1
 
 
 def test_a_fitted_prior_is_a_histogram_that_can_be_written_down():
     rng = stream(1, "fit")
     law = law_of(LAWS["discrete gaussian"])
     cells = cells_of(law.sample(rng.geometric(0.05, 500), rng=rng), law)
-    prior = prior_choice.fit(cells)
-    again = prior_choice.Fitted(prior.edges, prior.masses, fitted_on=500, smoothness=prior.smoothness)
+    prior = priors.fit(cells)
+    again = priors.Fitted(prior.edges, prior.masses, fitted_on=500, smoothness=prior.smoothness)
     assert np.array_equal(again.log_weights(N), prior.log_weights(N))
     p = np.exp(prior.log_weights(N))
     assert p.sum() == pytest.approx(1, abs=1e-12)
@@ -463,14 +462,14 @@ def test_a_fitted_prior_is_a_histogram_that_can_be_written_down():
 
 def test_the_error_of_a_fitted_mean_is_that_of_a_weighted_mean_of_noisy_counts():
     p = np.array([0.5, 0.2, 0.15, 0.15])
-    prior = prior_choice.Fitted([0, 1, 2, 4], [0.5, 0.2, 0.3], fitted_on=3, smoothness=1.0, noise=[1.0, 4.0, 9.0])
+    prior = priors.Fitted([0, 1, 2, 4], [0.5, 0.2, 0.3], fitted_on=3, smoothness=1.0, noise=[1.0, 4.0, 9.0])
     variance = p @ np.arange(4) ** 2 - (p @ np.arange(4)) ** 2
     assert prior.variance() == pytest.approx(variance, rel=1e-12)
     assert prior.sd() == pytest.approx(variance**0.5, rel=1e-12)
     weights = 1 / (variance + np.array([1.0, 4.0, 9.0]))
     assert prior.mean_error == pytest.approx(weights.sum() ** -0.5, rel=1e-12)
     assert prior.uncertain  # sd 1.07, twice the standard error is 2.4
-    known = prior_choice.Fitted([0, 1, 2, 4], [0.5, 0.2, 0.3], fitted_on=5, smoothness=1.0)
+    known = priors.Fitted([0, 1, 2, 4], [0.5, 0.2, 0.3], fitted_on=5, smoothness=1.0)
     assert known.mean_error == pytest.approx((variance / 5) ** 0.5, rel=1e-12)
     assert not known.uncertain
 
@@ -484,7 +483,7 @@ def test_the_default_prior_is_not_fitted_if_the_noise_is_too_large():
         noisy = law.sample(true, rng=rng)
         found = counts.posterior(noisy, noise=law)
         said, own = found.facts["prior"], found.source.numbers()
-        fitted = prior_choice.fit(cells_of(noisy, law))
+        fitted = priors.fit(cells_of(noisy, law))
         assert fitted.uncertain == (said["law"] == "1/(1+n)")
         assert ("; the noise is too large to fit a prior to so few counts" in said["chosen"]) == fitted.uncertain
         assert counts.posterior(noisy, noise=law, prior="fitted").facts["prior"]["uncertain"] == fitted.uncertain
@@ -501,13 +500,13 @@ def test_the_default_prior_is_not_fitted_if_the_noise_is_too_large():
 
 def test_the_fit_is_the_maximum_of_its_evidence():
     """Check that no change of log densities increases the penalised evidence, and that its gradient is 0."""
-    from dpmultinomial._posteriors.published import prior_choice
+    from dpmultinomial._posteriors.published import priors
 
     rng = stream(1, "maximum")
     likelihood = np.exp(-((rng.integers(0, 12, 300)[:, None] - np.arange(12)) ** 2) / 8)
     width = np.array([1.0, 1, 1, 2, 2, 3, 4, 5, 6, 8, 10, 12])
     times = rng.integers(1, 4, 300).astype(float)
-    problem, weights = prior_choice._Problem(likelihood, times, width), prior_choice.penalty(12, 10.0, 0.1)
+    problem, weights = priors._Problem(likelihood, times, width), priors.penalty(12, 10.0, 0.1)
     f, _ = problem.climb(np.zeros(12), weights)
     best = problem.value(f, weights)
     for size, change in itertools.product((0.01, 0.3), [*np.eye(12), *-np.eye(12), *rng.normal(0, 1, (50, 12))]):

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from dpmultinomial._mechanisms.law_settings import law_of
-from dpmultinomial._posteriors.published import batch
+from dpmultinomial._posteriors.published import counts
 from dpmultinomial._seeding import stream
 from reproduction import kind
 from reproduction.config import config, scenario_settings
@@ -78,7 +78,7 @@ def test_eight_lines_say_all_of_3143_counties_and_each_number_is_confirmed(made,
     rows, beside, facts = making.read(made(COUNTIES))
     (point,) = facts["points"]
     assert point["prior"]["law"] == "fitted"
-    (fitted,) = batch.priors_of(
+    (fitted,) = counts.priors_of(
         frame["value"], noise={"law": "discrete_gaussian", "variance": frame["variance"]}
     ).values()
     prior = np.repeat(fitted.masses / np.diff(fitted.edges), np.diff(fitted.edges))
@@ -173,7 +173,7 @@ def test_any_number_of_shards_gives_the_same_bytes_and_a_bad_row_is_named_and_sk
     good = frame.drop(bad.index).astype({"value": float, "variance": float})
     for group, own in good.groupby("group"):
         noise = {"law": "discrete_gaussian", "variance": own["variance"]}
-        (fitted,) = batch.priors_of(own["value"], noise=noise).values()
+        (fitted,) = counts.priors_of(own["value"], noise=noise).values()
         density = np.repeat(fitted.masses / np.diff(fitted.edges), np.diff(fitted.edges))
         p = by_sums(own, np.append(density, np.zeros(len(N)))[: len(N)])
         assert rows.loc[own.index, "mean"].to_numpy() == pytest.approx(p @ N, rel=1e-9), group
