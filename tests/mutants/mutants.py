@@ -7,8 +7,9 @@ other lines are still valid.
 A sample draws places without replacement and one operator for each place, so that an operator with eleven replacements
 does not count eleven times. Changes that have no effect or fail at once are excluded, because they would only increase
 the kill rate: annotations, docstrings, decorators that cache, operators that are not defined for numbers (``@``,
-shifts, bits instead of arithmetic), the star of a signature, code that does not compile, modules that draw figures,
-benchmarks, scripts that only pass arguments on, and ``quoted.py``, which is a test of the documents.
+shifts, bits instead of arithmetic), the star of a signature, code that does not compile, benchmarks, scripts that only
+pass arguments on, and ``quoted.py``, which is a test of the documents. Modules that draw figures are a package of their
+own, ``drawing``: there, places that only decide sizes, distances and styles are excluded as well (`_STYLE`).
 """
 
 import ast
@@ -39,6 +40,39 @@ _SETS = {"BitOr", "BitAnd", "BitXor", "Sub"}
 _REPLACED = re.compile(r"ReplaceBinaryOperator_(\w+)_(\w+)$")
 _BITS_OF_NUMBERS = re.compile(r"ReplaceBinaryOperator_Sub_Bit")
 _DRAWS = re.compile(r"^\s*(import matplotlib|from matplotlib)", re.MULTILINE)
+DRAWING = "drawing"
+# keyword arguments and functions of matplotlib that decide how something looks, not what is drawn
+_STYLE = {
+    *(
+        "alpha",
+        "bbox_to_anchor",
+        "borderaxespad",
+        "capsize",
+        "constrained_layout",
+        "dpi",
+        "figsize",
+        "fontsize",
+        "frameon",
+    ),
+    *("ha", "handlelength", "height_ratios", "hspace", "labelpad", "labelsize", "layout", "length", "linewidth", "loc"),
+    *(
+        "lw",
+        "markersize",
+        "mew",
+        "ms",
+        "ncols",
+        "pad",
+        "parse_math",
+        "rasterized",
+        "rotation",
+        "s",
+        "size",
+        "snap",
+        "top",
+    ),
+    *("va", "width_ratios", "wspace", "xytext", "zorder"),
+}
+_STYLING = {"set_size_inches", "subplots_adjust", "tick_params", "margins", "tight_layout", "set_major_locator"}
 
 
 @dataclass(frozen=True)
@@ -129,8 +163,10 @@ def all_listed() -> list[Mutant]:
 
 
 def package(file: str) -> str:
-    """Return the package of a file: ``kernels``, a paper, ``reproduction``, or a package of the library."""
+    """Return the package of a file: drawing, kernels, a paper, reproduction, or a package of the library."""
     parts = Path(file).parts[1:]
+    if file.endswith(".py") and (ROOT / file).is_file() and _DRAWS.search((ROOT / file).read_text(encoding="utf-8")):
+        return DRAWING
     if file.endswith(KERNELS):
         return "kernels"
     if parts[0] == "reproduction":
@@ -144,7 +180,7 @@ def modules() -> dict[str, list[str]]:
     found = defaultdict(list)
     for path in sorted((ROOT / "src").rglob("*.py")):
         apart = {"tests", "report"} & set(path.parts) or path.name in ("__init__.py", "bench.py", "quoted.py")
-        if not apart and not path.stem.endswith("_script") and not _DRAWS.search(path.read_text(encoding="utf-8")):
+        if not apart and not path.stem.endswith("_script"):
             file = str(path.relative_to(ROOT))
             found[package(file)].append(file)
     return found
@@ -192,7 +228,17 @@ def _annotations(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]
     for node in ast.walk(ast.parse(text)):
         for part in (getattr(node, "annotation", None), getattr(node, "returns", None)):
             if isinstance(part, ast.expr):
-                yield (part.lineno, part.col_offset), (part.end_lineno or 0, part.end_col_offset or 0)
+                yield _extent(part)
+    if _DRAWS.search(text):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.keyword) and node.arg in _STYLE:
+                yield _extent(node.value)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _STYLING:
+                yield _extent(node)
+
+
+def _extent(node: ast.expr) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
 
 
 def _differs(text: str, mutated: str) -> bool:

@@ -127,6 +127,15 @@ def test_it_holds_sources_locks_and_every_declared_result_with_its_provenance(ar
     assert {crate.SUMS, crate.NAME, claims.NAME} <= names
 
 
+def test_an_action_is_named_by_its_function_and_its_first_file(archive):
+    with tarfile.open(archive) as tar:
+        text = tar.extractfile(f"{TOP}/{crate.NAME}").read()
+    made = {entity["@id"]: entity for entity in json.loads(text)["@graph"]}
+    action = made[f"#results/{SLUG}/figure_1"]
+    files = sorted(file["@id"] for file in action["result"])
+    assert action["name"] == f"{SLUG}.figure_1.figure_1 makes {files[0]}"
+
+
 def test_nothing_confidential_and_no_folder_of_this_machine_is_in_it(run, archive):
     raw = archive.read_bytes()
     assert CANARY not in raw.replace(b'CANARY = b"' + CANARY, b"")  # this file itself is a source

@@ -16,6 +16,7 @@ from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.trees import _sites, _solver, tree_posterior
 from dpmultinomial._posteriors.trees._sum_product import SumProduct
 from dpmultinomial._posteriors.trees.measurements import Measurements, multiply_splits
+from dpmultinomial._posteriors.trees.sites import Listed, both
 from dpmultinomial._posteriors.trees.tree import Leaves, Splits, Tree
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._seeding import stream
@@ -621,3 +622,12 @@ def test_a_prior_fitted_to_the_leaves_is_near_their_law():
     assert fitted.masses[0] == pytest.approx((truth[tree.leaf] == 0).mean(), abs=0.06)
     with pytest.raises(ValueError, match="needs at least 30 leaves, got 2"):
         infer(Measurements(Tree([-1, 0, 0]), [0], [3], WIDE), prior=Leaves("fitted"))
+
+
+@pytest.mark.parametrize(("tail", "beyond"), [(np.inf, np.inf), (0.5, -np.inf)])
+def test_two_lists_without_a_common_count_have_an_empty_sum(tail, beyond):
+    """If no count outside a list is possible, no count is; otherwise the decrease beyond the lists is unknown."""
+    one, two = Listed(0, np.zeros(4), tail, tail), Listed(10, np.zeros(3), tail, tail)
+    for found in (both(one, two), both(two, one)):
+        assert len(found.logs) == 0
+        assert (found.below, found.above) == (beyond, beyond)

@@ -1,12 +1,13 @@
 """Check small cases derived by hand: distributions of the algorithm, pooled tests, coverage, and margins of claims."""
 
+import re
 from fractions import Fraction
 from math import comb, exp, log, sqrt
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom, chi2
+from scipy.stats import binom, chi2, norm
 
 from dpmultinomial._seeding import stream
 from reproduction.papers.pan2023 import (
@@ -268,3 +269,18 @@ def test_weights_and_acceptance_under_another_prior():
     assert drawn_formulas.accepted(tables, weights, 2.0) == pytest.approx(weights @ ratios, rel=1e-12)
     wanted = weights * ratios / (weights @ ratios)
     assert drawn_formulas.reweighted(tables, weights, 2.0) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_the_detection_limit_of_the_number_of_accepted_draws():
+    """Dir(a): two records in one cell have the probability (a + 1)/(4 (4 a + 1)), in two given cells a/(4 (4 a + 1)).
+
+    A z test of the number detects a change by isf(level/2) + 1.2816 standard errors in nine cases of ten.
+    """
+    values = {"acceptance": 0.02, "acceptance, 1 % less": 0.0199, "weight of [2, 0, 0, 0]": 0.5}
+    row = figure_checks._number(1e8, 2e6, pd.Series(values | {"weight of [1, 1, 0, 0]": 0.5}))
+    needed, se = norm.isf(figure_checks.LEVEL / 2) + norm.ppf(0.9), sqrt(0.98 / (0.02 * 1e8))
+    same, apart = (lambda a: (a + 1) / (4 * a + 1)), (lambda a: a / (4 * a + 1))
+    change = 0.5 * same(1.01) / same(1) + 0.5 * apart(1.01) / apart(1) - 1
+    for name, moved in (("prior's concentration", change), ("rate", -0.005)):
+        stated = float(re.search(rf"{name} by ([0-9.]+) %", row["sees"])[1])
+        assert stated == pytest.approx(100 * needed * se * 0.01 / abs(moved), rel=0.06)  # two digits

@@ -149,6 +149,10 @@ def test_abs_log_odds_at_the_edges():
 
 def test_abc_checks_hold(abc_tables):
     checks = abc_tables["abc_checks"]
+    drawn = checks[checks["check"].str.startswith("P(original")]
+    size = drawn["rate"].map(checks[checks["check"] == "accepted"].set_index("rate")["simulated"])
+    se = np.sqrt(drawn["exact"] * (1 - drawn["exact"]) / size)
+    assert drawn["mc_se"].to_numpy() == pytest.approx(se.to_numpy(), rel=1e-9)
     assert checks["z"].abs().max() < 4.5  # 20 numbers, false alarm 1.4e-4
     assert checks["p_value"].min() > 1e-4  # 12 tests, false alarm 1.2e-3
     accepted = checks[checks["check"] == "accepted"].set_index("rate")

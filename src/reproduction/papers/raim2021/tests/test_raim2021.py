@@ -286,6 +286,25 @@ def test_whole_draws_against_their_law():
     assert beyond.p_value(x + 0.5, weight, noise) == 0
 
 
+def test_the_detection_limit_of_whole_draws_is_detected_in_nine_cases_of_ten():
+    """Noise that is wider by this factor has a chi-squared noncentrality at which the power is 0.9."""
+    weight = SimpleNamespace(log_relative=lambda x: -((x - 3.0) ** 2) / 8)
+    x = stream(3, "sees").normal(2.0, 1.5, 100_000)
+    seen = beyond.sees(x, weight, beyond.Noise(2.0, whole=True), 1e-4)
+    k = np.arange(-60, 61)
+
+    def counts(width):
+        mass = np.exp(-((k - 3.0) ** 2) / 8 - np.abs(k) / width)
+        return 100_000 * mass / mass.sum()
+
+    expected, wider = counts(2.0), counts(2.0 * (1 + seen))
+    large = expected >= 5
+    noncentrality = np.sum((wider - expected)[large] ** 2 / expected[large])
+    limit = stats.chi2.isf(1e-4, large.sum() - 1)
+    assert stats.ncx2.sf(limit, large.sum() - 1, noncentrality) == pytest.approx(0.9, abs=0.04)
+    assert 0.005 < seen < 0.2
+
+
 def test_a_missing_bound_is_no_bound():
     about = {
         "rule": "efficient",

@@ -159,7 +159,7 @@ def test_a_rehearsal_says_so_and_depends_on_seed_and_name_alone(tmp_path):
         ({"noise": "laplace"}, "noise: 'laplace' requires a scale of the noise"),
         (
             {"noise": {"law": "discrete_laplace", "scale": 2.0}},
-            "counts: has a fraction, which is impossible under discrete_laplace noise",
+            "counts: has a fraction, which is impossible under discrete_laplace noise: 12.3 (row 1);",
         ),
         ({"epsilon": 1.0}, "noise: set noise or epsilon, not both"),
         ({"among": ["met", "nobody"]}, "among: 'nobody': unknown count; counts are met, not_met, failed"),
