@@ -15,8 +15,7 @@ from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.trees import _sites, _solver, tree_posterior
 from dpmultinomial._posteriors.trees._sum_product import SumProduct
-from dpmultinomial._posteriors.trees.measurements import Measurements, multiply_splits
-from dpmultinomial._posteriors.trees.sites import Listed, both
+from dpmultinomial._posteriors.trees.measurements import Listed, Measurements, both, multiply_splits
 from dpmultinomial._posteriors.trees.tree import Leaves, Splits, Tree
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._seeding import stream
