@@ -9,7 +9,7 @@ from ..._mechanisms.coarsened import Coarsened
 from ..._mechanisms.noise_law import AddedNoise, LawByRow, NoiseLaw
 from . import windows
 from .cells import Cells, cells_of
-from .priors import CountPrior
+from .windows import CountPrior
 
 Array = NDArray[np.float64]
 _LOG_MASS = 40.0

@@ -25,7 +25,8 @@ from ..._results.posterior import Posterior
 from ..._results.quantities import Columns, Quantities
 from . import conflict, windows
 from .cells import Cells, cells_of, refuse
-from .priors import Choice, CountPrior, Flat, choose
+from .priors import Choice, Flat, choose
+from .windows import CountPrior
 
 Array = NDArray[np.float64]
 APART = 0.5  # of the wider sd: means under the prior and under a flat one that differ by more are both shown

@@ -46,7 +46,8 @@ from ..counts.share_law import PairWeights, ShareLaw, window
 from . import _window_sums, conflict, counts, windows
 from .cells import Cells, cells_of, refuse
 from .counts import named
-from .priors import CountPrior, Flat, Splits, choose
+from .priors import Flat, Splits, choose
+from .windows import CountPrior
 
 Array = NDArray[np.float64]
 JEFFREYS = 0.5  # default Dirichlet concentration of every rate: best coverage, docs/methods/rate_coverage.tsv

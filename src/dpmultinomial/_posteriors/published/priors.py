@@ -19,7 +19,7 @@ The density is constant on the cells of a grid, and its logs are smooth unless m
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,32 +28,11 @@ from scipy.special import betainc, gammaln
 from ... import _checks
 from . import windows
 from .cells import Cells
+from .windows import CountPrior
 
 Array = NDArray[np.float64]
 WORDS = ("flat", "1/(1+n)", "geometric", "negative_binomial", "table", "fitted")
 _LOG_ZERO = -np.inf
-
-
-class CountPrior(Protocol):
-    """Interface of a prior, given by weights of the counts 0, 1, 2, ..
-
-    ``proper``        whether the weights add up to 1; else they have no finite sum
-    ``peak``          log of the largest weight
-    ``first, last``   smallest and largest possible count
-    """
-
-    proper: bool
-    peak: float
-    first: float
-    last: float
-
-    def log_weights(self, counts: ArrayLike) -> Array: ...
-
-    def below(self, counts: ArrayLike) -> Array: ...
-
-    def reach(self, log_mass: float) -> tuple[float, float]: ...
-
-    def settings(self) -> dict[str, object]: ...
 
 
 class Flat:

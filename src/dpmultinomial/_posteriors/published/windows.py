@@ -12,13 +12,13 @@ wider window.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _window_sums
 from .cells import Cells
-from .priors import CountPrior
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -29,6 +29,28 @@ _ENTRIES = 1_000_000  # entries of a block
 _NO_END = "its window has no end: an improper prior needs a measurement, and a lower bound where values are clipped"
 MANY = 1000  # rows from which equal ones are answered once
 _NOTHING = "the released value is impossible under the prior, the bounds and the noise"
+
+
+class CountPrior(Protocol):
+    """Interface of a prior, given by weights of the counts 0, 1, 2, ..
+
+    ``proper``        whether the weights add up to 1; else they have no finite sum
+    ``peak``          log of the largest weight
+    ``first, last``   smallest and largest possible count
+    """
+
+    proper: bool
+    peak: float
+    first: float
+    last: float
+
+    def log_weights(self, counts: ArrayLike) -> Array: ...
+
+    def below(self, counts: ArrayLike) -> Array: ...
+
+    def reach(self, log_mass: float) -> tuple[float, float]: ...
+
+    def settings(self) -> dict[str, object]: ...
 
 
 def too_wide(counts: float) -> str:

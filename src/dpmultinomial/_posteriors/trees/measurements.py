@@ -23,7 +23,7 @@ from ..._mechanisms.law_settings import law_of
 from ..._mechanisms.noise_law import LawByRow, NoiseLaw
 from ..._mechanisms.perturbation import Perturbation
 from ..._mechanisms.random_rounding import RandomRounding
-from ..published.priors import CountPrior
+from ..published.windows import CountPrior
 from .least_squares import LeastSquares
 from .tree import NONE, Histogram, Tree
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
-from ..published.priors import CountPrior, prior_of
+from ..published.priors import prior_of
+from ..published.windows import CountPrior
 
 Whole = NDArray[np.int64]
 WIDEST = 64  # largest number of children per node internally; larger families are summed in groups

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from dpmultinomial._posteriors.published import counts
 from dpmultinomial._posteriors.published.cells import Cells, cells_of
 from dpmultinomial._posteriors.published.counts import PublishedCounts, answers_by_group
-from dpmultinomial._posteriors.published.priors import CountPrior, Flat, choose
+from dpmultinomial._posteriors.published.priors import Flat, choose
+from dpmultinomial._posteriors.published.windows import CountPrior
 from dpmultinomial._results.posterior import Posterior
 
 from ... import kind
