@@ -76,6 +76,7 @@ def test_the_catalogue_accepts_the_repository():
     assert {"snakemake", "workflow"} <= set(re.findall(r"[a-z]+", readme))
 
 
+@pytest.mark.thorough
 def test_the_workflow_found_in_its_folder_is_the_whole(tmp_path):
     planned = {}
     shutil.copyfile(ROOT / "config.yaml", tmp_path / "config.yaml")
@@ -119,6 +120,7 @@ def test_nothing_private_and_no_result_gets_into_the_image(tmp_path):
     assert not tops & {"confidential", "releases", "results", "figures", ".git", "data", ".snakemake"}
 
 
+@pytest.mark.thorough
 def test_what_is_in_the_image_is_enough_for_a_run(tmp_path):
     """Compute one table from scratch with the same files and the kernels that the image compiles."""
     image, run = in_image(tmp_path / "image"), tmp_path / "run"
@@ -137,6 +139,7 @@ def test_what_is_in_the_image_is_enough_for_a_run(tmp_path):
     assert (run / target).stat().st_size > 50
 
 
+@pytest.mark.thorough
 def test_every_file_of_tests_is_collected():
     """Check that folders are listed one by one, long ones first, and that `make test-all` runs all of them."""
     about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -134,7 +134,7 @@ def brute(z, n, limits, scale, prior, size, rng, grid=0.0):
     return centre, np.sqrt((w**2) @ (values - centre) ** 2) / w.sum()
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 12])
+@pytest.mark.parametrize("n", [1, 2, *(pytest.param(n, marks=pytest.mark.thorough) for n in (5, 12))])
 @pytest.mark.parametrize("grid", [0.0, 0.5])
 def test_brute_force_where_counts_are_small(n, grid):
     """Check six means in 8 settings against importance weights on 200,000 data sets: |z| < 4.5, false alarm 0.03 %.
@@ -164,7 +164,7 @@ def test_brute_force_where_counts_are_small(n, grid):
     assert np.all(np.abs(ours - expected) <= 4.5 * np.hypot(se, error) + 1e-9)
 
 
-@pytest.mark.parametrize("setting", ["few", "many"])
+@pytest.mark.parametrize("setting", ["few", pytest.param("many", marks=pytest.mark.thorough)])
 def test_geweke_with_the_release_redrawn(setting):
     """Check that theta keeps its prior if the release is redrawn after every step. Five moments, two settings,
     |z| < 4.2: false alarm 0.03 %."""

@@ -111,6 +111,7 @@ def truth_of(name):
     return prior_of({"law": "table", "counts": kept, "probabilities": own[kept]})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("words", NOISES, ids=["narrow", "wide", "laplace"])
 @pytest.mark.parametrize("name", TRUTHS)
 def test_a_fitted_prior_is_as_good_as_the_true_law_at_ten_thousand_counts(name, words):

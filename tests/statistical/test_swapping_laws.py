@@ -181,6 +181,7 @@ def test_permutation_chain_over_strata_is_the_product_of_its_strata():
             assert abs(hit.mean() - weight) < 4.5 * batch_error(hit)  # false alarm 1e-4
 
 
+@pytest.mark.thorough
 def test_rejection_sampler_on_larger_tables():
     table = np.array([[1, 0, 2], [1, 2, 0]])
     exact = swapped_table.exact(table, rate=0.3, alpha=0.8)
@@ -251,6 +252,7 @@ def test_posteriors_are_calibrated(name):
     assert least(found) > LEAST
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("believed", [lambda rate: rate**2, lambda rate: rate / 4], ids=["squared", "a quarter"])
 def test_a_posterior_at_the_wrong_rate_is_not_calibrated(name, believed):
