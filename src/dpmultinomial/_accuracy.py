@@ -1,4 +1,4 @@
-"""Accuracy status of an answer: a common vocabulary for every posterior of the library.
+"""Accuracy status of an answer, with the same terms for every posterior of the library.
 
 ``exact``          closed form or enumeration; exact up to rounding ``converged``      a Markov chain that passed: every
 ESS >= 400 and every R-hat <= 1.01 ``not converged``  a Markov chain that did not pass; its numbers are shown together
@@ -156,13 +156,14 @@ def bulk_ess(draws: ArrayLike) -> float:
 
 def mean_ess(draws: ArrayLike) -> float:
     """Return the effective sample size for the mean, computed from the half chains without ranks. Arguments, result and
-    errors as `bulk_ess`.
+    errors are those of `bulk_ess`.
     """
     return _ess(_halves(_chains(draws)))
 
 
 def rhat(draws: ArrayLike) -> float:
-    """Return the larger of two rank-normalised split R-hats: of the draws, and of their distances from the median.
+    """Return the larger of two rank-normalised split R-hats: that of the draws, and that of their distances from the
+    median.
 
     Arguments, result and errors as `bulk_ess`.
     """
@@ -186,7 +187,7 @@ def _halves(chains: Array) -> Array:
 
 
 def _ranked(chains: Array) -> Array:
-    """Return the normal scores of the pooled ranks (Blom)."""
+    """Return the normal scores of the pooled ranks, by Blom's formula."""
     ranks = np.asarray(scipy.stats.rankdata(chains.ravel())).reshape(chains.shape)
     return np.asarray(ndtri((ranks - 0.375) / (chains.size + 0.25)))
 

@@ -1,4 +1,4 @@
-"""Checks of arguments, performed once at the start of every public call.
+"""Checks of arguments, which run once at the start of every public function.
 
 Each function returns the clean value or raises ``ValueError``/``TypeError`` naming the argument, the rule and the
 value.
@@ -118,7 +118,9 @@ def int64s(name: str, values: ArrayLike) -> NDArray[np.int64]:
 
 
 def shaped(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.float64]:
-    """Return a contiguous float64 array of the given shape without NaN; None in the shape means any length."""
+    """Return a contiguous float64 array of the given shape without NaN. None in the shape allows any length along that
+    axis.
+    """
     array = np.ascontiguousarray(floats(name, values))
     if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
@@ -129,7 +131,9 @@ def shaped(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.float
 
 
 def shaped_counts(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.int64]:
-    """Return a contiguous int64 array of counts >= 0 of the given shape; None in the shape means any length."""
+    """Return a contiguous int64 array of counts >= 0 of the given shape. None in the shape allows any length along that
+    axis.
+    """
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers (int64), got {array.dtype}")

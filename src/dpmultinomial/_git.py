@@ -1,5 +1,5 @@
-"""The only module that calls git. It reads a repository, writes nothing, and starts no program that a configuration
-of git names.
+"""The only module that calls git. The module reads a repository, writes nothing, and starts no program that a
+configuration of git names.
 
 A repository can come from somebody else, and its configuration can name programs: file system monitors, hooks,
 filters, transports, pagers, signature checkers (git-config(1)). Four measures prevent that they start. The
@@ -97,17 +97,17 @@ def _reason(errors: str, status: int) -> str:
 
 
 def files(folder: Path) -> list[str]:
-    """Return the files below `folder` that git tracks, relative to `folder`; GitError as for `output`."""
+    """Return the files below `folder` that git tracks, relative to `folder`. Errors are reported as by `output`."""
     return [name for name in output(folder, "ls-files", "-z").split("\0") if name]
 
 
 def commit(folder: Path) -> str:
-    """Return the identifier of the commit that is checked out; GitError as for `output`."""
+    """Return the identifier of the commit that is checked out. Errors are reported as by `output`."""
     return output(folder, "rev-parse", "--verify", "HEAD").strip()
 
 
 def commit_time(folder: Path) -> int:
-    """Return the time of the commit that is checked out, in seconds since 1970; GitError as for `output`."""
+    """Return the time of the commit that is checked out, in seconds since 1970. Errors are reported as by `output`."""
     return int(output(folder, "rev-list", "-n", "1", "--timestamp", "HEAD").split()[0])
 
 

@@ -1,4 +1,4 @@
-"""Text for a terminal or a log: characters that move the cursor or reorder a line are shown as escapes.
+"""Text for a terminal or a log, in which characters that move the cursor or reorder a line are shown as escapes.
 
 Names and messages contain text of files that somebody else wrote. A terminal interprets control characters (C0 and C1,
 such as ESC), bidirectional marks change the order in which a line is read, and U+2028, U+2029 and U+0085 end a line.
@@ -19,7 +19,8 @@ _UNPRINTABLE = re.compile(
 
 
 def printable(text: object) -> str:
-    """Return a text with every control character, bidirectional mark and lone surrogate as an escape such as `\\x1b`.
+    """Return a text in which every control character, bidirectional mark and lone surrogate is replaced by an escape
+    such as `\\x1b`.
 
     Tabs and line feeds stay as they are.
 
@@ -31,17 +32,17 @@ def printable(text: object) -> str:
 
 
 def has_unprintable(text: str) -> bool:
-    """Return whether `printable` changes a text."""
+    """Return whether a text contains a character that `printable` replaces."""
     return _UNPRINTABLE.search(text) is not None
 
 
 def show(text: object) -> None:
-    """Print a text as `printable`, and flush the output."""
+    """Print the `printable` form of a text, and flush the output."""
     print(printable(text), flush=True)
 
 
 def stop(text: object) -> NoReturn:
-    """Exit with status 1 and a message on standard error, as `printable`."""
+    """Exit with status 1, and print the `printable` form of a message on standard error."""
     sys.exit(printable(text))
 
 

@@ -26,7 +26,7 @@ _SEED = 20180531  # root seed if no configuration sets another
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command and print its output; print the error message if it fails."""
+    """Run the command and print its output, or print the error message if the command fails."""
     asked = parser().parse_args(arguments)
     try:
         from dpmultinomial import _printing
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _stop(verb: str, message: object, *, status: int = 1) -> NoReturn:
-    """Exit with a message; with a status other than 1, the message is written first."""
+    """Exit with a message. If the status is not 1, the message is printed first."""
     from dpmultinomial import _printing
 
     text = _printing.printable(f"dpm {verb}: {message}")
@@ -290,7 +290,9 @@ def _stated(asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def _columns(words: Sequence[str]) -> dict[str, str | list[str]]:
-    """Return the columns that ``name=column`` arguments describe; several columns of one name form the name."""
+    """Return the columns that ``name=column`` arguments describe. If one name is given several columns, their values
+    together form the name.
+    """
     found: dict[str, list[str]] = {}
     for word in words:
         ours, sign, theirs = word.partition("=")
@@ -301,9 +303,7 @@ def _columns(words: Sequence[str]) -> dict[str, str | list[str]]:
 
 
 def _cell(words: Sequence[str]) -> dict[str, list[str]]:
-    """Return the cell that ``axis=level`` arguments describe; an axis that is given twice includes both of the given
-    levels.
-    """
+    """Return the cell that ``axis=level`` arguments describe. An axis that is given twice includes both levels."""
     found: dict[str, list[str]] = {}
     for word in words:
         axis, sign, level = word.partition("=")
@@ -314,7 +314,7 @@ def _cell(words: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _settings(files: Sequence[str]) -> dict[str, Any]:
-    """Return the config.yaml of the current folder, merged with the overlays; empty if the folder has no
+    """Return the config.yaml of the current folder, merged with the overlays, or an empty dict if the folder has no
     config.yaml.
     """
     from .config import overlays

@@ -32,8 +32,8 @@ def extension_file(kernel: str | Path) -> Path:
 
 
 def kernel_sources(kernel: str) -> list[Path]:
-    """Return the .pyx file of `kernel`, with every included .pxd file and C header in the same folder; empty for
-    Cython's own code.
+    """Return the .pyx file of `kernel`, with every included .pxd file and C header in the same folder. The list is
+    empty for the source code of Cython itself.
     """
     found: dict[Path, None] = {}
     todo = [SRC / f"{kernel}.pyx", SRC / f"{kernel}.pxd"]
@@ -50,13 +50,12 @@ def kernel_sources(kernel: str) -> list[Path]:
 
 
 def kernels() -> list[str]:
-    """Return the names of all kernels: their paths below ``src``, without suffix."""
+    """Return the names of all kernels, which are their paths below ``src`` without suffix."""
     return sorted(path.relative_to(SRC).with_suffix("").as_posix() for path in SRC.rglob("*.pyx"))
 
 
 def sources(*modules: str) -> list[Path]:
-    """Return the files that are executed when `modules` (full dotted names) are imported: .py files and compiled
-    kernels.
+    """Return the .py files and compiled kernels that are executed when `modules` (full dotted names) are imported.
 
     Raises
     ------
@@ -77,8 +76,8 @@ def of_job(*modules: str) -> list[Path]:
 
 
 def digest(*modules: str) -> str:
-    """Return a digest of the Python files of a job, which changes if a file is edited, but not if only its time stamp
-    changes.
+    """Return a digest of the Python files of a job. The digest changes if a file is edited, but not if only its time
+    stamp changes.
     """
     whole = hashlib.sha256()
     for path in of_job(*modules):
@@ -118,7 +117,9 @@ def _reached(first: str) -> frozenset[Path]:
 
 @cache
 def _file(module: str) -> Path | None:
-    """Return the source file of a module; None for a name inside a module, or a folder without ``__init__.py``."""
+    """Return the source file of a module, or None for a name inside a module and for a folder without
+    ``__init__.py``.
+    """
     base = SRC.joinpath(*module.split("."))
     candidates = (base / "__init__.py", base.with_suffix(".py"), base.with_suffix(".pyx"))
     return next((path for path in candidates if path.is_file()), None)
@@ -126,8 +127,8 @@ def _file(module: str) -> Path | None:
 
 @cache
 def _imported(path: Path, module: str) -> list[str]:
-    """Return the names that a file imports from the two packages; each name may be a module or a name
-    inside a module.
+    """Return the names that a file imports from the two packages. Each name may be a module or a name inside a
+    module.
     """
     is_package = path.name == "__init__.py"
     text = path.read_text(encoding="utf-8")
@@ -146,8 +147,8 @@ def _imported(path: Path, module: str) -> list[str]:
 
 
 def _statements(text: str) -> list[tuple[int, str, list[str]]]:
-    """Return (level, module, names) of every import statement, found with regular expressions, which is much faster
-    than a syntax tree.
+    """Return (level, module, names) of every import statement. The statements are found with regular expressions, which
+    is much faster than a syntax tree.
     """
     found = []
     for dotted, names, plain in _PY_IMPORT.findall(text):

@@ -1,4 +1,4 @@
-"""Errata with evidence: functions that the ``errata`` modules of all papers share.
+"""Errata with evidence, by functions that the ``errata`` modules of all papers share.
 
 A paper maps each erratum's number to (description, function of a Generator and a sample size that returns the evidence
 as text).
@@ -34,7 +34,7 @@ def show(errata: Errata, number: int, *, rng: np.random.Generator, size: int) ->
 
 
 def table(paper: str, errata: Errata, *, rng: np.random.Generator, size: int) -> pd.DataFrame:
-    """Return all errata as a table: number, erratum, evidence, command."""
+    """Return all errata as a table with the columns number, erratum, evidence and command."""
     command = f"python -m {__name__} {paper}"
     rows = [
         {"number": n, "erratum": text, "evidence": show(errata, n, rng=rng, size=size), "command": f"{command} {n}"}
@@ -44,7 +44,9 @@ def table(paper: str, errata: Errata, *, rng: np.random.Generator, size: int) ->
 
 
 def of(package: str) -> Errata:
-    """Return the errata of the paper in `package`, a dotted name; empty if its folder has no ``errata.py``."""
+    """Return the errata of the paper in `package`, a dotted name. The result is empty if the folder of the paper has no
+    ``errata.py``.
+    """
     if find_spec(f"{package}.errata") is None:
         return {}
     found: Errata = import_module(f"{package}.errata").ERRATA
@@ -58,8 +60,8 @@ def _unknown(errata: Errata, got: object) -> str:
 
 
 def main() -> None:
-    """Print the errata of a paper: ``python -m reproduction.evidence <slug> [N ..]`` prints the errata with the given
-    numbers, or all errata.
+    """Print the errata of a paper. The command ``python -m reproduction.evidence <slug> [N ..]`` prints the errata with
+    the given numbers, or all errata.
     """
     papers = [path.parent.name for path in sorted(Path(__file__).parent.glob("papers/*/paper.yaml"))]
     slug, *words = sys.argv[1:] or [""]

@@ -1,4 +1,4 @@
-"""Kinds of scenarios: each kind is a folder below `scenarios`. This module finds, reads and checks these folders.
+"""Kinds of scenarios, each in a folder below `scenarios`. This module finds, reads and checks these folders.
 
 =================  =================================================================================================
 file               what belongs in it
@@ -33,7 +33,7 @@ _KEYS = (*_ABOUT, *_LISTS, *_COLUMNS, "definitions", "properties")
 
 
 class KindError(ValueError):
-    """Raised for mistakes in the folders of kinds; the message lists all mistakes, each with its file."""
+    """Raised for mistakes in the folders of kinds. The message lists all mistakes, each with its file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +78,8 @@ class Kind:
 
     @property
     def modules(self) -> list[str]:
-        """Return the full names of the modules that a job of the kind imports: the modules of the kind and the modules
-        that all kinds share.
+        """Return the full names of the modules that a job of the kind imports, which are the modules of the kind and
+        the modules that all kinds share.
         """
         files = [f"{self.package}.{Path(file).stem}" for file in NEEDED if file.endswith(".py")]
         return [*(f"{__package__}.scenarios.{name}" for name in ("making", "figure", "batch")), *files]
@@ -89,14 +89,14 @@ class Kind:
         return getattr(import_module(f"{self.package}.rules"), name)
 
     def files(self, points: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Return the files that cases read in addition to the files named in the settings, from
-        ``rules.files(settings)`` if that function exists.
+        """Return the files that cases read in addition to the files in the settings. They are given by
+        ``rules.files(settings)`` if this function exists.
         """
         found = getattr(import_module(f"{self.package}.rules"), "files", None)
         return [] if found is None else list(dict.fromkeys(path for point in points for path in found(point)))
 
     def part(self, name: str) -> dict[str, Any]:
-        """Return the schema of one key, with references resolved; empty for an unknown key."""
+        """Return the schema of one key, with references resolved. The schema is empty for an unknown key."""
         return resolved(self.schema["properties"].get(name, {}), self.schema)
 
     def column_kinds(self, header: list[str]) -> dict[str, str]:
@@ -112,7 +112,7 @@ def resolved(part: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, An
 
 @cache
 def discover(folder: Path = FOLDER) -> dict[str, Kind]:
-    """Return every kind by name.
+    """Return every kind of scenario, by name.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""List every rule of the workflow with its function, file and artefact: ``make rules`` runs ``python -m
+"""List of all rules of the workflow, each with its function, file and artefact: ``make rules`` runs ``python -m
 reproduction.listing``.
 """
 
@@ -60,8 +60,8 @@ def rows(config: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def of_paper(found: paper.Paper, section: Mapping[str, Any], shards: int | str) -> Iterator[Row]:
-    """Return one row per rule of a paper: loops, tables, figures, the comparison with the printed statements, and the
-    target of the whole paper.
+    """Yield one row per rule of a paper: loops, tables, figures, the comparison with the printed statements, and the
+    target of the complete paper.
     """
     for loop in artefacts.loops(found, section, shards):
         yield Row(loop.rule, f"papers.{loop.function}", loop.file, f"simulation for {loop.settings}")
@@ -91,7 +91,7 @@ def text(config: Mapping[str, Any]) -> str:
 
 
 def main() -> None:
-    """Print the rules of the configuration in the current folder, merged with the overlays given as arguments."""
+    """Print the rules of the configuration in the current folder, merged with the overlays that the arguments name."""
     try:
         config = overlays.in_use([Path(file) for file in sys.argv[1:]], {}, Path.cwd())
         _printing.show(text(checks.checked(config, paper.discover())))

@@ -1,4 +1,4 @@
-"""Papers: each paper is a folder below `papers`. This module finds, reads and checks these folders.
+"""Papers, each in a folder below `papers`. This module finds, reads and checks these folders.
 
 =================  =================================================================================================
 file               what belongs in it
@@ -45,7 +45,7 @@ _PUBLISHED = "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace\twords"
 
 
 class PaperError(ValueError):
-    """Raised for mistakes in a paper's folder; the message lists all mistakes, each with its file and the expected
+    """Raised for mistakes in a paper's folder. The message lists all mistakes, each with its file and the expected
     content.
     """
 
@@ -89,7 +89,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Artefact:
-    """Figure or table that is printed in the paper or added by the reproduction; an artefact consists of a table, a
+    """Figure or table that is printed in the paper or added by the reproduction. An artefact consists of a table, a
     figure, or both.
     """
 
@@ -130,7 +130,7 @@ class Paper:
         return [f"figures/{self.slug}/{a.name}.png" for a in self.artefacts if a.figure]
 
     def mistakes(self, section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        """Return (path, message) for every mistake in a section of the configuration that the schema of the section
+        """Yield (path, message) for every mistake in a section of the configuration that the schema of the section
         cannot express.
         """
         if (self.folder / "validation.py").is_file():
@@ -198,8 +198,8 @@ def _schema() -> dict[str, Any]:
 
 
 def _cut_texts(part: dict[str, Any], place: str = "") -> Iterator[str]:
-    """Remove keys without a value, which arise if YAML ends a string in braces at a comma, and return messages about
-    the removed keys.
+    """Remove keys without a value, which arise if YAML ends a string in braces at a comma, and yield messages about
+    these keys.
     """
     kept = ""
     for key, value in list(part.items()):
@@ -286,8 +286,8 @@ def _function(folder: Path, function: str, named_at: str) -> Iterator[tuple[str,
 
 @cache
 def _names(path: Path) -> frozenset[str]:
-    """Return the names that a module defines or imports at top level, found with regular expressions instead of a
-    syntax tree.
+    """Return the names that a module defines or imports at top level. The names are found with regular expressions
+    instead of a syntax tree.
     """
     names: set[str] = set()
     for defined, assigned, imported in _DEFINED.findall(path.read_text(encoding="utf-8")):

@@ -1,5 +1,5 @@
-"""Provenance of results: the origin and the SHA-256 of each result, stored in a file in the same folder. Results
-without it are not read.
+"""Record the provenance of results: the origin and the SHA-256 of each result are stored in a file in the same folder.
+Results without such a file are not read.
 
 ``<name>.provenance.json`` states the SHA-256 of the files that one function made under this name. `reproduction.trust`
 reads only files whose bytes match.
@@ -31,14 +31,16 @@ _PACKAGES = ("numpy", "scipy", "pandas", "cython", "matplotlib", "snakemake")
 
 @dataclass(frozen=True)
 class Job:
-    """Rule that made a file, with the digest of the rule's parameters from Snakemake's own records."""
+    """Workflow job that made a file: the name of its rule, and the digest of its parameters as recorded by
+    Snakemake.
+    """
 
     rule: str = ""
     params_sha256: str = ""
 
 
 def job(snakemake: Any) -> Job:
-    """Return the job of a workflow script, from the object that Snakemake passes to the script."""
+    """Return the job of a workflow script, given the object that Snakemake passes to the script."""
     kept = sorted(repr(value) for value in snakemake.params if isinstance(value, _PLAIN))
     return Job(snakemake.rule, digest(kept))
 
@@ -50,14 +52,14 @@ def sha256(path: Path) -> str:
 
 
 def digest(settings: Any) -> str:
-    """Return the SHA-256 of settings (plain YAML types), independent of the order of keys."""
+    """Return the SHA-256 of settings (plain YAML types). It does not depend on the order of the keys."""
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
 @cache
 def commit() -> str:
-    """Return the commit of the source tree, with '-dirty' if tracked files have been changed; 'unknown' outside a
-    checkout.
+    """Return the commit of the source tree, with the suffix '-dirty' if tracked files have been changed, or 'unknown'
+    outside a checkout.
     """
     folder = Path(__file__).resolve().parent
     try:
@@ -75,7 +77,7 @@ def record(
     code: Iterable[Path] = (),
     job: Job | None = None,
 ) -> dict[str, Any]:
-    """Return the provenance of a table.
+    """Return the provenance record of a table.
 
     Parameters
     ----------
@@ -102,7 +104,9 @@ def record(
 
 
 def short(*, function: str, inputs: Iterable[Path] = (), job: Job | None = None) -> dict[str, Any]:
-    """Return the provenance of a file without settings; the arguments are as for `record`."""
+    """Return the provenance record of a file that is made without settings. The arguments are the same as for
+    `record`.
+    """
     job = job or Job()
     return {
         "function": function,
@@ -114,7 +118,7 @@ def short(*, function: str, inputs: Iterable[Path] = (), job: Job | None = None)
 
 
 def sources(code: Iterable[Path]) -> dict[str, str]:
-    """Return the SHA-256 of the source file of each module in `code`, keyed by path below ``src``.
+    """Return the SHA-256 of the source file of each module in `code`, with paths relative to ``src`` as keys.
 
     The sources of a compiled kernel are its .pyx, the .pxd files that it cimports and the C headers that these include.
 
@@ -131,16 +135,16 @@ def sources(code: Iterable[Path]) -> dict[str, str]:
 
 
 def _inputs(paths: list[Path]) -> dict[str, str]:
-    """Return a mapping from name to SHA-256 of input files; the name includes the folder if two files have the same
-    name.
+    """Return a mapping from the names of input files to their SHA-256. A name includes the folder if two files have the
+    same name.
     """
     names = [path.name for path in paths]
     return {f"{p.parent.name}/{p.name}" if names.count(p.name) > 1 else p.name: sha256(p) for p in paths}
 
 
 def write(record: dict[str, Any], *files: str | Path) -> None:
-    """Write the provenance of files in one folder to a file named after the first of the files, completely or not at
-    all.
+    """Write the provenance record of files in one folder to a file that is named after the first of these files. The
+    record is written completely or not at all.
 
     Parameters
     ----------
@@ -157,7 +161,7 @@ def write(record: dict[str, Any], *files: str | Path) -> None:
 
 
 def own_digest(record: dict[str, Any]) -> str:
-    """Return the SHA-256 of a provenance record, as stored on disk, without the entry `OWN`."""
+    """Return the SHA-256 of a provenance record as stored on disk, without the entry `OWN`."""
     return digest({key: value for key, value in json.loads(json.dumps(record)).items() if key != OWN})
 
 

@@ -1,4 +1,4 @@
-"""Run the workflow: ``python -m reproduction.run [arguments of snakemake]``, which `make` calls.
+"""Run the workflow with the command ``python -m reproduction.run [arguments of snakemake]``, which `make` calls.
 
 Before Snakemake starts, all configuration files are read with the project's strict reader and checked. Snakemake gets
 one merged file of plain JSON, so that templates in user files are never executed. If an earlier run was killed, its
@@ -68,8 +68,8 @@ def main(arguments: Sequence[str]) -> None:
 def configuration(
     asked: overlays.Asked, papers: Mapping[str, paper.Paper]
 ) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-    """Return the merged config.yaml and overlays, and the same configuration with all defaults; None if no
-    configuration exists.
+    """Return the configuration merged from config.yaml and the overlays, and the same configuration with all defaults.
+    The first is None if no configuration exists.
 
     Raises
     ------
@@ -84,7 +84,9 @@ def configuration(
 
 
 def _caches() -> None:
-    """Put caches next to the results if the home folder is not writable, as in containers and on some cluster nodes."""
+    """Set the cache folder to a folder next to the results if the home folder is not writable, as in containers and on
+    some cluster nodes.
+    """
     os.environ.setdefault("USER", str(os.getuid()))  # a user id without a name
     for variable, usual in (("XDG_CACHE_HOME", "~/.cache"), ("MPLCONFIGDIR", "~/.config/matplotlib")):
         place = Path(os.environ.get(variable) or usual).expanduser()
@@ -98,7 +100,9 @@ def _caches() -> None:
 
 
 def owner() -> int | None:
-    """Return the live process on the current machine that runs the workflow in the current folder, or None."""
+    """Return the process id of the live process on the current machine that runs the workflow in the current folder, or
+    None if there is no such process.
+    """
     mark = _mark()
     try:
         process = psutil.Process(mark["process"])
@@ -109,7 +113,7 @@ def owner() -> int | None:
 
 
 def _mark() -> dict[str, Any]:
-    """Return the process record that the last run wrote, or an empty dictionary if there is no readable record."""
+    """Return the process record written by the last run, or an empty dictionary if there is no readable record."""
     try:
         mark = json.loads(_MARK.read_text())
     except (OSError, ValueError):

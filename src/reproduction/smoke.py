@@ -1,4 +1,6 @@
-"""Write a configuration of the whole workflow at toy size: ``python -m reproduction.smoke > config.yaml``."""
+"""Write a configuration that runs the whole workflow at toy size, with the command ``python -m reproduction.smoke >
+config.yaml``.
+"""
 
 import sys
 from typing import Any
@@ -11,7 +13,9 @@ SEED = 7
 
 
 def configuration() -> dict[str, Any]:
-    """Return every paper and every kind of scenario at the toy sizes in its ``settings.yaml``, under ``smoke``."""
+    """Return a configuration with every paper and every kind of scenario at its toy size, which the entry ``smoke`` of
+    each ``settings.yaml`` defines.
+    """
     papers = paper.discover()
     settings: dict[str, Any] = {"root_seed": SEED, "shards": 1, "run": list(papers)}
     settings |= {slug: found.settings.get("smoke", {}) for slug, found in papers.items()}

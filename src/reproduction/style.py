@@ -1,5 +1,5 @@
-"""Style of all figures: sizes in inches at print width, colour-blind safe colours, and files that are identical byte
-for byte if redrawn.
+"""Style of all figures: sizes in inches at print width, colours that colour-blind readers can distinguish, and files
+that are identical byte for byte if a figure is redrawn.
 
 Ticks are at the data values if these form a grid, otherwise at 1, 2 and 5 with plain numbers (`log_scale`); numbers
 with intervals are always drawn by `interval`. Names that users write are drawn in any script for which the machine has
@@ -56,13 +56,16 @@ _SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def applied(texts: Iterable[str] = ()) -> Iterator[None]:
-    """Apply the style of all figures while drawing; `texts` are names that a user wrote, in any script."""
+    """Apply the style of all figures while the context is active. The argument `texts` contains names that a user
+    wrote, in any script.
+    """
     with mpl.rc_context(_SETTINGS | {"font.family": families(texts)}):
         yield
 
 
 def save(figure: Figure, png: str | Path, pdf: str | Path) -> None:
-    """Save a figure as PNG and PDF without a date, so that equal tables give equal files. It is laid out once.
+    """Save a figure as PNG and PDF without a date, so that equal tables give equal files. The layout is computed only
+    once.
 
     The canvases print directly, because `Figure.savefig` would draw all texts twice per format to compute a layout that
     is already known.
@@ -85,7 +88,7 @@ def interval(
     color: str = BLUE,
     **look: Any,
 ) -> None:
-    """Draw intervals: a mark at each centre and a line from the lower to the upper end.
+    """Plot intervals as lines from the lower to the upper limit, with a mark at each centre.
 
     Parameters
     ----------
@@ -115,7 +118,7 @@ def interval(
 
 
 def log_scale(axis: Axes, which: str = "y", at: Iterable[float] | None = None) -> None:
-    """Set a logarithmic axis whose labels are plain numbers that do not overlap.
+    """Make an axis logarithmic, with labels that are plain numbers and do not overlap.
 
     Parameters
     ----------
@@ -138,8 +141,8 @@ def log_scale(axis: Axes, which: str = "y", at: Iterable[float] | None = None) -
 
 
 class _PlainTicks(LogLocator):
-    """Place ticks at 1, 2 and 5 on an axis of up to 1.7 decades (at round numbers if fewer than three ticks remain),
-    and at powers of ten on a longer axis.
+    """Place ticks on a logarithmic axis. Ticks are at 1, 2 and 5 on an axis of up to 1.7 decades (at round numbers if
+    fewer than three ticks remain), and at powers of ten on a longer axis.
 
     A vertical axis has space for more digits. It uses the first of (1, 2, 5), (1, 2, 3, 5, 7) and (1, 3) that gives
     three to six ticks, the lowest of which is near the lower end.
@@ -169,7 +172,7 @@ class _PlainTicks(LogLocator):
 
 
 class _PlainNumbers(Formatter):
-    """Format ticks as plain numbers (0.1, 2, 50), or as powers of ten on an axis that reaches below 0.001 or above
+    """Format ticks as plain numbers (0.1, 2, 50), or as powers of ten on an axis that extends below 0.001 or above
     20,000.
     """
 
@@ -182,8 +185,8 @@ class _PlainNumbers(Formatter):
 
 
 def calibration_panel(axis: Axes, rows: pd.DataFrame, colour: str) -> None:
-    """Plot the difference between the empirical distribution function of PIT values and the uniform one, with a
-    simultaneous band.
+    """Plot the difference between the empirical distribution function of PIT values and the uniform distribution
+    function, with a simultaneous band.
 
     `rows` has columns bin (left ends of the bins of [0, 1]), ecdf_difference (at their right ends) and band.
     """
@@ -197,7 +200,7 @@ def calibration_panel(axis: Axes, rows: pd.DataFrame, colour: str) -> None:
 
 
 def letters(axes) -> None:
-    """Label the panels of a figure (a), (b), .. at the upper left."""
+    """Label the panels of a figure with (a), (b), .. at the upper left."""
     for letter, axis in zip("abcdefghijkl", axes, strict=False):
         axis.annotate(
             f"({letter})", (0, 1), (-2, 3), "axes fraction", textcoords="offset points", ha="right", va="bottom"
@@ -210,13 +213,13 @@ _SHAPELESS = ("Cc", "Cf", "Zl", "Zp", "Zs")  # control characters, joiners, dire
 
 
 def families(texts: Iterable[str] = ()) -> list[str]:
-    """Return font families that together cover as many characters of `texts` as possible; `FIRST` comes first."""
+    """Return font families, beginning with `FIRST`, that together cover as many characters of `texts` as possible."""
     found = (_family(character) for character in sorted(set("".join(texts))))
     return list(dict.fromkeys([FIRST, *(name for name in found if name)]))
 
 
 def unwritable(text: str) -> bool:
-    """Return whether `text` contains a character that no font of the machine has."""
+    """Return whether `text` contains a character that is missing in all fonts of the machine."""
     return any(not _family(character) for character in text)
 
 
@@ -245,7 +248,7 @@ def names(texts: Sequence[str], noun: str) -> tuple[list[str], str]:
 
 @cache
 def _family(character: str) -> str:
-    """Return the first font family that has the character; None for characters without a shape (spaces, joiners)."""
+    """Return the first font family that has the character, or None for characters without a shape (spaces, joiners)."""
     if unicodedata.category(character) in _SHAPELESS:
         return FIRST
     return next((name for name, known in _known().items() if _has(known, character)), "")
@@ -254,7 +257,7 @@ def _family(character: str) -> str:
 @cache
 def _known() -> dict[str, str]:
     """Return a mapping from each font family to the file of its regular font, with `FIRST` first and the other families
-    by name.
+    sorted by name.
     """
     listed = [e for e in font_manager.fontManager.ttflist if not e.name.startswith(_NO_SHAPES)]
     regular = [e for e in listed if e.style == "normal" and e.weight in (400, "normal")]

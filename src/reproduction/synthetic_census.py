@@ -1,4 +1,4 @@
-"""Synthetic noisy measurement files in the Census Bureau's layout, with known true counts, generated from a seed.
+"""Generate synthetic noisy measurement files in the layout of the Census Bureau, with known true counts, from a seed.
 
 No file comes from an agency: the metadata of every Parquet file and ``SYNTHETIC.txt`` in the folder state this.
 
@@ -62,7 +62,7 @@ class Size:
 
 @dataclass(frozen=True)
 class People:
-    """All people, in the order of their blocks' geocodes.
+    """All people of a synthetic state, in the order of the geocodes of their blocks.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ class People:
     _nodes: dict[str, tuple[Whole, Whole]] = field(default_factory=dict, repr=False)
 
     def nodes(self, level: str) -> tuple[Whole, Whole]:
-        """Return the node of every block at a level, and the offset at which the people of each node start (end
-        included).
+        """Return the node of every block at a level, and the offset at which the people of each node start. The last
+        offset is the end of the last node.
         """
         if level not in self._nodes:
             short = self.codes["Block"].astype(f"<U{_lengths(self.product)[level]}")
@@ -92,14 +92,16 @@ class People:
         return self._nodes[level]
 
     def branches(self, level: str) -> Iterator[tuple[str, int, int]]:
-        """Yield each branch of the spine with its first node and the end of its range of nodes at a level."""
+        """Yield the code of each branch of the spine, its first node at a level, and the end of its range of nodes at
+        this level.
+        """
         branch = self.codes[level].astype("<U3")
         for code in np.unique(branch):
             first, end = np.searchsorted(branch, code), np.searchsorted(branch, code, side="right")
             yield str(code), int(first), int(end)
 
     def counts(self, level: str, first: int, end: int, specs: tuple[str, ...]) -> Whole:
-        """Return the counts of a query in the nodes first .. end - 1, as an array (nodes, cells)."""
+        """Return the counts of a query in the nodes first .. end - 1, as an array of shape (nodes, cells)."""
         above, starts = self.nodes(level)
         rows = slice(starts[first], starts[end])
         place = above[self.block[rows]] - first
@@ -121,7 +123,9 @@ class People:
         return found[first:end]
 
     def truth(self) -> pa.Table:
-        """Return the true counts as a table with the columns block, level on every axis, and count."""
+        """Return the true counts as a table with columns for the block, for the level on every axis, and for the
+        count.
+        """
         sizes = self.product.shape
         cell = np.ravel_multi_index(self.levels, sizes)
         total = int(np.prod(sizes))
@@ -162,7 +166,7 @@ def made(product: Product, state: int, size: Size, rng: np.random.Generator) -> 
 
 
 def _levels(axis: str, size: int, tract: Whole, kind: Whole, rng: np.random.Generator) -> Whole:
-    """Draw the levels of all people; the proportions differ by tract."""
+    """Draw the levels of all people on one axis. The proportions of the levels differ between tracts."""
     people, tracts = len(tract), int(tract.max()) + 1
     if axis == "hhgq":
         return kind.astype(np.int64)
@@ -181,7 +185,7 @@ def _levels(axis: str, size: int, tract: Whole, kind: Whole, rng: np.random.Gene
 
 
 def _consistent(product: Product, levels: tuple[Whole, ...], rng: np.random.Generator) -> tuple[Whole, ...]:
-    """Remove impossible combinations: minors in nursing homes, householders younger than 15."""
+    """Replace impossible combinations of levels, which are minors in nursing homes and householders younger than 15."""
     levels_by_axis = dict(zip([axis.name for axis in product.axes], levels, strict=True))
     if "votingage" in levels_by_axis:
         levels_by_axis["votingage"] = np.where(levels_by_axis["hhgq"] == 3, 1, levels_by_axis["votingage"])
@@ -192,8 +196,8 @@ def _consistent(product: Product, levels: tuple[Whole, ...], rng: np.random.Gene
 
 
 def _spine(product: Product, state: int, size: Size, rng: np.random.Generator) -> tuple[Codes, Whole]:
-    """Return the geocodes of all levels, and the tract of every block. Block groups of the spine differ from tabulated
-    ones.
+    """Return the geocodes of all levels, and the tract of every block. The block groups of the spine differ from the
+    tabulated block groups.
     """
     county = np.arange(size.tracts) % size.counties
     more = rng.integers(0, size.groups, size.blocks - size.groups)
@@ -258,8 +262,8 @@ _QUERY_SHARES = {  # in the order of QUERIES
 
 
 def variances(product: str, table: str, level: str) -> dict[str, Fraction]:
-    """Return the published variance of one cell of every query at a level, omitting queries that the level does not
-    have.
+    """Return the published noise variance of one cell of every query at a level. Queries that the level does not have
+    are omitted.
 
     Parameters
     ----------
@@ -360,7 +364,7 @@ def _noisy(
     product: Product, people: People, level: str, first: int, end: int, variances: Mapping[str, float],
     rng: np.random.Generator,
 ) -> Iterator[pa.Table]:  # fmt: skip
-    """Return noisy measurements of some nodes for every query; a few nodes are measured at a time."""
+    """Yield noisy measurements of some nodes for every query. Only a few nodes are measured at a time."""
     step = max(_CELLS // max(cells_of(product.query_shape(product.specs(name))) for name in variances), 1)
     for a in range(first, end, step):
         b = min(a + step, end)
@@ -375,7 +379,7 @@ def _noisy(
 
 
 def _rules(product: Product, people: People, level: str, first: int, end: int) -> Iterator[pa.Table]:
-    """Return the constraints (invariants) of some nodes."""
+    """Yield the constraints (invariants) of some nodes, as tables."""
     codes, whole = people.codes[level][first:end], (WHOLE,) * len(product.axes)
     if product.table == "unit":
         yield _table(product, codes, "total_con", whole, people.counts(level, first, end, whole), 0.0, "=")
@@ -412,7 +416,7 @@ def _table(
 
 
 def _write(folder: Path, tables: Iterator[pa.Table], product: Product, level: str) -> None:
-    """Write the parts of a table, with integers of 32 and 64 bits; for the DHC product, write one folder per county if
+    """Write the parts of a table, with integers of 32 and 64 bits. For the DHC product, write one folder per county if
     the level has counties.
     """
     writers: dict[Path, pq.ParquetWriter] = {}

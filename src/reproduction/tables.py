@@ -10,7 +10,8 @@ _TEXT = {"note", "relation", "sees", "other_variants"}  # text columns, even if 
 
 
 def read(path: str | Path, content: BinaryIO | None = None) -> pd.DataFrame:
-    """Return a table exactly as it was written: floats without loss, and empty cells of text columns as empty strings.
+    """Return a table exactly as it was written. Floats are read without loss, and empty cells of text columns are read
+    as empty strings.
 
     Parameters
     ----------
@@ -23,8 +24,8 @@ def read(path: str | Path, content: BinaryIO | None = None) -> pd.DataFrame:
 
 
 def write(table: pd.DataFrame, path: str | Path) -> None:
-    """Write a table as CSV (or as TSV if the file name ends so), completely or not at all, with floats that are read
-    back exactly.
+    """Write a table as CSV, or as TSV if the file name has this ending. The file is written completely or not at all,
+    and its floats are read back exactly.
     """
     separator = "\t" if str(path).endswith(".tsv") else ","
     _replace(path, table.to_csv(index=False, sep=separator, lineterminator="\n"))

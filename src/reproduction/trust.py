@@ -1,4 +1,5 @@
-"""Check files of a run: a file is trusted if it is identical, byte for byte, to the file described by its provenance.
+"""Check the files of a run. A file is trusted if it is identical, byte for byte, to the file described by its
+provenance record.
 
 Reading a file that is incomplete, edited or from another run raises an error that names the file and the rule that
 regenerates it. `untrusted` finds all such files of a folder, so that `python -m reproduction.run` can regenerate them.
@@ -30,12 +31,12 @@ _RECORDS = Path(".snakemake/metadata")
 
 
 class Damaged(ValueError):
-    """Raised if a file does not match its provenance; the message names the rule that regenerates the file."""
+    """Raised if a file does not match its provenance record. The message names the rule that regenerates the file."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Files that cannot be trusted, with the reason why.
+    """Group of files that cannot be trusted, with the reason.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class Fault:
 
 
 def content(path: str | Path) -> bytes:
-    """Return the bytes of a file that a run made.
+    """Return the bytes of a file that a run made, after checking the file against its provenance record.
 
     Raises
     ------
@@ -61,7 +62,7 @@ def content(path: str | Path) -> bytes:
 
 
 def checked(path: str | Path) -> Path:
-    """Return the path of a large file that a run made, after checking the file against its provenance.
+    """Return the path of a large file that a run made, after checking the file against its provenance record.
 
     Raises
     ------
@@ -91,7 +92,7 @@ def stated(path: str | Path) -> dict[str, Any]:
 
 
 def untrusted(root: Path, expected: Iterable[str] = (), requested: Iterable[str] | None = None) -> Iterator[Fault]:
-    """Yield every file below `root` that does not match its provenance or has no provenance.
+    """Yield all files below `root` that do not match their provenance record or have no provenance record.
 
     Parameters
     ----------
@@ -139,7 +140,7 @@ def _removable(files: Iterable[Path], beside: Path) -> tuple[Path, ...]:
 def _consumers(
     root: Path, groups: list[_Group], waiting: list[_Group], requested: Iterable[str] | None
 ) -> Iterator[Fault]:
-    """Yield the files that were made, directly or not, from untrusted files that no run requests."""
+    """Yield the files that were made, directly or indirectly, from untrusted files that are not requested by a run."""
     if requested is None:
         return
     made_by_every_run = {root / name for name in requested}
@@ -160,7 +161,7 @@ def _consumers(
 
 
 def _broken(root: Path, files: Mapping[Path, str], found: Mapping[str, Any]) -> str:
-    """Return the reason why files differ from the files of the last run; empty if they do not differ."""
+    """Return the reason why files differ from the files of the last run, or an empty string if they do not differ."""
     for path, digest in files.items():
         if path.is_symlink():
             return f"{path.relative_to(root)} was replaced by a link"
@@ -178,7 +179,9 @@ def _broken(root: Path, files: Mapping[Path, str], found: Mapping[str, Any]) -> 
 
 
 def _recorded(root: Path, path: Path) -> str | None:
-    """Return the digest of the parameters that Snakemake recorded when it last made a file."""
+    """Return the digest of the parameters that Snakemake recorded when it last made a file, or None if there is no such
+    record.
+    """
     name = base64.urlsafe_b64encode(str(path.relative_to(root)).encode()).decode()
     try:
         params = json.loads((root / _RECORDS / name).read_bytes())["params"]
@@ -188,8 +191,8 @@ def _recorded(root: Path, path: Path) -> str | None:
 
 
 def _torn_records(root: Path) -> Iterator[Fault]:
-    """Yield Snakemake records that would stop Snakemake with an unclear error; the run that made the files of such a
-    record is unknown.
+    """Yield incomplete Snakemake records together with their files. Such a record would stop Snakemake with an unclear
+    error, and the run that made its files is unknown.
     """
     for path in sorted((root / _RECORDS).rglob("*")):
         if not path.is_file() or _json(path) is not None:
@@ -241,8 +244,8 @@ def _loaded(path: Path) -> dict[str, Any] | None:
 
 
 def _named(beside: Path, found: Mapping[str, Any]) -> dict[Path, str]:
-    """Return the files that a provenance lists: files in its folder whose names begin like its own name; all such files
-    if the provenance is incomplete.
+    """Return the files listed by a provenance record, limited to files in its folder whose names begin like the name of
+    the record. If the record is incomplete, all such files are returned.
     """
     stem = beside.name.removesuffix(SUFFIX)
     named = found.get(FILES) or {name: "" for end in _ENDS if beside.with_name(name := stem + end).is_file()}

@@ -107,8 +107,8 @@ def dp_to_rdp(epsilon_hat: float, *, order: float, delta: float) -> float:
 
 
 def dp_to_rdp_unchecked(epsilon_hat: float, *, order: float, delta: float) -> float:
-    """Compute the same conversion as `dp_to_rdp` for any delta > 0, also above 1, in order to reproduce an error in a
-    published figure; the result is not a privacy guarantee.
+    """Compute the same conversion as `dp_to_rdp` for any delta > 0, including delta > 1, to reproduce an error in a
+    published figure. The result is not a privacy guarantee.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ _MOST_MECHANISMS: Final = 64  # different mechanisms up to which their losses ar
 
 @dataclass(frozen=True, kw_only=True)
 class _Cost:
-    """Base class of all privacy costs: the data source and the neighbour relation.
+    """Base class of all privacy costs, which name the data source and the neighbour relation.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ Cost = PureDP | ZCDP | RenyiDP | ApproxDP
 
 
 class Epsilon(float):
-    """An epsilon: a float with ``.method``, the accounting method that gives it.
+    """Value of epsilon: a float whose attribute ``method`` names the accounting method that computed the value.
 
     Attributes
     ----------
@@ -271,7 +271,7 @@ class Epsilon(float):
 
 @dataclass(frozen=True, kw_only=True)
 class Total:
-    """Sum of the costs of one source under one relation.
+    """Sum of the privacy costs of one data source under one neighbour relation.
 
     Parameters
     ----------
@@ -471,7 +471,7 @@ def _sum(source: str, relation: str, costs: list[Cost]) -> Total:
 
 
 def _mechanisms(costs: list[Cost]) -> Counter[Mechanism] | None:
-    """Return the mechanisms of all costs, or None if one is not known, or all are bare numbers.
+    """Return the mechanisms of all costs, or None if the mechanism of any cost is unknown or no cost has a mechanism.
 
     A bare pure cost counts as randomised response, which is the least private mechanism of its epsilon.
     """

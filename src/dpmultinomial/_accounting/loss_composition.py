@@ -1,4 +1,4 @@
-"""Smallest epsilon of a composition of privacy loss distributions at a given delta: a proven upper bound.
+"""Proven upper bound on the smallest epsilon of a composition of privacy loss distributions at a given delta.
 
 The privacy loss of an outcome is the log of its probability under a file over that under the neighbouring file. Losses
 of independent releases add, and delta(epsilon) is the expected value of max(1 - exp(epsilon - loss), 0). If all
@@ -64,7 +64,7 @@ def transform_error(size: int) -> float:
 
 
 class Composition:
-    """Composition of mechanisms that were fixed in advance.
+    """Composition of mechanisms that were chosen before the first release.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Composition:
         return [(one.gridded(step, log_mass), n) for one, n in often.items()]
 
     def log_moment(self, power: float) -> float:
-        """Return the log of the expected value of exp(power loss), finite losses only."""
+        """Return log E[exp(power loss)], where the expected value includes only finite losses."""
         return float(math.fsum(n * _moment(p, power) for p, n in self.parts))
 
     def _chernoff(self, epsilon: float) -> tuple[float, float]:
@@ -109,7 +109,8 @@ class Composition:
         return (math.exp(best.x), float(best.fun)) if best.fun < found[at] else (math.exp(grid[at]), found[at])
 
     def epsilon(self, delta: float) -> float:
-        """Return an upper bound on the smallest epsilon >= 0 at `delta`; inf below the probability of infinite losses.
+        """Return an upper bound on the smallest epsilon >= 0 at `delta`, or infinity if `delta` is below the
+        probability of an infinite loss.
 
         Parameters
         ----------
@@ -136,14 +137,16 @@ class Composition:
         return best
 
     def _start(self, left: float, top: float) -> float:
-        """Return the epsilon of the Chernoff bound, at most a little below the largest loss."""
+        """Return the epsilon given by the Chernoff bound, limited to slightly less than the largest loss."""
         high = _INSIDE * top
         if self._chernoff(high)[1] >= left or self._chernoff(0.0)[1] <= left:
             return high if self._chernoff(high)[1] >= left else 0.0
         return float(brentq(lambda e: self._chernoff(e)[1] - left, 0.0, high, xtol=1e-6 * top))
 
     def _solved(self, tail: "Tail", left: float, top: float) -> float:
-        """Return an epsilon at which the bound on delta, with losses increased by their rounding, is small enough."""
+        """Return an epsilon at which the bound on delta is small enough when the losses are increased by their rounding
+        errors.
+        """
         if tail(-self.shift) <= left:
             return 0.0
         found = float(brentq(lambda e: tail(e) - left, -self.shift, top, xtol=1e-13, rtol=1e-14))
@@ -179,7 +182,8 @@ class Composition:
 
 
 class Tail:
-    """Log of an upper bound on delta(epsilon) without infinite losses, from tilted probabilities of the total loss.
+    """Log of an upper bound on delta(epsilon) due to finite losses, computed from tilted probabilities of the total
+    loss.
 
     Parameters
     ----------
@@ -195,7 +199,7 @@ class Tail:
         self._rounding = 1 + (2 * len(values) + 4000) * UNIT  # of a sum of products with exp(-x), x up to 745
 
     def __call__(self, epsilon: float) -> float:
-        """Return the log of the bound; below -700 if there are no larger losses."""
+        """Return the log of the upper bound on delta(epsilon), which is below -700 if no loss exceeds epsilon."""
         at = int(np.searchsorted(self.values, epsilon, side="right"))
         gap = self.values[at:] - epsilon
         if not len(gap):
@@ -230,7 +234,7 @@ def tilt(part: Losses, power: float) -> tuple[Array, float]:
 
 
 def _to_power(values: NDArray[np.complex128], power: int) -> NDArray[np.complex128]:
-    """Return values^power by repeated squaring, so that the relative error is that of power - 1 multiplications."""
+    """Return values^power by repeated squaring, whose relative error is that of power - 1 multiplications."""
     found = None
     while power:
         if power & 1:

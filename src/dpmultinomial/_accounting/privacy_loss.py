@@ -51,12 +51,12 @@ class Losses:
 
     @property
     def values(self) -> Array:
-        """Losses of the lattice values."""
+        """Privacy losses at the points of the lattice."""
         return np.asarray(self.offset + (self.first + np.arange(len(self.mass))) * self.step, dtype=np.float64)
 
 
 class Mechanism(Protocol):
-    """Interface of a mechanism whose loss distribution is known; mechanisms are hashable.
+    """Interface of a mechanism whose distribution of the privacy loss is known; every mechanism is hashable.
 
     ``step``      distance of the lattice of its losses; None if they are not on a lattice
     ``spread``    standard deviation of the loss, roughly
@@ -106,7 +106,7 @@ def split(losses: Array, masses: Array, *, step: float, infinite: float, relativ
 
 @dataclass(frozen=True)
 class DiscreteGaussianLoss:
-    """Loss of discrete Gaussian noise on a count that changes by an integer.
+    """Privacy loss of discrete Gaussian noise on a count, if one record changes the count by an integer.
 
     Parameters
     ----------
@@ -119,17 +119,19 @@ class DiscreteGaussianLoss:
 
     @property
     def step(self) -> float:
-        """Distance of the lattice of losses, which is (2 x + change) change/(2 sigma^2)."""
+        """Distance between neighbouring points of the lattice of losses, which are (2 x + change) change/(2
+        sigma^2).
+        """
         return 1 / self.sigma**2
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the loss of continuous noise."""
+        """Standard deviation of the privacy loss under continuous noise with the same parameter."""
         return self.change / self.sigma
 
     def _noise(self, log_mass: float) -> tuple[Array, Array, float, float]:
         """Return noise values, their probabilities, the neglected probability (sub-Gaussian tails: Canonne et al. 2020,
-        corollary 17) and the relative error: exp(-x) has an error of 4 x + 4 roundings.
+        corollary 17), and the relative error: exp(-x) has an error of 4 x + 4 roundings.
         """
         half = int(self.sigma * math.sqrt(2 * (log_mass + 1))) + 2
         x = np.arange(-half, half + 1, dtype=np.float64)
@@ -139,14 +141,14 @@ class DiscreteGaussianLoss:
         return x, weights / total, 2 * math.exp(-log_mass), relative
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the losses on their lattice, in steps of 1/sigma^2."""
+        """Return the privacy losses on their lattice, in steps of 1/sigma^2."""
         x, p, lost, relative = self._noise(log_mass)
         mass = np.zeros((len(x) - 1) * self.change + 1)
         mass[:: self.change] = p
         return Losses(self.step, self.change**2 * self.step / 2, int(x[0]) * self.change, mass, lost, relative)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the losses split between the points of a grid."""
+        """Return the losses with each probability split between two neighbouring points of a grid."""
         x, p, lost, relative = self._noise(log_mass)
         losses = (2 * x * self.change + self.change**2) * self.step / 2
         return split(losses, p, step=step, infinite=lost, relative=relative)
@@ -154,7 +156,7 @@ class DiscreteGaussianLoss:
 
 @dataclass(frozen=True)
 class DiscreteLaplaceLoss:
-    """Loss of discrete Laplace noise on a count that changes by an integer.
+    """Privacy loss of discrete Laplace noise on a count, if one record changes the count by an integer.
 
     Parameters
     ----------
@@ -167,16 +169,16 @@ class DiscreteLaplaceLoss:
 
     @property
     def step(self) -> float:
-        """Distance of the lattice of losses, which is (|x + change| - |x|)/scale."""
+        """Distance between neighbouring points of the lattice of losses, which are (|x + change| - |x|)/scale."""
         return 1 / self.scale
 
     @property
     def spread(self) -> float:
-        """Largest loss."""
+        """Largest privacy loss of the mechanism."""
         return self.change / self.scale
 
     def _losses(self) -> tuple[Array, Array]:
-        """Return the losses, in steps, and their probabilities."""
+        """Return the possible privacy losses, in steps of the lattice, and their probabilities."""
         d, a = self.change, math.exp(-1 / self.scale)
         k = np.arange(-d, d + 1, 2, dtype=np.float64)
         mass = math.tanh(0.5 / self.scale) * np.exp(-np.abs(k - d) / 2 / self.scale)  # at x = (k - d)/2 inside
@@ -185,14 +187,14 @@ class DiscreteLaplaceLoss:
         return k, mass
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the losses on their lattice, in steps of 1/scale."""
+        """Return the privacy losses on their lattice, in steps of 1/scale."""
         k, p = self._losses()
         mass = np.zeros(2 * self.change + 1)
         mass[::2] = p
         return Losses(self.step, 0.0, int(k[0]), mass, 0.0, self._relative)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the losses split between the points of a grid."""
+        """Return the losses with each probability split between two neighbouring points of a grid."""
         k, p = self._losses()
         return split(k * self.step, p, step=step, infinite=0.0, relative=self._relative)
 
@@ -203,7 +205,7 @@ class DiscreteLaplaceLoss:
 
 @dataclass(frozen=True)
 class LaplaceLoss:
-    """Loss of Laplace noise on a number that changes.
+    """Privacy loss of Laplace noise on a number that one record changes.
 
     Parameters
     ----------
@@ -221,16 +223,18 @@ class LaplaceLoss:
 
     @property
     def spread(self) -> float:
-        """Largest loss."""
+        """Largest privacy loss of the mechanism."""
         return self.change / self.scale
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the losses on a grid of 1/1000 of the largest loss."""
+        """Return the privacy losses on a grid whose step is 1/1000 of the largest loss."""
         return self.gridded(self.spread / 1000, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the losses split between the points of a grid: 1/2 at the largest loss t, exp(-t)/2 at -t, and the
-        density exp((loss - t)/2)/4 between, which has closed forms; a partial cell at an end counts at its upper end.
+        """Return the losses with each probability split between two neighbouring points of a grid. The loss is t, the
+        largest one, with probability 1/2, and -t with probability exp(-t)/2; between them, the density exp((loss -
+        t)/2)/4 is integrated in closed form. The losses in a partial cell at an end of the grid count as the upper end
+        of the cell.
         """
         t = self.spread
         low, high = math.ceil(-t / step), math.floor(t / step)
@@ -257,7 +261,8 @@ class LaplaceLoss:
 
 @dataclass(frozen=True)
 class GaussianLoss:
-    """Loss of Gaussian noise on a number that changes: normal with mean m^2/2 and variance m^2, m = change/sigma.
+    """Privacy loss of Gaussian noise on a number that one record changes: a normal distribution with mean m^2/2 and
+    variance m^2, m = change/sigma.
 
     Parameters
     ----------
@@ -275,16 +280,16 @@ class GaussianLoss:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the loss."""
+        """Standard deviation of the privacy loss of the mechanism."""
         return self.change / self.sigma
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the losses on a grid of 1/100 of their standard deviation."""
+        """Return the privacy losses on a grid whose step is 1/100 of their standard deviation."""
         return self.gridded(self.spread / 100, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the losses split between the points of a grid; cells of a fortieth of a standard deviation, or less,
-        are integrated by a Gauss-Legendre rule.
+        """Return the losses with each probability split between two neighbouring points of a grid. Cells whose width is
+        at most a fortieth of a standard deviation are integrated by a Gauss-Legendre rule.
         """
         m = self.spread
         half = m * math.sqrt(2 * (log_mass + 1))
@@ -325,8 +330,8 @@ def _cells(low: float, high: float, step: float, widest: float) -> tuple[Array, 
 
 @dataclass(frozen=True)
 class DirichletLoss:
-    """Loss of Dirichlet(r counts + alpha) if one record moves from a cell to another: r log(w/(1 - w)), where w has a
-    Beta(alpha + r, alpha) distribution.
+    """Privacy loss of Dirichlet(r counts + alpha) if one record moves from one cell to another: r log(w/(1 - w)), where
+    w has a Beta(alpha + r, alpha) distribution.
 
     Parameters
     ----------
@@ -352,24 +357,25 @@ class DirichletLoss:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the loss."""
+        """Standard deviation of the privacy loss of the mechanism."""
         return self.r * math.sqrt(float(polygamma(1, self.alpha + self.r)) + float(polygamma(1, self.alpha)))
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the losses on a grid of 1/100 of their standard deviation."""
+        """Return the privacy losses on a grid whose step is 1/100 of their standard deviation."""
         return self.gridded(self.spread / 100, log_mass)
 
     def _end(self, inner: float, outer: float, log_mass: float) -> float:
-        """Return t with P(w/(1 - w) < exp(-t)) <= exp(-log_mass) for a Beta(inner, outer) variable w: its density is at
-        most 2 w^(inner - 1)/B(inner, outer) up to 1/2.
+        """Return t with P(w/(1 - w) < exp(-t)) <= exp(-log_mass) for a Beta(inner, outer) variable w, whose density is
+        at most 2 w^(inner - 1)/B(inner, outer) for w up to 1/2.
         """
         log_w = (math.log(inner / 2) + float(betaln(inner, outer)) - log_mass - 1) / inner
         log_w = min(log_w, -math.log(2))
         return math.log(-math.expm1(log_w)) - log_w
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the losses split between the points of a grid; cells are integrated by a Gauss-Legendre rule, and the
-        probabilities are divided by their sum, which is below 1 by the neglected probability.
+        """Return the losses with each probability split between two neighbouring points of a grid. Cells are integrated
+        by a Gauss-Legendre rule, and the probabilities are divided by their sum, which is below 1 by the neglected
+        probability.
         """
         r, a, b = self.r, self.alpha + self.r, self.alpha
         low, high = -r * self._end(a, b, log_mass), r * self._end(b, a, log_mass)
@@ -383,7 +389,7 @@ class DirichletLoss:
 
 @dataclass(frozen=True)
 class TruncatedLaplaceLoss:
-    """Loss of discrete Laplace noise that is conditioned to lie between -support and support.
+    """Privacy loss of discrete Laplace noise that is conditioned to lie between -support and support.
 
     Parameters
     ----------
@@ -398,12 +404,12 @@ class TruncatedLaplaceLoss:
 
     @property
     def step(self) -> float:
-        """Distance of the lattice of losses, which is (|x + change| - |x|)/scale."""
+        """Distance between neighbouring points of the lattice of losses, which are (|x + change| - |x|)/scale."""
         return 1 / self.scale
 
     @property
     def spread(self) -> float:
-        """Largest finite loss."""
+        """Largest finite privacy loss of the mechanism."""
         return self.change / self.scale
 
     def _parts(self) -> tuple[Array, Array, float, float]:
@@ -421,21 +427,21 @@ class TruncatedLaplaceLoss:
         return k, p[possible], lost, relative + len(x) * UNIT
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the losses on their lattice, in steps of 1/scale."""
+        """Return the privacy losses on their lattice, in steps of 1/scale."""
         k, p, lost, relative = self._parts()
         mass: Array = np.zeros(2 * self.change + 1)
         mass += np.bincount((k + self.change).astype(np.int64), p, minlength=len(mass))
         return Losses(self.step, 0.0, -self.change, mass, lost, relative)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the losses split between the points of a grid."""
+        """Return the losses with each probability split between two neighbouring points of a grid."""
         k, p, lost, relative = self._parts()
         return split(k * self.step, p, step=step, infinite=lost, relative=relative)
 
 
 @dataclass(frozen=True)
 class PureLoss:
-    """Loss of randomised response, the least private mechanism that is epsilon-DP.
+    """Privacy loss of randomised response, which is the least private of all epsilon-DP mechanisms.
 
     Parameters
     ----------
@@ -451,7 +457,7 @@ class PureLoss:
 
     @property
     def spread(self) -> float:
-        """Largest loss."""
+        """Largest privacy loss of the mechanism."""
         return self.epsilon
 
     def _masses(self) -> Array:
@@ -459,18 +465,18 @@ class PureLoss:
         return np.array([likely * math.exp(-self.epsilon), likely])
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the two losses on their lattice."""
+        """Return the two possible losses on their lattice."""
         low, high = self._masses()
         return Losses(self.step, 0.0, -1, np.array([low, 0.0, high]), 0.0)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the losses split between the points of a grid."""
+        """Return the losses with each probability split between two neighbouring points of a grid."""
         return split(np.array([-self.epsilon, self.epsilon]), self._masses(), step=step, infinite=0.0)
 
 
 @dataclass(frozen=True)
 class TableLoss:
-    """Largest loss of a table of P(released | true) between neighbouring true counts, over all counts.
+    """Largest privacy loss of a table of P(released | true) over all pairs of neighbouring true counts.
 
     Parameters
     ----------
@@ -486,15 +492,17 @@ class TableLoss:
 
     @cached_property
     def spread(self) -> float:
-        """Largest loss of all pairs."""
+        """Largest privacy loss of all pairs of neighbouring true counts."""
         return max(max(map(abs, losses)) for losses, _ in self.pairs)
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the losses on a grid of 1/1000 of the largest loss."""
+        """Return the privacy losses on a grid whose step is 1/1000 of the largest loss."""
         return self.gridded(self.spread / 1000, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return losses on a grid whose delta(epsilon) is the largest of all pairs."""
+        """Return privacy losses on a grid; their delta(epsilon) is the largest delta(epsilon) of all pairs of
+        neighbouring counts.
+        """
         parts = []
         for losses, p in self.pairs:  # a difference of two logs, each at least -745, has an error below 2e-13
             lost = max(1 - math.fsum(p), 0.0) + len(p) * UNIT
@@ -504,7 +512,7 @@ class TableLoss:
 
 @dataclass(frozen=True)
 class SplitLoss:
-    """Largest loss of noise on several counts whose changes are known only by their norm.
+    """Largest privacy loss of noise on several counts, if only the norm of their changes is known.
 
     Parameters
     ----------
@@ -515,20 +523,22 @@ class SplitLoss:
 
     @property
     def step(self) -> None:
-        """Return None, because the cases have different lattices."""
+        """Return None, because the possible changes of the counts give different lattices."""
         return None
 
     @cached_property
     def spread(self) -> float:
-        """Smallest loss of all mechanisms."""
+        """Smallest spread of the mechanisms of all possible changes."""
         return min(one.spread for case in self.cases for one in case)
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return losses on a grid of 1/100 of the smallest spread."""
+        """Return privacy losses on a grid whose step is 1/100 of the smallest spread."""
         return self.gridded(self.spread / 100, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return losses on a grid whose delta(epsilon) is the largest of all cases."""
+        """Return privacy losses on a grid; their delta(epsilon) is the largest delta(epsilon) of all possible
+        changes.
+        """
         found = []
         for case in self.cases:
             first, *others = (one.gridded(step, log_mass + math.log(len(case))) for one in case)
@@ -542,7 +552,8 @@ class SplitLoss:
 
 
 def largest(parts: list[Losses]) -> Losses:
-    """Return losses whose delta(epsilon) is, at every point of their common grid, the largest of several.
+    """Return privacy losses whose delta(epsilon) is, at every point of the common grid, the largest delta(epsilon) of
+    the given losses.
 
     Parameters
     ----------

@@ -59,8 +59,8 @@ def dirichlet_delta(
 
 
 def _log_tail(p: float, q: float, x: float) -> float:
-    """Return the log of the regularised incomplete beta function I_x(p, q), also if it underflows: x^p (1 - x)^q / (p
-    B(p, q)) sum_n (p + q)_n / (p + 1)_n x^n.
+    """Return the log of the regularised incomplete beta function I_x(p, q), without underflow: x^p (1 - x)^q / (p B(p,
+    q)) sum_n (p + q)_n / (p + 1)_n x^n.
     """
     if x == 0:
         return float("-inf")

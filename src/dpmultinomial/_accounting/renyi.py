@@ -162,7 +162,7 @@ def laplace(scale: float, *, order: float, l1: float, cells: int = 1) -> float:
 
 
 def _laplace(scale: float, order: float, l1: float, cells: int) -> float:
-    """Compute the Rényi divergence of `laplace` for arguments that were checked."""
+    """Compute the Rényi divergence of `laplace` for arguments that have been checked."""
     shift = l1 / cells / scale
     if order - 1 < _NEAR_ONE or (2 * order - 1) * shift < _SMALL_SHIFT:
         return cells * _laplace_near_one(shift, order - 1)

@@ -20,8 +20,8 @@ _LARGEST_VECTOR = 100_000_000
 
 
 def largest_stratum(strata: Sequence[tuple[int, int, int]]) -> int:
-    """Return b of the theorem of Bailie, Gong and Meng: the size of the largest stratum in which a swap can change the
-    data.
+    """Return the b in the theorem of Bailie, Gong and Meng: the size of the largest stratum in which a swap can change
+    the data.
 
     Parameters
     ----------
@@ -149,7 +149,9 @@ def exact_loss(largest: int, distance: int, *, rate: float) -> float:
 
 
 def _loss(b: int, d: int, odds: float) -> float:
-    """Compute the privacy loss of `exact_loss` for checked numbers; `odds` is the log odds of the swap rate."""
+    """Compute the privacy loss of `exact_loss` for arguments that have been checked; `odds` is the log odds of the swap
+    rate.
+    """
     if odds <= 0:
         near = np.array([0, 2]) if b - d == 1 else np.array([b - d])  # the least f within reach of b
         far = np.array([b, b - 1]) if b - d == 1 else np.array([b])  # 0 is out of reach of b, not of b - 1
@@ -272,7 +274,7 @@ def _log_derangements(n: int) -> NDArray[np.float64]:
 
 
 def _log_subfactorial(k: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the log of the number of derangements D_k; beyond k = 20 it equals ln k! - 1 to the last digit, since |D_k
+    """Return the log of the number of derangements D_k. Beyond k = 20 it equals ln k! - 1 to the last digit, since |D_k
     - k!/e| < 1/2.
     """
     small = _log_derangements(20)

@@ -1,1 +1,1 @@
-"""Confidence intervals and tests of noisy counts, which need no prior."""
+"""Confidence intervals and tests for noisy counts. The methods need no prior."""

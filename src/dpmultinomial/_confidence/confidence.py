@@ -1,4 +1,4 @@
-"""Confidence statements about a release: intervals, tests and questions, without a prior."""
+"""Confidence statements about a release, computed without a prior: intervals, tests and answers to questions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ MANY_RATES = 1000  # number of categories up to which the summary contains rates
 
 
 class PValue(float):
-    """P-value: a float with its hypothesis, its method and the status of its level.
+    """P-value of a test: a float with the hypothesis, the method, and the accuracy status of the level.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Confidence:
 
     @property
     def counts(self) -> ByName:
-        """Statements about the true counts, by name."""
+        """Confidence statements about the true counts, by name."""
         found = self._noisy
 
         def ends(level: float) -> tuple[Any, Any]:
@@ -73,7 +73,7 @@ class Confidence:
 
     @property
     def rates(self) -> ByName:
-        """Statements about the probabilities from which the counts are assumed to be sampled, by name."""
+        """Confidence statements about the probabilities from which the counts are assumed to be sampled, by name."""
         found = self._noisy
 
         def ends(level: float) -> tuple[Any, Any]:
@@ -83,7 +83,7 @@ class Confidence:
         return ByName(found.names, lambda place: RateConfidence(found, place), ends)
 
     def summary(self, level: float = LEVEL, *, simultaneous: bool = False) -> pd.DataFrame:
-        """Return a table with one row per count and, given a public total, one row per rate.
+        """Return a table with one row per count and, if the total is public, one row per rate.
 
         Parameters
         ----------
@@ -233,7 +233,9 @@ class Confidence:
         return least, most
 
     def _by_parts(self, signs: Mapping[int, int], level: float) -> tuple[float, float]:
-        """Return the sum of the ends of simultaneous intervals, which holds for independent noise of any kind."""
+        """Return the sums of the lower and of the upper ends of simultaneous intervals, which are valid for independent
+        noise of any distribution.
+        """
         ends = self._noisy.sets.ends(level ** (1 / len(signs)))
         lower = upper = 0.0
         for place, sign in signs.items():

@@ -1,4 +1,4 @@
-"""Confidence sets of counts from released values with added noise, many counts in one pass.
+"""Confidence sets of many counts with added noise, computed in one pass.
 
 A count d is accepted if neither tail of the released value is small under d: P_d(Y >= y) > alpha/2 and
 P_d(Y <= y) > alpha/2.
@@ -21,7 +21,7 @@ _STEPS = 80  # bisections of a distance: to the last bit of a float64
 
 
 class Ends(NamedTuple):
-    """Confidence intervals of many counts.
+    """Confidence intervals for many counts.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class CountSets(Protocol):
 
 
 def tail(noise: AddedNoise, distance: Array, parameter: Array) -> Array:
-    """Return P(noise >= distance), by broadcasting.
+    """Return P(noise >= distance), with the arguments broadcast against each other.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def halfwidths(noise: AddedNoise, level: Any, parameter: Array) -> Array:
 
 
 class AddedSets:
-    """Confidence sets of counts with added noise, rounded, clipped or withheld or not.
+    """Confidence sets of counts with added noise, whose released values may be rounded, clipped or withheld.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class AddedSets:
         return Ends(lower, upper, np.clip(covered, level, 1.0), empty, np.zeros(empty.shape, dtype=bool))
 
     def accepted(self, place: int, level: float) -> NDArray[np.int64]:
-        """Return the accepted counts of a single count.
+        """Return the true counts that the confidence set of a single count contains.
 
         Parameters
         ----------
@@ -213,7 +213,7 @@ class AddedSets:
         return min({"two": 2 * min(left, right), "left": left, "right": right}[side], 1.0)
 
     def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
-        """Return P(Y >= y) and P(Y <= y) given each of several counts.
+        """Return P(Y >= y) and P(Y <= y) for the released value y, given each of several true counts.
 
         Parameters
         ----------

@@ -1,4 +1,5 @@
-"""Tests of hypotheses from noisy counts: given rates, and equal rates of two samples.
+"""Tests of hypotheses from noisy counts: the hypothesis that rates have given values, and the hypothesis that two
+samples have equal rates.
 
 Two groups of public size (`TwoRates`): the statistic is the difference of the two released shares over its standard
 deviation, noise included. Its p-value is the largest probability, over the rates p in a confidence set of level 1 -
@@ -28,7 +29,7 @@ DRAWS = 9999
 def goodness_of_fit(
     values: Array, *, n: int, rates: Array, law: Any, variances: Array, rng: np.random.Generator
 ) -> float:
-    """Return the p-value of given rates, from noisy counts of all categories.
+    """Return the p-value of the hypothesis that the rates have given values, from noisy counts of all categories.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def goodness_of_fit(
 
 
 def sampled(law: Any, counts: NDArray[np.int64], rng: np.random.Generator) -> Array:
-    """Return noisy counts (draws, k) under the distribution of each column.
+    """Draw noisy counts, as an array of shape (draws, k), under the noise distribution of each column.
 
     Parameters
     ----------
@@ -74,7 +75,8 @@ def sampled(law: Any, counts: NDArray[np.int64], rng: np.random.Generator) -> Ar
 
 
 def four_cells(values: Array, *, law: Any, variances: Array, rng: np.random.Generator) -> float:
-    """Return the p-value of equal rates of two samples of unknown size, by a parametric bootstrap.
+    """Return the p-value of the hypothesis that two samples of unknown size have equal rates, by a parametric
+    bootstrap.
 
     Parameters
     ----------
@@ -96,7 +98,9 @@ def four_cells(values: Array, *, law: Any, variances: Array, rng: np.random.Gene
 
 
 def _two_shares(values: Array, variances: Array) -> tuple[Array, Array, Array]:
-    """Return the standardised difference of two shares, the sizes and the common share, for columns of releases."""
+    """Return the standardised difference of two shares, the sample sizes, and the common share, for each column of
+    releases.
+    """
     sizes = np.maximum(values[[0, 2]] + values[[1, 3]], 1.0)
     p = np.clip((values[0] + values[2]) / sizes.sum(axis=0), 0.005, 0.995)
     v = np.broadcast_to(variances, (4,))
@@ -116,7 +120,9 @@ _FAR = 40  # steps of a quarter of a standard deviation
 
 
 def _released(n: int, p: float, noise: NoiseSum) -> Array:
-    """Return the probabilities of a released count: a binomial number plus noise, from the least possible value on."""
+    """Return the probabilities of all possible values of a released count, a binomial number plus noise, starting at
+    the smallest value.
+    """
     return np.convolve(binomial(np.arange(n + 1.0), n, p), noise.mass)
 
 
@@ -126,7 +132,7 @@ def _values(n: int, noise: NoiseSum) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class TwoRates:
-    """Two noisy counts of samples of public size, with integer noise.
+    """Two noisy counts of samples of public size, with noise on the integers.
 
     Parameters
     ----------
@@ -149,7 +155,7 @@ class TwoRates:
         return one[:, None], two[None, :]
 
     def _statistic(self, one: Array, two: Array, shift: float) -> Array:
-        """Return the difference of shares minus `shift` over its standard deviation."""
+        """Return the difference of the shares minus `shift`, divided by its standard deviation."""
         (n1, n2), (v1, v2) = self.n, (_variance(noise) for noise in self.noise)
         noise = v1 / n1**2 + v2 / n2**2
         if shift == 0:
@@ -163,7 +169,9 @@ class TwoRates:
         return np.asarray((one / n1 - two / n2 - shift) / np.sqrt(spread + noise))
 
     def _probable(self, tails: Array) -> NDArray[np.int64]:
-        """Return grid positions in a confidence set, widened by a step: `tails` has the smaller tail of each rate."""
+        """Return the grid positions in a confidence set that is widened by one step; `tails` contains the smaller tail
+        probability of each rate.
+        """
         good = tails > GAMMA / 2
         wide = good.copy()
         wide[1:] |= good[:-1]
@@ -172,7 +180,7 @@ class TwoRates:
 
     @cached_property
     def _common(self) -> NDArray[np.int64]:
-        """Grid positions of the common rates that the sum of both counts does not reject at level gamma."""
+        """Grid positions of the common rates that are not rejected by the sum of both counts at level gamma."""
         both = np.convolve(self.noise[0].mass, self.noise[1].mass)
         n, at = sum(self.n), round(sum(self.y)) - self.noise[0].first - self.noise[1].first
         tails = []
@@ -183,7 +191,7 @@ class TwoRates:
 
     @cached_property
     def _second(self) -> NDArray[np.int64]:
-        """Grid positions of the rates of the second sample that its count does not reject at level gamma."""
+        """Grid positions of the rates of the second sample that are not rejected by its count at level gamma."""
         at = round(self.y[1]) - self.noise[1].first
         tails = []
         for p in self._grid:

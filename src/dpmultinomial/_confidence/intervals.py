@@ -1,4 +1,4 @@
-"""Confidence intervals of single counts and rates, and of all counts and rates of a release by name."""
+"""Confidence intervals of single counts and rates, and collections of the intervals of all counts and rates by name."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -82,7 +82,9 @@ class CountConfidence:
         )
 
     def note(self, level: float = LEVEL) -> str:
-        """Return remarks on the interval, e.g. that no count fits; an empty string if there are none."""
+        """Return remarks on the interval, for example that no count fits. The string is empty if there are no
+        remarks.
+        """
         return notes(self._ends(level), self._noisy)[0]
 
     def _ends(self, level: float) -> Ends:
@@ -165,7 +167,9 @@ class RateConfidence:
         return min({"two": 2 * min(left, right), "left": left + GAMMA / 2, "right": right + GAMMA / 2}[side], 1.0)
 
     def row(self, level: float) -> Row:
-        """Return lower, upper, coverage, method, status, error and note of the interval at a level."""
+        """Return one row of a table: lower, upper, coverage, method, status, error and note of the interval at a
+        level.
+        """
         level = _checks.inside("level", level)
         if self._noisy.total is not None:
             tails, method, exact = self._noisy.rate_tails(self._place)
@@ -240,7 +244,7 @@ class ByName:
 
 
 def notes(ends: Ends, noisy: NoisyCounts) -> list[str]:
-    """Return remarks on intervals of counts, one string per count, empty if there is nothing to remark.
+    """Return remarks on the intervals of counts, one string per count; the string is empty if there is no remark.
 
     Parameters
     ----------

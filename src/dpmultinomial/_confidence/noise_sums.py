@@ -52,20 +52,20 @@ class NoiseSum:
         return self.slack == 0
 
     def right(self, distance: ArrayLike) -> Array:
-        """Return P(sum >= distance), or an upper bound of it if the sum is not on the lattice."""
+        """Return P(sum >= distance), or an upper bound on this probability if the sum is not on the lattice."""
         sums = np.append(np.cumsum(self.mass[::-1])[::-1], 0.0)
         at = np.ceil((np.asarray(distance, float) - self.slack) / self.step - 1e-9) - self.first
         return np.asarray(np.minimum(sums[np.clip(at, 0, len(self.mass)).astype(np.int64)] + self.lost, 1.0))
 
     def left(self, distance: ArrayLike) -> Array:
-        """Return P(sum <= distance), or an upper bound of it if the sum is not on the lattice."""
+        """Return P(sum <= distance), or an upper bound on this probability if the sum is not on the lattice."""
         sums = np.append(0.0, np.cumsum(self.mass))
         at = np.floor(np.asarray(distance, float) / self.step + 1e-9) - self.first + 1
         return np.asarray(np.minimum(sums[np.clip(at, 0, len(self.mass)).astype(np.int64)] + self.lost, 1.0))
 
     def largest(self, tail: float, side: str) -> float:
-        """Return the largest distance h with P(sum >= h) > tail for side ``"right"``, with P(sum <= -h) > tail for
-        side ``"left"``.
+        """Return the largest distance h with P(sum >= h) > tail (side ``"right"``) or with P(sum <= -h) > tail (side
+        ``"left"``).
         """
         at = (self.first + np.arange(len(self.mass))) * self.step
         if side == "right":
@@ -160,7 +160,8 @@ _REFINED = 45  # bisections of the step of the grid at both ends
 
 @dataclass(frozen=True)
 class SignedSum:
-    """A signed sum of counts: the limits of the sum of their noisy values, and the distribution of their noise.
+    """Signed sum of counts, given by limits for the sum of the noisy values and by the distribution of the sum of the
+    noise.
 
     Parameters
     ----------
@@ -173,7 +174,7 @@ class SignedSum:
     noise: NoiseSum
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return the smallest and largest accepted sum, integers, or infinite if there is no limit.
+        """Return the smallest and the largest accepted sum: integers, or infinity where the sum has no limit.
 
         Parameters
         ----------
@@ -190,7 +191,7 @@ class SignedSum:
         return float(np.ceil(lower - 1e-9)), float(np.floor(upper + 1e-9))
 
     def pvalue(self, value: float, side: str) -> float:
-        """Return the p-value of a hypothetical sum.
+        """Return the p-value of a hypothetical value of the sum.
 
         Parameters
         ----------
@@ -216,7 +217,7 @@ class SignedSum:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Ratio of two sums of counts >= 0, for confidence sets by Fieller's method.
+    """Ratio of two sums of counts >= 0, whose confidence set is computed by Fieller's method.
 
     Parameters
     ----------
@@ -227,7 +228,7 @@ class Ratio:
     bottom: SignedSum
 
     def accepts(self, angle: float, level: float) -> bool:
-        """Return whether the ratio tan(angle) is accepted.
+        """Return whether the confidence set contains the ratio tan(angle).
 
         Parameters
         ----------
@@ -247,7 +248,9 @@ class Ratio:
         return self._right(a, b, low) > least and self._left(a, b, high) > least
 
     def _right(self, a: float, b: float, distance: float) -> float:
-        """Return an upper bound on P(a N_top - b N_bottom >= distance); exact without slack."""
+        """Return an upper bound on P(a N_top - b N_bottom >= distance), which is the exact probability if the noise is
+        on a lattice.
+        """
         n, mass = _support(self.bottom.noise)
         if a == 0:
             return float(self.bottom.noise.left(-distance / b))
@@ -262,7 +265,7 @@ class Ratio:
         return min(float(mass @ found) + self.bottom.noise.lost, 1.0)
 
     def interval(self, level: float) -> tuple[float, float, bool] | None:
-        """Return the smallest and the largest accepted ratio, and whether a ratio of the grid between is rejected.
+        """Return the smallest and the largest accepted ratio, and whether the confidence set has a gap between them.
 
         Parameters
         ----------
@@ -286,7 +289,7 @@ class Ratio:
         return lower, upper, bool(at.size < last - first + 1)
 
     def _grid(self) -> Array:
-        """Return angles, dense around that of the released ratio."""
+        """Return a grid of angles that is dense near the angle of the released ratio."""
         even = np.linspace(0.0, np.pi / 2, _ANGLES)
         top, bottom = (np.clip((s.low + s.high) / 2, 1.0, None) for s in (self.top, self.bottom))
         if not np.isfinite(top + bottom):

@@ -1,4 +1,4 @@
-"""Noisy counts of a release with what is public about them: the input of all confidence statements."""
+"""Noisy counts of a release and the public facts about them, which are the input of all confidence statements."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ LISTED = 100_000  # total up to which the tails of all numbers of records are co
 
 @dataclass(frozen=True, eq=False)
 class NoisyCounts:
-    """Released counts, their noise, and public facts.
+    """Released counts, their noise distributions, and the public facts about the release.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class NoisyCounts:
 
     @cached_property
     def words(self) -> Names:
-        """Names of the counts, for the text of a test."""
+        """Names of the counts, as they appear in the text of a hypothesis."""
         return Names(self.names)
 
     @cached_property
@@ -55,7 +55,7 @@ class NoisyCounts:
         return sets_of(self.law, self.values, self.lower, self.upper)
 
     def law_at(self, place: int) -> Any:
-        """Return the noise distribution of a count, with one parameter."""
+        """Return the noise distribution of one count, as a distribution with a single parameter."""
         law = self.law.laws[self.law.which[place]] if isinstance(self.law, LawByRow) else self.law
         if isinstance(law, Coarsened) and not law.listed:
             return Coarsened(single(law.noise, place), law.step, law.ties, law.at, law.least)
@@ -77,7 +77,9 @@ class NoisyCounts:
         return None if isinstance(noise, Perturbation | RandomRounding) else noise
 
     def limits(self, place: int) -> tuple[float, float]:
-        """Return the smallest and the largest noisy value that a release implies, -inf and inf if not measured."""
+        """Return the smallest and the largest noisy value that agree with the released value; (-inf, inf) if the count
+        was not measured.
+        """
         value, law = np.array([self.values[place]]), self.law_at(place)
         if np.isnan(value[0]) and getattr(law, "least", None) is None:
             return -np.inf, np.inf
@@ -86,18 +88,18 @@ class NoisyCounts:
 
     @cached_property
     def plain(self) -> bool:
-        """Whether every count was measured, with added noise that is neither rounded, clipped nor withheld."""
+        """Whether every count was measured with added noise and no released value is rounded, clipped or withheld."""
         laws = self.law.laws if isinstance(self.law, LawByRow) else [self.law]
         changed = any(isinstance(law, Coarsened | Perturbation | RandomRounding) for law in laws)
         return not changed and not bool(np.isnan(self.values).any())
 
     @cached_property
     def integers(self) -> bool:
-        """Whether `plain`, with noise on the integers."""
+        """Whether all counts are `plain` and their noise takes only integer values."""
         return self.plain and bool(self.law.discrete)
 
     def rate_tails(self, place: int) -> tuple[TailsGivenCount, str, bool]:
-        """Return the tails of the most precise statistic of a rate, given the number of records in the category.
+        """Return the tails of the most precise statistic for a rate, given the number of records in the category.
 
         Parameters
         ----------
@@ -158,7 +160,8 @@ class NoisyCounts:
         return {}
 
     def pair(self, place: int) -> Pair:
-        """Return a count and the sum of all other counts, for a rate without a public number of records.
+        """Return a noisy count and the noisy sum of all other counts, which together give a rate if the number of
+        records is not public.
 
         Parameters
         ----------

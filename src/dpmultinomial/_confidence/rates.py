@@ -49,7 +49,7 @@ class TailsGivenCount:
 
 
 def binomial(x: Array, n: int, p: float) -> Array:
-    """Return binomial probabilities.
+    """Return the binomial probabilities of the numbers x, for n trials with success probability p.
 
     Parameters
     ----------
@@ -66,13 +66,15 @@ def binomial(x: Array, n: int, p: float) -> Array:
 
 
 def window(n: int, p: float) -> Array:
-    """Return the numbers x whose binomial probability is not negligible: all but 1e-15 of the distribution."""
+    """Return the numbers x that matter for the binomial distribution: all other numbers have a total probability of at
+    most 1e-15.
+    """
     half = _SPREAD * np.sqrt(n * p * (1 - p)) + 30
     return np.arange(max(int(n * p - half), 0), min(int(n * p + half) + 1, n) + 1, dtype=np.float64)
 
 
 def rate_tails(tails: TailsGivenCount, p: float) -> tuple[float, float]:
-    """Return P_p(Y >= y) and P_p(Y <= y).
+    """Return P_p(Y >= y) and P_p(Y <= y), the tails of the statistic at a rate p.
 
     Parameters
     ----------
@@ -91,7 +93,7 @@ def rate_tails(tails: TailsGivenCount, p: float) -> tuple[float, float]:
 
 
 def enveloped(tails: TailsGivenCount) -> TailsGivenCount:
-    """Return tails that are monotone in x and at least as large: their running maxima over x = 0..n."""
+    """Return upper bounds on the tails that are monotone in x: running maxima over x = 0..n."""
     x = np.arange(tails.n + 1, dtype=np.float64)
     right = np.maximum.accumulate(tails.right(x))
     left = np.maximum.accumulate(tails.left(x)[::-1])[::-1]
@@ -165,7 +167,7 @@ class Pair:
         return np.arange(max(low, 0.0), max(high, 0.0) + 1)
 
     def tails(self, p: float, n: int) -> tuple[float, float]:
-        """Return P(T_p >= t) and P(T_p <= t) for the released t and a number n of records.
+        """Return P(T_p >= t) and P(T_p <= t) for the released value t, given that there are n records.
 
         Parameters
         ----------
@@ -187,7 +189,8 @@ class Pair:
         return min(right, 1.0), min(left, 1.0)
 
     def accepts(self, p: float, level: float) -> bool:
-        """Return whether neither p-value of a rate is at most alpha/2; each is the largest tail plus gamma/2.
+        """Return whether both one-sided p-values of a rate exceed alpha/2; each p-value is the largest tail probability
+        plus gamma/2.
 
         Parameters
         ----------
@@ -213,7 +216,8 @@ class Pair:
         return float(np.sqrt(n * p * (1 - p) + noise))
 
     def interval(self, level: float) -> tuple[float, float, bool] | None:
-        """Return the smallest and the largest accepted rate, and whether a rate of the grid between them is rejected.
+        """Return the smallest and the largest accepted rate, and whether the grid contains a rejected rate between
+        them.
 
         Parameters
         ----------
@@ -237,7 +241,7 @@ class Pair:
         return lower, upper, bool(at.size < at[-1] - at[0] + 1)
 
     def _end(self, bad: float, good: float, level: float) -> float:
-        """Return the rejected end after bisection between a rejected and an accepted angle."""
+        """Return the rejected angle to which a bisection between a rejected and an accepted angle converges."""
         bad = min(max(bad, 0.0), np.pi / 2)
         for _ in range(_REFINED):
             middle = (bad + good) / 2
@@ -245,7 +249,8 @@ class Pair:
         return float(np.sin(bad) ** 2)
 
     def normal_interval(self, level: float) -> tuple[float, float, float]:
-        """Return the interval of a normal distribution of T_p, and the error of its level at the estimate.
+        """Return the confidence interval under a normal approximation of T_p, and the error of its level at the
+        estimated rate.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Confidence sets of all counts of a release, whatever the distribution of each.
+"""Confidence sets of all counts of a release, for any noise distribution of each count.
 
 The sets of added noise are in `count_sets`. Here are those of counts whose released values follow a table of
 P(released | true), or random rounding.
@@ -31,7 +31,8 @@ _LARGEST = 20_000_000  # probabilities of a table whose p-values are computed
 
 
 def likelihood_ratio_pvalues(weights: Array) -> Array:
-    """Return the p-value of every true count and released value of a table, in the order of likelihood ratios.
+    """Return the p-value of every pair of true count and released value of a table, with the outcomes ordered by
+    likelihood ratio.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ class TableSets:
         return float(np.where(self.pvalues > 1 - level, self.weights, 0.0).sum(axis=1).min())
 
     def accepted(self, place: int, level: float) -> NDArray[np.int64]:
-        """Return the accepted counts of a single count, in increasing order.
+        """Return the true counts in the confidence set of a single count, in increasing order.
 
         Parameters
         ----------
@@ -172,7 +173,9 @@ class TableSets:
         return float(self.pvalues[rows[0], self.column[place]]) if rows[0] >= 0 else 0.0
 
     def _rows(self, place: int, counts: Array) -> NDArray[np.int64]:
-        """Return the row of each count, relative to the released value; -1 below or above the rows that reach it."""
+        """Return the row of the table for each count, relative to the released value; -1 for counts below or above
+        these rows.
+        """
         at = counts - self.moved[place]
         rows = np.minimum(np.searchsorted(self.true, at), len(self.true) - 1)
         known = self.true[rows] == at
@@ -182,7 +185,7 @@ class TableSets:
         return np.where(known, rows, -1)
 
     def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
-        """Return P(Y >= y) and P(Y <= y) given each of several counts.
+        """Return P(Y >= y) and P(Y <= y) for the released value y, given each of several true counts.
 
         Parameters
         ----------
@@ -207,8 +210,9 @@ class TableSets:
 
 
 def _extended(law: Perturbation) -> tuple[NDArray[np.int64], NDArray[np.int64], Array, int]:
-    """Return true counts, released values and probabilities of a table, continued above its last count if its rows
-    repeat, and the released value from which all sets are moved copies.
+    """Return true counts, released values and probabilities of a table, and the released value above which all
+    confidence sets are shifted copies. If the last rows of the table repeat, the table is continued above its last
+    count.
     """
     if not law.period:
         return law.true, law.values, law.weights, 0
@@ -253,7 +257,7 @@ class RoundingSets:
             raise ValueError(f"values must be multiples of {law.base}, got {values[~good][0]:g}")
 
     def _distance(self, level: Array) -> Array:
-        """Return the largest distance of an accepted count from the released value, for each level."""
+        """Return the largest distance between an accepted count and the released value, for each level."""
         gaps = np.arange(self.base)
         likely = 1 - gaps / self.base
         fits = (likely >= 0.5) | (likely > 1 - np.asarray(level)[..., None])
@@ -285,7 +289,7 @@ class RoundingSets:
         return Ends(lower, upper, cover, empty & self.known, np.zeros(empty.shape, dtype=bool))
 
     def accepted(self, place: int, level: float) -> NDArray[np.int64]:
-        """Return the accepted counts of a single count, in increasing order.
+        """Return the true counts in the confidence set of a single count, in increasing order.
 
         Parameters
         ----------
@@ -330,7 +334,7 @@ class RoundingSets:
         return 1.0 if likely >= 0.5 else likely
 
     def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
-        """Return P(Y >= y) and P(Y <= y) given each of several counts.
+        """Return P(Y >= y) and P(Y <= y) for the released value y, given each of several true counts.
 
         Parameters
         ----------
@@ -426,7 +430,7 @@ def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]
 
 
 def sets_of(law: Any, values: Array, lower: Array, upper: Array) -> CountSets:
-    """Return the confidence sets of counts.
+    """Return the confidence sets of released counts with a given noise distribution.
 
     Parameters
     ----------
@@ -473,7 +477,7 @@ class SetsByRow:
         self.method = " or ".join(sorted({sets.method for _, sets in self.parts}))
 
     def ends(self, level: Any) -> Ends:
-        """Return the confidence intervals of all counts at a level, one number or one per count."""
+        """Return the confidence intervals of all counts, for one common level or one level per count."""
         level = np.broadcast_to(np.asarray(level, dtype=np.float64), (self.size,))
         columns: list[NDArray[Any]] = [np.zeros(self.size) for _ in range(5)]
         for rows, sets in self.parts:
@@ -486,12 +490,12 @@ class SetsByRow:
         return sets, int(self.within[place])
 
     def accepted(self, place: int, level: float) -> NDArray[np.int64]:
-        """Return the accepted counts of the count at a position."""
+        """Return the true counts that the confidence set at a position contains."""
         sets, at = self._at(place)
         return sets.accepted(at, level)
 
     def pvalue(self, place: int, count: int, side: str) -> float:
-        """Return the p-value of a hypothetical true count of the count at a position."""
+        """Return the p-value of a hypothetical true count at a position."""
         sets, at = self._at(place)
         return sets.pvalue(at, count, side)
 

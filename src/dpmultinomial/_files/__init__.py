@@ -1,1 +1,1 @@
-"""Readers of files provided by users: one strict CSV reader; the caller decides whether a file may be opened."""
+"""Readers of files that users provide: one strict CSV reader. The caller decides whether a file may be opened."""

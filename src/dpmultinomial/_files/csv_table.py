@@ -179,14 +179,16 @@ class CsvTable:
         return self.columns.index(column)
 
     def texts(self, column: str) -> list[str]:
-        """Return the values of a column as strings without quotes; O(records), about 0.3 s per million, once."""
+        """Return the values of a column as strings without quotes. The first call takes O(records) time, about 0.3 s
+        per million records.
+        """
         if column not in self._read:
             self._read[column] = self._texts(self.place(column))
         return list(self._read[column])
 
     @cached_property
     def _read(self) -> dict[str, list[str]]:
-        """Columns that were read."""
+        """Columns that have been read, by name."""
         return {}
 
     def _texts(self, k: int) -> list[str]:
@@ -200,7 +202,7 @@ class CsvTable:
         return [t[1:-1].replace('""', '"') if t[:1] == '"' else t for t in found]
 
     def whole(self, column: str, *, least: int = -LARGEST_WHOLE, most: int = LARGEST_WHOLE) -> NDArray[np.int64]:
-        """Return the values of a column as integers in [least, most]: int64 (records,).
+        """Return the values of a column as integers in [least, most], int64 (records,).
 
         Only digits with an optional sign are accepted: ``3.0``, ``1e3``, blanks and empty cells are rejected.
         """
@@ -210,7 +212,7 @@ class CsvTable:
         return np.asarray(values, dtype=np.int64)
 
     def numbers(self, column: str) -> NDArray[np.float64]:
-        """Return the values of a column as finite numbers: float64 (records,). The decimal separator is a point; blanks
+        """Return the values of a column as finite numbers, float64 (records,). The decimal separator is a point; blanks
         and words such as nan are rejected.
         """
         texts = self.texts(column)
@@ -270,7 +272,7 @@ class CsvTable:
         return source.encode(_csv_fields.exchange(source.data, self.starts, self.ends, columns=places, sources=sources))
 
     def sorted(self) -> "CsvTable":
-        """Return the table of the file with its records sorted by their bytes, without empty lines; every line has the
+        """Return the table with its records sorted by their bytes and without empty lines. Every line ends with the
         line break of the header. O(bytes log records).
         """
         data = self.source.data
@@ -286,8 +288,8 @@ class CsvTable:
         )
 
     def refuse(self, column: str, record: int, rule: str, value: str) -> FileFault:
-        """Return the error for one invalid cell: file, line, column, rule, and the value unless the file is
-        confidential.
+        """Return the error for one invalid cell, with file, line, column and rule. The error contains the value only if
+        the file is not confidential.
         """
         shown = "" if self.confidential else f", got {value[:80]!r}"
         return FileFault(f"{self.name}, line {int(self.lines[record])}, column {column!r}: {rule}{shown}")
@@ -295,7 +297,9 @@ class CsvTable:
     def _judged(
         self, column: str, texts: list[str], kind: str, least: float, most: float
     ) -> tuple[list[Cell], NDArray[Any]]:
-        """Return the invalid cells of a column of numbers, and the values of the column with 0 for invalid cells."""
+        """Return the invalid cells of a column of numbers, and the values of the column with invalid cells replaced by
+        0.
+        """
         form, rule = _FORMS[kind]
         good = [form.fullmatch(t) is not None for t in texts]
         dtype = np.int64 if kind == "whole" else np.float64

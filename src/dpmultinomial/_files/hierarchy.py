@@ -1,4 +1,4 @@
-"""Tree given by a column of parents in a file of counts: its root, its levels, and the children of each node."""
+"""Tree of counts from a file with a column of parents: the root, the levels, and the children of each node."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,8 +33,8 @@ class Hierarchy:
         return found
 
     def unlike(self, counts: Sequence[int]) -> int | None:
-        """Return the first inner node whose count differs from the sum of the counts of its children; None if all are
-        consistent.
+        """Return the first inner node whose count differs from the sum of its children's counts; None if there is no
+        such node.
 
         Parameters
         ----------

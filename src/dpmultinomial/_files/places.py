@@ -1,4 +1,4 @@
-"""Check of paths: outside of `_releases`, no confidential file may be opened, whatever name is used for it.
+"""Check of paths: only `_releases` may open a confidential file, under any name of the file.
 
 A file is confidential if it is in a folder ``confidential``, or in the folder to which ``confidential/`` of the working
 directory is linked, or is the same file as one in these folders (a hard link, a mount). The check uses the metadata of

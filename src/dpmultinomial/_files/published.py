@@ -1,4 +1,5 @@
-"""Opening of a release for inference: the public file is checked against its record, and both against the ledger.
+"""Opening of a release for inference: the public file is checked against its record, and both are checked against the
+ledger.
 
 The files checked here are never confidential (`places`). If there is a ledger two folders above, as in ``releases/``,
 it must contain exactly these files; a release that was copied to another folder is only checked against its record.
@@ -222,7 +223,9 @@ def _holds(rule: Rule, value: Any) -> bool:
 
 
 def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
-    """Return every relation that the numbers of a record must satisfy, as (description, whether it is satisfied)."""
+    """Return the relations that the numbers of a record must satisfy, each as a description and whether it is
+    satisfied.
+    """
     mechanism, cost = record["mechanism"], record["cost"]
     found = [("neighbours must be those of its cost", record["neighbours"] == cost["relation"])]
     found.append(("against_ceiling must be what its cost is for a replacement", _counted(record)))
@@ -255,8 +258,8 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
 
 
 def _counted(record: Mapping[str, Any]) -> bool:
-    """Return whether a record states the correct cost that counts against a budget: twice the epsilon or four times
-    the rho if neighbours differ by adding or removing a record; no such cost for an exchange.
+    """Return whether a record states the correct cost that counts against a budget. If neighbours differ by adding or
+    removing a record, this is twice the epsilon or four times the rho; an exchange of records has no such cost.
     """
     cost, stated = record["cost"], record.get("against_ceiling")
     if stated is None or cost["relation"] == "exchange within invariants":
@@ -272,8 +275,8 @@ def _counted(record: Mapping[str, Any]) -> bool:
 
 
 def _levels(record: Mapping[str, Any], words: str) -> list[tuple[str, bool]]:
-    """Return the relations that the record of a tree must satisfy: every measured level has a distribution and a share
-    of the cost.
+    """Return the relations that the record of a tree must satisfy: every measured level has a noise distribution and a
+    share of the cost.
     """
     public, levels = record["total"] is not None, record["levels"]
     parts = [record[key] for key in ("shares", "scale", "cost_of_each")]
@@ -403,7 +406,7 @@ DATA, RECORD = "release.csv", "record.json"
 
 @dataclass(frozen=True, repr=False)
 class Published:
-    """Published release in the form used for inference.
+    """Published release, in the form used for inference.
 
     Parameters
     ----------

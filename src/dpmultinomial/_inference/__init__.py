@@ -1,1 +1,3 @@
-"""Inference from a release: `Release`, `posterior`, `posteriors`, `read` and one adapter per kind of mechanism."""
+"""Inference from a release: `Release`, `posterior`, `posteriors`, `read`, and one adapter for each kind of
+mechanism.
+"""

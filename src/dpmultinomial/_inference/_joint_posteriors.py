@@ -56,7 +56,7 @@ def of_mixture(
 
 
 class _Parts:
-    """Groups of quantities (counts, shares, rates) of a mixture of Dirichlet distributions."""
+    """Groups of quantities (counts, shares, rates) whose joint posterior is a mixture of Dirichlet distributions."""
 
     def __init__(self, law: DirichletMixture, names: tuple[str, ...]) -> None:
         self.law, self.names, self.total = law, names, law.counts.total
@@ -124,7 +124,7 @@ class _Parts:
         return Quantities(members, one, joint=joint, among=self._among(self.rates, group))
 
     def _together(self, unit: float) -> Together | None:
-        """Return the joint distribution of counts with a fixed sum; None if the counts have too many possible
+        """Return the joint distribution of counts with a fixed sum, or None if the counts have too many possible
         values.
         """
         counts = self.law.counts
@@ -148,8 +148,8 @@ class _Parts:
         return lambda members: made(members, tuple(self.place[name] for name in members))
 
     def _joint(self, what: str, group: Group, whole: int) -> Joint:
-        """Return a function that draws the quantities `what`, divided by their sum over the group or by `whole`; a
-        ratio 0/0 gives NaN.
+        """Return a function that draws one kind of quantity (`what`), divided by its sum over the group or by `whole`;
+        a ratio 0/0 gives NaN.
         """
 
         def joint(size: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -180,7 +180,7 @@ def of_draws(
     accuracy: Accuracy | None = None,
     source: object = None,
 ) -> Posterior:
-    """Build a `Posterior` from draws: every distribution is a sample.
+    """Build a `Posterior` in which every distribution is a sample of draws.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ def _of_many(release: Release, alpha: NDArray[np.float64]) -> Posterior:
 
 
 def _is_concentration(prior: Any) -> bool:
-    """Return whether a prior applies to the rates, rather than to each count separately."""
+    """Return whether a prior is a prior of the rates, in contrast to a separate prior of each count."""
     return prior is None or prior in PRIORS if isinstance(prior, str | None) else not isinstance(prior, Mapping)
 
 

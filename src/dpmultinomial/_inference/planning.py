@@ -37,7 +37,7 @@ _ROUNDING = 1e-12  # tolerance for the ends of an interval of shares
 
 @dataclass(frozen=True)
 class Goal:
-    """Goal of a plan: a width that an interval must be below, or a comparison that must be decided.
+    """Goal of a plan: either a maximum width of an interval or a comparison that the release must decide.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Goal:
 
     @cached_property
     def compared(self) -> Comparison:
-        """Question of the goal as a parsed comparison."""
+        """Comparison that the goal asks about, in parsed form."""
         return comparison(self.question or "", Names(self.members))
 
     def truth(self, values: NDArray[np.float64]) -> float | bool:
@@ -113,8 +113,7 @@ class Goal:
         return float(asked) if np.isnan(asked) else bool(self.compared.holds(np.asarray(asked)))
 
     def met(self, found: Posterior, truth: float | bool, *, rng: np.random.Generator) -> tuple[bool, bool]:
-        """Return two truth values: whether a posterior is conclusive and correct, and whether it is conclusive and
-        wrong.
+        """Return whether a posterior is conclusive and correct, and whether it is conclusive and wrong.
 
         Parameters
         ----------
@@ -157,8 +156,8 @@ _FEWER = 4  # the points of the grid use the number of releases divided by this
 
 
 class Search:
-    """Search for the epsilon at which the success rate reaches a target; all values of epsilon use the same files and
-    seeds.
+    """Search for the smallest epsilon at which the success rate reaches a target, with the same simulated files and
+    seeds for all values of epsilon.
 
     Parameters
     ----------
@@ -193,7 +192,7 @@ class Search:
         return self._bisected(*self._bracket(points))
 
     def curve(self) -> pd.DataFrame:
-        """Return a table of every epsilon that was tried: columns epsilon, frequency, wrong."""
+        """Return a table with one row per epsilon that was tried and the columns epsilon, frequency and wrong."""
         tried = sorted(self._seen)
         shares = np.array([self._seen[epsilon].mean(axis=0) for epsilon in tried])
         return pd.DataFrame({"epsilon": tried, "frequency": shares[:, 0], "wrong": shares[:, 1]})
@@ -204,8 +203,8 @@ class Search:
         return min(self._wanted + error, (1 + self._wanted) / 2)
 
     def _refuse_falls(self, points: list[float]) -> None:
-        """Raise ValueError if the success rate decreases as epsilon increases; points of the grid use the same files,
-        so they are compared release by release.
+        """Raise ValueError if the success rate decreases as epsilon increases. All grid points use the same files, so
+        that they are compared release by release.
         """
         for first, second in combinations(points, 2):
             fall = self._seen[first][:, 0].astype(float) - self._seen[second][:, 0]
@@ -268,8 +267,8 @@ MECHANISMS: dict[str, Any] = {"discrete_laplace": DiscreteLaplace, "laplace": La
 
 @dataclass(frozen=True)
 class Plan:
-    """Result of `plan`: the smallest sufficient epsilon, and the frequency with which releases at this epsilon are
-    conclusive and correct.
+    """Result of `plan`: the smallest sufficient epsilon, and the frequency of conclusive and correct answers at this
+    epsilon.
 
     Parameters
     ----------
@@ -294,11 +293,11 @@ class Plan:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status ``approximate``, with the standard error of the frequency."""
+        """Accuracy status ``approximate``, with the standard error of the estimated frequency."""
         return Accuracy("approximate", self.standard_error, f"frequency in {self.releases} simulated releases")
 
     def summary(self) -> pd.DataFrame:
-        """Return a table with one row: epsilon, frequency, wrong, standard_error, releases."""
+        """Return a table with one row and the columns epsilon, frequency, wrong, standard_error and releases."""
         names = ("epsilon", "frequency", "wrong", "standard_error", "releases")
         return pd.DataFrame({name: [getattr(self, name)] for name in names})
 
@@ -412,7 +411,7 @@ def plan(
 
 @dataclass(frozen=True)
 class _Simulation:
-    """Simulation of files with the planned shares, their releases, and the answer from each release."""
+    """Simulation of files with the planned shares, of their releases, and of the answers from the releases."""
 
     goal: Goal
     names: tuple[str, ...]
@@ -422,8 +421,8 @@ class _Simulation:
     prior: Any
 
     def seen(self, epsilon: float, releases: int, seed: int) -> Seen:
-        """Return which simulated releases are conclusive and correct, and which are conclusive and wrong, bool
-        (releases, 2); release i uses the same random stream at every epsilon.
+        """Return which simulated releases are conclusive and correct, and which are conclusive and wrong, as bool
+        (releases, 2). Release i uses the same random stream at every epsilon.
         """
         law = self.made(epsilon)
         return np.array([self._one(law, stream(seed, "plan", i)) for i in range(releases)], dtype=bool)

@@ -89,7 +89,7 @@ def posterior(release: Release, *, prior: Regression, method: str, rng: np.rando
 
 
 def _fitted(areas: Areas, regression: Regression, crude: float) -> tuple[Model, Fit]:
-    """Find the mode; windows are widened until they neglect less than `NEGLECTED`."""
+    """Find the posterior mode, with windows of counts that are widened until they neglect less than `NEGLECTED`."""
     shares, start = regression.family == "shares", None
     log_node = areas.log_node
     for log_mass in _LOG_MASS:
@@ -134,7 +134,7 @@ def _areas(release: Release, regression: Regression) -> Areas:
 
 
 def _by_name(covariates: Any, release: Release) -> dict[str, dict[str, float]]:
-    """Return the covariates by name of the area; columns without names are in the order of the release."""
+    """Return the covariates by the name of the area; covariates without names must be in the order of the release."""
     return {
         label: dict(zip(release.names, aligned(label, column, release.names).tolist(), strict=True))
         for label, column in columns_of(covariates).items()
@@ -142,7 +142,9 @@ def _by_name(covariates: Any, release: Release) -> dict[str, dict[str, float]]:
 
 
 def _separate(release: Release, regression: Regression) -> tuple[list[int], tuple[str, ...]]:
-    """Return the positions of counts that are separate areas, and which dependences are ignored."""
+    """Return the positions of the counts that are separate areas, and the names of the dependences that the model
+    ignores.
+    """
     every = list(range(len(release)))
     ignored = []
     if release.queries is not None:
@@ -205,7 +207,7 @@ def _noisy_exposure(release: Release, names: tuple[str, ...]) -> tuple[Array, Ar
 
 
 def _without_exposure(cells: Cells, names: tuple[str, ...], rows: NDArray[np.int64]) -> None:
-    """Reject areas without exposure whose release excludes a count of 0."""
+    """Reject areas without exposure if the release excludes a count of 0."""
     for i in rows:
         part = cells.take(np.array([i]))
         possible = part.lower[0] <= 0 <= part.upper[0]
@@ -216,7 +218,7 @@ def _without_exposure(cells: Cells, names: tuple[str, ...], rows: NDArray[np.int
 
 
 def _at_most(cells: Cells, names: tuple[str, ...], persons: Array) -> Cells:
-    """Return the same counts, bounded by the number of persons."""
+    """Return the possible counts of the areas, restricted to at most the number of persons."""
     upper = np.minimum(cells.upper, persons)
     found = Cells(cells.released, cells.noise, cells.lower, upper, cells.measured, cells.reasons)
     bad = np.flatnonzero(cells.lower > persons)
@@ -226,7 +228,7 @@ def _at_most(cells: Cells, names: tuple[str, ...], persons: Array) -> Cells:
 
 
 def _crude(areas: Areas, regression: Regression) -> float:
-    """Return the crude rate of all areas; reject a release from which only the prior speaks."""
+    """Return the crude rate of all areas, and reject a release that contains no information about the rates."""
     cells, n = areas.cells, len(areas.names)
     values = cells.released[cells.measured]
     bounded = ~cells.measured & np.isfinite(cells.upper)
@@ -269,7 +271,7 @@ class RegressionPosterior(Posterior):
         )  # fmt: skip
 
     def predicted(self, exposure: Any = None, covariates: Any = None, names: Sequence[str] | None = None) -> Quantities:
-        """Return the distributions of new counts.
+        """Return the predictive distributions of new counts.
 
         Parameters
         ----------
@@ -355,7 +357,7 @@ class RegressionPosterior(Posterior):
         return pd.DataFrame(columns | {"p": np.minimum(2 * tails, 1.0)})
 
     def _elsewhere(self, design: Array) -> AreaRates:
-        """Return the rates of areas of which nothing was released."""
+        """Return the posterior of the rates of areas for which no count was released."""
         n = len(design)
         zeros = np.zeros(n, dtype=np.int64)
         table = Likelihoods(
@@ -371,7 +373,7 @@ class RegressionPosterior(Posterior):
 
     @cached_property
     def _held(self) -> list[str]:
-        """Names of the parameters that are held by their prior."""
+        """Names of the parameters whose posterior is determined by the prior."""
         shape, slopes = self._hyper.held
         names = (INTERCEPT, *(f"slope of {name}" for name in self.areas.design.names))
         return [_SHAPE[self.regression.family]] * shape + [n for n, held in zip(names, slopes, strict=True) if held]
@@ -445,7 +447,7 @@ class RegressionPosterior(Posterior):
 
     @cached_property
     def _sandwich(self) -> Array:
-        """Covariance of the hyperparameters by the outer products of the scores of the areas."""
+        """Covariance matrix of the hyperparameters from the outer products of the scores of the areas."""
         found = self._model.terms(self._fit.parameters)
         scores = np.column_stack([found.shape, self._model.design * found.mean[:, None]])
         return np.asarray(self._fit.covariance @ (scores.T @ scores) @ self._fit.covariance)
@@ -457,8 +459,8 @@ class RegressionPosterior(Posterior):
 
     @cached_property
     def _by_exposure(self) -> dict[str, float]:
-        """Score test of a shape that depends on the exposure: log a + c z, z the standardised log exposure, c ~ N(0, 1)
-        against c = 0, in a quadratic approximation of the log evidence.
+        """Score test for a shape that depends on the exposure. The shape is log a + c z, where z is the standardised
+        log exposure; c ~ N(0, 1) is compared with c = 0 in a quadratic approximation of the log evidence.
         """
         log = np.log(self.areas.mean_exposure)
         if not log.std() > 1e-9:

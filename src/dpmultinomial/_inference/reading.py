@@ -1,5 +1,5 @@
-"""Releases read from disk: the folder of a release made with this project, whose record describes the mechanism, or a
-CSV file of published numbers.
+"""Reader of releases on disk: either the folder of a release made with this project, whose record describes the
+mechanism, or a CSV file of published numbers.
 """
 
 from collections.abc import Callable, Mapping
@@ -81,7 +81,7 @@ def _named(table: CsvTable) -> dict[str, float]:
 
 
 def _measured_tree(table: CsvTable, mechanism: Any, total: int | None) -> Release:
-    """Build a tree from a table with one measurement per row; a row may be a node without measurement, and rows with
+    """Build a tree from a table with one measurement per row. A row may be a node without a measurement, and rows with
     the same name belong to one node.
     """
     table.refuse_all(table.wrong_cells("value", "number", empty=True))
@@ -124,7 +124,7 @@ def _counts(law: Callable[[float], Any]) -> Callable[[Published], Release]:
 
 
 def _tree(found: Published, law: Callable[[float], Any]) -> Release:
-    """Build a tree in which every node has the noise distribution of its level; the root's count is exact if it is
+    """Build a tree in which every node has the noise distribution of its level. The count of the root is exact if it is
     public.
     """
     record: Mapping[str, Any] = found.record

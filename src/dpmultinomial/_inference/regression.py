@@ -1,4 +1,6 @@
-"""Regression of rates or shares as a prior of protected counts: exposures and covariates, matched to the areas."""
+"""Regression of rates or shares as a prior for protected counts, with exposures and covariates that are matched to the
+areas.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +22,8 @@ _RANK = 1e-9  # singular value, relative to the largest, below which covariates 
 
 
 class Regression:
-    """Prior of protected counts: rates (or shares) of many areas, which depend on covariates and vary around them.
+    """Prior for protected counts: the rates (or shares) of many areas depend on covariates and vary around the
+    regression.
 
     ``"rates"``: the rate of area i has a gamma distribution with shape a and mean exp(x_i'b), and its count is Poisson
     with mean rate times exposure. ``"shares"``: the share has a beta distribution with mean 1/(1 + exp(-x_i'b)) and
@@ -76,7 +79,7 @@ class Regression:
         self.slopes = _checks.positive("slopes", slopes)
 
     def settings(self) -> dict[str, object]:
-        """Return the prior as values for JSON."""
+        """Return the prior in a form that can be written as JSON."""
         return {
             "law": "regression",
             "family": self.family,
@@ -93,7 +96,7 @@ class Regression:
 
 @dataclass(frozen=True)
 class Design:
-    """Standardised covariates.
+    """Standardised covariates and their means and standard deviations.
 
     Parameters
     ----------
@@ -108,18 +111,20 @@ class Design:
     scales: Array
 
     def user(self) -> Array:
-        """Return the matrix that turns coefficients into those on the user's scale: float64 (p, p)."""
+        """Return the matrix that converts coefficients to the user's scale, float64 (p, p)."""
         out = np.diag(np.r_[1.0, 1 / self.scales])
         out[0, 1:] = -self.centres / self.scales
         return out
 
     def of(self, columns: Array) -> Array:
-        """Return the matrix of further areas: float64 (areas, p), from columns (areas, p - 1) on the user's scale."""
+        """Return the design matrix of further areas, float64 (areas, p), from columns on the user's scale, float64
+        (areas, p - 1).
+        """
         return np.column_stack([np.ones(len(columns)), (columns - self.centres) / self.scales])
 
 
 def columns_of(covariates: Any) -> dict[str, Any]:
-    """Return the columns of covariates by name; a TypeError if they have no names."""
+    """Return the columns of covariates by name; raise TypeError if the columns have no names."""
     if covariates is None:
         return {}
     if isinstance(covariates, pd.DataFrame):
@@ -130,7 +135,7 @@ def columns_of(covariates: Any) -> dict[str, Any]:
 
 
 def aligned(what: str, given: Any, names: Sequence[str]) -> Array:
-    """Return one number per area, NaN if it is missing.
+    """Return one number per area, with NaN for missing numbers.
 
     Parameters
     ----------
@@ -165,7 +170,7 @@ def aligned(what: str, given: Any, names: Sequence[str]) -> Array:
 
 
 def covariates_of(covariates: Any, names: Sequence[str]) -> tuple[tuple[str, ...], Array]:
-    """Return names and columns of the covariates of areas, on the user's scale.
+    """Return the names and the columns of the covariates of all areas, on the user's scale.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Release, the input of inference: the numbers, their mechanism, and public facts about the release."""
+"""Release, the input of inference: released numbers, their mechanism, and public facts about the release."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -93,7 +93,7 @@ class Release:
         self.facts = dict(facts or {})
 
     def likelihood(self, *, log_mass: float = 40.0) -> CountLikelihood:
-        """Return the likelihoods of all true counts that matter, for models of the counts in other programs.
+        """Return the likelihoods of all plausible true counts, for models of the counts in other programs.
 
         With weights p(D = d) of a model, log p(released) of a row is the logarithm of the sum over the row of exp(log)
         times the weights of `counts`; counts outside the row contribute at most exp(`log_bound`).
@@ -211,8 +211,8 @@ def _parents(
 
 
 def _shallow(parents: dict[str, str | None]) -> dict[str, str | None]:
-    """Return parents of at most `DEEPEST` levels; deeper trees, and cycles, are rejected before anything is allocated.
-    O(nodes x levels).
+    """Return parents whose tree has at most `DEEPEST` levels. Deeper trees and cycles are rejected before any memory is
+    allocated. O(nodes x levels).
     """
     places = {name: i for i, name in enumerate(parents)}
     above = np.array([places.get(name, -1) if name is not None else -1 for name in parents.values()], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Posteriors of swapped tables: the table before the swap, its shares, and the underlying probabilities."""
+"""Posteriors of swapped tables: of the table before the swap, of its shares, and of the underlying probabilities."""
 
 from typing import Any
 
@@ -106,7 +106,7 @@ def _by_rejection(
     facts: dict[str, object],
     rng: np.random.Generator | None,
 ) -> Posterior:
-    """Draw proposals by rejection sampling until several thousand are accepted, or the limit of work is reached."""
+    """Draw by rejection sampling until several thousand proposals are accepted or the limit of work is reached."""
     if rng is None:
         raise ValueError("rng: method 'abc' draws random numbers; pass a numpy Generator")
     if table.ndim != 2:

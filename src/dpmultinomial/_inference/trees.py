@@ -1,4 +1,4 @@
-"""Posteriors of counts in a geography: any node of the tree may be measured with noise.
+"""Posteriors of counts in a geography, in which any node of the tree may be measured with noise.
 
 It also contains posteriors of histograms in the nodes of a geography, with noisy sums over some of the cells.
 """
@@ -83,7 +83,7 @@ def _tree(release: Release) -> Tree:
 def _by_node(
     release: Release, nodes: Mapping[str, str | None], given: Any, default: float, closer: np.ufunc
 ) -> NDArray[np.float64]:
-    """Return one bound per node: the tighter bound if several are stated, and the default for nodes without a released
+    """Return one bound per node: the tightest of the stated bounds, or the default for nodes without a released
     value.
     """
     each = np.broadcast_to(np.asarray(default if given is None else given, dtype=np.float64), (len(release),))
@@ -165,8 +165,8 @@ def prior_of(prior: Any, release: Release, tree: Tree) -> Splits | Leaves:
 
 
 def least_squares_by_name(least: LeastSquares) -> dict[str, list[float | None]]:
-    """Return the least-squares estimate and standard deviation of each node, by name; None if the measurements do not
-    determine them.
+    """Return the least-squares estimate and its standard deviation for each node, by name; None if the measurements do
+    not determine the estimate.
 
     Parameters
     ----------
@@ -310,8 +310,8 @@ def _names(crossed: Crossed, alone: bool) -> list[str]:
 
 
 def _least_squares(crossed: Crossed, laws: crossed_cells.Laws, names: list[str]) -> dict[str, list[float | None]]:
-    """Compute least-squares estimates by node and target; with a single tree per target, each cell is treated
-    separately.
+    """Compute least-squares estimates by node and target. If each target has a separate tree, the estimate of each cell
+    ignores the other cells.
     """
     each = [list(least_squares_by_name(law.least_squares).values()) for law in laws]
     pairs = [each[t][v] for v in range(len(crossed.tree)) for t in range(len(laws))]

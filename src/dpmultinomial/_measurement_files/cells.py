@@ -113,8 +113,8 @@ class CellPlaces(Places):
         )
 
     def _alone(self, measured: MeasuredCell, prior: Any) -> TreeLaw:
-        """Return the posterior of the cell, or of the rest of the histogram, given only the measurements of that count;
-        it provides the concentrations.
+        """Return the posterior of the cell, or of the rest of the histogram, given only the measurements of that count.
+        This posterior provides the concentrations.
         """
         whole, tree = measured.whole, measured.tree
         lower, upper = _gathered(tree, self.kept, whole.lower, whole.upper)
@@ -133,8 +133,8 @@ class CellPlaces(Places):
         return infer(own, prior=Splits(prior if depth else None), level=self.level)
 
     def components(self) -> Iterator[TreeLaw]:
-        """Yield the components of the mixture, one per draw of the totals; without draws, the posterior given only the
-        cell's measurements.
+        """Yield the components of the mixture, one per draw of the totals. Without draws, yield the posterior given
+        only the measurements of the cell.
         """
         if not self.coupled:
             yield self.law
@@ -149,7 +149,7 @@ class CellPlaces(Places):
 
     @cached_property
     def least_squares(self) -> LeastSquares:
-        """Least-squares solution for the measurements of the cell in all nodes."""
+        """Least-squares solution for the measurements of one cell in all nodes."""
         return self.measured.measurements.least_squares()
 
     def _numbers(self, nodes: Any) -> dict[str, Any]:
@@ -158,8 +158,8 @@ class CellPlaces(Places):
         return {**columns, "status": "approximate", "error": self.error[at]}
 
     def several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
-        """Return the distributions of sums of nodes: exact within each component for two nodes, otherwise from joint
-        draws.
+        """Return the distributions of sums of nodes. Within each component, the distribution is exact for two nodes and
+        otherwise computed from joint draws.
         """
         if not wanted:
             return []
@@ -221,7 +221,9 @@ class CellPlaces(Places):
 
 
 class _MixtureTogether:
-    """Joint distribution of nodes as a mixture over draws of the totals; sums of more than two nodes are not listed."""
+    """Joint distribution of nodes as a mixture over draws of the totals. Sums of more than two nodes are not
+    tabulated.
+    """
 
     unit = 1.0
 
@@ -235,7 +237,7 @@ class _MixtureTogether:
         return self._mixed(places[:1], places[1:], plus=True)
 
     def pair_of(self, first: Sequence[int], second: Sequence[int]) -> Pair | None:
-        """Return None, because joint distributions of two sums are not listed; ratios are computed from draws."""
+        """Return None, because joint distributions of two sums are not tabulated; ratios are computed from draws."""
         return None
 
     def difference_of(self, first: Sequence[int], second: Sequence[int]) -> Window:
@@ -251,7 +253,9 @@ class _MixtureTogether:
         return Window(*mixture.whole.at(0))
 
     def draw(self, places: Sequence[int], size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent joint values, (size, places); each draw belongs to a component chosen at random."""
+        """Draw independent joint values, as an array of shape (size, places). Each draw belongs to a component chosen
+        at random.
+        """
         which = rng.integers(max(self._found.draws, 1), size=size)
         out = np.empty((size, len(places)), dtype=np.int64)
         for k, law in enumerate(self._found.components()):
@@ -262,7 +266,7 @@ class _MixtureTogether:
 
 
 def _coupled(measured: CellOfTotal, kept: Whole) -> bool:
-    """Return whether the posterior of the cell is computed given draws of the totals.
+    """Return whether the posterior of the cell is computed conditionally on draws of the totals.
 
     The draws come from the measurements of the totals alone. They would spoil the answer if the cell says much about
     the total: if it is measured much more precisely than the total, or if the cell or the rest must be 0 in places.
@@ -277,7 +281,7 @@ def _coupled(measured: CellOfTotal, kept: Whole) -> bool:
 
 
 def _above_cut(measured: CellOfTotal, deepest: int) -> Whole:
-    """Return the sorted positions of the nodes whose counts are computed: the tree is truncated above the blocks if the
+    """Return the sorted positions of the nodes whose counts are computed. The tree ends above the blocks if the
     question does not need the blocks.
 
     If a node above the blocks is not measured, its blocks are kept.
@@ -295,7 +299,7 @@ def _above_cut(measured: CellOfTotal, deepest: int) -> Whole:
 
 
 def _gathered(tree: Tree, kept: Whole, lower: Array, upper: Array) -> tuple[Array, Array]:
-    """Return the bounds of all nodes; nodes whose blocks are omitted get the bounds that follow from their blocks."""
+    """Return the bounds of all nodes. Nodes whose blocks are omitted get the bounds that follow from their blocks."""
     low, high = np.ceil(lower - 1e-6), np.floor(upper + 1e-6)
     rows = np.setdiff1d(np.arange(len(tree)), kept)
     parents = np.unique(tree.parent[rows])
@@ -305,14 +309,14 @@ def _gathered(tree: Tree, kept: Whole, lower: Array, upper: Array) -> tuple[Arra
 
 
 def _concentrations(law: TreeLaw) -> Array:
-    """Return the concentrations of a posterior by depth; the entry of the root is unused."""
+    """Return the concentrations of a posterior by depth, with an unused entry for the root."""
     assert isinstance(law.prior, Splits)
     found = law.prior.by_level(law.tree)
     return np.ones(len(law.tree.levels)) if found is None else found
 
 
 def _counted(values: Whole) -> tuple[int, Array]:
-    """Return the smallest value among draws, and the frequencies of this and all larger values."""
+    """Return the smallest of several drawn values, and the frequencies of this value and of all larger values."""
     low = int(values.min())
     return low, np.bincount(values - low) / len(values)
 

@@ -1,6 +1,6 @@
-"""Reader of the rows of measurement files: queries and constraints, read in batches per row group, never a complete
-file at once; and the geographic spine: nodes and their parents from the geocodes of the rows, and the nodes that make
-up a tabulation geography.
+"""Reader of the rows of measurement files, and the geographic spine. Queries and constraints are read in batches per
+row group, never as a complete file. The spine consists of the nodes, their parents from the geocodes of the rows, and
+the nodes that make up a tabulation geography.
 
 Codes of one level have one length, and a parent's code is a prefix of its children's codes. The spine has two branches
 (outside and inside American Indian and Alaska Native areas, AIAN) and its own block groups. A county's code is the
@@ -32,7 +32,7 @@ _SIGNS = {"=": "=", "==": "=", ">=": ">=", "ge": ">=", "<=": "<=", "le": "<="}
 
 @dataclass(frozen=True, order=True)
 class Query:
-    """Identity of a query or constraint, which all its rows share.
+    """Identity of a query or constraint, which is the same in all of its rows.
 
     Attributes
     ----------
@@ -135,8 +135,8 @@ def _by_query(product: Product, rows: pa.RecordBatch, kind: str, wanted: set[str
 
 
 def _repeated(product: Product, stated: pq.FileMetaData) -> list[str]:
-    """Return the columns with few distinct strings, which are read as codes and a list of strings to save 20 % of the
-    time.
+    """Return the columns with few distinct strings. They are read as codes and a list of strings, which saves 20 % of
+    the time.
     """
     columns = [stated.schema.column(i) for i in range(len(stated.schema))]
     texts = {column.path for column in columns if column.physical_type == "BYTE_ARRAY"}
@@ -144,7 +144,9 @@ def _repeated(product: Product, stated: pq.FileMetaData) -> list[str]:
 
 
 def _may_hold(file: pq.ParquetFile, group: int, wanted: set[str]) -> bool:
-    """Return whether a row group can contain a query, judged by the first and last query name in the row group."""
+    """Return whether a row group can contain a query, according to the first and the last query name in the row
+    group.
+    """
     rows = file.metadata.row_group(group)
     for i in range(rows.num_columns):
         column = rows.column(i)
@@ -172,7 +174,7 @@ def _batch(product: Product, name: str, rows: pa.RecordBatch, kind: str) -> Batc
 
 
 def _only(rows: pa.RecordBatch, column: str, name: str) -> str:
-    """Return the value that a column has in all rows of a query; raise an error if the values differ."""
+    """Return the value that a column has in all rows of a query, and raise an error if the values differ."""
     found: list[Any] = pc.unique(rows.column(column)).to_pylist()
     if len(found) != 1 or found[0] is None:
         raise ValueError(f"{name}: column {column} must have the same value in all rows of the query, got {found[:3]}")
@@ -180,7 +182,7 @@ def _only(rows: pa.RecordBatch, column: str, name: str) -> str:
 
 
 def _sign(rows: pa.RecordBatch, name: str) -> str:
-    """Return the sign of a constraint, from its name if the column is missing."""
+    """Return the sign of a constraint. The sign follows from the name of the constraint if the column is missing."""
     if "sign" in rows.schema.names:
         word = _only(rows, "sign", name)
         if word not in _SIGNS:
@@ -212,8 +214,8 @@ def _shaped(column: pa.Array, shape: tuple[int, ...], name: str) -> None:
 
 
 def _matrix(column: pa.Array, cells: int, name: str) -> Array:
-    """Return lists of integers of any width as an array with one row per list; floating point is accepted if all values
-    are integers.
+    """Return lists of integers as an array with one row per list. Integers may have any width; floating-point numbers
+    are accepted if all are integers.
     """
     kind = column.type.value_type if _is_list(column.type) else column.type
     if not _is_list(column.type) or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
@@ -243,7 +245,7 @@ TOP = "whole state"
 
 @dataclass(frozen=True)
 class Spine:
-    """Nodes of one state, from the root down.
+    """Nodes of the spine of one state, starting with the root.
 
     Parameters
     ----------
@@ -280,18 +282,20 @@ class Spine:
         return np.char.add(_cut(tail, 0, 11), _cut(tail, 12, 16))
 
     def knows_geoids(self, level: str) -> bool:
-        """Return whether the GEOIDs of a level can be derived from the geocodes; below counties, the blocks are
-        required.
+        """Return whether the GEOIDs of a level can be derived from the geocodes. Below the counties, this requires the
+        blocks.
         """
         digits = GEOID_DIGITS.get(level)
         return digits is not None and (self.blocks is not None or digits <= GEOID_DIGITS["County"])
 
     def geoid(self, level: str, place: str) -> str:
-        """Return the GEOID of a geographic unit in `places`; empty if the unit is a node without a GEOID."""
+        """Return the GEOID of a geographic unit in `places`, or an empty string if the unit is a node without a
+        GEOID.
+        """
         return place if self.knows_geoids(level) and len(place) == GEOID_DIGITS[level] else ""
 
     def lacks_aian_parts(self, level: str) -> bool:
-        """Return whether the counties of a level contain only their parts outside AIAN areas.
+        """Return whether the counties of a level exclude their parts in AIAN areas.
 
         Without the blocks, the AIAN areas of a state cannot be divided among its counties.
         """
@@ -327,8 +331,8 @@ class Spine:
         return found
 
     def _depth(self, level: str) -> int:
-        """Return the distance of a level from the root; for a level that is not in the spine, the distance of the next
-        finer level.
+        """Return the distance of a level from the root. For a level that is not in the spine, return the distance of
+        the next finer level.
         """
         if level in self.levels:
             return self.levels.index(level)
@@ -336,7 +340,9 @@ class Spine:
         return min(map(self.levels.index, finer))
 
     def _covers(self, labels: Texts, depth: int) -> dict[str, list[int]]:
-        """Return, for every label of blocks, the largest nodes (not above `depth`) whose blocks all have that label."""
+        """Return, for every label of blocks, the largest nodes (not above `depth`) in which all blocks have that
+        label.
+        """
         names, numbers = np.unique(labels, return_inverse=True)
         least, most = np.full(len(self.codes), len(names)), np.full(len(self.codes), -1)
         least[self.starts[-2] :] = most[self.starts[-2] :] = numbers
@@ -400,7 +406,7 @@ def spine_of(codes: Mapping[str, Texts], state: int) -> Spine:
 
 
 def _county(code: str) -> str:
-    """Return the GEOID of a county from its geocode; empty if the geocode is not a county's."""
+    """Return the GEOID of a county from its geocode, or an empty string if the geocode does not belong to a county."""
     return code[1:3] + code[5:8] if len(code) >= 8 and code[3:5] == "10" else ""
 
 

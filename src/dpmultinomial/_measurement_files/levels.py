@@ -1,4 +1,4 @@
-"""Measurements on one level of the spine: the information on one cell in each node, from the files of the level.
+"""Measurements on one level of the spine: the information about one cell in each node, from the files of the level.
 
 The estimate of a cell of a histogram is the best linear combination of the queries and constraints that involve it.
 
@@ -43,7 +43,9 @@ class Sums:
     knows: Array
 
     def added(self, values: Array) -> Array:
-        """Return the sums of values (nodes, cells) over each class, (nodes, classes)."""
+        """Return the sums of the values over each class of cells, from an array (nodes, cells) to an array (nodes,
+        classes).
+        """
         classes = len(self.cells)
         return np.asarray(values @ (self.place[:, None] == np.arange(classes)), dtype=np.float64)
 
@@ -54,7 +56,7 @@ def restricted(masks: Sequence[Mask]) -> list[int]:
 
 
 def sums(product: Product, specs: tuple[str, ...], masks: Sequence[Mask]) -> Sums | None:
-    """Return the sums of a cell and of its complements that a query determines.
+    """Return the sums of a cell and of its complements that the query determines.
 
     Parameters
     ----------
@@ -129,7 +131,7 @@ class Target:
         return 1.0 - last if self.rest else last
 
     def nuisance(self, design: Array) -> Array:
-        """Return the design matrix of the nuisance counts, which are summed out, in integer coordinates without
+        """Return the design matrix of the nuisance counts, which are integrated out, in integer coordinates without
         constraints.
 
         Given the total and the cell, the first class is determined by the others.
@@ -138,7 +140,7 @@ class Target:
 
 
 def _total(unknowns: int) -> Sums:
-    """Return the total of the histogram, as a query with a single number."""
+    """Return the total of the histogram, in the form of a query with a single number."""
     return Sums(np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64), np.ones((1, unknowns)))
 
 
@@ -214,8 +216,8 @@ def _error(nuisance: Array, v: Array, cells: Array, single: Array) -> float:
 
 
 def worth_reading(parts: Sequence[Sums], variances: Sequence[float], target: Target | None = None) -> list[int]:
-    """Return the positions of the queries that improve the estimate; the largest queries are dropped first if they make
-    little difference.
+    """Return the positions of the queries that improve the estimate. Queries that make little difference are dropped,
+    the largest first.
 
     Parameters
     ----------
@@ -241,8 +243,8 @@ def worth_reading(parts: Sequence[Sums], variances: Sequence[float], target: Tar
 
 @dataclass(frozen=True)
 class Bound:
-    """Bounds of a cell that follow from a constraint: weights of the constraint's values in a lower and an upper bound;
-    None for no bound.
+    """Bounds of a cell that follow from a constraint, as weights of the constraint's values in the lower and the upper
+    bound; None if there is no bound.
     """
 
     lower: Array | None
@@ -282,8 +284,8 @@ def bound(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[M
 
 
 def bound_of_rest(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[Mask]) -> Bound:
-    """Return the bounds that a constraint implies for the sum of all other cells (compare `bound`): the lower bound
-    uses the cells of the constraint outside the cell, the upper bound uses the cells that are not entirely inside, if
+    """Return the bounds that a constraint implies for the sum of all other cells (compare `bound`). The lower bound
+    uses the cells of the constraint outside the cell; the upper bound uses the cells that are not entirely inside, if
     they cover the histogram.
 
     Parameters
@@ -424,7 +426,7 @@ def _read(
 
 
 class _Plan:
-    """Combination of the queries for one count, with the sums over the values read so far."""
+    """Combination of the queries that estimates one count, with the sums of the values read so far."""
 
     def __init__(self, product: Product, target: Target, queries: list[Query], known: Array) -> None:
         self.product, self.target, self.queries = product, target, queries
@@ -485,12 +487,12 @@ def _codes(found: Sequence[pa.Array]) -> Texts:
 
 
 def _places(codes: Texts, own: pa.Array) -> Whole:
-    """Return the positions of geocodes in the sorted list of all geocodes."""
+    """Return the position of each geocode in the sorted list of all geocodes."""
     return np.asarray(np.searchsorted(codes, own.to_numpy(zero_copy_only=False).astype(codes.dtype)))
 
 
 def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) -> None:
-    """Raise ValueError if a query measured a node twice, in one file or in several, because the values would be
+    """Raise ValueError if a query measured a node twice, in one or in several files, because the values would be
     summed.
     """
     if different < sum(map(len, parts)):
@@ -500,7 +502,7 @@ def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) ->
 
 
 def _combined(found: Sequence[Sums], known: Array, target: Target) -> tuple[Whole, list[Combination]]:
-    """Return the combination of the queries for each node; nodes whose measurements have the same variances share a
+    """Return the combination of the queries for each node. Nodes whose measurements have the same variances share a
     combination.
     """
     kinds, which = np.unique(known, axis=0, return_inverse=True)

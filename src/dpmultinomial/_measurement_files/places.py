@@ -1,5 +1,5 @@
-"""Counts of geographic units (such as a county, named by its GEOID) from the posterior of the nodes of a tree: tables
-and questions.
+"""Counts of geographic units (such as a county, named by its GEOID) from the posterior of the nodes of a tree, as
+tables and as answers to questions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -129,7 +129,9 @@ class Places:
         return {**columns, "status": self.accuracy.status, "error": self.accuracy.error}
 
     def _quantities(self, name: str, quantity: str) -> list[str]:
-        """Return the name of the cell for every geographic unit, marked if a county lacks its parts in AIAN areas."""
+        """Return the name of the cell for each geographic unit, marked if the unit is a county without its parts in
+        AIAN areas.
+        """
         spine = self.measured.spine
         part = f"{quantity} (part outside AIAN areas)" if spine.lacks_aian_parts(name) else quantity
         return [part if spine.geoid(name, place) else quantity for place in self.nodes[name]]
@@ -148,7 +150,9 @@ class Places:
         return float(np.sqrt(max(sum(least.covariance(a, b) for a in rows for b in rows), 0.0)))
 
     def several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
-        """Return the distributions of sums of nodes: exact for two nodes, otherwise from joint draws."""
+        """Return the distributions of sums of nodes, which are exact for two nodes and otherwise computed from joint
+        draws.
+        """
         found: list[tuple[list[int], Any]] = []
         many: list[list[int]] = []
         for rows in wanted:

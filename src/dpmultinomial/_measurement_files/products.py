@@ -1,6 +1,6 @@
-"""Products of the noisy measurement files: the files of each histogram, and the levels of the geographic spine at which
-it was measured; and the axes of the histograms: their levels, and the binnings that measurements and constraints refer
-to.
+"""Products of the noisy measurement files: the files of each histogram, the levels of the geographic spine at which the
+histogram was measured, and the axes of the histogram, with the levels and the binnings that measurements and
+constraints use.
 
 Order and names of levels, binnings and files follow the Census Bureau's published Disclosure Avoidance System (2020
 Redistricting and DHC production code).
@@ -43,8 +43,8 @@ class Axis:
 
     @cached_property
     def all_binnings(self) -> dict[str, Bins]:
-        """Return all binnings of the axis: the named ones, the two that every axis has, and one per level under the
-        name of the level.
+        """Return all binnings of the axis: the named binnings, the two binnings of every axis, and one binning per
+        level under the name of the level.
         """
         every = tuple(range(len(self.levels)))
         single = tuple((i,) for i in every)
@@ -217,7 +217,9 @@ class Product:
         return "*".join(spec for spec in specs if spec != WHOLE) or "total"
 
     def specs(self, name: str) -> tuple[str, ...]:
-        """Return the binnings of a query from its `name`; ValueError if a part of it is not a binning."""
+        """Return the binnings of a query from its `name`, and raise ValueError if a part of the name is not a
+        binning.
+        """
         if name == SINGLE:
             return (SINGLE,) * len(self.axes)
         parts = [] if name == "total" else name.split("*")
@@ -281,7 +283,9 @@ def masks(product: Product, cell: dict[str, object]) -> tuple[Mask, ...]:
 
 
 def state_number(state: str) -> int:
-    """Return the FIPS code of a state from its two letters or digits; raise ValueError if the state is unknown."""
+    """Return the FIPS code of a state from its postal abbreviation or its digits; raise ValueError if the state is
+    unknown.
+    """
     text = str(state).strip().upper()
     if text in STATES:
         return STATES[text]
@@ -324,7 +328,7 @@ def data_folder(folder: Path, product: Product, state: int) -> Path:
 
 
 def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Path]]:
-    """Return the folders of the levels of a state that exist, of both branches of the spine.
+    """Return the folders that exist for the levels of a state, in both branches of the spine.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class MeasuredCell:
 
     @cached_property
     def whole(self) -> Level:
-        """Measurements of all levels in one object, in the order of the spine's nodes."""
+        """Measurements of all levels in a single object, in the order of the nodes of the spine."""
         size = len(self.spine.codes)
         parts = {
             "released": np.nan,
@@ -85,7 +85,7 @@ class MeasuredCell:
 
     @cached_property
     def measured(self) -> NDArray[np.int64]:
-        """Positions of the nodes that were measured."""
+        """Positions of the nodes with a measurement."""
         return np.flatnonzero(np.isfinite(self.whole.variance))
 
     @cached_property
@@ -100,9 +100,7 @@ class MeasuredCell:
 
     @property
     def error(self) -> float:
-        """Largest error of any probability due to the Gaussian approximation of combinations: the sum over all
-        nodes.
-        """
+        """Largest error of any probability due to the Gaussian approximation of combinations, summed over all nodes."""
         return float(min(self.whole.error[self.measured].sum(), 1.0))
 
 
@@ -205,7 +203,7 @@ def read_with_total(
 
 
 class _Folder:
-    """Files of one state, grouped by level."""
+    """Measurement files of one state, grouped by level."""
 
     def __init__(
         self, folder: str | Path, product: str, table: str, state: str, cell: Mapping[str, object] | None

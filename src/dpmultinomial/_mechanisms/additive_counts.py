@@ -1,4 +1,4 @@
-"""Counts that add up to their total under differential privacy: the four releases of Wang (2020), section 3.1.
+"""Counts that add up to their total under differential privacy, by the four mechanisms of Wang (2020), section 3.1.
 
 The total and every component are released with noise at the same epsilon and one person moves both, so a release is
 2 epsilon-DP by composition (`_accounting.privacy_profiles`), not epsilon-DP.
@@ -121,7 +121,7 @@ def release_from_noisy(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Compute additive releases from existing noisy counts by post-processing, without further privacy cost.
+    """Compute additive releases from existing noisy counts by post-processing, at no further privacy cost.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def multinomial_mode(
 
 
 def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Compute a multinomial mode by Theorem 1 of Wang (2020) in doubles: start at floor((m + S/2) p), then assign
+    """Compute a multinomial mode by Theorem 1 of Wang (2020) in double precision: start at floor((m + S/2) p), then add
     single units where q is smallest, lowest index first.
     """
     left = (total + 0.5 * len(p)) * (p / p.sum())
@@ -211,8 +211,8 @@ def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _allocate(total: int, weights: list[Fraction], rank: dict[int, int]) -> NDArray[np.int64]:
-    """Allocate units by largest quotients in exact arithmetic, with equal quotients in the order of rank: floor(scale
-    weight), then single units.
+    """Allocate units by largest quotients in exact arithmetic: start at floor(scale weight), then add single units.
+    Equal quotients are taken in the order of rank.
     """
     scale = (total + Fraction(len(weights), 2)) / sum(weights)
     k = [int(scale * w) for w in weights]
@@ -262,8 +262,8 @@ class AdditiveCounts:
             _checks.integer("support", self.support, least=1)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw one release of the counts: integers >= 0, int64 of the same length. A simulation; not for confidential
-        counts.
+        """Draw one simulated release: integers >= 0, int64 of the same length as `counts`. The function is not for
+        confidential counts.
 
         Raises
         ------
@@ -286,8 +286,8 @@ class AdditiveCounts:
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> PureDP | ApproxDP:
-        """Return the privacy cost of one release: epsilon times the changes of the components and of their total, with
-        the delta of the truncation.
+        """Return the privacy cost of one release, which is epsilon times the changes of the components and of their
+        total, with a delta that is due to the truncation.
 
         One record moves the total and one component, or two components: 2 epsilon. Algorithms 1 to 3 are
         post-processing.

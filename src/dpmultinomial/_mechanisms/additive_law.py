@@ -31,7 +31,7 @@ from .noise_law import (
 
 
 class AdditiveLaw(Coarsenable, ABC):
-    """Base class of distributions of additive noise; a subclass is a dataclass with one field, named `_name`."""
+    """Base class of distributions of additive noise. A subclass is a dataclass with a single field, named `_name`."""
 
     discrete = False
     _word = ""  # name of the distribution in a configuration
@@ -49,14 +49,14 @@ class AdditiveLaw(Coarsenable, ABC):
         """
 
     def _log_norm(self, parameter: Array) -> float | Array:
-        """Return the log normalising constant that is subtracted from `_log_kernel` and `_log_side`, for each
+        """Return the log of the normalising constant, which is subtracted from `_log_kernel` and `_log_side`, for each
         parameter.
         """
         return 0.0
 
     @abstractmethod
     def variance(self) -> float | Array:
-        """Return the variance of the noise, for each row."""
+        """Return the variance of the noise for each row."""
 
     @abstractmethod
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[Any]:
@@ -75,11 +75,13 @@ class AdditiveLaw(Coarsenable, ABC):
 
     @abstractmethod
     def loss(self, change: float) -> Mechanism | None:
-        """Return the mechanism of a single count that changes by `change`; None if its losses are not known."""
+        """Return the mechanism of a single count that changes by `change`, or None if its distribution of the privacy
+        loss is not known.
+        """
 
     @abstractmethod
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the distance that the noise exceeds with probability below exp(-log_mass), for each row."""
+        """Return the distance that the absolute noise exceeds with probability below exp(-log_mass), for each row."""
 
     @property
     def parameter(self) -> Array:
@@ -98,11 +100,12 @@ class AdditiveLaw(Coarsenable, ABC):
         return replace(self, **{self._name: self.parameter[rows]})  # type: ignore[type-var]  # every law is a dataclass
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return, for each value, whether this distribution can release it."""
+        """Return, for each value, whether this distribution can release the value."""
         return releasable(released, discrete=self.discrete)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(release | count), or log density, normalised, by broadcasting.
+        """Return log P(release | count), or the log density, normalised, with the arguments broadcast against each
+        other.
 
         Parameters
         ----------
@@ -138,7 +141,8 @@ class AdditiveLaw(Coarsenable, ABC):
         return np.asarray(self._log_kernel(gaps, parameter) - self._log_norm(parameter))
 
     def log_within(self, low: ArrayLike, high: ArrayLike, parameter: ArrayLike) -> Array:
-        """Return log P(low <= noise <= high), with relative accuracy in the tails, by broadcasting.
+        """Return log P(low <= noise <= high), with relative accuracy in the tails and with the arguments broadcast
+        against each other.
 
         Parameters
         ----------
@@ -169,29 +173,31 @@ class AdditiveLaw(Coarsenable, ABC):
         return np.asarray(out.reshape(shape) - norm)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return, for each release, the counts (low, high) outside which the release would differ from the count by
-        more than `halfwidth`.
+        """Return, for each release, limits (low, high) of the count; outside these limits, the release differs from the
+        count by more than `halfwidth`.
         """
         values = released_values(released, discrete=self.discrete)
         width = np.asarray(self.halfwidth(log_mass))
         return values - width, values + width
 
     def settings(self) -> dict[str, object]:
-        """Return the distribution as configuration keys and values; if the parameter varies by row, with its smallest
-        and largest value.
+        """Return the distribution as configuration keys and values. If the parameter varies by row, return its smallest
+        and its largest value.
         """
         return {"law": self._word, self._said or self._name: number_or_range(self.parameter)}
 
     def by_row(self, released: NDArray[Any]) -> Array:
-        """Return the parameter in a shape that broadcasts with released values, for each entry of their first axis."""
+        """Return the parameter in a shape that broadcasts against released values, with one parameter for each entry of
+        their first axis.
+        """
         return by_row(self._name, self.parameter, released)
 
     def _as_given(self, found: ArrayLike) -> float | Array:
-        """Return a float if there is one parameter, an array if there is one per row."""
+        """Return a float if the distribution has one parameter, or an array if it has one parameter per row."""
         return float(np.asarray(found)) if self.row_count is None else np.asarray(found)
 
     def _set_parameter(self) -> None:
-        """Check the parameter: one number > 0, or an array of such numbers, which is stored read-only."""
+        """Check the parameter, which is a number > 0 or an array of such numbers; an array is stored as read-only."""
         value = getattr(self, self._name)
         if np.ndim(value) == 0:
             _checks.positive(self._name, value)
@@ -211,7 +217,7 @@ class AdditiveLaw(Coarsenable, ABC):
 
 
 class Family(AdditiveLaw):
-    """Base class of noise whose weight is the exponential of `_exponent`, on the real line or on the integers."""
+    """Base class of noise on the real line or on the integers whose weight is the exponential of `_exponent`."""
 
     @abstractmethod
     def _exponent(self, gaps: Array, parameter: Array) -> Array:
@@ -220,8 +226,8 @@ class Family(AdditiveLaw):
         """
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the log probability, or density, of the release `noisy` given every count, up to a constant, by
-        broadcasting.
+        """Return the log probability, or density, of the release `noisy` given every count, up to a constant, with the
+        arguments broadcast against each other.
 
         Parameters
         ----------
@@ -238,7 +244,7 @@ class Family(AdditiveLaw):
 
 
 class LaplaceFamily(Family):
-    """Noise z with weight exp(-|z|/scale); a release satisfies pure differential privacy, with an exact cost."""
+    """Noise z with weight exp(-|z|/scale). A release satisfies pure differential privacy, with an exact cost."""
 
     @classmethod
     def calibrated(cls, epsilon: float, *, sensitivity: float | None = None) -> Self:
@@ -306,7 +312,7 @@ class LaplaceFamily(Family):
 
 
 class GaussianFamily(Family):
-    """Noise z with weight exp(-z^2/(2 sigma^2)); a release satisfies zero-concentrated differential privacy."""
+    """Noise z with weight exp(-z^2/(2 sigma^2)). A release satisfies zero-concentrated differential privacy."""
 
     @classmethod
     def calibrated(cls, rho: float, *, sensitivity: float | None = None, l2_squared: float | None = None) -> Self:
@@ -347,7 +353,7 @@ class GaussianFamily(Family):
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> ZCDP:
-        """Return the privacy cost of one release; for the discrete distribution see Canonne, Kamath, Steinke (2020),
+        """Return the privacy cost of one release. For the discrete distribution see Canonne, Kamath, Steinke (2020),
         Theorem 14.
 
         Parameters
@@ -414,7 +420,7 @@ def _losses(law: AdditiveLaw, sizes: Sequence[float]) -> tuple[Mechanism, ...] |
 
 
 def _splits(norm: int, power: int, largest: int | None = None) -> list[tuple[float, ...]]:
-    """Return all non-increasing tuples of integers >= 1 whose powers add up to `norm`."""
+    """Return all non-increasing tuples of integers >= 1 whose elements, raised to `power`, add up to `norm`."""
     if norm == 0:
         return [()]
     top = largest or norm

@@ -23,7 +23,7 @@ class Coarsenable:
     """Base class of noise distributions whose values may be rounded, clipped or withheld before they are released."""
 
     def clipped(self, at: float) -> "Coarsened":
-        """Return the distribution of releases that are clipped from below at `at`: a released `at` means "`at` or
+        """Return the distribution of releases that are clipped from below: the released value `at` means "`at` or
         less".
         """
         return Coarsened(self, at=at)
@@ -90,7 +90,9 @@ class Coarsened:
 
     @property
     def listed(self) -> bool:
-        """Return whether the noise is a `Perturbation` or a `RandomRounding`, which depends on the count and ends."""
+        """Return whether the noise is a `Perturbation` or a `RandomRounding`, for which the distribution of the noise
+        depends on the count and is bounded.
+        """
         return hasattr(self.noise, "log_between")
 
     def take(self, rows: Index) -> "Coarsened":
@@ -98,19 +100,20 @@ class Coarsened:
         return replace(self, noise=self.noise.take(rows))
 
     def clipped(self, at: float) -> "Coarsened":
-        """Return the distribution with clipping from below added (`Coarsenable.clipped`)."""
+        """Return the distribution with an additional clipping from below (`Coarsenable.clipped`)."""
         return replace(self, at=at)
 
     def threshold(self, least: float) -> "Coarsened":
-        """Return the distribution with withholding below `least` added (`Coarsenable.threshold`)."""
+        """Return the distribution in which noisy values below `least` are also withheld (`Coarsenable.threshold`)."""
         return replace(self, least=least)
 
     def rounded(self, step: float, *, ties: str = "even") -> "Coarsened":
-        """Return the distribution with rounding added (`Coarsenable.rounded`)."""
+        """Return the distribution with an additional rounding (`Coarsenable.rounded`)."""
         return replace(self, step=step, ties=ties)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(release | count), or log density if a value is neither rounded nor clipped, by broadcasting.
+        """Return log P(release | count), or the log density if a value is neither rounded nor clipped, with the
+        arguments broadcast against each other.
 
         Parameters
         ----------
@@ -171,33 +174,35 @@ class Coarsened:
         return low, high
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return, for each value, whether this distribution can release it; NaN means that a value was withheld."""
+        """Return, for each value, whether this distribution can release the value; NaN stands for a value that was
+        withheld.
+        """
         rules = self._rules(np.asarray(released, dtype=np.float64))
         return np.asarray(np.logical_and.reduce([good for good, _ in rules]), dtype=bool)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return, for each release, the counts (low, high) outside which the release would differ from the count by
-        more than `halfwidth`; low may be -inf.
+        """Return, for each release, limits (low, high) of the count; outside these limits, the release differs from the
+        count by more than `halfwidth`. The lower limit may be -inf.
         """
         low, high = self.behind(np.asarray(released, dtype=np.float64))
         width = np.asarray(self.noise.halfwidth(log_mass))
         return low - width, high + width
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the distance that the noise exceeds with negligible probability, before values are rounded, clipped or
-        withheld.
+        """Return the distance that the noise exceeds with negligible probability. The distance applies to values before
+        they are rounded, clipped or withheld.
         """
         width: float | Array = self.noise.halfwidth(log_mass)
         return width
 
     def variance(self) -> float | Array:
-        """Return the variance of the noise, before values are rounded, clipped or withheld."""
+        """Return the variance of the noise of values before they are rounded, clipped or withheld."""
         found: float | Array = self.noise.variance()
         return found
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw noisy versions of `counts`, then round, clip and withhold: float64 of the same shape, NaN if a value is
-        withheld. Not for confidential counts.
+        """Draw noisy versions of `counts`, then round, clip and withhold them: float64 of the same shape, with NaN for
+        withheld values. The function is not for confidential counts.
         """
         return self.coarsen(np.asarray(self.noise.sample(counts, rng=rng), dtype=np.float64))
 
@@ -232,7 +237,9 @@ class Coarsened:
         return words
 
     def _rules(self, released: Array) -> list[tuple[NDArray[np.bool_], str]]:
-        """Return, for each rule of released values, which values satisfy the rule and the text for an error."""
+        """Return the rules that released values must satisfy: for each rule, which values satisfy the rule, and the
+        text of the error.
+        """
         absent = np.isnan(released)
         rules = [
             (~absent | (self.least is not None), "an absent value has a meaning only with a threshold"),

@@ -84,8 +84,8 @@ def calibrate_exact(epsilon: float, *, order: float, alpha_per_r: float | None =
 
 
 def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tuple[float, float]:
-    """Compute r and alpha with exact worst case `epsilon` that minimise the expected KL divergence at a public
-    histogram `counts`.
+    """Compute the r and alpha with exact worst-case divergence `epsilon` that minimise the expected KL divergence at a
+    public histogram `counts`.
 
     `counts` must not be the data that are then released: choose it from public knowledge, such as an earlier histogram.
 
@@ -184,30 +184,34 @@ class Dirichlet:
         return _checks.generator(rng).dirichlet(self._parameter(counts), size)
 
     def mean(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the expected release, (r f + alpha) / (r N + d alpha): float64 (d,) for `counts` as in `sample`."""
+        """Return the expected value of a release, (r f + alpha) / (r N + d alpha), float64 (d,). The argument `counts`
+        is that of `sample`.
+        """
         a = self._parameter(counts)
         return np.asarray(a / a.sum())
 
     def variance(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the variance of every cell of the release: float64 (d,) for `counts` as in `sample`."""
+        """Return the variance of every cell of a release, float64 (d,). The argument `counts` is that of `sample`."""
         mean, total = self.mean(counts), self._parameter(counts).sum()
         return np.asarray(mean * (1 - mean) / (total + 1))
 
     def expected_kl(self, counts: ArrayLike) -> float:
-        """Return the exact expected KL divergence E D_KL(f/N || release), in nats; `counts` as in `sample`, not all
-        0.
+        """Return the exact expected KL divergence E D_KL(f/N || release), in nats, for counts as in `sample` that are
+        not all 0.
         """
         p, a = _shares(counts), self._parameter(counts)
         return float(np.sum(xlogy(p, p) - p * digamma(a)) + digamma(a.sum()))
 
     def kl_variance(self, counts: ArrayLike) -> float:
-        """Return the exact variance of the KL divergence D_KL(f/N || release); `counts` as in `expected_kl`."""
+        """Return the exact variance of the KL divergence D_KL(f/N || release). The argument `counts` is that of
+        `expected_kl`.
+        """
         p, a = _shares(counts), self._parameter(counts)
         return float(np.sum(p**2 * polygamma(1, a)) - polygamma(1, a.sum()))
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the log likelihood factor of a released probability given its count, up to a constant, by
-        broadcasting.
+        """Return the log likelihood factor of a released probability given its count, up to a constant, with the
+        arguments broadcast against each other.
 
         With a fixed total the density of the release is the product of these factors.
 
@@ -272,7 +276,9 @@ class Dirichlet:
         return RenyiDP(source=source, relation=relation, epsilons=finite, mechanisms=mechanisms)
 
     def renyi(self, *, order: float) -> float:
-        """Return the Rényi cost of one release at `order` >= 1: the exact worst case over replacing one record."""
+        """Return the Rényi cost of one release at `order` >= 1, which is the exact worst case over replacing one
+        record.
+        """
         return renyi.dirichlet_worst_case(self.r, alpha=self.alpha, order=order)
 
     def _parameter(self, counts: ArrayLike) -> NDArray[np.float64]:
@@ -287,7 +293,7 @@ def _shares(counts: ArrayLike) -> NDArray[np.float64]:
 
 
 def _polish(r: float, epsilon: float, order: float, l2_squared: float, linf: float) -> float:
-    """Return r after one Newton step, which makes it accurate to the last digits."""
+    """Return r after one Newton step, which makes r accurate to the last digits."""
     x = 3 * (order - 1) * linf
     value = renyi.dirichlet_bound(r, order=order, l2_squared=l2_squared, linf=linf)
     slope = value * (2 / r + x * float(polygamma(2, 1 + x * r) / polygamma(1, 1 + x * r)))
@@ -295,7 +301,7 @@ def _polish(r: float, epsilon: float, order: float, l2_squared: float, linf: flo
 
 
 def _exact_root(epsilon: float, order: float, alpha_of: Callable[[float], float]) -> tuple[float, float]:
-    """Return r and alpha_of(r) for which the worst-case divergence is `epsilon`; the divergence increases with r and is
+    """Return r and alpha_of(r) for which the worst-case divergence is `epsilon`. The divergence increases with r and is
     infinite for r >= alpha/(order - 1).
     """
 

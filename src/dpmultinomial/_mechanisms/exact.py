@@ -1,4 +1,4 @@
-"""Counts that are released without noise: invariants."""
+"""Counts that are released without noise (invariants)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from .noise_law import Array, Index, releasable
 
 @dataclass(frozen=True)
 class Exact(Coarsenable):
-    """Mechanism that releases the count without noise: the distribution of an invariant."""
+    """Mechanism that releases the count without noise, which is the distribution of an invariant."""
 
     discrete = True
 
@@ -25,11 +25,12 @@ class Exact(Coarsenable):
         return None
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return, for each value, whether it can be a count, that is, an integer."""
+        """Return, for each value, whether the value is an integer and can therefore be a count."""
         return releasable(released, discrete=True)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return 0 if the count equals the released value, otherwise -inf, by broadcasting.
+        """Return 0 if the count equals the released value and -inf otherwise, with the arguments broadcast against each
+        other.
 
         Parameters
         ----------
@@ -46,13 +47,13 @@ class Exact(Coarsenable):
     log_weights = log_likelihood
 
     def log_within(self, low: ArrayLike, high: ArrayLike, parameter: ArrayLike) -> Array:
-        """Return 0 if low <= 0 <= high, otherwise -inf; `parameter` is ignored, because an exact count has no
-        parameter.
+        """Return 0 if low <= 0 <= high and -inf otherwise. The argument `parameter` is ignored, because an exact count
+        has no parameter.
         """
         return np.where((np.asarray(low) <= 0) & (np.asarray(high) >= 0), 0.0, -np.inf)
 
     def log_density(self, gaps: Array, parameter: Array) -> Array:
-        """Return 0 if the gap is 0, otherwise -inf."""
+        """Return 0 if the gap is 0 and -inf otherwise."""
         return np.where(gaps == 0, 0.0, -np.inf)
 
     def by_row(self, released: NDArray[Any]) -> Array:
@@ -73,7 +74,7 @@ class Exact(Coarsenable):
         return 0.0
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return the counts without noise, int64 of their shape."""
+        """Return the counts without noise, as int64 of the same shape."""
         _checks.generator(rng)
         return np.asarray(_checks.integral("counts", counts), dtype=np.int64)
 

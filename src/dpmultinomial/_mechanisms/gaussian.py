@@ -128,7 +128,7 @@ class Gaussian(GaussianFamily):
         return GaussianLoss(float(self.parameter), change)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the distance that the noise exceeds with probability below exp(-log_mass), for each row."""
+        """Return the distance that the absolute noise exceeds with probability below exp(-log_mass), for each row."""
         return self._as_given(self.parameter * np.sqrt(2 * log_mass))  # 2 Phi(-x) <= exp(-x^2/2)
 
     def renyi(self, *, order: float, l2_squared: float = 2.0) -> float:
@@ -304,8 +304,8 @@ def _term_by_term(low: Array, high: Array, sigma: Array) -> Array:
 
 
 def _ends(x: Array, sigma: Array, logs: Array) -> Array:
-    """Return the Euler-Maclaurin correction at a limit x of the integral, relative to exp(logs); odd derivatives are
-    -He(x/sigma)/sigma^k f.
+    """Return the Euler-Maclaurin correction at a limit x of the integral, relative to exp(logs). The derivative of odd
+    order k is -He_k(x/sigma)/sigma^k times the integrand.
     """
     out = np.zeros_like(x)
     near = x < np.inf
@@ -380,19 +380,19 @@ class DiscreteGaussian(GaussianFamily):
 
     @cached_property
     def log_normaliser(self) -> float | Array:
-        """Return the log normalising constant log sum_d exp(-d^2/(2 sigma^2)), by direct summation or, for sigma >= 1,
-        by the Poisson transform: error 1e-15.
+        """Return the log normalising constant log sum_d exp(-d^2/(2 sigma^2)), with an error of 1e-15. The sum is
+        computed directly or, for sigma >= 1, by its Poisson transform.
         """
         return log_normaliser(self.sigma)
 
     def log_pmf(self, d: ArrayLike) -> NDArray[np.float64]:
-        """Return log P(D = d); -inf if d is not an integer."""
+        """Return log P(D = d), which is -inf if d is not an integer."""
         d = np.asarray(d, dtype=float)
         norm = by_row("sigma", np.asarray(self.log_normaliser), d)
         return np.where(d == np.floor(d), -((d / self.by_row(d)) ** 2) / 2 - norm, -np.inf)
 
     def pmf(self, d: ArrayLike) -> NDArray[np.float64]:
-        """Return P(D = d); 0 if d is not an integer."""
+        """Return P(D = d), which is 0 if d is not an integer."""
         return np.exp(self.log_pmf(d))
 
     def variance(self) -> float | Array:
@@ -400,14 +400,14 @@ class DiscreteGaussian(GaussianFamily):
         return variance(self.sigma, self.log_normaliser)
 
     def loss(self, change: float) -> Mechanism | None:
-        """Return the mechanism of a single count that changes by `change`, an integer; None for a sigma above 1e5,
-        whose losses have too many values.
+        """Return the mechanism of a single count that changes by the integer `change`, or None for a sigma above 1e5,
+        for which there are too many possible losses.
         """
         known = change == int(change) and self.parameter <= _TABULATED
         return DiscreteGaussianLoss(float(self.parameter), int(change)) if known else None
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the distance that the noise exceeds with probability below exp(-log_mass), for each row."""
+        """Return the distance that the absolute noise exceeds with probability below exp(-log_mass), for each row."""
         width = np.sqrt(2 * (log_mass + np.log(2)))  # P(D >= d) <= exp(-d^2/(2 sigma^2))
         return self._as_given(self.parameter * width + 1)
 
@@ -420,8 +420,8 @@ class DiscreteGaussian(GaussianFamily):
         return renyi.to_dp(self.rho(l2_squared=l2_squared), delta=delta)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw noisy counts for a repeatable simulation, by inversion of the tabulated distribution in float64. Not for
-        confidential counts.
+        """Draw noisy counts for a repeatable simulation, by inversion of the tabulated distribution in float64. The
+        function is not for confidential counts.
 
         Parameters
         ----------

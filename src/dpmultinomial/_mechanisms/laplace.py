@@ -22,7 +22,8 @@ _LARGEST_CHANGE = 10**6  # of a count, up to which losses are listed
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Laplace(LaplaceFamily):
-    """Mechanism that releases x + noise with independent Laplace(scale) noise, density exp(-|z|/scale)/(2 scale).
+    """Mechanism that releases x + noise with independent Laplace(scale) noise, whose density is exp(-|z|/scale)/(2
+    scale).
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ class Laplace(LaplaceFamily):
         self._set_parameter()
 
     def sample(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw noisy versions of `values` (any shape): float64 of the same shape."""
+        """Draw noisy versions of `values` of any shape, as float64 of the same shape."""
         values = np.asarray(values, dtype=float)
         return values + _checks.generator(rng).laplace(0.0, self.by_row(values), values.shape)
 
@@ -90,14 +91,14 @@ class DiscreteLaplace(LaplaceFamily):
         self._set_parameter()
 
     def log_pmf(self, d: ArrayLike) -> NDArray[np.float64]:
-        """Return log P(D = d); -inf if d is not an integer."""
+        """Return log P(D = d), which is -inf if d is not an integer."""
         d = np.asarray(d, dtype=float)
         scale = self.by_row(d)
         logs = np.log(np.tanh(1 / (2 * scale))) - np.abs(d) / scale
         return np.where(d == np.floor(d), logs, -np.inf)
 
     def pmf(self, d: ArrayLike) -> NDArray[np.float64]:
-        """Return P(D = d); 0 if d is not an integer."""
+        """Return P(D = d), which is 0 if d is not an integer."""
         return np.exp(self.log_pmf(d))
 
     def variance(self) -> float | Array:
@@ -105,17 +106,17 @@ class DiscreteLaplace(LaplaceFamily):
         return self._as_given(0.5 / np.sinh(np.minimum(0.5 / self.parameter, 300.0)) ** 2)
 
     def loss(self, change: float) -> Mechanism | None:
-        """Return the mechanism of a single count that changes by `change`, an integer of at most 10^6."""
+        """Return the mechanism of a single count that changes by the integer `change`, which is at most 10^6."""
         known = change == int(change) and change <= _LARGEST_CHANGE
         return DiscreteLaplaceLoss(float(self.parameter), int(change)) if known else None
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the distance that the noise exceeds with probability below exp(-log_mass), for each row."""
+        """Return the distance that the absolute noise exceeds with probability below exp(-log_mass), for each row."""
         return self._as_given(self.parameter * log_mass + 1)  # P(|D| > h) = 2 a^(h + 1)/(1 + a) <= a^h for whole h
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw noisy counts for a repeatable simulation: counts plus the difference of two geometric draws. Not for
-        confidential counts.
+        """Draw noisy counts for a repeatable simulation: counts plus the difference of two geometric draws. The
+        function is not for confidential counts.
 
         Parameters
         ----------
@@ -136,8 +137,8 @@ class DiscreteLaplace(LaplaceFamily):
 
 
 def default_support(epsilon: float) -> int:
-    """Return the default truncation point of two-sided geometric noise, ceil(50/epsilon) and at least 1 (the paper's 50
-    at epsilon = 1): truncation costs less than exp(-50) in delta at any epsilon.
+    """Return the default truncation point of two-sided geometric noise, which is ceil(50/epsilon) and at least 1 (the
+    paper's 50 at epsilon = 1). The truncation costs less than exp(-50) in delta at any epsilon.
 
     Parameters
     ----------
@@ -181,24 +182,26 @@ class TwoSidedGeometric:
         return geometric.probabilities(self.epsilon, self.support)
 
     def pmf(self, d: ArrayLike) -> NDArray[np.float64]:
-        """Return P(D = d); 0 beyond the support and if d is not an integer."""
+        """Return P(D = d), which is 0 if d is outside the support or not an integer."""
         d = np.asarray(d, dtype=float)
         inside = (np.abs(d) <= self.support) & (d == np.floor(d))
         index = np.where(inside, d + self.support, 0).astype(np.int64)
         return np.where(inside, self.probabilities()[index], 0.0)
 
     def variance(self) -> float:
-        """Return the variance of the noise; without truncation 2 a/(1 - a)^2, a = exp(-epsilon)."""
+        """Return the variance of the noise. Without truncation, the variance is 2 a/(1 - a)^2 with a =
+        exp(-epsilon).
+        """
         return float(self.values() ** 2 @ self.probabilities())
 
     def tail_delta(self) -> float:
-        """Return the delta due to truncation, which is the probability of outcomes that are impossible for a neighbour:
-        a release is (epsilon, tail_delta)-DP, not pure.
+        """Return the delta due to truncation, which is the probability of outcomes that are impossible for a neighbour.
+        A release is (epsilon, tail_delta)-DP and not pure DP.
         """
         return float(self.probabilities()[0])
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw noisy versions of `counts` (any shape)."""
+        """Draw noisy versions of `counts` of any shape."""
         counts = np.asarray(counts)
         if not np.issubdtype(counts.dtype, np.integer):
             raise TypeError(f"counts must be integers, got {counts.dtype}")

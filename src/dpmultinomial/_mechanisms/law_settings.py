@@ -1,4 +1,6 @@
-"""Noise distributions described by configuration keys: ``{law: discrete_gaussian, sigma: 5.0, clipped: {at: 0}}``."""
+"""Noise distributions described by configuration keys such as ``{law: discrete_gaussian, sigma: 5.0, clipped: {at:
+0}}``.
+"""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -92,7 +94,7 @@ def _unmodified(name: str, given: Mapping[str, Any]) -> NoiseLaw:
 
 
 def _scale(key: str, value: Any, given: Mapping[str, Any]) -> Any:
-    """Return the parameter of the noise distribution: scale, or sigma."""
+    """Return the parameter of the noise distribution: its scale or its sigma."""
     if key == "variance":
         roots = np.sqrt(_checks.positives(key, value, np.size(value)))
         return float(roots[0]) if np.ndim(value) == 0 else roots
@@ -140,7 +142,7 @@ def _known_law(name: object) -> str:
 
 
 def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
-    """Raise an error for keys that do not belong to the noise distribution."""
+    """Raise an error if a key does not belong to the noise distribution."""
     for key in given:
         if key in allowed:
             continue
@@ -156,8 +158,8 @@ def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None
 
 
 def _same_family(name: str, laws: tuple[str, ...]) -> str | None:
-    """Return the noise distribution that a misspelt name probably means, if its shape (Laplace, Gaussian) and kind
-    (discrete) are clear.
+    """Return the noise distribution that a misspelt name probably means, if the name shows its shape (Laplace,
+    Gaussian) and whether it is discrete.
     """
     plain = name.lower().replace("-", "_").replace(" ", "_")
     parts = plain.split("_")

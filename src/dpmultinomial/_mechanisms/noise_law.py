@@ -72,8 +72,8 @@ class AddedNoise(NoiseLaw, Protocol):
 
 
 def releasable(released: ArrayLike, *, discrete: bool) -> NDArray[np.bool_]:
-    """Return, for each value, whether a distribution of additive noise can release it: finite values, and integers if
-    the distribution is discrete.
+    """Return, for each value, whether a distribution of additive noise can release the value. Released values are
+    finite, and integers if the distribution is discrete.
     """
     values = np.asarray(released, dtype=np.float64)
     good = np.isfinite(values)
@@ -81,7 +81,9 @@ def releasable(released: ArrayLike, *, discrete: bool) -> NDArray[np.bool_]:
 
 
 def released_values(released: ArrayLike, *, discrete: bool) -> Array:
-    """Return released values as float64, any shape: finite, and integers if the distribution is discrete."""
+    """Return released values of any shape as float64, and check that they are finite and, if the distribution is
+    discrete, integers.
+    """
     if discrete:
         return _checks.integral("noisy_counts", released)
     values = np.asarray(released)
@@ -93,7 +95,8 @@ def released_values(released: ArrayLike, *, discrete: bool) -> Array:
 
 
 def by_row(name: str, parameter: Array, released: NDArray[Any]) -> Array:
-    """Return a parameter (rows,) in the shape (rows, 1, ..) of released values; a parameter () is returned unchanged.
+    """Return a parameter (rows,) with the shape (rows, 1, ..), which broadcasts against released values; return a
+    parameter () unchanged.
 
     Parameters
     ----------
@@ -115,7 +118,9 @@ def by_row(name: str, parameter: Array, released: NDArray[Any]) -> Array:
 
 
 def number_or_range(parameter: Array) -> object:
-    """Return a single parameter as a number, or the range of several parameters, as values for JSON."""
+    """Return a single parameter as a number, or several parameters as a range, in a form that can be written as
+    JSON.
+    """
     if parameter.ndim == 0:
         return float(parameter)
     ends = {"smallest": float(parameter.min()), "largest": float(parameter.max())} if parameter.size else {}
@@ -197,7 +202,7 @@ class LawByRow:
 
     @classmethod
     def of(cls, laws: Sequence[NoiseLaw]) -> "LawByRow":
-        """Build a `LawByRow` from one distribution per row; equal distributions are stored once."""
+        """Build a `LawByRow` from one distribution per row, with equal distributions stored once."""
         places: dict[NoiseLaw, int] = {}
         which = [places.setdefault(law, len(places)) for law in laws]
         return cls(list(places), np.array(which, dtype=np.int64))
@@ -217,7 +222,7 @@ class LawByRow:
         return LawByRow(self.laws, self.which[rows])
 
     def parts(self) -> list[tuple[NoiseLaw, NDArray[np.int64]]]:
-        """Return each distribution with the rows that it applies to."""
+        """Return each distribution with the rows to which it applies."""
         return [(law, np.flatnonzero(self.which == i)) for i, law in enumerate(self.laws)]
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
@@ -229,8 +234,7 @@ class LawByRow:
         return out
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(release | count), with the distribution of each row of the first axis
-        (`NoiseLaw.log_likelihood`).
+        """Return log P(release | count) for the distribution of each row of the first axis (`NoiseLaw.log_likelihood`).
 
         Parameters
         ----------
@@ -250,7 +254,7 @@ class LawByRow:
         return out
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return the counts (low, high) possible given each release (`NoiseLaw.reach`)."""
+        """Return limits (low, high) of the counts that are possible given each release (`NoiseLaw.reach`)."""
         values = self._rows(released)
         low, high = np.empty(values.shape), np.empty(values.shape)
         for law, rows in self.parts():
@@ -266,7 +270,7 @@ class LawByRow:
         return np.array([law.variance() for law in self.laws], dtype=np.float64)[self.which]
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw noisy versions of `counts`, with the distribution of each row: float64 of their shape."""
+        """Draw noisy versions of `counts` with the distribution of each row, as float64 of the same shape."""
         values = self._rows(counts)
         out = np.empty(values.shape)
         for law, rows in self.parts():
@@ -281,7 +285,7 @@ class LawByRow:
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> Cost:
-        """Raise an error, because the costs of different distributions are of different kinds."""
+        """Raise an error, because the costs of different distributions cannot be added."""
         raise ValueError(
             "distributions that differ by row have no single cost: sum their cost(..) with composition.total"
         )

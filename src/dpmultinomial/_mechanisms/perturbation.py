@@ -83,7 +83,7 @@ class Perturbation(Coarsenable):
         self._check_period()
 
     def _check_period(self) -> None:
-        """Raise an error if the last rows contradict `beyond`."""
+        """Raise an error if the last rows of the table contradict `beyond`."""
         if not self.period:
             return
         k, last = self.period, len(self.true)
@@ -108,8 +108,8 @@ class Perturbation(Coarsenable):
         return dict(zip(self.values[some + self._start[i]].tolist(), self._band[i, some].tolist(), strict=True))
 
     def _limited(self, last: int, row: Mapping[int, float]) -> bool:
-        """Return whether the last row is symmetric about its count, and some but not all of the values that the row
-        before it would have are never released.
+        """Return whether the last row is symmetric about its count and lacks some, but not all, of the values that
+        follow from the row before it.
         """
         mirrored = max(abs(p - row.get(2 * last - value, 0.0)) for value, p in row.items())
         known = np.isin([value - 1 for value in row], self.values)
@@ -122,7 +122,7 @@ class Perturbation(Coarsenable):
 
     @cached_property
     def weights(self) -> Array:
-        """Probabilities (true counts, released values), 0 for pairs that are not listed."""
+        """Probabilities (true counts, released values), which are 0 for pairs that are not listed."""
         out = np.zeros((len(self.true), len(self.values)))
         rows, columns, p = self._entries
         out[rows, columns] = p
@@ -134,23 +134,26 @@ class Perturbation(Coarsenable):
 
     @cached_property
     def _sums(self) -> Array:
-        """Sums of the first 0, 1, .. probabilities of the band of each row."""
+        """Sums of the first 0, 1, .. probabilities in the band of each row."""
         return np.column_stack([np.zeros(len(self._band)), np.cumsum(self._band, axis=1)])
 
     def _excess(self, counts: Array) -> Array:
-        """Return the distance by which each count exceeds the count whose row it repeats; 0 within the table."""
+        """Return the distance by which each count exceeds the count whose row is used for it; the distance is 0 within
+        the table.
+        """
         if not self.period:
             return np.zeros_like(counts)
         return np.asarray(np.ceil(np.maximum(counts - self._last, 0.0) / self.period) * self.period)
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return, for each value, whether it can be released for some count of the table."""
+        """Return, for each value, whether the value can be released for some count of the table."""
         good = releasable(released, discrete=True)
         low, high = self.reach(np.where(good, released, 0), 0.0)
         return good & (low <= high)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(release | count), by broadcasting; -inf for counts or releases that are not in the table.
+        """Return log P(release | count), with the arguments broadcast against each other; -inf for counts or releases
+        that are not in the table.
 
         Parameters
         ----------
@@ -174,7 +177,8 @@ class Perturbation(Coarsenable):
     log_weights = log_likelihood
 
     def log_between(self, low: ArrayLike, high: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(low <= released <= high | count), by broadcasting; -inf for counts that are not in the table.
+        """Return log P(low <= released <= high | count), with the arguments broadcast against each other; -inf for
+        counts that are not in the table.
 
         Parameters
         ----------
@@ -198,7 +202,7 @@ class Perturbation(Coarsenable):
 
     @cached_property
     def _columns(self) -> tuple[Array, Array]:
-        """Smallest and largest true count of each released value in the table."""
+        """Smallest and largest true count for each released value of the table."""
         rows, columns, _ = self._entries
         low, high = np.full(len(self.values), np.inf), np.full(len(self.values), -np.inf)
         np.minimum.at(low, columns, self.true[rows])
@@ -206,7 +210,9 @@ class Perturbation(Coarsenable):
         return low, high
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return the smallest and largest true count that can lead to each release; inf, -inf if no count can."""
+        """Return the smallest and the largest true count that can lead to each release, or (inf, -inf) if no count
+        can.
+        """
         y = np.asarray(_checks.integral("noisy_counts", released), dtype=np.float64)
         column = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)
         known = self.values[column] == y
@@ -240,7 +246,7 @@ class Perturbation(Coarsenable):
         return float(np.bincount(rows, p * (self.values[columns] - mean[rows]) ** 2).max())
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw released values for `counts`: int64 of their shape. Not for confidential counts.
+        """Draw released values for `counts`, as int64 of the same shape. The function is not for confidential counts.
 
         Raises
         ------
@@ -319,7 +325,7 @@ class Perturbation(Coarsenable):
 
 
 def _period(beyond: Any) -> int:
-    """Return the number of rows that are repeated beyond the table; 0 for none."""
+    """Return the number of rows that are repeated beyond the table, or 0 if no row is repeated."""
     if isinstance(beyond, Mapping):
         if set(beyond) != {"period"}:
             raise ValueError(f"beyond must be none, shift or {{period: number}}, got {dict(beyond)!r}")
@@ -328,7 +334,9 @@ def _period(beyond: Any) -> int:
 
 
 def _loss(logs: Array) -> TableLoss:
-    """Return the losses between neighbouring rows of log probabilities (counts, released values), in both orders."""
+    """Return the privacy losses between neighbouring rows of log probabilities (counts, released values), in both
+    directions.
+    """
     pairs: dict[tuple[tuple[float, ...], tuple[float, ...]], None] = {}
     for one, two in pairwise(logs):
         some = one > -np.inf

@@ -59,7 +59,8 @@ class RandomRounding(Coarsenable):
         return np.asarray(good & (np.where(good, released, 0) % self.base == 0))
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(release | count), by broadcasting; -inf if the count cannot be rounded to the release.
+        """Return log P(release | count), with the arguments broadcast against each other; -inf if the count cannot be
+        rounded to the release.
 
         Parameters
         ----------
@@ -76,7 +77,7 @@ class RandomRounding(Coarsenable):
     log_weights = log_likelihood
 
     def log_between(self, low: ArrayLike, high: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(low <= released <= high | count), by broadcasting.
+        """Return log P(low <= released <= high | count), with the arguments broadcast against each other.
 
         Parameters
         ----------
@@ -97,7 +98,7 @@ class RandomRounding(Coarsenable):
             return np.asarray(np.log(p))
 
     def _up(self, remainder: Array) -> Array:
-        """Return the probability that a count with a remainder is rounded up."""
+        """Return the probability that a count with a given remainder is rounded up."""
         if self.fixed is None:
             return np.asarray(remainder / self.base)
         least = {"up": 1.0, "down": float(self.base), "nearest": self.base / 2}[self.fixed]
@@ -116,16 +117,18 @@ class RandomRounding(Coarsenable):
         return y - below, y + above
 
     def halfwidth(self, log_mass: float) -> float:
-        """Return the largest distance of a released value from the true count."""
+        """Return the largest distance between a released value and the true count."""
         return float(self.base // 2 if self.fixed == "nearest" else self.base - 1)
 
     def variance(self) -> float:
-        """Return the largest variance m (base - m) of the released value over all remainders m, 0 if it is fixed."""
+        """Return the largest variance m (base - m) of the released value over all remainders m, or 0 for fixed
+        rounding.
+        """
         half = self.base // 2
         return float(half * (self.base - half)) if self.fixed is None else 0.0
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw rounded `counts`: int64 of their shape. Not for confidential counts."""
+        """Draw rounded `counts`, as int64 of the same shape. The function is not for confidential counts."""
         n = np.asarray(_checks.integral("counts", counts), dtype=np.int64)
         remainder = n % self.base
         up = _checks.generator(rng).random(n.shape) < self._up(remainder.astype(np.float64))

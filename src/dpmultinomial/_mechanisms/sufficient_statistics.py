@@ -18,8 +18,8 @@ SHARES = (0.4, 0.3, 0.15, 0.15)  # parts of epsilon by default
 
 @dataclass(frozen=True, kw_only=True)
 class CensoredStatistics:
-    """Sufficient statistics (s_mean, s_sse, s_low, s_high): mean and sum of squares of the records in [a, b], and the
-    numbers of records below and above.
+    """Sufficient statistics (s_mean, s_sse, s_low, s_high): the mean and the sum of squares of the records in [a, b],
+    and the numbers of records below and above.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ class CensoredStatistics:
         return float(self.upper - self.lower)
 
     def of(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return the four statistics of `records` that this mechanism releases: float64 (4,), in the order of
-        `STATISTICS`; `sums_of` if `sums`.
+        """Return the four statistics of `records` that this mechanism releases, float64 (4,), in the order of
+        `STATISTICS`. If `sums` is set, the function returns `sums_of`.
 
         Parameters
         ----------
@@ -72,15 +72,15 @@ class CensoredStatistics:
         return self.sums_of(records) if self.sums else self._means_of(records)
 
     def _means_of(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return mean and sum of squares of the records in [a, b], with the two tail counts."""
+        """Return the mean and the sum of squares of the records in [a, b], and the two tail counts."""
         x = _checks.reals("records", records)
         inside = x[(x >= self.lower) & (x <= self.upper)]
         mean = inside.mean() if len(inside) else (self.lower + self.upper) / 2
         return np.array([mean, ((inside - mean) ** 2).sum(), (x < self.lower).sum(), (x > self.upper).sum()])
 
     def sums_of(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return the sums of x and x^2 over the records in [a, b], measured from the middle of [a, b], with the two
-        tail counts: float64 (4,).
+        """Return the sums of x and x^2 over the records in [a, b], measured from the middle of [a, b], and the two tail
+        counts: float64 (4,).
 
         Parameters
         ----------
@@ -91,8 +91,8 @@ class CensoredStatistics:
         return np.array([count * distance, sse + count * distance**2, low, high])
 
     def sample(self, records: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw the four statistics of `records` with Laplace noise: float64 (4,). A simulation; not for confidential
-        records.
+        """Draw the four statistics of `records` with Laplace noise, float64 (4,). This is a simulation, not for
+        confidential records.
 
         Raises
         ------
@@ -126,8 +126,8 @@ class CensoredStatistics:
         return self.scale
 
     def epsilon(self, n: int, scale: ArrayLike, *, sums: bool = False) -> float:
-        """Return the exact epsilon of Laplace noise with these scales: the largest sum_j |change of s_j|/scale_j when
-        one record is replaced.
+        """Return the exact epsilon of Laplace noise with these scales. It is the largest value of sum_j |change of
+        s_j|/scale_j when one record is replaced.
 
         Parameters
         ----------
@@ -156,8 +156,8 @@ class CensoredStatistics:
         return max(low + high, lost + max(low, high), kept)
 
     def _changes(self, n: int, mean: float, sse: float) -> tuple[float, float]:
-        """Return the largest weighted change of (mean, sse), each multiplied by its rate, if the replaced record leaves
-        [a, b] and if it stays.
+        """Return the largest weighted change of (mean, sse), each multiplied by its rate, for a replaced record that
+        leaves [a, b] and for a replaced record that stays in [a, b].
         """
         w = self.width
         lost = [w / 2 * mean] + [w / m * mean + w**2 * (1 - 1 / m) * sse for m in {2, n} if 2 <= m <= n]
@@ -169,8 +169,8 @@ class CensoredStatistics:
         return half * first + half**2 * second, (half - place) * (first + second * (half + place))
 
     def sensitivities(self, n: int, *, sums: bool = False) -> NDArray[np.float64]:
-        """Return the separate sensitivity of each statistic: float64 (4,), (w, w^2 (1 - 1/n), 1, 1), and for the sums
-        (w, w^2/4, 1, 1).
+        """Return the separate sensitivity of each statistic, float64 (4,): (w, w^2 (1 - 1/n), 1, 1), or (w, w^2/4, 1,
+        1) for the sums.
 
         The sensitivity of the mean does not fall with n, because few records may be inside. Release sums if n is large.
 
@@ -214,7 +214,7 @@ class CensoredStatistics:
         return np.asarray(shape * (self.epsilon(n, shape, sums=sums) / budget))
 
     def sensitivity(self, n: int) -> float:
-        """Return the exact L1 sensitivity of the four statistics: `cost` at unit scales.
+        """Return the exact L1 sensitivity of the four statistics, which is their `cost` at unit scales.
 
         A block of m records at one end and one at the other, which becomes censored, changes a count by 1, the mean by
         w/m and the sum of squares by w^2 (1 - 1/m), w = b - a; moving from below to above changes 2.
@@ -230,12 +230,12 @@ class CensoredStatistics:
         return max(2.0, *lost, *kept)
 
     def range_bound(self) -> float:
-        """Return the upper bound on the L1 sensitivity that adds the ranges of the statistics, 2 + w + w^2."""
+        """Return an upper bound on the L1 sensitivity, the sum of the ranges of the statistics: 2 + w + w^2."""
         return 2 + self.width + self.width**2
 
     def sums_sensitivity(self) -> float:
-        """Return the L1 sensitivity of `sums_of` for any n: the replaced record leaves [a, b] from a limit, moves
-        inside [a, b], or moves across it.
+        """Return the L1 sensitivity of `sums_of` for any n. The largest change occurs if the replaced record leaves [a,
+        b] from a limit, moves inside [a, b], or moves across [a, b].
         """
         half = self.width / 2
         inside = max((half - y) * (1 + half + y) for y in (*np.clip([(-0.5)], -half, half), -half))
@@ -273,8 +273,8 @@ class CensoredStatistics:
         shares: ArrayLike | None = None,
         sums: bool = False,
     ) -> NDArray[np.float64]:
-        """Draw the statistics with Laplace noise, epsilon-DP under replacement of one record: float64 (4,) in the order
-        of `STATISTICS`.
+        """Draw the statistics with Laplace noise, which is epsilon-DP under replacement of one record: float64 (4,) in
+        the order of `STATISTICS`.
 
         Parameters
         ----------

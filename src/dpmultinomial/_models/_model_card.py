@@ -152,8 +152,8 @@ def _approximate(mechanism: calibrated_noise.Mechanism, releases: int) -> tuple[
 
 
 def _gaussian_epsilon(mechanism: Gaussian, releases: int) -> float:
-    """Return the exact epsilon of several releases with equal Gaussian noise, by bisection on the exact delta: the
-    releases are equivalent to one release with the summed squared shifts.
+    """Return the exact epsilon of several releases with equal Gaussian noise, by bisection on the exact delta.
+    Together, the releases are equivalent to one release with the sum of the squared shifts.
     """
     low, high = 0.0, 1.0
     while float(mechanism.delta(high, l2_squared=2.0 * releases)) > DELTA:
@@ -227,7 +227,7 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
 
 
 def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return log probabilities of the stated shape from values of JSON.
+    """Return log probabilities of the stated shape from values read from JSON.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float6
 
 
 def add_up(name: str, probabilities: NDArray[np.float64], axis: int) -> None:
-    """Raise ValueError if probabilities do not sum to 1 along an axis; the error states the sum.
+    """Raise ValueError if probabilities do not sum to 1 along an axis, and state the sum in the error.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ class SupportFromData(UserWarning):
 
 @dataclass(frozen=True)
 class Levels:
-    """Support of a column whose values are categories.
+    """Support of a column with categorical values.
 
     Parameters
     ----------
@@ -135,7 +135,9 @@ class Levels:
         return len(self.values)
 
     def codes(self, column: Column) -> NDArray[np.int32]:
-        """Return the category numbers (n,) of a column's values, and -1 for values that are not categories."""
+        """Return the category number of each value of a column, int32 (n,), and -1 for values that are not
+        categories.
+        """
         text = all(isinstance(v, str) for v in self.values)
         if text != (column.kind == "text"):
             return np.full(len(column.values), -1, dtype=np.int32)
@@ -143,14 +145,14 @@ class Levels:
         return np.asarray(known.get_indexer(pd.Index(column.values)), dtype=np.int32)
 
     def card(self) -> dict[str, object]:
-        """Return a description of the categories as values for JSON."""
+        """Return a description of the categories in a form that can be written as JSON."""
         return {"kind": "levels", "values": list(self.values), "public": self.public}
 
 
 @dataclass(frozen=True)
 class Bins:
-    """Support of a numeric column divided into `bins` intervals of equal width; values outside the range belong to the
-    first or last interval.
+    """Support of a numeric column that is divided into `bins` intervals of equal width. Values outside the range belong
+    to the first or the last interval.
 
     Parameters
     ----------
@@ -170,7 +172,7 @@ class Bins:
         return self.bins
 
     def codes(self, column: Column) -> NDArray[np.int32]:
-        """Return the interval numbers (n,) of a column's values, and -1 for strings."""
+        """Return the interval number of each value of a column, int32 (n,), and -1 for strings."""
         if column.kind == "text":
             return np.full(len(column.values), -1, dtype=np.int32)
         values = np.clip(np.asarray(column.values, dtype=float), self.lower, self.upper)
@@ -178,7 +180,7 @@ class Bins:
         return np.asarray(np.minimum(share * self.bins, self.bins - 1), dtype=np.int32)
 
     def card(self) -> dict[str, object]:
-        """Return a description of the intervals as values for JSON."""
+        """Return a description of the intervals in a form that can be written as JSON."""
         return {"kind": "bins", "lower": self.lower, "upper": self.upper, "bins": self.bins, "public": self.public}
 
 
@@ -188,7 +190,7 @@ Bounds = tuple[float, float]
 
 
 def from_card(card: Mapping[str, object]) -> Support:
-    """Return the support that a description by `Levels.card` or `Bins.card` represents.
+    """Return the support that a description written by `Levels.card` or `Bins.card` represents.
 
     Parameters
     ----------
@@ -373,7 +375,7 @@ def read_records(
     *,
     reset: bool = True,
 ) -> tuple[list[Column], NDArray[np.generic]]:
-    """Return the columns of X and the labels; the names and number of columns are stored in `estimator`, or compared
+    """Return the columns of X and the labels. The names and the number of columns are stored in `estimator` or compared
     with the stored ones.
 
     Parameters
@@ -409,12 +411,12 @@ def read_records(
 
 
 def column(name: str, values: ArrayLike) -> Column:
-    """Build a `Column` from its values."""
+    """Build a `Column` from the values of a column."""
     return read_columns(pd.DataFrame({name: np.asarray(values)}))[0]
 
 
 def described(estimator: BaseEstimator, supports: Sequence[Support]) -> list[dict[str, object]]:
-    """Return the name and support of every column of a fitted estimator, as values for JSON."""
+    """Return the name and the support of every column of a fitted estimator, in a form that can be written as JSON."""
     names = getattr(estimator, "feature_names_in_", None)
     listed = [None] * len(supports) if names is None else [str(n) for n in names]
     return [{"name": name, **s.card()} for name, s in zip(listed, supports, strict=True)]

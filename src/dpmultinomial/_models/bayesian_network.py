@@ -56,7 +56,7 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "n
 
 @dataclass(frozen=True, kw_only=True)
 class NodeLayout:
-    """Layout of the table of a node in the format of `private_blocks`, without counts.
+    """Layout of the table of a node in the format of `private_blocks`, without the counts.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ def fit(
     smoothing: float = 1.0,
     rng: np.random.Generator | None = None,
 ) -> Network:
-    """Fit one network, private or not, with a cell for every possible combination of parent configuration and category.
+    """Fit one network, with or without privacy, with a cell for every combination of parent configuration and category.
 
     Parameters
     ----------

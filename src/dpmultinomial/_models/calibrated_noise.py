@@ -39,11 +39,11 @@ class Noise:
     alpha: Array
 
     def sd(self) -> Array:
-        """Standard deviation of additive noise (releases,); 0 for the Dirichlet mechanism."""
+        """Standard deviation of additive noise, float64 (releases,); 0 for the Dirichlet mechanism."""
         return self.scale * float({"dirichlet": 0.0, "gaussian": 1.0, "laplace": np.sqrt(2.0)}[self.law])
 
     def repeated(self, times: int) -> "Noise":
-        """Return the noise with every release repeated `times` times, consecutively.
+        """Return the noise with every release repeated `times` times in succession.
 
         Parameters
         ----------
@@ -149,7 +149,9 @@ class Audit:
 
     @property
     def slack(self) -> float:
-        """Ratio of claimed to exact cost; the claim is tight at 1 and false below 1; ``inf`` if the exact cost is 0."""
+        """Ratio of the claimed to the exact cost. The claim is tight at 1 and false below 1; the ratio is ``inf`` if
+        the exact cost is 0.
+        """
         return self.claimed / self.exact if self.exact > 0 else float("inf")
 
     def __repr__(self) -> str:

@@ -1,5 +1,4 @@
-"""Data set coded as integers: every column is coded by its sorted distinct values, and the values are stored
-separately.
+"""Data set coded as integers. Every column is coded by its sorted distinct values, which are stored separately.
 
 Numeric columns are converted to categories by quantile bins, with tied values kept separate, learnt from the training
 records only.
@@ -132,7 +131,7 @@ class Finding:
 
 
 def examine(table: CodedTable) -> list[Finding]:
-    """Return the columns of a table that waste budget or that do not contribute to a model.
+    """Return the columns of a table that waste budget or do not contribute to a model.
 
     Parameters
     ----------
@@ -202,7 +201,7 @@ class Binning:
     sizes: tuple[int, ...]
 
     def apply(self, codes: NDArray[np.int32], *, to: str = "train") -> NDArray[np.int32]:
-        """Return the categories int32 (n, columns) of table codes; ``to="test"`` for records that were not used to
+        """Return the categories of table codes, int32 (n, columns). Use ``to="test"`` for records that were not used to
         learn the categories.
         """
         maps = self.train if _checks.one_of("to", to, ("train", "test")) == "train" else self.test
@@ -261,7 +260,7 @@ def learn(
 def _with_missing(
     levels: NDArray[np.float64], counts: NDArray[np.int64], bins: int, many: int, match: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Bin the numeric levels with `_binned`; if the last level is missing (NaN), assign it a new category after all
+    """Bin the numeric levels with `_binned`. If the last level is missing (NaN), give it a new category after all
     others.
     """
     if not np.isnan(levels[-1]):
@@ -272,7 +271,7 @@ def _with_missing(
 
 
 def _number(kept: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return consecutive numbers 0, 1, .. for the entries that are kept, and `UNSEEN` for all others."""
+    """Return consecutive numbers 0, 1, .. for the entries that are kept, and `UNSEEN` for all other entries."""
     return np.where(kept, np.cumsum(kept) - 1, UNSEEN)
 
 
@@ -307,8 +306,8 @@ def _frequent(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _compact(categories: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Renumber categories so that each contains a training record; a category without training records is merged into
-    the nearest smaller category.
+    """Renumber categories so that each category contains a training record. A category without training records is
+    merged into the nearest smaller category.
     """
     held = np.unique(categories[counts > 0])
     renamed = np.clip(np.searchsorted(held, categories, side="right") - 1, 0, None)

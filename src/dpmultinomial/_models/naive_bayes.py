@@ -1,4 +1,4 @@
-"""`PrivateNaiveBayes`, a scikit-learn classifier that stores released probabilities and never counts.
+"""`PrivateNaiveBayes`, a scikit-learn classifier that stores released probabilities and never stores counts.
 
 K features and the class are K + 1 releases, each with an equal part of the budget: one record is in one class and in
 one category of each feature, so each release has the cost of a single histogram (methods of Ponnoprat, 2022, in the
@@ -74,7 +74,7 @@ class Counts:
         direction: str = "categories",
         smoothing: float = 0.0,
     ) -> tuple[Array, Array]:
-        """Return released log priors (releases, classes) and log tables (releases, cells, classes).
+        """Return the released log priors (releases, classes) and the released log tables (releases, cells, classes).
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class Counts:
         return log_priors, log_table
 
     def smoothed(self, smoothing: float) -> tuple[Array, Array]:
-        """Return the non-private model (counts plus `smoothing`) in the shape of one release."""
+        """Return the non-private model, which consists of counts plus `smoothing`, in the shape of one release."""
         with np.errstate(divide="ignore"):
             priors = np.log(self.labels + smoothing) - np.log(np.sum(self.labels + smoothing))
             table = self.table + smoothing
@@ -147,7 +147,8 @@ def score(
     *,
     cap: float = 0.0,
 ) -> Array:
-    """Return cross-entropy and accuracy (releases, 2) of released models on test records; `cap` as in the kernel.
+    """Return cross-entropy and accuracy of released models on test records, float64 (releases, 2). The argument `cap`
+    is that of the kernel.
 
     Parameters
     ----------
@@ -271,7 +272,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return self
 
     def predict_log_proba(self, X: pd.DataFrame | ArrayLike) -> Array:
-        """Return log probabilities of the classes; values outside the levels of a column are ignored.
+        """Return the log probabilities of the classes. Values outside the levels of a column are ignored.
 
         Parameters
         ----------
@@ -289,16 +290,19 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return np.asarray(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
 
     def predict_proba(self, X: pd.DataFrame | ArrayLike) -> Array:
-        """Return the probabilities of the classes, float64 (n, classes); `X` as in `predict_log_proba`."""
+        """Return the probabilities of the classes, float64 (n, classes). The argument `X` is that of
+        `predict_log_proba`.
+        """
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
     def predict(self, X: pd.DataFrame | ArrayLike) -> NDArray[np.generic]:
-        """Return the most probable class (n,) of every row; `X` as in `predict_log_proba`."""
+        """Return the most probable class of every row, shape (n,). The argument `X` is that of `predict_log_proba`."""
         log_shares = self.predict_log_proba(X)
         return np.asarray(self.classes_[np.argmax(log_shares, axis=1)])
 
     def export(self) -> dict[str, object]:
-        """Return the released model as a dict of JSON values: layout, log probabilities and card; no counts.
+        """Return the released model as a dict of JSON values with layout, log probabilities and card. The dict contains
+        no counts.
 
         Returns
         -------

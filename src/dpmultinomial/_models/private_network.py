@@ -1,5 +1,5 @@
 """`PrivateBayesianNetwork`, a scikit-learn estimator of a joint distribution that stores released probabilities and
-never counts.
+never stores counts.
 """
 
 import math
@@ -134,7 +134,9 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         return found
 
     def score(self, X: pd.DataFrame | ArrayLike, y: object = None) -> float:
-        """Return the mean log probability of the records, in nats; `X` as in `score_samples`, `y` is ignored."""
+        """Return the mean log probability of the records, in nats. The argument `X` is that of `score_samples`, and `y`
+        is ignored.
+        """
         return float(np.mean(self.score_samples(X)))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> pd.DataFrame:
@@ -169,7 +171,8 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         return pd.DataFrame({name: self._values(name, drawn[name]) for name in nodes})
 
     def export(self) -> dict[str, object]:
-        """Return the released network as a dict of JSON values: structure, layout, log parameters, card; no counts.
+        """Return the released network as a dict of JSON values with structure, layout, log parameters and card. The
+        dict contains no counts.
 
         Returns
         -------
@@ -255,7 +258,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
 
 def _nodes(stated: Sequence[object], sizes: Mapping[str, int]) -> tuple[dict[str, list[str]], list[Array]]:
-    """Return the parents and the log parameters (1, cells) of every exported node; memory use is bounded by the size of
+    """Return the parents and the log parameters (1, cells) of every exported node. Memory use is bounded by the size of
     the input.
     """
     parents: dict[str, list[str]] = {}

@@ -1,1 +1,1 @@
-"""Posteriors given protected releases, in one package per problem."""
+"""Posteriors given protected releases, with one package per problem."""

@@ -1,4 +1,4 @@
-"""Releases from confidential files: each file is read once, noise that cannot be reproduced is drawn, and a public file
+"""Releases from confidential files. Each file is read once, noise that cannot be reproduced is drawn, and a public file
 is written.
 
 Nothing else in the library opens a confidential file. `room.make` makes a release or returns an existing one;

@@ -1,5 +1,5 @@
-"""``python -m dpmultinomial._releases``: prints the spending of releases; with ``restore``, restores the budget
-records.
+"""Command ``python -m dpmultinomial._releases``, which prints the spending of releases or, with ``restore``, restores
+the budget records.
 
 It works in the folder of config.yaml. ``restore`` makes the journal next to the confidential data, the public ledger
 and the account's memory identical, with everything that any of them contains; no spending is lost.
@@ -15,7 +15,9 @@ from . import restoring
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the spending, or restore and print what was done; exit with a message if that is not possible."""
+    """Print the spending, or restore the budget records and print what was done. Exit with a message if this is not
+    possible.
+    """
     word, *folders = arguments or ["state"]
     if word not in ("state", "restore") or (word == "state" and folders):
         sys.exit("usage: python -m dpmultinomial._releases [state | restore [FOLDER ..]]")

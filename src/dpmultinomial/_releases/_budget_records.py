@@ -1,4 +1,4 @@
-"""Budget records: journal, ledger and account memory, cross-checked before every release.
+"""Budget records: journal, ledger and account memory, which are cross-checked before every release.
 
 The journal next to the data is authoritative. The public ledger must agree with the journal; every release on disk must
 be in it; and it must contain everything that the account remembers. Traces of a single crash are repaired; any other
@@ -50,7 +50,7 @@ _NO_HOME = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR,
 
 @dataclass(frozen=True, kw_only=True)
 class Remembered:
-    """Copy of a journal in the account's memory.
+    """Copy of a journal that is stored in the account's memory.
 
     Parameters
     ----------
@@ -86,13 +86,13 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class Memory:
-    """Memory of journals of an account, stored in `folder`."""
+    """Memory of an account: copies of its journals, stored in `folder`."""
 
     folder: Path
 
     @property
     def there(self) -> bool:
-        """Return whether the memory can be written; raises OSError only if a disk is full or broken."""
+        """Return whether the memory can be written. Raise OSError only if a disk is full or broken."""
         try:
             _durable.folder(self.folder, mode=0o700)
         except OSError as error:
@@ -102,11 +102,11 @@ class Memory:
         return os.access(self.folder, os.W_OK | os.X_OK)
 
     def all(self) -> Iterator[Remembered]:
-        """Yield every journal in the memory that can be read; `unreadable` lists the others."""
+        """Yield every journal in the memory that can be read; `unreadable` lists the other files."""
         yield from (found for found in self._files() if isinstance(found, Remembered))
 
     def unreadable(self) -> list[Unreadable]:
-        """Return the files that cannot be read. Each of them concerns only the project whose journal it was."""
+        """Return the files that cannot be read. Each file concerns only the project whose journal it contained."""
         return [found for found in self._files() if isinstance(found, Unreadable)]
 
     def _files(self) -> Iterator[Remembered | Unreadable]:
@@ -125,7 +125,7 @@ class Memory:
                 yield Unreadable(path, _place_of(raw))
 
     def move_aside(self, torn: Unreadable) -> Path:
-        """Rename a file that cannot be read, so that it is no longer part of the memory; return the new path."""
+        """Rename a file that cannot be read, so that it is no longer part of the memory, and return the new path."""
         number = 0
         while os.path.lexists(kept := torn.path.with_name(f"{torn.path.name}.unreadable.{number}")):
             number += 1
@@ -133,12 +133,12 @@ class Memory:
         return kept
 
     def find(self, identity: str) -> Remembered | None:
-        """Return the copy of one journal, or None."""
+        """Return the copy of one journal, or None if there is no copy."""
         return next((found for found in self.all() if found.identity == identity), None)
 
     def fingerprint(self, content: bytes) -> str:
-        """Return the fingerprint of a confidential file's content under the account's key; empty if nothing can be
-        stored.
+        """Return the fingerprint of a confidential file's content under the account's key. The string is empty if
+        nothing can be stored.
         """
         if not self.there:
             return ""
@@ -152,13 +152,13 @@ class Memory:
         return hmac.new(path.read_bytes(), content, hashlib.sha256).hexdigest()
 
     def keep(self, journal: Remembered) -> None:
-        """Store a journal in its present state, on disk; an earlier copy is replaced."""
+        """Store the present state of a journal on disk, and replace an earlier copy."""
         known: dict[str, Any] = {"place": journal.place, "text": journal.text.decode(), "files": list(journal.files)}
         raw = (json.dumps(known) + "\n").encode()
         _durable.replace(self.folder / f"{journal.identity}.json", raw, mode=0o600, name="the account's memory")
 
     def forget(self, identity: str) -> None:
-        """Remove a journal that another has taken over."""
+        """Remove a journal whose entries were taken over by another journal."""
         (self.folder / f"{identity}.json").unlink(missing_ok=True)
 
 
@@ -166,7 +166,9 @@ _PLACE = re.compile(rb'^\{"place": ("(?:[^"\\\\\x00-\x1f]|\\\\.)*")')
 
 
 def _place_of(raw: bytes) -> str:
-    """Return the place at the beginning of an incomplete file of the memory; empty if it cannot be read."""
+    """Return the path at the beginning of an incomplete file of the memory, or an empty string if the path cannot be
+    read.
+    """
     found = _PLACE.match(raw)
     with suppress(ValueError):
         return str(json.loads(found[1])) if found else ""
@@ -185,7 +187,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """Entry of the ledger for one release.
+    """Entry of the ledger for a single release.
 
     Parameters
     ----------
@@ -213,7 +215,7 @@ class Entry:
 
     @property
     def spent(self) -> spending.Cost:
-        """Privacy cost of the release."""
+        """Privacy cost of the release of this entry."""
         return spending.read(self.cost)
 
     @property
@@ -223,7 +225,7 @@ class Entry:
 
     @property
     def line(self) -> bytes:
-        """Return the entry as a line, with its end.
+        """Return the entry as a line with its line break.
 
         Raises
         ------
@@ -241,12 +243,12 @@ HEADER = ("\t".join(COLUMNS) + "\n").encode()
 
 
 def now() -> str:
-    """Return the time in the format of the ledger."""
+    """Return the current time in the format of the ledger."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def of_line(values: list[str], place: str) -> Entry:
-    """Parse the entry of a line.
+    """Parse a line of the ledger into an entry.
 
     Parameters
     ----------
@@ -282,7 +284,7 @@ def of_line(values: list[str], place: str) -> Entry:
 
 
 def latest_entries(entries: list[Entry]) -> dict[tuple[str, int], Entry]:
-    """Return every release in its latest state, in the order of spending; a published release stays published."""
+    """Return every release in its latest state, in the order of spending. A published release remains published."""
     found: dict[tuple[str, int], Entry] = {}
     for entry in entries:
         known = found.get(entry.name)
@@ -292,12 +294,12 @@ def latest_entries(entries: list[Entry]) -> dict[tuple[str, int], Entry]:
 
 
 def costs(entries: list[Entry], *sources: str) -> list[spending.Cost]:
-    """Return the costs spent on some sources, published or not."""
+    """Return the costs that were spent on the given sources by published and by unpublished releases."""
     return [entry.spent for entry in latest_entries(entries).values() if entry.source in sources]
 
 
 def of_record(raw: bytes, place: str, *, record_sha256: str, sha256: str) -> Entry:
-    """Build the entry of a release of which only the public files are known.
+    """Build the entry of a release from its public files, if nothing else is known about the release.
 
     Parameters
     ----------
@@ -330,7 +332,7 @@ _HEADER = re.compile(rb"dpmultinomial, spent 1\t([0-9a-f]{32})\t([0-9a-f]{64})")
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A line of the journal.
+    """Single line of the journal.
 
     Parameters
     ----------
@@ -345,13 +347,13 @@ class Line:
 
     @property
     def body(self) -> bytes:
-        """Return the line without its chain and end."""
+        """Return the line without its chain digest and its line break."""
         return self.entry.line[:-1] + f"\t{self.file}\t{self.name}".encode()
 
 
 @dataclass(frozen=True)
 class Journal:
-    """Journal at `path`, with a chain of digests under the key `secret`; changes need the lock of `_protocol`."""
+    """Journal at `path`, with a chain of digests under the key `secret`. Changes require the lock of `_protocol`."""
 
     path: Path
     secret: bytes
@@ -361,17 +363,17 @@ class Journal:
 
     @property
     def text(self) -> bytes:
-        """Return all complete lines, as they are on disk; empty if there is no journal."""
+        """Return all complete lines as they are on disk; the result is empty if there is no journal."""
         raw = self.path.read_bytes() if self.path.exists() else b""
         return raw[: raw.rfind(b"\n") + 1]
 
     def identity(self, text: bytes | None = None) -> str:
-        """Return the identity of this journal: 32 hexadecimal digits; empty if it has not begun."""
+        """Return the identity of this journal, 32 hexadecimal digits, or an empty string if the journal is empty."""
         found = _HEADER.match(self.text if text is None else text)
         return found[1].decode() if found else ""
 
     def lines(self, text: bytes | None = None) -> list[Line]:
-        """Return every complete line.
+        """Return every complete line of the journal.
 
         Parameters
         ----------
@@ -385,7 +387,7 @@ class Journal:
         return [line for line, _ in self._chained(self.text if text is None else text)]
 
     def intact(self, text: bytes) -> list[Line]:
-        """Return the lines of a copy up to the first that breaks the chain."""
+        """Return the lines of a copy up to the first line that breaks the chain of digests."""
         found = []
         try:
             for line, _ in self._chained(text):
@@ -395,7 +397,7 @@ class Journal:
         return found
 
     def begin(self) -> None:
-        """Remove an incomplete line left by a crash; begin an empty journal."""
+        """Remove an incomplete line left by a crash, and write the first line of an empty journal."""
         raw = self.path.read_bytes() if self.path.exists() else b""
         whole = len(self.text)
         if whole < len(raw):
@@ -405,13 +407,13 @@ class Journal:
             _durable.sync(self.path.parent, name="journal")
 
     def add(self, line: Line) -> None:
-        """Write a line; it is on disk when this returns."""
+        """Write a line to the journal. The line is on disk when the function returns."""
         chain = self._end()
         whole = line.body + b"\t" + self._digest(chain, line.body) + b"\n"
         _durable.append(self.path, whole, name=f"journal, {line.entry.state}", mode=0o600)
 
     def rewrite(self, lines: list[Line]) -> None:
-        """Write a new journal with a new identity, all or nothing."""
+        """Write a new journal with a new identity. A crash leaves either the old or the new journal."""
         found = self._first(secrets.token_hex(16))
         chain = found.split(b"\t")[-1].rstrip(b"\n")
         for line in lines:
@@ -451,7 +453,7 @@ class Journal:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Ledger at `path`; changes need the lock of `_protocol`."""
+    """Ledger at `path`. Changes require the lock of `_protocol`."""
 
     path: Path
 
@@ -479,11 +481,11 @@ class Ledger:
         return found
 
     def entries(self) -> list[Entry]:
-        """Return every release in its latest state; raises as `lines`."""
+        """Return every release in its latest state; the errors are those of `lines`."""
         return list(latest_entries(self.lines()).values())
 
     def mend(self) -> None:
-        """Remove an incomplete line left by a crash, and begin an empty ledger with its header."""
+        """Remove an incomplete line left by a crash, and write the header of an empty ledger."""
         raw = self.path.read_bytes() if self.path.exists() else b""
         whole = raw.rfind(b"\n") + 1
         if whole < len(raw):
@@ -493,11 +495,11 @@ class Ledger:
             _durable.sync(self.path.parent, name="ledger")
 
     def add(self, entry: Entry) -> None:
-        """Write an entry; it is on disk when this returns."""
+        """Write an entry to the ledger. The entry is on disk when the function returns."""
         _durable.append(self.path, entry.line, name=f"ledger, {entry.state}")
 
     def rewrite(self, entries: list[Entry]) -> None:
-        """Write all lines again, all or nothing."""
+        """Write all lines again. A crash leaves either the old or the new ledger."""
         _durable.folder(self.path.parent)
         _durable.replace(self.path, HEADER + b"".join(e.line for e in entries), mode=0o644, name="ledger, rewritten")
 
@@ -509,7 +511,7 @@ _LAG = 1  # lines by which the ledger may be behind the journal after a crash
 
 @dataclass(frozen=True, kw_only=True)
 class Books:
-    """Budget records of the releases of one folder.
+    """Budget records of the releases in one folder.
 
     Parameters
     ----------
@@ -526,7 +528,7 @@ class Books:
     memory: Memory
 
     def agreed(self) -> list[Line]:
-        """Return every line of the journal, after all records were cross-checked and traces of a crash were repaired.
+        """Return every line of the journal, after a cross-check of all records and the repair of traces of a crash.
 
         Raises
         ------
@@ -546,7 +548,7 @@ class Books:
         return lines
 
     def spend(self, line: Line, *, files: Sequence[str]) -> None:
-        """Write a line to every budget record; it is on disk when this returns.
+        """Write a line to every budget record. The line is on disk when the function returns.
 
         Parameters
         ----------
@@ -559,7 +561,7 @@ class Books:
         self.remember(files)
 
     def remember(self, files: Sequence[str] = ()) -> None:
-        """Store the present journal in the account's memory; nothing happens if that is not possible."""
+        """Store the present journal in the account's memory, if possible."""
         if self.memory.there:
             text = self.journal.text
             identity = self.journal.identity(text)
@@ -568,7 +570,9 @@ class Books:
             self.memory.keep(Remembered(identity=identity, place=str(self.place), text=text, files=every))
 
     def elsewhere(self, files: Sequence[str]) -> None:
-        """Reject a file whose spending is recorded in another journal of this account; ValueError with its location."""
+        """Reject a file whose spending is recorded in another journal of this account, by a ValueError with the
+        location of that journal.
+        """
         journal_identity = self.journal.identity()
         for other in self.memory.all():
             if other.identity != journal_identity and set(files) & set(other.files):
@@ -633,7 +637,7 @@ class Books:
 
 
 def readable_memory(memory: Memory, identity: str, place: Path) -> None:
-    """Reject an unreadable copy of this journal in the account's memory.
+    """Reject a release if the account's memory contains an unreadable copy of this journal.
 
     Parameters
     ----------
@@ -665,7 +669,7 @@ def releases(root: Path) -> list[tuple[str, int]]:
 
 
 def read(ledger: Ledger) -> list[Entry]:
-    """Return the lines of a ledger; ValueError with line, rule and remedy if it is damaged."""
+    """Return the lines of a ledger. A damaged ledger raises ValueError with the line, the rule and the remedy."""
     try:
         return ledger.lines()
     except Refused as error:
@@ -673,7 +677,7 @@ def read(ledger: Ledger) -> list[Entry]:
 
 
 def opened(root: Path) -> Books:
-    """Open the budget records of a folder; the key is created if nothing was ever spent.
+    """Open the budget records of a folder. The key is created if nothing was ever spent.
 
     Raises
     ------

@@ -1,4 +1,5 @@
-"""Naive Bayes and Bayesian networks from noisy counts, exported as probabilities with a card; no counts are included.
+"""Naive Bayes and Bayesian networks from noisy counts, exported as probabilities with a card. The export contains no
+counts.
 
 Categories, bin edges and the network are public: they are stated in the settings, never learnt from the records.
 Replacing a record moves two cells of every table by one. Dirichlet draws (Ponnoprat 2022) use floating point, and the
@@ -30,7 +31,7 @@ FLOATING = "Dirichlet draws are floating-point gamma draws: their last bits are 
 
 @dataclass(frozen=True, repr=False)
 class Tables:
-    """Counts of every node: (parent configurations, categories), and the public facts about them.
+    """Counts of every node, (parent configurations, categories), and the public facts about the counts.
 
     Parameters
     ----------
@@ -45,14 +46,14 @@ class Tables:
 
 
 def naive_bayes(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Plan a naive Bayes model: the target's table, and each other column's given the target."""
+    """Plan a naive Bayes model, with a table of the target and a table of each other column given the target."""
     target = settings["target"]
     others = [c for c in (*settings["numeric"], *settings["levels"]) if c != target]
     return _plan(settings, table, {target: [], **{c: [target] for c in others}})
 
 
 def bayesian_network(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Plan a network of the given structure: each node's table given its parents."""
+    """Plan a network of the given structure, with a table of each node given its parents."""
     return _plan(settings, table, {node: list(parents) for node, parents in settings["network"].items()})
 
 
@@ -146,8 +147,8 @@ def _dirichlet(settings: Mapping[str, Any], tables: int) -> _Law:
 
 
 def _discrete(settings: Mapping[str, Any], tables: int) -> _Law:
-    """Return discrete noise with one scale for all tables: replacing a record is an L1 change, and a squared L2 change,
-    of 2 per table.
+    """Return discrete noise with one scale for all tables. Replacing a record is a change of 2 per table in L1 norm and
+    in squared L2 norm.
     """
     change, laplace = 2 * tables, settings["noise"] == "discrete_laplace"
     if laplace:

@@ -1,4 +1,4 @@
-"""The only module of the library that opens confidential files, and the files it keeps next to them.
+"""The only module of the library that opens confidential files, and the only one that writes files next to them.
 
 ``confidential/`` contains what must not leave the machine: the key of the fingerprints, the journal of spending, and
 reports about what a release changed, mode 0600. No error shows the content of a file.
@@ -51,7 +51,8 @@ def read(path: Path) -> bytes:
 
 
 def table(raw: bytes, *, name: str, delimiter: str | None, encoding: str | None) -> CsvTable:
-    """Parse a confidential file's bytes with the strict reader: errors state place and rule, never the content.
+    """Parse the bytes of a confidential file with the strict reader, whose errors state the place and the rule but not
+    the content.
 
     Parameters
     ----------
@@ -67,8 +68,8 @@ def table(raw: bytes, *, name: str, delimiter: str | None, encoding: str | None)
 
 
 def content(table: CsvTable) -> bytes:
-    """Return the content of a file, independent of encoding, delimiter, quotes, order of rows and columns, and signs of
-    its numbers.
+    """Return the content of a file in a form that does not depend on encoding, delimiter, quotes, order of rows and
+    columns, and signs of its numbers.
 
     For a file of enough counts to be identified by them (at least 2^20 alternatives), only the counts above 0 are used,
     whatever the names of its categories. For a tree these are the counts of its leaves, so a tree counts as the file of
@@ -103,7 +104,7 @@ def _plain(value: str) -> str:
 
 
 def key(place: Path) -> bytes:
-    """Return the secret key of the fingerprints; it is drawn from the operating system if there is none yet.
+    """Return the secret key of the fingerprints. If there is no key yet, draw one from the operating system.
 
     Parameters
     ----------
@@ -136,12 +137,14 @@ def key(place: Path) -> bytes:
 
 
 def has_key(place: Path) -> bool:
-    """Return whether a key exists."""
+    """Return whether there is a key in a folder."""
     return (place / KEY).exists()
 
 
 def fingerprint(secret: bytes, *parts: bytes) -> str:
-    """Return HMAC-SHA256 of the parts, each with its length; without the secret it reveals nothing about them."""
+    """Return HMAC-SHA256 of the parts, each with its length. Without the secret, the result reveals nothing about the
+    parts.
+    """
     code = hmac.new(secret, digestmod=hashlib.sha256)
     for part in parts:
         code.update(len(part).to_bytes(8, "little"))
@@ -150,7 +153,7 @@ def fingerprint(secret: bytes, *parts: bytes) -> str:
 
 
 def keep(place: Path, name: str, data: bytes) -> Path:
-    """Write a confidential report, mode 0600, replacing one of an unpublished attempt.
+    """Write a confidential report with mode 0600, and replace the report of an unpublished attempt.
 
     Parameters
     ----------

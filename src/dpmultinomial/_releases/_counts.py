@@ -50,7 +50,9 @@ def laplace(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 
 def gaussian(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Plan discrete Gaussian noise of scale sqrt(sensitivity/(2 rho)); `sensitivity` is the squared L2 sensitivity."""
+    """Plan discrete Gaussian noise of scale sqrt(sensitivity/(2 rho)) on every count; `sensitivity` is the squared L2
+    sensitivity.
+    """
     names, counts = read(table, tree=_is_tree(settings, table))
     if _is_tree(settings, table):
         return _tree_counts.release(settings, table, names, counts)
@@ -61,7 +63,8 @@ def gaussian(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 
 def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.int64]]:
-    """Return categories and counts of a file with the columns category, count and at least two rows.
+    """Return the categories and the counts of a file, which must have the columns category and count and at least two
+    rows.
 
     The order of the rows is confidential: a file that is sorted by count states the ranking of its counts. The
     categories are therefore sorted by name; `_tree_counts.release` sorts the nodes of a tree.
@@ -97,7 +100,7 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
 
 
 def _wrong_names(table: CsvTable, names: list[str]) -> Iterator[Cell]:
-    """Yield categories that are empty, cannot be written, or look like an earlier one."""
+    """Yield the cells with categories that are empty, cannot be written, or look like an earlier category."""
     seen: dict[str, int] = {}
     for record, found in enumerate(names):
         looks = _keys.shown_name(found)
@@ -113,7 +116,7 @@ def _wrong_names(table: CsvTable, names: list[str]) -> Iterator[Cell]:
 
 
 def _is_tree(settings: Mapping[str, Any], table: CsvTable) -> bool:
-    """Return whether a file is a tree; settings for trees only are rejected for any other file."""
+    """Return whether a file describes a tree. For any other file, settings that apply only to trees are rejected."""
     if "parent" in table.columns:
         return True
     asked = [key for key in TREE_KEYS if settings[key] and settings[key] != REPLACE]
@@ -203,7 +206,7 @@ def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 def arranged(
     noisy: NDArray[np.int64], total: int, *, scale: float, algorithm: str, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Make additive counts from noisy ones by post-processing.
+    """Return additive counts, computed from noisy counts by post-processing.
 
     Parameters
     ----------
@@ -236,7 +239,7 @@ def arranged(
 
 
 def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw discrete Laplace noise d given d >= least: int64 (n,).
+    """Draw discrete Laplace noise d given d >= least, int64 (n,).
 
     Above 0 the distribution is memoryless: least plus a geometric draw. Otherwise d >= 0 and d < 0 have masses 1 and q
     - q^(m+1) up to a constant, q = exp(-1/scale), m = -least; each side is a geometric draw, the lower one cut at m,

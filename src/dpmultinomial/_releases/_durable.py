@@ -1,4 +1,5 @@
-"""Writing that survives a crash: every step that changes the disk has a name, and a crash can follow any of them.
+"""Writing that survives a crash. Every step that changes the disk has a name, and tests simulate a crash after each
+step.
 
 `at` is called with its name before each step and does nothing; a test that simulates a crash replaces it.
 """
@@ -9,19 +10,19 @@ from pathlib import Path
 
 
 def nothing(name: str) -> None:
-    """Do nothing; called before every step with its name."""
+    """Do nothing; the default of the function that is called with the name of every step."""
 
 
 at: Callable[[str], None] = nothing
 
 
 def step(name: str) -> None:
-    """Announce that the step `name` comes next."""
+    """Announce the name of the step that comes next."""
     at(name)
 
 
 def write(path: Path, data: bytes, *, mode: int, name: str) -> None:
-    """Write a new file with all of `data` on disk under its final mode.
+    """Write a new file with its final mode, and return when all of `data` is on disk.
 
     Parameters
     ----------
@@ -54,7 +55,8 @@ def write(path: Path, data: bytes, *, mode: int, name: str) -> None:
 
 
 def replace(path: Path, data: bytes, *, mode: int, name: str) -> None:
-    """Replace the content of a file, or leave it unchanged: the new file is written next to it, then renamed.
+    """Replace the content of a file atomically: after a crash, the file has either the old or the new content. The new
+    file is written next to the old file and then renamed.
 
     Parameters
     ----------
@@ -76,7 +78,8 @@ def replace(path: Path, data: bytes, *, mode: int, name: str) -> None:
 
 
 def append(path: Path, line: bytes, *, name: str, mode: int = 0o644) -> None:
-    """Append one line to a file, on disk; the file is created if it is missing. A crash may leave part of the line.
+    """Append one line to a file, and return when the line is on disk. The file is created if it is missing. A crash may
+    leave part of the line.
 
     Parameters
     ----------
@@ -102,7 +105,7 @@ def append(path: Path, line: bytes, *, name: str, mode: int = 0o644) -> None:
 
 
 def cut(path: Path, size: int) -> None:
-    """Shorten a file to `size` bytes, on disk."""
+    """Shorten a file to `size` bytes, and return when the change is on disk."""
     step("cut a torn line")
     handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
@@ -113,7 +116,7 @@ def cut(path: Path, size: int) -> None:
 
 
 def folder(path: Path, *, mode: int = 0o755) -> None:
-    """Create a folder and those above it, each on disk in its parent; an existing folder is unchanged."""
+    """Create a folder and its missing parents, and write each entry to disk. An existing folder is not changed."""
     if path.is_dir():
         return
     folder(path.parent)

@@ -1,4 +1,4 @@
-"""Keys of a release's settings: one table for the checker, the schema and the documentation.
+"""Keys of the settings of a release, in a single table for the checker, the schema and the documentation.
 
 Names of categories are also checked here: two names whose letters look the same are a mistake or an attack, since one
 person's count could be split over both. Names look alike by Unicode's compatibility forms and by a short table of
@@ -26,7 +26,7 @@ PARAMETERS = {"discrete_laplace": "epsilon", "discrete_gaussian": "rho"}  # mech
 
 @dataclass(frozen=True)
 class Key:
-    """One key of a release's settings.
+    """One key of the settings of a release.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def parameter(settings: Mapping[str, Any]) -> str:
 
 
 def table() -> list[dict[str, str]]:
-    """Return a description of every key of every mechanism: mechanism, key, type, range, default, description."""
+    """Return a table of every key of every mechanism, with mechanism, key, type, range, default and description."""
     return [
         {
             "mechanism": mechanism,
@@ -206,7 +206,8 @@ _FILLERS = {"\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u3164", "\uffa0"
 
 
 def shown_name(name: str) -> str:
-    """Return the visible form of a name; equal for names that look the same, empty for one that shows nothing.
+    """Return the visible form of a name. Names that look the same have the same visible form, and a name without
+    visible characters has an empty form.
 
     Parameters
     ----------
@@ -219,14 +220,14 @@ def shown_name(name: str) -> str:
 
 
 def has_controls(name: str) -> bool:
-    """Return whether a name has control characters, such as line breaks, tabs or those that a terminal interprets, or
-    marks that change the order in which a line is read.
+    """Return whether a name contains control characters (such as line breaks, tabs, or characters that a terminal
+    interprets) or marks that change the direction in which a line is read.
     """
     return has_unprintable(name) or "\n" in name or "\t" in name
 
 
 def first_alike(names: Iterable[str]) -> tuple[str, str] | None:
-    """Return the first two different names that look the same, or None.
+    """Return the first two different names that look the same, or None if all names look different.
 
     Parameters
     ----------

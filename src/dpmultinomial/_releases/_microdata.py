@@ -1,4 +1,4 @@
-"""Release of a file of records with some columns swapped: all bytes of its other fields are unchanged.
+"""Release of a file of records in which some columns are swapped. All bytes of the other fields are unchanged.
 
 The order of the records is confidential: a file that is sorted by a swapped column would undo the swap. The records are
 sorted by their bytes before the swap, so that noise does not depend on their order, and again before they are written.
@@ -34,7 +34,7 @@ _EXACT_UP_TO, _LEVELS = 2_000, 50
 
 @dataclass(frozen=True, repr=False)
 class Coded:
-    """Columns as codes: strata, the joint swapped values, the joint held values, all int64 (records,).
+    """Columns of a file as codes: strata, joint swapped values, and joint held values, all int64 (records,).
 
     Parameters
     ----------
@@ -86,12 +86,12 @@ def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 
 def coded_column(table: CsvTable, column: str) -> NDArray[np.int64]:
-    """Return codes 0, 1, .. of a column's values by first appearance: int64 (records,)."""
+    """Return codes 0, 1, .. of a column's values in the order of first appearance, int64 (records,)."""
     return pd.factorize(np.array(table.texts(column), dtype=object))[0].astype(np.int64)
 
 
 def joint(codes: Mapping[str, NDArray[np.int64]], columns: Sequence[str], records: int) -> NDArray[np.int64]:
-    """Return codes 0, 1, .. of the joint values of some coded columns; without columns all codes are equal.
+    """Return codes 0, 1, .. of the joint values of some coded columns. Without columns, all codes are equal.
 
     Parameters
     ----------
@@ -147,7 +147,9 @@ def _distinct(strata: NDArray[np.int64], values: NDArray[np.int64], count: int) 
 
 
 def _verify(table: CsvTable, data: bytes, moving: Sequence[str], sources: NDArray[np.int64]) -> None:
-    """Read the result back and undo the exchange: it returns the file bit for bit only if nothing else was changed."""
+    """Read the result back and undo the exchange. This returns the original file bit for bit only if nothing else was
+    changed.
+    """
     again = _parsed(table, data)
     same = again.columns == table.columns and again.starts.shape == table.starts.shape
     if not same or again.exchanged(moving, np.argsort(sources)) != table.raw:
@@ -155,7 +157,7 @@ def _verify(table: CsvTable, data: bytes, moving: Sequence[str], sources: NDArra
 
 
 def _parsed(table: CsvTable, data: bytes) -> CsvTable:
-    """Return a file that is written as `table` is."""
+    """Return the parsed form of a file that is written in the format of `table`."""
     encoding = None if table.source.mark else table.source.stored
     return parse(data, name=table.name, confidential=True, delimiter=table.delimiter, encoding=encoding)
 
@@ -177,7 +179,9 @@ def _report(
 
 
 def cramers_v(a: NDArray[np.int64], b: NDArray[np.int64]) -> float:
-    """Return Cramer's V of two coded columns, 0 (no association) to 1; NaN if one is constant."""
+    """Return Cramer's V of two coded columns, from 0 (no association) to 1. The result is NaN if one of the columns is
+    constant.
+    """
     shape = int(a.max()) + 1, int(b.max()) + 1
     if min(shape) < 2:
         return float("nan")

@@ -1,5 +1,5 @@
-"""Noise that cannot be reproduced: exact integer samplers fed by the operating system, and a long stream under a
-discarded key.
+"""Noise that cannot be reproduced: exact integer samplers that use random bits of the operating system, and a long
+stream whose key is discarded.
 
 Discrete Laplace P(k) ~ exp(-|k|/scale) and discrete Gaussian P(k) ~ exp(-k^2/(2 scale^2)) on all integers, by the exact
 samplers of Canonne, Kamath and Steinke (2020) in OpenDP: rational arithmetic, no floating-point noise. Their cost is
@@ -29,12 +29,12 @@ _MOST = 10_000  # steps of the last bit of a scale
 
 
 def exact(value: float) -> Fraction:
-    """Return the decimal number that is printed for a finite double, exactly."""
+    """Return the exact value of the decimal number that is printed for a finite double."""
     return Fraction(repr(float(value)))
 
 
 def upwards(value: Fraction) -> float:
-    """Return the smallest double whose printed decimal is at least `value`.
+    """Return the smallest double whose printed decimal number is at least `value`.
 
     Parameters
     ----------
@@ -47,14 +47,14 @@ def upwards(value: Fraction) -> float:
 
 
 def total(parts: Iterable[float]) -> float:
-    """Return the sum of costs, rounded upwards; the sum itself is exact."""
+    """Return the sum of costs, which is computed exactly and then rounded upwards."""
     return upwards(sum(map(exact, parts), Fraction()))
 
 
 def within(
     most: float, scales: Mapping[str, float], cost: Callable[[str, float], float]
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return scales that cost at most `most` together, and the cost of each.
+    """Return scales whose costs add up to at most `most`, and the cost of each scale.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def laplace_epsilon(scale: float, *, sensitivity: int) -> float:
 
 
 def laplace_scale(epsilon: float, *, sensitivity: int) -> float:
-    """Return the smallest double at least sensitivity/epsilon whose stated cost is at most epsilon.
+    """Return the smallest double that is at least sensitivity/epsilon and whose stated cost is at most epsilon.
 
     Raises
     ------
@@ -137,13 +137,15 @@ def gaussian_rho(scale: float, *, l2_squared: int) -> float:
 
 
 def gaussian_scale(rho: float, *, l2_squared: int) -> float:
-    """Return the smallest double, up to rounding, whose stated cost is at most rho; raises as `laplace_scale`."""
+    """Return the smallest double, up to rounding, whose stated cost is at most rho. The errors are those of
+    `laplace_scale`.
+    """
     scale = math.sqrt(_checks.integer("l2_squared", l2_squared, least=1) / (2 * _checks.positive("rho", rho)))
     return _raised(scale, rho, lambda s: gaussian_rho(s, l2_squared=l2_squared))
 
 
 def discrete_laplace(values: NDArray[np.int64], *, scale: float) -> NDArray[np.int64]:
-    """Add independent exact discrete Laplace noise to values: int64, same shape (n,).
+    """Add independent exact discrete Laplace noise to values, int64 of the same shape (n,).
 
     Parameters
     ----------
@@ -163,8 +165,8 @@ def discrete_laplace(values: NDArray[np.int64], *, scale: float) -> NDArray[np.i
 
 
 def discrete_gaussian(values: NDArray[np.int64], *, scale: float) -> NDArray[np.int64]:
-    """Add independent exact discrete Gaussian noise to values; arguments as in `discrete_laplace`, about twice its
-    time.
+    """Add independent exact discrete Gaussian noise to values. The arguments are those of `discrete_laplace`, and the
+    function takes about twice as long.
 
     The time is that of OpenDP's sampler, 18 microseconds per value: lists, smaller integers and shorter calls take as
     long.
@@ -173,7 +175,7 @@ def discrete_gaussian(values: NDArray[np.int64], *, scale: float) -> NDArray[np.
 
 
 def private_stream() -> np.random.Generator:
-    """Return a Generator over ChaCha20 (20 rounds) with 256 bits from the operating system as its key, which is not
+    """Return a Generator over ChaCha20 (20 rounds), whose key consists of 256 bits from the operating system and is not
     stored.
 
     It is for long streams: the derangements of a swap, or post-processing after the noise. It is never stored and never
@@ -184,7 +186,9 @@ def private_stream() -> np.random.Generator:
 
 
 def _raised(scale: float, most: float, cost: Callable[[float], float]) -> float:
-    """Return the next double from `scale` upwards that costs at most `most`; rounding needs a few steps."""
+    """Return the smallest double from `scale` upwards that costs at most `most`. Because of rounding, the search takes
+    a few steps.
+    """
     for _ in range(100):
         if cost(scale) <= most:
             return scale

@@ -1,4 +1,5 @@
-"""Location of confidential files: in ``confidential/`` next to the configuration, which only its owner can open.
+"""Location of confidential files: the folder ``confidential/`` next to the configuration, which only its owner can
+open.
 
 ``confidential/`` may be a link to the folder of the data, outside of this project; a file elsewhere is rejected. So the
 journal of spending, its key and its lock are always next to the data.
@@ -14,7 +15,7 @@ from .. import _git
 
 
 class Refused(ValueError):
-    """Raised if a release is rejected: the reason and the remedy, nothing confidential."""
+    """Raised if a release is rejected. The error states the reason and the remedy, but nothing confidential."""
 
 
 FOLDER, RELEASES = "confidential", "releases"
@@ -22,12 +23,13 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def folder(root: Path) -> Path:
-    """Return the folder that ``confidential/`` is, links followed; it need not exist."""
+    """Return the folder to which ``confidential/`` leads after links are followed. The folder need not exist."""
     return (Path(root) / FOLDER).resolve()
 
 
 def problems(data: str, root: Path) -> list[str]:
-    """Return the reasons why a confidential file must not be where it is; links are followed, nothing is opened.
+    """Return the reasons why a confidential file must not be at its location. Links are followed, and no file is
+    opened.
 
     Parameters
     ----------
@@ -52,14 +54,14 @@ def problems(data: str, root: Path) -> list[str]:
 
 
 def own_file(path: Path) -> None:
-    """Reject a link or a folder in place of a file next to the data; ValueError with its name."""
+    """Reject a link or a folder in place of a file next to the data, by a ValueError with its name."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise Refused(f"{FOLDER}/{path.name}: must be a separate file, not a link or a folder")
 
 
 def _public(home: Path, root: Path) -> list[str]:
-    """Return the reasons why ``confidential/`` must not be where it is: public and confidential files must
-    be separate.
+    """Return the reasons why ``confidential/`` must not be at its location: public and confidential files must be
+    separate.
     """
     top = next((p for p in (root, *root.parents) if (p / ".git").exists()), root)
     inside = home.is_relative_to(top) or home.is_relative_to(root)
@@ -73,7 +75,7 @@ def _public(home: Path, root: Path) -> list[str]:
 
 
 def _open(home: Path, path: Path) -> list[str]:
-    """Return who else could read or replace the files."""
+    """Return which other users could read or replace the files."""
     found = []
     if home.is_dir() and stat.S_IMODE(home.stat().st_mode) & 0o077:
         found.append(f"{FOLDER}/ can be opened by others: chmod 700 {FOLDER}")
@@ -86,7 +88,9 @@ def _open(home: Path, path: Path) -> list[str]:
 
 
 def _tracked(root: Path, home: Path) -> list[str]:
-    """Return the parts of the folder that git tracks, now or in its history; a failure of git is rejected."""
+    """Return the parts of the folder that git tracks, now or in the history of the repository. A failure of git is an
+    error.
+    """
     named = root / FOLDER
     for place, what in ((home, "."), *(((root, FOLDER),) if named.is_symlink() else ())):
         if not place.is_dir() or not _git.repository_around(place):

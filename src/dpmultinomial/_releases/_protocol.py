@@ -1,5 +1,5 @@
-"""Protocol of a release: its cost is recorded on disk before it is published; it is made once per generation and never
-changed.
+"""Protocol of a release. The cost is recorded on disk before the release is published, and a release is made once per
+generation and never changed.
 
 All steps are under one lock, next to the data: draw; stage the files in a folder that only their owner can open; write
 the line `spent, not published` into the journal, the ledger and the account's memory; give the folder its name; write
@@ -27,7 +27,7 @@ from .spending import Cost, beyond
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A requested release.
+    """Release that was requested, with its name, generation and folders.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ class Asked:
 
     @property
     def folder(self) -> Path:
-        """Folder in which its files are published."""
+        """Folder in which the files of the release are published."""
         return self.root / FOLDER / self.release / str(self.generation)
 
     @property
     def staged(self) -> Path:
-        """Folder in which its files are staged."""
+        """Folder in which the files of the release are prepared."""
         return self.folder.with_name(f".staged-{self.generation}")
 
     def __str__(self) -> str:
@@ -60,7 +60,8 @@ class Asked:
 
 
 def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
-    """Return the entry of the requested release, or None; rejects unknown files and a generation that is not the next.
+    """Return the entry of the requested release, or None. Unknown files, and a generation that is not the next one, are
+    rejected.
 
     Parameters
     ----------
@@ -99,7 +100,8 @@ def _own_folders(asked: Asked) -> None:
 
 
 def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
-    """Reject a release that would exceed its source's privacy budget; ValueError with the cost before and after.
+    """Reject a release that would exceed the privacy budget of its source, by a ValueError with the cost before and
+    after the release.
 
     Parameters
     ----------
@@ -115,7 +117,7 @@ def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
 def one_source(
     asked: Asked, lines: Sequence[Line], *, file: str, name: str, bound: Callable[[Entry], str] = lambda _: ""
 ) -> None:
-    """Reject a file that belongs to another source; ValueError with the release that recorded it.
+    """Reject a file that belongs to another source, by a ValueError with the release that recorded it.
 
     Parameters
     ----------
@@ -137,7 +139,7 @@ def one_source(
 
 
 def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str) -> None:
-    """Reject other settings or other data under a spent generation; ValueError with the remedy.
+    """Reject a generation that is already spent with other settings or other data, by a ValueError with the remedy.
 
     Parameters
     ----------
@@ -170,7 +172,7 @@ LOCK, WAIT = ".lock", 600.0
 
 @contextmanager
 def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
-    """Hold the lock of all releases of these data; a second process waits `wait` seconds, then is rejected.
+    """Hold the lock of all releases of these data. A second process waits `wait` seconds and is then rejected.
 
     Raises
     ------
@@ -238,7 +240,8 @@ def finish(asked: Asked, entry: Entry, books: Books) -> Path:
 
 
 def release(asked: Asked, books: Books, line: Line, *, data: bytes, record: bytes, files: Sequence[str] = ()) -> Path:
-    """Stage, spend, publish: write the files under their name, write-once (mode 0444).
+    """Write the files in a private folder, record the cost, and publish the files under their final name with mode
+    0444.
 
     Parameters
     ----------
@@ -289,7 +292,7 @@ def spending(asked: Asked, *, data: bytes, record: bytes, cost: Cost, settings: 
 
 
 def stage(asked: Asked, *, data: bytes, record: bytes) -> None:
-    """Write both files completely where only their owner can open them; after an error nothing remains.
+    """Write both files completely in a folder that only their owner can open. If there is an error, no file remains.
 
     Parameters
     ----------

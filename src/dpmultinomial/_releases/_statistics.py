@@ -29,7 +29,7 @@ LEAST_RECORDS, MOST_RECORDS = 4, 10**8
 
 
 def sensitivities(width: float, records: int) -> dict[str, float]:
-    """Return the sensitivity of each statistic: its largest change when one of `records` records is replaced.
+    """Return the sensitivity of each statistic, which is its largest change when one of `records` records is replaced.
 
     The mean moves by at most the width w (one record left inside, or the mean of none), the sum of squares by
     w^2 (1 - 1/n): moving x among m records changes (1 - 1/m)(x - mean of the others)^2, each count by 1.
@@ -64,7 +64,7 @@ def units_of(sensitivity: float, epsilon: float) -> tuple[float, int]:
 
 
 def step(sensitivity: float, epsilon: float) -> float:
-    """Return a power of two, at most 2^-20 of the sensitivity and of the scale sensitivity/epsilon.
+    """Return a power of two that is at most 2^-20 of the sensitivity and of the scale sensitivity/epsilon.
 
     Parameters
     ----------
@@ -138,7 +138,8 @@ _ROOM = 1 - 1e-9  # a scale is increased by rounding
 
 
 def problems(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (key, what is wrong) for every scale above 2^40, and for limits too far from 0 for their distance.
+    """Yield (key, description) for every scale above 2^40, and for limits that are far from 0 compared with their
+    distance.
 
     Parameters
     ----------
@@ -191,13 +192,13 @@ def _scales(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, float
 
 
 def _change(get: Mapping[str, Any]) -> int:
-    """Return the sensitivity of the counts, or of a tree's level; half that of a replacement if records are added or
-    removed.
+    """Return the sensitivity of the counts, or of a level of a tree. It is half that of a replacement if records are
+    added or removed.
     """
     tree = bool(get["levels"] or get["relation"]) and get["relation"] != "replace a record"
     return -(-get["sensitivity"] // 2) if tree else int(get["sensitivity"])
 
 
 def _least_share(get: Mapping[str, Any]) -> float:
-    """Return the smallest share of a level, as far as it is stated."""
+    """Return the smallest share of a level that is stated in the settings."""
     return float(min((get["shares"] or {"": 1.0}).values()))

@@ -1,4 +1,4 @@
-"""Release of the counts of a tree with independent exact discrete noise in every node; the budget is split over the
+"""Release of the counts of a tree with independent exact discrete noise in every node. The budget is split over the
 levels.
 
 A record is counted in one leaf and in all nodes above it, hence in at most one node of a level. Adding or removing it
@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 
 
 def equal(levels: int) -> list[float]:
-    """Return equal shares, one per level."""
+    """Return equal shares of the budget, one per level."""
     return [1 / levels] * levels
 
 
@@ -82,7 +82,7 @@ def narrowing(shape: Hierarchy, *, mechanism: str, targets: Sequence[int], known
 
 
 def _lowered(width: Callable[[Array], float], start: Array) -> tuple[Array, float]:
-    """Return shares that no step improves, and their width."""
+    """Return shares that no further step improves, and the width for these shares."""
     found, best = start, width(start)
     for step in _SCHEDULE:
         moved = True
@@ -99,7 +99,7 @@ def _lowered(width: Callable[[Array], float], start: Array) -> tuple[Array, floa
 
 
 def _kept(shares: Array) -> Array:
-    """Return shares that add up to 1, none below its minimum."""
+    """Return shares that add up to 1, each at least its minimum."""
     least = LEAST / len(shares)
     found: Array = shares / shares.sum()
     for _ in range(len(found)):
@@ -112,8 +112,8 @@ def _kept(shares: Array) -> Array:
 
 
 def _width(shape: Hierarchy, *, power: int, targets: Sequence[int], first: int) -> Callable[[Array], float]:
-    """Return a function of the shares: the sum of the logarithms of the mean least-squares standard deviation at some
-    levels.
+    """Return a function of the shares: the sum, over some levels, of the logarithm of the mean least-squares standard
+    deviation.
     """
     from .._posteriors.trees.least_squares import LeastSquares  # needed only when a budget is split
     from .._posteriors.trees.tree import Tree
@@ -203,7 +203,9 @@ def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], coun
 def _in_order(
     names: list[str], above: list[str], counts: NDArray[np.int64], shape: Hierarchy
 ) -> tuple[list[str], list[str], NDArray[np.int64], Hierarchy]:
-    """Return the nodes by depth, name of the parent and name: the order of the file may depend on the counts."""
+    """Return the nodes by depth, name of the parent and name, because the order of the file may depend on the
+    counts.
+    """
     order = sorted(range(len(names)), key=lambda node: (shape.depth[node], above[node], names[node]))
     place = {node: k for k, node in enumerate(order)} | {-1: -1}
     parent = [place[shape.parent[node]] for node in order]
@@ -212,7 +214,7 @@ def _in_order(
 
 
 def changed(sensitivity: int, *, public: bool) -> int:
-    """Return by how much a record changes the counts of a level, in the mechanism's norm.
+    """Return by how much one record changes the counts of a level, in the norm of the mechanism.
 
     Parameters
     ----------
@@ -223,7 +225,7 @@ def changed(sensitivity: int, *, public: bool) -> int:
 
 
 def _levels(settings: Mapping[str, Any], shape: Hierarchy, name: str) -> list[str]:
-    """Return the names of the levels, the root's first."""
+    """Return the names of the levels, beginning with the root."""
     found = list(settings["levels"] or [f"level {depth}" for depth in range(len(shape.sizes))])
     if len(found) != len(shape.sizes):
         raise Refused(f"levels: must name one level for each step from the root of {name} to its deepest node")
@@ -231,7 +233,7 @@ def _levels(settings: Mapping[str, Any], shape: Hierarchy, name: str) -> list[st
 
 
 def shares_of(settings: Mapping[str, Any], shape: Hierarchy, levels: list[str]) -> list[float]:
-    """Return the share of each measured level; they do not depend on the counts.
+    """Return the share of each measured level. The shares do not depend on the counts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Check of a release's settings: all errors at once, before any confidential file is opened.
+"""Check of the settings of a release, which reports all errors at once before any confidential file is opened.
 
 The budgets of the sources under ``budgets:`` are checked too; they limit the total cost of the releases of a source.
 """
@@ -22,7 +22,7 @@ PEOPLE = "people"  # key of a budget: sources with the same people have one budg
 
 
 def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
-    """Return (path, what is wrong) for every invalid budget.
+    """Return (path, description) for every invalid budget.
 
     Parameters
     ----------
@@ -56,7 +56,9 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
 
 
 def unequal(budgets: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Return (path, what is wrong) for every source whose budget differs from that of the same people before it."""
+    """Return (path, description) for every source whose budget differs from the budget of an earlier source with the
+    same people.
+    """
     found, first = [], dict[str, str]()
     for source, ceiling in budgets.items():
         other = first.setdefault(str(ceiling[PEOPLE]), source) if PEOPLE in ceiling else source
@@ -67,19 +69,19 @@ def unequal(budgets: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
 
 
 def limits(budgets: Mapping[str, Mapping[str, Any]] | None, source: str) -> dict[str, float]:
-    """Return the numbers of a source's budget; empty if it has none."""
+    """Return the limits of the budget of a source, or an empty dict if the source has no budget."""
     return {key: value for key, value in ((budgets or {}).get(source) or {}).items() if key != PEOPLE}
 
 
 def sources(budgets: Mapping[str, Mapping[str, Any]] | None, source: str) -> list[str]:
-    """Return the sources over which a source's budget is counted: those with the same people, or the source alone."""
+    """Return the sources that share the budget of a source: all sources with the same people, or the source alone."""
     people = ((budgets or {}).get(source) or {}).get(PEOPLE)
     same = [name for name, ceiling in (budgets or {}).items() if people and ceiling.get(PEOPLE) == people]
     return same or [source]
 
 
 def number(key: Key, value: Any) -> str | None:
-    """Return why a value is not a number in a key's range, or None.
+    """Return the reason why a value is not a number in the range of a key, or None if it is.
 
     Parameters
     ----------
@@ -107,7 +109,7 @@ Problems = list[tuple[str, str]]
 def problems(
     name: str, settings: Mapping[str, Any], *, budgets: Mapping[str, Mapping[str, float]], root: Path, left: bool = True
 ) -> Problems:
-    """Return all errors as (path in the configuration, what is wrong and what is allowed); empty if there is none.
+    """Return all errors as (path in the configuration, fault and rule), or an empty list if there is no error.
 
     Parameters
     ----------
@@ -158,12 +160,13 @@ def problems(
 
 
 def ceilings(budgets: Any) -> Problems:
-    """Return all errors of the section ``budgets``, as in `problems`."""
+    """Return all errors of the section ``budgets``, in the format of `problems`."""
     return ceiling_problems(budgets)
 
 
 def filled(settings: Mapping[str, Any], *, plain: bool = True) -> dict[str, Any]:
-    """Return the checked settings with every default; a single string becomes a list if several are allowed.
+    """Return the checked settings with every default value. A single string becomes a list if several values are
+    allowed.
 
     Parameters
     ----------
@@ -180,7 +183,7 @@ def filled(settings: Mapping[str, Any], *, plain: bool = True) -> dict[str, Any]
 
 
 def _plain(value: Any, kind: str) -> Any:
-    """Return a number of a real-valued kind as a float."""
+    """Return a number as a float if the kind of its key is real-valued."""
     if kind == "number":
         return None if value is None else float(value)
     if kind in ("fractions", "positives", "parts") and isinstance(value, Mapping):
@@ -191,7 +194,7 @@ def _plain(value: Any, kind: str) -> Any:
 
 
 def wrong(key: Key, value: Any) -> str | None:
-    """Return why a value breaks a key's rule, or None."""
+    """Return the reason why a value breaks the rule of a key, or None if it does not."""
     if key.kind == "number" or key.kind == "whole":
         return number(key, value)
     if key.choices:
@@ -213,7 +216,7 @@ def wrong(key: Key, value: Any) -> str | None:
 
 
 def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str | None:
-    """Return why a cost needs `accept_weak_privacy`, or None.
+    """Return the reason why a cost requires `accept_weak_privacy`, or None if it does not.
 
     Parameters
     ----------
@@ -250,8 +253,8 @@ def _bounded(
 def _by_ledger(
     name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]], root: Path
 ) -> Problems:
-    """Report a release that is not in the public ledger, if its generation is not the next one or its cost would exceed
-    the budget that is left, as far as settings alone tell the cost.
+    """Report a release that is not in the public ledger if its generation is not the next one, or if its cost, as far
+    as it follows from the settings, would exceed the remaining budget.
     """
     source, get = settings.get("source") or name, filled(settings)
     if not budgets.get(source) and get["generation"] == 1:
@@ -301,7 +304,7 @@ def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:
 
 
 def _tree(get: Mapping[str, Any]) -> Problems:
-    """Check the settings of a tree's levels for consistency; the tree itself is in the confidential file."""
+    """Check the settings of the levels of a tree for consistency. The tree itself is in the confidential file."""
     levels = list(get["levels"] or ())
     measured = levels[1:] if get["relation"] == "replace a record" else levels
     found: Problems = []

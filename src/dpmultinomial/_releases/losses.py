@@ -1,4 +1,5 @@
-"""Loss distributions of releases, and the epsilon that they give at a delta, next to the cost that budgets count.
+"""Privacy loss distributions of releases, and the epsilon that follows from them at a given delta, in addition to the
+cost that budgets count.
 
 A budget adds the stated epsilon or rho of its releases. The loss distribution of the noise gives a smaller epsilon at a
 delta > 0 (`_accounting.loss_composition`), which a record and a plan state for the release alone.
@@ -19,7 +20,7 @@ Losses = tuple[Mechanism, ...]
 
 
 def of_counts(mechanism: str, scale: float, *, change: int, relation: str) -> Losses | None:
-    """Return the losses of noise on disjoint counts.
+    """Return the privacy losses of noise on disjoint counts.
 
     Parameters
     ----------
@@ -41,19 +42,23 @@ def of_counts(mechanism: str, scale: float, *, change: int, relation: str) -> Lo
 
 
 def of_levels(mechanism: str, scales: Sequence[float], *, change: int, relation: str) -> Losses | None:
-    """Return the losses of the levels of a tree: one record changes each level by `change` (`of_counts`)."""
+    """Return the privacy losses of the levels of a tree, in which one record changes each level by `change`
+    (`of_counts`).
+    """
     parts = [of_counts(mechanism, scale, change=change, relation=relation) for scale in scales]
     known = [part for part in parts if part is not None]
     return tuple(one for part in known for one in part) if len(known) == len(parts) else None
 
 
 def of_additive_counts(scale: float) -> Losses:
-    """Return the losses of an additive release: one record changes the total and one component by 1."""
+    """Return the privacy losses of an additive release, in which one record changes the total and one component by
+    1.
+    """
     return (DiscreteLaplaceLoss(scale, 1),) * 2
 
 
 def at_delta(cost: Cost, losses: Losses | None, *, delta: float) -> dict[str, float | str]:
-    """Return the smallest epsilon that is known for one release at a delta, for its record.
+    """Return the smallest known epsilon of one release at a given delta, in the format of the release's record.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Noise and cost of a release by its public settings alone, before any confidential file is opened.
+"""Noise and cost of a release, computed from its public settings before any confidential file is opened.
 
 For each quantity that a release publishes with independent noise: the scale of the noise, and the distance within which
 the published value is of the true one at a given probability. For a tree whose shape is public, also the mean width of
@@ -93,13 +93,14 @@ def half_width(law: str, scale: float, level: float) -> float:
 
 
 def spent(root: Path, *sources: str) -> list[Cost]:
-    """Return the costs of the earlier releases of some sources, by the public ledger below `root`."""
+    """Return the costs of the earlier releases of some sources, according to the public ledger below `root`."""
     ledger = _budget_records.Ledger(root / _budget_records.FOLDER / "ledger.tsv")
     return _budget_records.costs(_budget_records.read(ledger), *sources)
 
 
 def costs(settings: Mapping[str, Any], ceiling: Mapping[str, float], spent: Sequence[Cost]) -> tuple[Cost | None, str]:
-    """Return the cost of a release, and whether its source's budget covers it in addition to earlier releases.
+    """Return the cost of a release, and a sentence on whether the budget of its source covers this cost in addition to
+    earlier releases.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def costs(settings: Mapping[str, Any], ceiling: Mapping[str, float], spent: Sequ
 
 
 def known_losses(settings: Mapping[str, Any], scales: Sequence[float]) -> losses.Losses | None:
-    """Return the losses of a release as its settings ask for it.
+    """Return the privacy losses of a release according to its settings.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ Row = tuple[str, float, float, float, float, float]
 
 
 def _of_tree(settings: Mapping[str, Any], level: float, shape: Hierarchy | None) -> Iterator[Row]:
-    """Yield a row for each level of a tree, the root's first."""
+    """Yield a row for each level of a tree, beginning with the root."""
     mechanism, public = settings["mechanism"], settings["relation"] == REPLACE
     levels = settings["levels"]
     if not levels:
@@ -185,7 +186,9 @@ def _of_tree(settings: Mapping[str, Any], level: float, shape: Hierarchy | None)
 
 
 def _least_squares(mechanism: str, scales: Sequence[float], level: float, shape: Hierarchy | None) -> list[float]:
-    """Return the mean half-width of the normal least-squares intervals of each level; NaN without a shape."""
+    """Return the mean half-width of the normal least-squares intervals of each level, or NaN if the shape of the tree
+    is not known.
+    """
     if shape is None:
         return [math.nan] * len(scales)
     from .._mechanisms.laplace import DiscreteLaplace
@@ -207,7 +210,7 @@ def _least_squares(mechanism: str, scales: Sequence[float], level: float, shape:
 
 
 def _of_statistics(settings: Mapping[str, Any], level: float) -> Iterator[Row]:
-    """Yield a row for each censored statistic; the sensitivity of the sum of squares is that of many records."""
+    """Yield a row for each censored statistic. The sensitivity of the sum of squares is the limit for many records."""
     derived = _statistics.sensitivities(float(settings["upper"]) - float(settings["lower"]), _statistics.MOST_RECORDS)
     shares = settings["shares"] or dict.fromkeys(derived, 1 / len(derived))
     for name, sensitivity in derived.items():
@@ -229,5 +232,5 @@ def _of_model(settings: Mapping[str, Any], level: float) -> Iterator[Row]:
 
 
 def _scale(law: str, budget: float, change: int) -> float:
-    """Return the parameter of the noise that a budget pays for."""
+    """Return the parameter of the noise that a given budget allows."""
     return change / budget if law == "discrete_laplace" else math.sqrt(change / budget / 2)

@@ -1,4 +1,4 @@
-"""Restoration of the budget records after a loss: no recorded spending is lost.
+"""Restoration of the budget records after a loss, in which no recorded spending is lost.
 
 The spending is the union of the journal, the account's memory of it, the ledger, and the records of releases on disk. A
 line authenticated by the journal's key overrides others about the same release; if two different releases have one name
@@ -17,7 +17,8 @@ from ._places import Refused
 
 
 def state(root: Path) -> list[str]:
-    """Return the spending so far, one line per release, and whether all budget records agree; nothing is changed.
+    """Return the spending so far, one line per release, and whether all budget records agree. The function changes
+    nothing.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ def state(root: Path) -> list[str]:
 
 
 def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protocol.WAIT) -> list[str]:
-    """Make journal, ledger and memory identical, with everything that any of them contains.
+    """Make journal, ledger and memory identical; each then contains every line that any of them contained.
 
     Parameters
     ----------
@@ -101,7 +102,8 @@ def _is_begun(root: Path, place: Path, memory: Memory) -> bool:
 
 
 def _unreadable_aside(journal: Journal, ledger: Ledger, memory: Memory) -> list[str]:
-    """Move aside the account's copies of the journal that cannot be read, and return what was done.
+    """Rename the copies of the journal in the account's memory that cannot be read, and return a description of each
+    step.
 
     Raises
     ------
@@ -140,7 +142,9 @@ def _read_lines(ledger: Ledger) -> list[Entry]:
 
 
 def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> list[Remembered]:
-    """Return the account's copies of this journal, of others in its place, and of folders that no longer exist."""
+    """Return the account's copies of this journal, of other journals at the same place, and of journals in folders that
+    no longer exist.
+    """
     identity, place = journal.identity(), journal.path.parent
     wanted = {str(place)}
     for folder in take_over:
@@ -154,7 +158,7 @@ def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> l
 
 
 def _vouched(journal: Journal, old: Iterable[Remembered]) -> Iterator[Line]:
-    """Yield every line that was written under the key of the journal, in the journal or in a copy of it."""
+    """Yield every line of the journal, or of a copy of it, that was written under the key of the journal."""
     for text in (journal.text, *(found.text for found in old)):
         yield from journal.intact(text)
 
@@ -181,7 +185,7 @@ def _of_record(folder: Path, name: str) -> Entry:
 
 
 def _union(vouched: Iterable[Line], others: Iterable[Line]) -> list[Line]:
-    """Return all releases, one entry per distinct state, in the order in which they were found.
+    """Return all releases with one entry per distinct state, in the order in which they were found.
 
     Two lines are about one release if they name one public file and one record, which states name and generation (equal
     noise makes equal files), or one file under one name and generation. Among unauthenticated lines the one with the
@@ -209,7 +213,7 @@ def _union(vouched: Iterable[Line], others: Iterable[Line]) -> list[Line]:
 
 
 def _weight(line: Line) -> float:
-    """Return the size of a cost, for comparison among costs of one kind."""
+    """Return the size of a cost, for comparison with other costs of the same kind."""
     cost = line.entry.spent
     return (cost.epsilon or 0.0) + (cost.rho or 0.0)
 
@@ -220,7 +224,9 @@ def _blank(line: Line) -> Line:
 
 
 def _journal_written(journal: Journal, lines: list[Line]) -> tuple[list[Line], list[str]]:
-    """Return all lines of the journal now, and what was done; lines are only appended to a valid journal."""
+    """Return all lines of the journal after restoration, and a description of each step. Lines are only appended to a
+    valid journal.
+    """
     try:
         journal.begin()
         journal_lines: list[Line] | None = journal.lines()
@@ -249,7 +255,7 @@ def _ledger_written(place: Path, ledger: Ledger, entries: list[Entry]) -> list[s
 
 
 def _aside(place: Path, path: Path) -> str:
-    """Copy a file into the confidential folder; return the name of the copy."""
+    """Copy a file into the confidential folder, and return the name of the copy."""
     name = f"{path.name.lstrip('.')}.{_budget_records.now().replace(':', '')}"
     number = 0
     while (place / f"{name}.{number}").exists():

@@ -1,4 +1,4 @@
-"""Entry point of releases: check everything, open the confidential file once, draw, publish once.
+"""Entry point of releases: check all settings, open the confidential file once, draw the noise, and publish once.
 
 Errors reveal nothing confidential: expected ones name file, line, column and rule; for an unexpected one only its type
 is shown, and its text goes to ``confidential/``.
@@ -74,7 +74,7 @@ def elsewhere(name: str, settings: Mapping[str, Any], root: Path) -> Path | None
 
 
 def _both(get: Mapping[str, Any], record: Mapping[str, Any], name: str) -> list[tuple[str, Any, Any]]:
-    """Return (key, value in the record, value in the settings) for every key in both."""
+    """Return (key, value in the record, value in the settings) for every key that is in both."""
     found = [("mechanism", record["mechanism"], get["mechanism"]), ("source", record["source"], get["source"] or name)]
     each = "epsilon_of_each_count"
     tree = _TREE if record["mechanism"] in COUNTS else {}
@@ -191,7 +191,7 @@ def make(
 def spent(
     name: str, settings: Mapping[str, Any], *, budgets: Mapping[str, Mapping[str, float]] | None = None, root: Path
 ) -> str:
-    """Return a sentence with the spending of a release's source so far, and its budget.
+    """Return a sentence with the spending on a release's source so far, and with the source's budget.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def _make(asked: Asked, get: Mapping[str, Any], written: Mapping[str, Any]) -> P
 
 @dataclass(frozen=True, repr=False)
 class _Marks:
-    """Fingerprints of a file and of settings under the secret of its journal."""
+    """Fingerprints of a file and of settings, computed with the secret of the journal."""
 
     secret: bytes
     raw: bytes
@@ -294,7 +294,7 @@ def _record(asked: Asked, plan: Plan, drawn: Drawn) -> bytes:
 
 
 def _delta(asked: Asked) -> float:
-    """Return the delta at which a record states an epsilon: that of the budget, if it has one."""
+    """Return the delta at which a record states an epsilon, which is the delta of the budget if the budget has one."""
     return float(asked.ceiling.get("delta") or losses.DELTA)
 
 
@@ -306,7 +306,7 @@ def _version(package: str) -> str:
 
 
 def _guarded(root: Path, asked: Asked, call: Callable[[], Path]) -> Path:
-    """Convert errors that may contain confidential values, so that only their type is shown."""
+    """Convert errors that may contain confidential values into errors that show only the type of the original error."""
     try:
         return call()
     except (Refused, FileFault, OSError):

@@ -1,4 +1,5 @@
-"""Stated cost of a release, and total cost of several: `_accounting.composition` in the form recorded by the ledger.
+"""Stated cost of a release, and total cost of several releases: `_accounting.composition` in the form that the ledger
+records.
 
 Costs add up by source. A budget bounds the loss of a person whose record is replaced by another: the cost of adding or
 removing a record is converted to that (`accounting.neighbours`) and added. An exchange within invariants is not
@@ -35,8 +36,8 @@ _ORDERS = tuple(1 + 2.0 ** (k / 4) for k in range(-24, 49))
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """Privacy cost of one release: `epsilon` alone is pure, `rho` is zero-concentrated, `epsilon` with `order` is
-    Rényi.
+    """Privacy cost of one release. A cost with `epsilon` alone is pure, a cost with `rho` is zero-concentrated, and a
+    cost with `epsilon` and `order` is Rényi.
 
     Parameters
     ----------
@@ -60,12 +61,12 @@ class Cost:
             raise ValueError(f"order must be > 1, got {self.order}")
 
     def stated(self) -> dict[str, float | str]:
-        """Return the cost as stated in a record: the numbers that are set, and the relation."""
+        """Return the cost as stated in a record: its numbers that are set, and the neighbour relation."""
         return {key: value for key, value in asdict(self).items() if value is not None}
 
     @property
     def replaced(self) -> "Cost":
-        """Return the cost for a person whose record is replaced by another.
+        """Return the cost for a person whose record is replaced by another record.
 
         Raises
         ------
@@ -93,14 +94,14 @@ class Cost:
 
     @property
     def against_ceiling(self) -> dict[str, float | str] | str:
-        """Return the part of the cost that counts against a budget, for a record: the cost of a replacement, or that it
-        is not covered.
+        """Return the part of the cost that counts against a budget, in the form of a record: the cost of a replacement,
+        or a remark that the budget does not cover the cost.
         """
         return OUTSIDE if self.relation == EXCHANGE else self.replaced.stated()
 
     @property
     def words(self) -> str:
-        """Return the cost in words, for a sentence."""
+        """Return the cost in words, as part of a sentence."""
         numbers = (f"{key} {value:.6g}" for key, value in self.stated().items() if isinstance(value, float))
         return f"{', '.join(numbers)} ({self.relation})"
 
@@ -109,7 +110,7 @@ class Cost:
 
 
 def read(text: str) -> Cost:
-    """Parse a cost written by `str`."""
+    """Parse a cost in the format that `str` writes."""
     found = json.loads(text)
     return Cost(
         relation=found["relation"], epsilon=found.get("epsilon"), rho=found.get("rho"), order=found.get("order")
@@ -117,7 +118,7 @@ def read(text: str) -> Cost:
 
 
 def by_settings(settings: Mapping[str, Any], *, tolerance: float = 1e-6) -> Cost | None:
-    """Return the cost of a release as its settings ask for it, less a rounding tolerance.
+    """Return the cost of a release according to its settings, less a rounding tolerance.
 
     Counts without a setting that only trees have are assumed not to be a tree, which costs less.
 
@@ -172,7 +173,8 @@ def epsilon_at(costs: Sequence[Cost], *, delta: float) -> float:
 
 
 def _upwards(epsilon: float) -> float:
-    """Round upwards to at least the exact value of equation 14 at the order where floating point gave `epsilon`.
+    """Round an epsilon upwards to at least the exact value of equation 14, at the order at which floating-point
+    arithmetic found `epsilon`.
 
     At the orders that are tried its terms are at most 64 + |epsilon| in size; this allows for 16 roundings of them.
     """
@@ -180,7 +182,9 @@ def _upwards(epsilon: float) -> float:
 
 
 def _composable(cost: Cost, orders: Sequence[float]) -> composition.Cost:
-    """Convert a cost to the accountant's form; a Rényi statement at every order at which it holds."""
+    """Convert a cost to the form of the accountant. A Rényi guarantee is converted at every order at which it is
+    valid.
+    """
     if cost.rho is not None:
         return composition.ZCDP(source="releases", relation=cost.relation, rho=cost.rho)
     epsilon = cost.epsilon or 0.0
@@ -191,8 +195,8 @@ def _composable(cost: Cost, orders: Sequence[float]) -> composition.Cost:
 
 
 def rho_of(costs: Iterable[Cost]) -> float:
-    """Return the zero-concentrated cost of all together, rounded upwards: rhos and epsilon^2/2 for pure ones; ``inf``
-    with a Rényi cost.
+    """Return the zero-concentrated cost of all costs together, rounded upwards. A pure cost contributes epsilon^2/2,
+    and the result is ``inf`` if there is a Rényi cost.
     """
     parts = list(costs)
     if any(c.order is not None for c in parts):
@@ -203,7 +207,7 @@ def rho_of(costs: Iterable[Cost]) -> float:
 
 
 def beyond(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str | None:
-    """Return why `costs` exceed a budget, or None.
+    """Return the reason why `costs` exceed a budget, or None if they do not.
 
     Parameters
     ----------
@@ -221,7 +225,7 @@ def beyond(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str | None:
 
 
 def of_ceiling(cost: Cost, ceiling: Mapping[str, float]) -> str:
-    """Return how much of its source's budget one release uses, in the relation that the budget counts.
+    """Return the part of its source's budget that one release uses, in the neighbour relation of the budget.
 
     Parameters
     ----------
@@ -241,7 +245,7 @@ def of_ceiling(cost: Cost, ceiling: Mapping[str, float]) -> str:
 
 
 def _used(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> dict[str, float]:
-    """Return what costs add up to: ``epsilon`` (at the ceiling's delta) and ``rho`` of replacements, ``exchange``."""
+    """Return the sums of costs: ``epsilon`` (at the ceiling's delta) and ``rho`` for replacements, and ``exchange``."""
     person = [c.replaced for c in costs if c.relation != EXCHANGE]
     exchange = [c for c in costs if c.relation == EXCHANGE]
     used = {}
@@ -272,7 +276,7 @@ def loss_bound(cost: Cost, *, delta: float = 1e-6) -> tuple[float, float]:
 
 
 def counted_over(source: str, sources: Sequence[str]) -> str:
-    """Return over which sources a budget is counted, as a clause.
+    """Return the sources over which a budget is counted, as a clause of a sentence.
 
     Parameters
     ----------
@@ -289,7 +293,7 @@ def counted_over(source: str, sources: Sequence[str]) -> str:
 
 
 def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
-    """Return a sentence with the spending of a source, and its budget.
+    """Return a sentence with the spending on a source and with its budget.
 
     Parameters
     ----------
@@ -332,7 +336,7 @@ Facts = dict[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """A release as it is written to disk.
+    """Contents of a release as they are written to disk.
 
     Parameters
     ----------
@@ -348,7 +352,7 @@ class Drawn:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Plan:
-    """A release before its noise.
+    """Release before its noise is drawn.
 
     Parameters
     ----------

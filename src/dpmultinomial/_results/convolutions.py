@@ -1,4 +1,5 @@
-"""Convolutions of non-negative weights with small relative error in every entry, by tilted Fourier transforms.
+"""Convolutions of non-negative weights with a small relative error in every entry, computed by tilted Fourier
+transforms.
 
 A Fourier transform leaves every entry of a convolution with the absolute error of the largest. Both factors are
 therefore tilted by exp(theta s) first, which moves the largest entry to where digits are wanted, and the tilt is taken
@@ -44,7 +45,7 @@ def convolved(a: Array, b: Array, *, smallest: float, direct: int | None = None)
 
 
 class _Tilted:
-    """Logs of the entries of a convolution, filled by one tilt after the other."""
+    """Logs of the entries of a convolution, which successive tilts fill."""
 
     def __init__(self, a: Array, b: Array) -> None:
         self.size = len(a) + len(b) - 1
@@ -55,7 +56,7 @@ class _Tilted:
         self.logs = np.full(self.size, -np.inf)
 
     def covered(self, smallest: float) -> Array | None:
-        """Return the convolution; None if the tilts do not cover all entries that are large enough."""
+        """Return the convolution, or None if the tilts do not cover all entries that are large enough."""
         first, last, _ = self._covered_by(0.0, 0, self.size)
         if first is None or last is None:
             return None
@@ -65,7 +66,7 @@ class _Tilted:
         return np.asarray(np.exp(self.logs + self.log_scale))
 
     def _outwards(self, first: int, last: int, side: int, log_smallest: float) -> bool:
-        """Cover the entries on one side of first..last; return whether all large ones are covered."""
+        """Cover the entries on one side of first..last, and return whether all large entries are covered."""
         edge, inner, end = (first, last, 0) if side < 0 else (last, first, self.size - 1)
         for _ in range(MOST_TILTS):
             if edge == end:
@@ -83,7 +84,7 @@ class _Tilted:
         return False
 
     def _covered_by(self, theta: float, low: int, high: int, side: int = 0) -> tuple[int | None, int | None, float]:
-        """Fill the entries of low..high - 1 for which the transform under this tilt is reliable.
+        """Fill the entries of low..high - 1 for which the Fourier transform under this tilt is reliable.
 
         Returns
         -------

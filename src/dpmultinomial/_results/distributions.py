@@ -21,11 +21,11 @@ _END = 1e-6  # smallest fraction of the mass outside the shortest interval that 
 
 
 class Unavailable(TypeError):
-    """Raised if a distribution does not have the requested property; the message gives the reason."""
+    """Raised if a distribution does not have the requested property. The message gives the reason."""
 
 
 class Marginal(ABC):
-    """The distribution of one quantity given the release.
+    """Distribution of one quantity given the release.
 
     Parameters
     ----------
@@ -43,10 +43,10 @@ class Marginal(ABC):
 
     @abstractmethod
     def sd(self) -> float:
-        """Return the standard deviation."""
+        """Return the standard deviation of the distribution."""
 
     def variance(self) -> float:
-        """Return the variance."""
+        """Return the variance of the distribution."""
         return self.sd() ** 2
 
     @abstractmethod
@@ -69,15 +69,15 @@ class Marginal(ABC):
 
     @abstractmethod
     def cdf(self, x: ArrayLike) -> Array:
-        """Return P(quantity <= x), of the shape of `x`."""
+        """Return P(quantity <= x), with the shape of `x`."""
 
     @abstractmethod
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Draw independent values, (size,); draws of a chain are resampled with replacement."""
+        """Draw independent values, as an array of shape (size,). Draws of a chain are resampled with replacement."""
 
     @abstractmethod
     def mode(self) -> float:
-        """Return the most probable value, or the location of the highest density; raise `Unavailable` if there is no
+        """Return the most probable value or the location of the highest density, and raise `Unavailable` if there is no
         mode.
         """
 
@@ -125,7 +125,9 @@ class Marginal(ABC):
         return float(lower), float(upper)
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density at `x`, of the shape of `x`; raise `Unavailable` for integers and draws."""
+        """Return the density at `x`, with the shape of `x`. Raise `Unavailable` if the quantity is an integer or
+        represented by draws.
+        """
         raise Unavailable(f"{self.name}: {self._no_density}")
 
     def logpdf(self, x: ArrayLike) -> Array:
@@ -134,7 +136,9 @@ class Marginal(ABC):
             return np.log(self.pdf(x))
 
     def pmf(self, x: ArrayLike) -> Array:
-        """Return P(quantity = x), of the shape of `x`; raise `Unavailable` for real numbers and draws."""
+        """Return P(quantity = x), with the shape of `x`. Raise `Unavailable` if the quantity is real-valued or
+        represented by draws.
+        """
         raise Unavailable(f"{self.name}: {self._no_mass}")
 
     def logpmf(self, x: ArrayLike) -> Array:
@@ -182,11 +186,11 @@ class Discrete(Marginal):
         return float(self.values @ self.probabilities)
 
     def sd(self) -> float:
-        """Return the standard deviation."""
+        """Return the standard deviation of the distribution."""
         return float(np.sqrt((self.values - self.mean()) ** 2 @ self.probabilities))
 
     def mode(self) -> float:
-        """Return the most probable value, or the smallest of several."""
+        """Return the most probable value, or the smallest of several equally probable values."""
         return float(self.values[np.argmax(self.probabilities)])
 
     def cdf(self, x: ArrayLike) -> Array:
@@ -195,7 +199,7 @@ class Discrete(Marginal):
         return np.asarray(np.where(place > 0, np.minimum(self._below[np.maximum(place, 1) - 1], 1.0), 0.0))
 
     def sf(self, x: ArrayLike) -> Array:
-        """Return P(quantity > x), with full relative accuracy if it is small."""
+        """Return P(quantity > x), with full relative accuracy for small probabilities."""
         place = np.searchsorted(self.values, np.asarray(x, dtype=np.float64), side="right")
         inside = np.minimum(place, len(self.values) - 1)
         return np.asarray(np.where(place < len(self.values), np.minimum(self._from[inside], 1.0), 0.0))
@@ -207,7 +211,9 @@ class Discrete(Marginal):
         return np.asarray(np.where(self.values[place] == at, self.probabilities[place], 0.0))
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return the smallest value with P(quantity <= value) >= q; levels above 1/2 use the upper tail."""
+        """Return the smallest value with P(quantity <= value) >= q. Levels above 1/2 are computed from the upper
+        tail.
+        """
         levels = _checks.fraction("q", q)
         low = np.searchsorted(self._below, levels * (1 - _TIE))
         rest = (1 - levels) * (1 + _TIE)  # P(quantity > value) <= rest
@@ -270,7 +276,7 @@ class Continuous(Marginal):
         return float(self.law.mean())
 
     def sd(self) -> float:
-        """Return the standard deviation."""
+        """Return the standard deviation of the distribution."""
         return float(np.sqrt(self.law.variance()))
 
     def pdf(self, x: ArrayLike) -> Array:
@@ -286,7 +292,9 @@ class Continuous(Marginal):
         return np.asarray(self.law.quantile(q))
 
     def mode(self) -> float:
-        """Return the location of the highest density; raise `Unavailable` if the density has no inner maximum."""
+        """Return the location of the highest density, and raise `Unavailable` if the density has no interior
+        maximum.
+        """
         law_mode = getattr(self.law, "mode", None)
         found = law_mode() if law_mode else self._highest()
         if found is None:
@@ -310,7 +318,7 @@ class Continuous(Marginal):
 
 
 class Draws(Marginal):
-    """Distribution given by a sample of draws, independent or from chains.
+    """Distribution given by a sample of draws, which are independent or from chains.
 
     Parameters
     ----------
@@ -337,13 +345,13 @@ class Draws(Marginal):
         return np.searchsorted(self.draws, np.asarray(x, dtype=np.float64), side="right") / len(self.draws)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return quantiles of the draws, interpolated."""
+        """Return quantiles of the draws by interpolation."""
         return np.asarray(np.quantile(self.draws, _checks.fraction("q", q)))
 
     def mode(self) -> float:
-        """Raise `Unavailable`: a sample has no mode."""
+        """Raise `Unavailable`, because a sample has no mode."""
         raise Unavailable(f"{self.name}: {self._no_density}")
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Draw from the sample with replacement, (size,)."""
+        """Draw from the sample with replacement, as an array of shape (size,)."""
         return _checks.generator(rng).choice(self.draws, size=_checks.integer("size", size))

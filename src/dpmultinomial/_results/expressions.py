@@ -19,7 +19,7 @@ _LOOSE = re.compile(r"[^\s<>=!*+]+")
 
 @dataclass(frozen=True)
 class Comparison:
-    """Comparison of a sum of coefficient * quantity with a number.
+    """Comparison of a number with a sum of terms, each a coefficient times a quantity.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Comparison:
     bound: float
 
     def holds(self, values: np.ndarray) -> np.ndarray:
-        """Return whether the comparison holds for values of the sum; numbers that differ only by rounding count as
+        """Return whether the comparison holds for values of the sum. Numbers that differ only by rounding count as
         equal.
         """
         bound = np.where(np.isclose(values, self.bound, rtol=1e-12, atol=1e-12), values, self.bound)
@@ -45,7 +45,7 @@ class Comparison:
 
 
 class Names:
-    """Names that may contain blanks, slashes and signs; in a string, the longest matching name is found.
+    """Names that may contain blanks, slashes and signs. In a string, the longest matching name is found.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Names:
         return sorted({len(name) for name in self.places}, reverse=True)
 
     def at(self, text: str, start: int) -> str | None:
-        """Return the longest name that begins at `start`; a name that is also a number must be quoted."""
+        """Return the longest name that begins at `start`. A name that is also a number must be quoted."""
         for length in self._lengths:
             name, after = text[start : start + length], text[start + length : start + length + 1]
             if len(name) < length or name not in self.places or _NUMBER.fullmatch(name):
@@ -70,7 +70,7 @@ class Names:
         return None
 
     def place(self, name: str) -> int:
-        """Return the position of a name; raise `KeyError` with suggestions if the name is unknown."""
+        """Return the position of a name, and raise `KeyError` with suggestions if the name is unknown."""
         if name not in self.places:
             near = get_close_matches(name, self.places, n=3)
             shown = list(self.places)[:10]

@@ -68,13 +68,17 @@ class Window:
             return np.asarray(np.log(self.weights))
 
     def trimmed(self) -> "Window":
-        """Return the window without end entries below `SMALLEST` times the largest; the largest weight becomes 1."""
+        """Return the window without entries at its ends that are below `SMALLEST` times the largest entry, scaled to a
+        largest entry of 1.
+        """
         largest = self.weights.max()
         kept = np.flatnonzero(self.weights > SMALLEST * largest)
         return Window(self.first + int(kept[0]), self.weights[kept[0] : kept[-1] + 1] / largest)
 
     def within(self, low: int, high: int) -> "Window":
-        """Return the part between two integers; if it is empty, a window with weight 0 at the lower integer."""
+        """Return the part of the window between two integers. If the part is empty, return a window with weight 0 at
+        the lower integer.
+        """
         first, last = max(low, self.first), min(high, self.last)
         if first > last:
             return Window(low, np.zeros(1))
@@ -95,7 +99,7 @@ class Window:
         return Window(self.first * factor, wide)
 
     def at(self, first: int, size: int) -> Array:
-        """Return the weights of first..first + size - 1, 0 outside the window."""
+        """Return the weights of first..first + size - 1, which are 0 outside the window."""
         out = np.zeros(size)
         low, high = max(first, self.first), min(first + size, self.last + 1)
         if low < high:
@@ -104,12 +108,12 @@ class Window:
 
 
 def added(a: Window, b: Window) -> Window:
-    """Return the weights of the sum of two independent numbers; the tails have full relative accuracy."""
+    """Return the weights of the sum of two independent numbers, with full relative accuracy in the tails."""
     return Window(a.first + b.first, convolved(a.weights, b.weights, smallest=SMALLEST)).trimmed()
 
 
 def added_up(parts: list[Window]) -> Window:
-    """Return the weights of the sum of independent numbers, added in pairs; the empty sum is 0."""
+    """Return the weights of the sum of independent numbers, which are added in pairs. The empty sum is 0."""
     if not parts:
         return Window(0, np.ones(1))
     while len(parts) > 1:
@@ -118,7 +122,7 @@ def added_up(parts: list[Window]) -> Window:
 
 
 def window_of(values: Whole, probabilities: Array) -> Window:
-    """Return the window of listed integers in increasing order; integers that are not listed have weight 0."""
+    """Return the window of listed integers in increasing order. Integers that are not listed have weight 0."""
     first = int(values[0])
     weights = np.zeros(int(values[-1]) - first + 1)
     weights[values - first] = probabilities
@@ -181,7 +185,7 @@ def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Arr
 
 @dataclass(frozen=True)
 class Pair:
-    """Joint distribution of two integers s, t: proportional to first(s) second(t) tie(s + t), or listed.
+    """Joint distribution of two integers s and t, which is proportional to first(s) second(t) tie(s + t) or listed.
 
     Parameters
     ----------
@@ -196,7 +200,9 @@ class Pair:
     listed: Array | None = None
 
     def matrix(self) -> Array:
-        """Return the probabilities, (values of the first, values of the second)."""
+        """Return the matrix of probabilities, with the values of the first number as rows and those of the second as
+        columns.
+        """
         if self.listed is not None:
             return np.asarray(self.listed / self.listed.sum())
         weights, low = np.outer(self.first.weights, self.second.weights), self.first.first + self.second.first
@@ -272,7 +278,7 @@ class Independent:
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors, (size, places)."""
+        """Draw independent vectors, as an array of shape (size, places)."""
         out = np.empty((size, len(places)), dtype=np.int64)
         for column, place in enumerate(places):
             out[:, column] = drawn(self.window(place), size, rng)
@@ -311,7 +317,7 @@ class Enumerated:
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors, (size, places)."""
+        """Draw independent vectors, as an array of shape (size, places)."""
         below = np.cumsum(self.weights)
         found = np.searchsorted(below[:-1], rng.random(size) * below[-1], side="right")
         return np.asarray(self.rows[found][:, list(places)])
@@ -333,7 +339,7 @@ class Incompatible(ValueError):
 
 
 class SpectralTies:
-    """Ties of a few counts: the weights of their sum given all other counts and the weight on the total.
+    """Ties of a few counts, which are the weights of their sum given all other counts and the weight on the total.
 
     Parameters
     ----------
@@ -374,8 +380,8 @@ class SpectralTies:
         self.waves = self._waves(self.frequencies, min(MOST * widest, _LARGEST // (2 * len(self.frequencies))))
 
     def tie(self, places: Sequence[int], low: int, high: int) -> Window | None:
-        """Return the weights of the sums low..high over `places`, up to a factor; None if the frequencies do not
-        determine them to 1e-12.
+        """Return the weights of the sums low..high over `places`, up to a factor, or None if the frequencies do not
+        determine the weights to 1e-12.
 
         Parameters
         ----------
@@ -397,7 +403,7 @@ class SpectralTies:
         return None
 
     def _waves(self, frequencies: NDArray[np.int64], size: int) -> Complex:
-        """Return exp(-i w y) for y = 0..size - 1, (size, frequencies)."""
+        """Return exp(-i w y) for y = 0..size - 1, as an array of shape (size, frequencies)."""
         turns = np.outer(np.arange(size), frequencies) % self.length
         return np.asarray(np.exp(-2j * np.pi / self.length * turns))
 
@@ -410,14 +416,14 @@ def _padded(weights: Sequence[Array]) -> Array:
 
 
 def _without(logs: Array) -> Array:
-    """Sum the logs over counts at each frequency, without the `MOST` smallest: an upper bound if any few counts are
-    omitted.
+    """Return the sum of the logs over counts at each frequency without the `MOST` smallest logs, which is an upper
+    bound if any few counts are omitted.
     """
     return np.asarray(logs.sum(axis=0) - np.partition(logs, MOST, axis=0)[:MOST].sum(axis=0))
 
 
 class Coupled:
-    """Joint distribution of counts with individual weights and a weight on their sum: P(n) proportional to prod_i
+    """Joint distribution of counts with individual weights and a weight on their sum: P(n) is proportional to prod_i
     a_i(n_i) g(sum n).
 
     Parameters
@@ -458,8 +464,8 @@ class Coupled:
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors, (size, places): first the sum, then its parts, from the top of the tree downwards,
-        only where they are needed.
+        """Draw independent vectors, as an array of shape (size, places). The sum is drawn first, then its parts, from
+        the top of the tree downwards and only where they are needed.
         """
         if not len(places):
             return np.empty((size, 0), dtype=np.int64)
@@ -498,8 +504,8 @@ class Coupled:
         return ties
 
     def beside(self, place: int) -> tuple[Window, Window]:
-        """Return the weights of one count, and those of the sum of all other counts over the range that is needed for
-        its values and the root.
+        """Return the weights of one count, and the weights of the sum of all other counts over the range that the
+        values of the count and the root require.
         """
         return self._levels[0][place], self._others[place]
 
@@ -517,7 +523,7 @@ class Coupled:
         return sums
 
     def _tie(self, places: Places, low: int, high: int) -> Window:
-        """Return the weights of the sums low..high over `places` given all other counts and the root."""
+        """Return the weights of the sums low..high over `places`, given all other counts and the root."""
         if len(places) <= MOST and self._spectrum is not None:
             found = self._spectrum.tie(places, low, high)
             if found is not None:
@@ -527,8 +533,8 @@ class Coupled:
 
     @cached_property
     def _spectrum(self) -> SpectralTies | None:
-        """Return the solver for questions about a few of many counts; None if there are few counts, or too
-        many values.
+        """Return the solver for questions about a few of many counts, or None if there are few counts or too many
+        values.
         """
         try:
             many = self.size >= FEWEST
@@ -537,8 +543,8 @@ class Coupled:
             return None
 
     def _free_sum(self, places: set[int], *, inside: bool) -> Window:
-        """Return the weights of the sum over `places`, or over all other places, without the root, from the largest
-        nodes that fit.
+        """Return the weights of the sum over `places`, or over all other places, without the root. The sum is built
+        from the largest nodes that fit.
         """
         if inside and len(places) == 1:
             return self._levels[0][next(iter(places))]
@@ -567,14 +573,14 @@ def _between(ordered: Whole, first: int, last: int) -> int:
 
 
 def _message(tie: Window, sibling: Window, own: Window) -> Window:
-    """Return the weights of one number over its window, from a tie on its sum with a sibling."""
+    """Return the weights of one number over its window, given the weights (tie) of its sum with a sibling."""
     size = len(own.weights) + len(sibling.weights) - 1
     weights = _correlated(tie.at(own.first + sibling.first, size), sibling.weights, len(own.weights))
     return Window(own.first, weights / max(float(weights.max()), np.finfo(float).tiny))
 
 
 def _correlated(along: Array, weights: Array, size: int) -> Array:
-    """Return sum_r along(k + r) weights(r) for k < size, with small relative error in every entry."""
+    """Return the sums over r of along(k + r) weights(r), for k < size, with a small relative error in every entry."""
     seen = np.flatnonzero(along)
     if not len(seen) * len(weights):
         return np.zeros(size)
@@ -595,7 +601,7 @@ def _met(own: Window, tie: Window) -> Window:
 
 
 def _split(left: Window, right: Window, whole: Whole, rng: np.random.Generator) -> Whole:
-    """Draw the left part of each sum; draws with the same sum are handled together."""
+    """Draw the left part of each sum. Draws with the same sum are processed together."""
     u, out = rng.random(len(whole)), np.empty_like(whole)
     order = np.argsort(whole, kind="stable")
     values, starts = np.unique(whole[order], return_index=True)

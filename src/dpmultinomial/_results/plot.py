@@ -1,4 +1,4 @@
-"""Plots of posterior intervals and of plans, for use in a notebook."""
+"""Plots of posterior intervals and of plans, for notebooks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -60,8 +60,8 @@ def _rows(group: Quantities, level: float, largest: int | None) -> pd.DataFrame:
 
 
 def plan_curve(curve: pd.DataFrame, epsilon: float, frequency: float, error: float) -> Any:
-    """Plot the frequencies of correct and of wrong answers as functions of epsilon; a dot with two standard errors
-    marks the fresh releases.
+    """Plot the frequencies of correct and of wrong answers as functions of epsilon. A dot with two standard errors
+    marks the frequency in fresh releases.
 
     Parameters
     ----------

@@ -63,21 +63,23 @@ class Posterior:
         self.again: Callable[[], Posterior] | None = None
 
     def __reduce__(self) -> tuple[Callable[[], "Posterior"], tuple[()]]:
-        """Pickle the release, the prior and the state of the random generator: the posterior is computed again."""
+        """Pickle the release, the prior and the state of the random generator; the posterior is computed again when it
+        is loaded.
+        """
         if self.again is None:
             raise TypeError("only a posterior made by dpmultinomial.posterior can be pickled")
         return self.again, ()
 
     @cached_property
     def facts(self) -> dict[str, object]:
-        """Assumptions and findings, as values for JSON."""
+        """Assumptions and findings, in a form that can be written as JSON."""
         return dict((self._facts() if callable(self._facts) else self._facts) or {})
 
     @cached_property
     def log_evidence(self) -> float:
-        """Log of the probability of the release under the model: of all released values, densities if they are real
-        numbers. It is exact for counts with proper priors and for counts of a tree; a regression integrates over its
-        hyperparameters approximately. Without a proper prior there is no evidence (AttributeError).
+        """Log of the probability of all released values under the model, or of their density if they are real numbers.
+        It is exact for counts with proper priors and for counts of a tree; for a regression, the integral over the
+        hyperparameters is approximate. Without a proper prior, the evidence does not exist (AttributeError).
         """
         if self._log_evidence is None:
             raise AttributeError("this posterior has no log_evidence: its prior is improper, or the method gives none")
@@ -90,7 +92,7 @@ class Posterior:
 
     @property
     def shares(self) -> Quantities:
-        """Shares of the confidential file; ``.among(..)`` gives shares among some categories."""
+        """Shares of the categories in the confidential file; ``.among(..)`` gives shares among some categories."""
         return self._group("shares")
 
     @property
@@ -107,7 +109,7 @@ class Posterior:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Names of the groups that exist, of ``counts``, ``shares``, ``rates``, ``parameters``."""
+        """Names of the groups that exist, a subset of ``counts``, ``shares``, ``rates`` and ``parameters``."""
         return tuple(self._groups)
 
     @property
@@ -133,7 +135,7 @@ class Posterior:
         return dict(self._joint(_checks.integer("size", size), _checks.generator(rng)))
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a table with one row per quantity.
+        """Return a table of posterior summaries with one row per quantity.
 
         Parameters
         ----------
@@ -238,7 +240,7 @@ class Posterior:
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
     def to_arviz(self, draws: int = 1000, *, rng: np.random.Generator) -> Any:
-        """Return draws in the format of ArviZ, one variable per group; needs the package arviz-base.
+        """Return draws in the format of ArviZ, with one variable per group; requires the package arviz-base.
 
         Parameters
         ----------
@@ -261,7 +263,7 @@ class Posterior:
     def plot(
         self, about: str | None = None, *, level: float = LEVEL, largest: int | None = None, ax: Any = None
     ) -> Any:
-        """Plot medians and central intervals, one panel per group; needs matplotlib.
+        """Plot medians and central intervals with one panel per group; requires matplotlib.
 
         Parameters
         ----------

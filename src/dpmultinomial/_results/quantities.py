@@ -1,4 +1,5 @@
-"""Distributions of several named quantities of one type: single ones by name, some of them, or all in one call.
+"""Distributions of several named quantities of one type. A single quantity is accessed by its name; other methods
+select some quantities or evaluate all of them in one call.
 
 `Chance` is a probability with an accuracy status.
 """
@@ -38,7 +39,8 @@ class Columns(NamedTuple):
 
 
 class Quantities:
-    """Named quantities of one type: ``[name]`` is a `Marginal`; methods return results for all of them by name.
+    """Named quantities of one type. ``[name]`` returns a `Marginal`, and the methods return results for all quantities
+    by name.
 
     Parameters
     ----------
@@ -75,12 +77,12 @@ class Quantities:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Position of every name."""
+        """Position of every name, as a dict."""
         return {name: i for i, name in enumerate(self.names)}
 
     @cached_property
     def together(self) -> Together | None:
-        """Joint distribution of the quantities; None if only draws are available."""
+        """Joint distribution of the quantities, or None if only draws are available."""
         return self._together() if callable(self._together) else self._together
 
     @cached_property
@@ -98,7 +100,7 @@ class Quantities:
         return len(self.names)
 
     def among(self, *names: str) -> "Quantities":
-        """Return the shares among some categories: each quantity divided by the sum over `names`.
+        """Return the shares among some categories, which are each quantity divided by the sum over `names`.
 
         Parameters
         ----------
@@ -125,7 +127,8 @@ class Quantities:
         return self._among(names)
 
     def numbers(self, level: float = LEVEL) -> Columns:
-        """Return summaries of all quantities: in one pass if there is a method for it, otherwise quantity by quantity.
+        """Return summaries of all quantities, in one pass if there is a method for it and otherwise separately for each
+        quantity.
 
         Parameters
         ----------
@@ -151,23 +154,23 @@ class Quantities:
         return self.numbers()
 
     def mean(self) -> "pd.Series[float]":
-        """Expected values by name."""
+        """Expected value of every quantity, by name."""
         return self._each(lambda law: law.mean()) if self._numbers is None else self._series(self._default.mean)
 
     def sd(self) -> "pd.Series[float]":
-        """Standard deviations by name."""
+        """Standard deviation of every quantity, by name."""
         return self._each(lambda law: law.sd()) if self._numbers is None else self._series(self._default.sd)
 
     def variance(self) -> "pd.Series[float]":
-        """Variances by name."""
+        """Variance of every quantity, by name."""
         return self._each(lambda law: law.variance()) if self._numbers is None else self._series(self._default.sd**2)
 
     def median(self) -> "pd.Series[float]":
-        """Return the medians by name."""
+        """Return the median of every quantity, by name."""
         return self._each(lambda law: law.median())
 
     def mode(self) -> "pd.Series[float]":
-        """Return the most probable values by name."""
+        """Return the most probable value of every quantity, by name."""
         return self._each(lambda law: law.mode())
 
     def quantile(self, q: ArrayLike) -> pd.DataFrame:
@@ -176,7 +179,7 @@ class Quantities:
         return pd.DataFrame([self[name].quantile(levels) for name in self], index=list(self.names), columns=levels)
 
     def interval(self, level: float = LEVEL, *, kind: str = "central") -> pd.DataFrame:
-        """Return the ends of intervals, columns lower and upper, with one row per name (`Marginal.interval`)."""
+        """Return the ends of intervals, in columns lower and upper, with one row per name (`Marginal.interval`)."""
         if self._numbers is not None and kind == "central":
             found = self._default if level == LEVEL else self.numbers(level)
             return pd.DataFrame({"lower": found.lower, "upper": found.upper}, index=list(self.names))
@@ -189,7 +192,7 @@ class Quantities:
         return pd.DataFrame([self[name].cdf(points) for name in self], index=list(self.names), columns=points)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw all quantities jointly, (size, names), in the order of `names`."""
+        """Draw all quantities jointly, as an array of shape (size, names), in the order of `names`."""
         return self._joint(size, _checks.generator(rng))
 
     def _listed(self) -> str:
@@ -209,7 +212,7 @@ class Quantities:
 
 
 class Chance(float):
-    """Probability: a float whose ``.accuracy`` gives its accuracy status, with the error of the probability."""
+    """Probability of an event: a float whose attribute ``accuracy`` gives the accuracy status and the error."""
 
     accuracy: Accuracy
 

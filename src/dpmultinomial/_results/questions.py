@@ -1,4 +1,4 @@
-"""Questions about several quantities at once: sums, differences, ratios, shares, probabilities, ranks.
+"""Questions about several quantities at once: sums, differences, ratios, shares, probabilities, and ranks.
 
 Answers are exact if the joint distribution of the quantities is known (`together`); distributions of sums, differences,
 ratios and shares of counts, and probabilities of comparisons, are then computed without simulation. Otherwise, `Drawer`
@@ -61,7 +61,7 @@ def ratio(together: Together, above: Places, below: Places) -> tuple[Array, Arra
 
 
 def chance(together: Together, asked: Comparison) -> float | None:
-    """Compute the probability of a comparison; None if it must be sampled.
+    """Compute the probability of a comparison, or return None if the probability must be estimated from draws.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def chance(together: Together, asked: Comparison) -> float | None:
 
 
 def difference(together: Together, plus: list[int], minus: list[int]) -> Window:
-    """Compute the distribution of the sum of some numbers minus the sum of others.
+    """Compute the distribution of the sum of some numbers minus the sum of other numbers.
 
     Parameters
     ----------
@@ -136,7 +136,9 @@ def _common(coefficients: Mapping[int, float]) -> float | None:
 
 
 def _where(values: NDArray[Any], weights: Array, asked: Comparison) -> float:
-    """Return the probability that values satisfy the comparison, from the smaller of it and its complement."""
+    """Return the probability that values satisfy the comparison, computed as the smaller of this probability and its
+    complement.
+    """
     true = asked.holds(values)
     yes, no = float(weights[true].sum()), float(weights[~true].sum())
     return yes / (yes + no) if yes <= no else 1 - no / (yes + no)
@@ -161,12 +163,12 @@ class Rank:
     probabilities: Array
 
     def among(self, top: int) -> float:
-        """Return the probability of being among the first `top`."""
+        """Return the probability that the rank is at most `top`."""
         return min(1.0, float(self.probabilities[self.ranks <= top].sum()))
 
 
 def exact_ranks(together: Independent, places: Sequence[int], top: int) -> list[Rank] | None:
-    """Compute the distributions of the ranks of the quantities with the smallest expected rank.
+    """Compute the distributions of the ranks of the quantities with the smallest expected ranks.
 
     Parameters
     ----------
@@ -194,7 +196,7 @@ def exact_ranks(together: Independent, places: Sequence[int], top: int) -> list[
 
 
 def expected(laws: Sequence[Window]) -> Array:
-    """Compute the expected rank of every number: 1 + sum_j P(number j is larger), by one pass over all windows.
+    """Compute the expected rank of every number, 1 + sum_j P(number j is larger), in one pass over all windows.
 
     Parameters
     ----------
@@ -217,7 +219,7 @@ def expected(laws: Sequence[Window]) -> Array:
 
 
 def _exceeding(law: Window, others: Sequence[Window]) -> Array:
-    """Compute P(other > n) for every other count and every n of the window: (others, values)."""
+    """Compute P(other > n) for every other count and every n of the window, as an array of shape (others, values)."""
     values, out = law.values(), np.empty((len(others), len(law.weights)))
     for row, other in zip(out, others, strict=True):
         from_here = np.append(np.cumsum(other.weights[::-1])[::-1], 0.0) / other.weights.sum()
@@ -226,8 +228,8 @@ def _exceeding(law: Window, others: Sequence[Window]) -> Array:
 
 
 def _law(p: Array, above: Array, unsure: NDArray[np.bool_]) -> tuple[Whole, Array]:
-    """Compute the distribution of 1 + the number of others that are larger: a sum of independent indicators for every
-    value of the count.
+    """Compute the distribution of 1 + the number of larger counts. For every value of the count, this number is a sum
+    of independent indicators.
     """
     base = (above[~unsure] > 0.5).sum(axis=0)  # number of counts that are certainly larger
     chances = above[unsure]
@@ -253,7 +255,7 @@ _FEW = 50  # number of quantities whose draws are stored between questions
 
 
 class Drawer:
-    """Draws of one group; the same quantity has the same draws in every question.
+    """Draws of one group of quantities. The same quantity has the same draws in every question.
 
     Parameters
     ----------
@@ -268,7 +270,9 @@ class Drawer:
 
     @property
     def state(self) -> Accuracy:
-        """Accuracy of answers from draws: approximate for exact distributions, otherwise that of the posterior."""
+        """Accuracy of answers from draws: approximate if the distribution is exact, otherwise the accuracy of the
+        posterior.
+        """
         base = self.group[self.group.names[0]].accuracy
         if base.status in ("converged", "not converged"):
             return base
@@ -276,19 +280,19 @@ class Drawer:
         return Accuracy("approximate", float("nan"), f"{base.reason}; {reason}" if base.reason else reason)
 
     def error(self, sd: float) -> float:
-        """Return the standard error of a mean; NaN for chains, whose draws are not independent."""
+        """Return the standard error of a mean, or NaN for chains, whose draws are not independent."""
         return sd / DRAWS**0.5 if self.state.status == "approximate" else float("nan")
 
     def error_of_chance(self, p: float) -> float:
-        """Return the standard error of a probability; if all draws agree, the 95 % upper bound of Clopper and Pearson
-        for the probability of what no draw shows, 1 - 0.05^(1/DRAWS) or about 3/DRAWS.
+        """Return the standard error of a probability. If all draws agree, return the 95 % upper bound of Clopper and
+        Pearson for the probability of the event that no draw shows, 1 - 0.05^(1/DRAWS) or about 3/DRAWS.
         """
         if 0 < p < 1:
             return self.error(float(np.sqrt(p * (1 - p))))
         return UNSEEN if self.state.status == "approximate" else float("nan")
 
     def error_of_rank(self, sd: float, size: int) -> float:
-        """Return the standard error of a mean rank among `size` quantities; if all draws agree, the bound of
+        """Return the standard error of a mean rank among `size` quantities. If all draws agree, return the bound of
         `error_of_chance`, multiplied by the largest distance to another rank.
 
         Parameters
@@ -303,7 +307,7 @@ class Drawer:
         return self.error(sd) if sd > 0 else (size - 1) * self.error_of_chance(1.0)
 
     def columns(self, places: list[int]) -> Array:
-        """Return joint draws of these quantities, (DRAWS, places)."""
+        """Return joint draws of these quantities, as an array of shape (DRAWS, places)."""
         if not places:
             return np.zeros((DRAWS, 0))
         return np.concatenate(list(self._parts(places)))
@@ -316,14 +320,14 @@ class Drawer:
         return Draws(draws, name=label, type="question", accuracy=state)
 
     def chance(self, true: NDArray[np.bool_]) -> Chance:
-        """Return a probability: the fraction of draws for which a condition holds."""
+        """Return a probability, estimated by the fraction of draws for which a condition holds."""
         p, state = float(true.mean()), self.state
         if state.status == "approximate":
             state = Accuracy("approximate", self.error_of_chance(p), state.reason)
         return Chance(p, state)
 
     def ranks(self, places: list[int], top: int) -> list[Rank]:
-        """Compute the distributions of the ranks of the quantities with the smallest mean rank; tied quantities have
+        """Compute the distributions of the ranks of the quantities with the smallest mean ranks. Tied quantities have
         the better rank.
 
         Parameters
@@ -459,7 +463,7 @@ class Asked:
         return self._drawn(label, plus, minus) if law is None else _discrete(law, together.unit, label)
 
     def probability(self, text: str) -> Chance:
-        """Compute the probability of a comparison.
+        """Compute the probability of a comparison of quantities.
 
         Parameters
         ----------
@@ -481,7 +485,7 @@ class Asked:
         return self.drawer.chance(asked.holds(values))
 
     def _of_one(self, asked: Comparison) -> Chance | None:
-        """Compare a single quantity with a number, by its own distribution unless that is a sample."""
+        """Compare a single quantity with a number, using the distribution of the quantity unless this is a sample."""
         if not asked.coefficients:
             return Chance(float(asked.holds(np.zeros(1))[0]), EXACT)
         ((place, size),) = asked.coefficients.items()
@@ -500,7 +504,7 @@ class Asked:
         return Chance(below if (asked.operator in ("<", "<=")) == (size > 0) else 1 - below, law.accuracy)
 
     def _rank_rows(self, label: str, what: Any, level: float) -> list[Row]:
-        """Return two rows per name: the rank, and the probability of being among the first."""
+        """Return two rows per name: the rank, and the probability that the quantity is among the first."""
         if not isinstance(what, Mapping) or not {"of"} <= set(what) <= {"of", "top"}:
             raise ValueError(f"rank must be {{of: all or names, top: number}}, got {what!r}")
         every = what["of"] == "all"
@@ -540,7 +544,7 @@ class Asked:
         return Accuracy("exact", 0.0, f"given that the denominator is not 0, which has probability {1 - undefined:.6g}")
 
     def _places(self, kind: str, names: Any) -> list[int]:
-        """Return the positions of one name, of several different names, or of ``all``."""
+        """Return the positions of one name, of several different names, or of all names (``all``)."""
         if isinstance(names, str) and names == "all" and names not in self.group.places:
             return list(range(len(self.group)))
         listed = [names] if isinstance(names, str) else names
@@ -567,7 +571,7 @@ class Asked:
 
 
 def about_of(question: Any, groups: Sequence[str]) -> str:
-    """Return the group that a question is about: the one it states, or the first of `groups`."""
+    """Return the group that a question is about: the group that it states, or the first of `groups`."""
     if not isinstance(question, Mapping):
         raise TypeError(f"a question must be a mapping such as {{difference: [a, b]}}, got {question!r}")
     return _checks.one_of("about", question.get("about", groups[0]), tuple(groups))
@@ -584,7 +588,7 @@ def _one(question: Mapping[str, Any]) -> tuple[str, Any]:
 
 
 def _listed(find: Callable[[], Found]) -> Found | None:
-    """Return the result of `find`; None if it must be sampled."""
+    """Return the result of `find`, or None if the result must be estimated from draws."""
     try:
         return find()
     except Unlisted:

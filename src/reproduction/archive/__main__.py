@@ -1,5 +1,5 @@
-"""Write or verify an archive: ``python -m reproduction.archive [file]``, ``python -m reproduction.archive verify
-[folder]``.
+"""Command that writes or verifies an archive: ``python -m reproduction.archive [file]`` or ``python -m
+reproduction.archive verify [folder]``.
 
 Verification starts Python again in isolated mode, without compiled modules that lie in the folder: `make verify` also
 runs `checksums` on the folder before any of its code.
@@ -35,7 +35,9 @@ def main(arguments: list[str]) -> None:
 
 
 def _isolate(arguments: list[str]) -> None:
-    """Start Python again without the current folder, the environment's variables, and compiled modules in folders."""
+    """Start Python again without the current folder on its path, the environment's variables, and compiled modules in
+    folders.
+    """
     if sys.flags.isolated and sys.flags.dont_write_bytecode and sys.pycache_prefix:
         return
     with tempfile.TemporaryDirectory() as prefix:

@@ -26,7 +26,7 @@ class Differs(ValueError):
 
 
 def read(folder: Path) -> dict[str, str]:
-    """Return a mapping from each name in the list of checksums to its SHA-256.
+    """Return the list of checksums as a mapping from each file name to its SHA-256.
 
     Parameters
     ----------
@@ -64,14 +64,14 @@ def read(folder: Path) -> dict[str, str]:
 
 
 def stop(found: list[str]) -> None:
-    """Raise `Differs` with the given differences, if there are any."""
+    """Raise `Differs` with the given differences if there are any."""
     if found:
         more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
         raise Differs("\n".join([*found[:_SHOWN], *more]))
 
 
 def check(folder: Path, target: Path | None = None) -> tuple[dict[str, str], list[str]]:
-    """Check that a folder contains the listed files and nothing else.
+    """Check that a folder contains all listed files and no other files.
 
     Parameters
     ----------
@@ -160,7 +160,9 @@ def main(arguments: list[str]) -> None:
 
 
 def _printable(text: str) -> str:
-    """Return a text with escapes for characters that a terminal interprets (the library does this elsewhere)."""
+    """Return a text with escapes for characters that a terminal interprets. (The library has its own function for
+    this.)
+    """
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 

@@ -23,7 +23,7 @@ _DETAIL, _NAMED = re.compile(r"[,:;(]"), 3
 
 @dataclass(frozen=True)
 class Claim:
-    """Artefact with printed statements, as one row of the table of claims.
+    """Artefact with printed statements, which is one row of the table of claims.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def every(run: Path | None = None) -> list[Claim]:
 
 
 def of_paper(found: Paper, run: Path | None = None) -> Iterator[Claim]:
-    """Return the claims of one paper; arguments as for `every`."""
+    """Return the claims of one paper. The arguments are those of `every`."""
     with (found.folder / "published.tsv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))
     printed = Counter(row["artefact"] for row in rows)
@@ -84,7 +84,7 @@ def of_paper(found: Paper, run: Path | None = None) -> Iterator[Claim]:
 
 
 def text(run: Path | None = None) -> str:
-    """Return all claims as TSV; the argument `run` is as for `every`."""
+    """Return all claims as TSV. The argument `run` is that of `every`."""
     lines = ["\t".join(field.name for field in fields(Claim))]
     for claim in every(run):
         lines.append("\t".join(_cell(value) for value in astuple(claim)))
@@ -92,8 +92,8 @@ def text(run: Path | None = None) -> str:
 
 
 def _places(said: Iterable[str]) -> str:
-    """Return the sections, tables and figures in which statements are printed (at most three), without remarks on
-    single numbers.
+    """Return at most three sections, tables or figures in which the statements are printed. Remarks on individual
+    numbers are omitted.
     """
     found = [*dict.fromkeys(_DETAIL.split(place)[0].strip() for place in said if place)]
     return "; ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
@@ -110,13 +110,13 @@ def _minutes(artefact: Artefact, from_nothing: dict[str, float]) -> float:
 
 
 def _all(found: Paper) -> float:
-    """Return the minutes of every table of a paper."""
+    """Return the minutes that all tables of a paper take."""
     minutes = sum(a.table.minutes for a in found.artefacts if a.table)
     return minutes + sum(loop.minutes for loop in artefacts.loops(found))
 
 
 def _spent(found: Paper, artefact: Artefact, run: Path | None) -> float:
-    """Return the CPU seconds that the jobs of the table and of the figure took in a run; NaN if the time of a job is
+    """Return the CPU seconds that the jobs of the table and of the figure took in a run, or NaN if the time of a job is
     unknown.
     """
     rules = [artefacts.table_rule(found, artefact)] if artefact.table else []

@@ -1,4 +1,5 @@
-"""Content of an archive: only the files tracked by git and the results that the papers under `run` declare.
+"""Content of an archive, which consists of the files tracked by git and the results that the papers under `run`
+declare.
 
 Results are listed one by one from the papers' folders, so files of scenarios, batches and releases are not included. No
 file below ``confidential`` or ``releases`` is opened.

@@ -95,7 +95,7 @@ def text(found: Mapping[str, Path], run: Path, times: Times | None = None) -> by
 
 
 def stated_times(raw: bytes) -> Times:
-    """Return the times that a crate states; ValueError, KeyError or TypeError if it is not a crate."""
+    """Return the times that a crate states; raise ValueError, KeyError or TypeError if the bytes are not a crate."""
     entities = {entity["@id"]: entity for entity in json.loads(raw)["@graph"]}
     run = tuple(str(entities["#run"][key]) for key in ("startTime", "endTime") if key in entities["#run"])
     for value, form in ((entities["./"]["datePublished"], "%Y-%m-%d"), *((text, _FORM) for text in run)):
@@ -104,7 +104,9 @@ def stated_times(raw: bytes) -> Times:
 
 
 def _run_times(run: Path) -> tuple[str, ...]:
-    """Return start and end of the Snakemake process; empty for a run from another Snakefile, which records no times."""
+    """Return the start and the end of the Snakemake process. The result is empty for a run from another Snakefile,
+    which records no times.
+    """
     try:
         started, took = costs.clock(run / costs.BENCHMARKS)
     except FileNotFoundError:
@@ -169,7 +171,7 @@ def _workflow() -> Entity:
 
 
 def _whole(made: list[str], found: Mapping[str, Path], times: Times) -> Entity:
-    """Return the RO-Crate action of the whole run; its times are those of the Snakemake process."""
+    """Return the RO-Crate action of the complete run, with the start and end of the Snakemake process."""
     read = [name for name in ("config.yaml", contents.CONFIG) if name in found]
     action: Entity = {"@id": "#run", "@type": "CreateAction", "name": "One run of the whole workflow"}
     action["instrument"] = _id(_MAIN)
@@ -179,7 +181,7 @@ def _whole(made: list[str], found: Mapping[str, Path], times: Times) -> Entity:
 
 
 def _action(name: str, record: Mapping[str, Any], digests: Mapping[str, str]) -> Entity:
-    """Return the RO-Crate action of one function, with its input and output files from its provenance record; the
+    """Return the RO-Crate action of one function, with its input and output files from its provenance record. The
     inputs are identified by SHA-256.
     """
     place = PurePosixPath(name)

@@ -76,7 +76,7 @@ def _tables(sums: Mapping[str, str]) -> list[str]:
 
 
 def _feeding(folder: Path, slugs: list[str]) -> set[str]:
-    """Return the tables from which an agreement was recomputed, and the agreement tables."""
+    """Return the agreement tables, and the tables from which an agreement was recomputed."""
     found = {_ALL}
     for slug in slugs:
         record = json.loads((folder / "results" / slug / f"agreement{SUFFIX}").read_bytes())
@@ -107,7 +107,9 @@ def _own_code(sums: dict[str, str]) -> Iterator[str]:
 
 
 def _described(folder: Path, sums: Mapping[str, str]) -> Iterator[str]:
-    """Yield the descriptions of the archive that do not follow from its files and from the times that they state."""
+    """Yield the parts of the archive's description that do not follow from its files and from the times that the
+    archive states.
+    """
     found = {name: folder / name for name in sorted(sums) if name not in (crate.NAME, claims.NAME)}
     stated = (folder / crate.NAME).read_bytes() if crate.NAME in sums else b""
     try:
@@ -141,7 +143,7 @@ def _agreement(folder: Path, slug: str) -> Iterator[str]:
 
 
 def _together(folder: Path, slugs: list[str]) -> Iterator[str]:
-    """Yield differences between the table of all papers and the concatenated tables of the papers."""
+    """Yield differences between the agreement table of all papers and the concatenated tables of the papers."""
     papers = list(dict.fromkeys(trust.table(folder / _ALL)["paper"]))
     if sorted(papers) != slugs:
         yield f"{_ALL} covers {', '.join(papers)}, but there are tables of {', '.join(slugs)}"

@@ -1,1 +1,1 @@
-"""User configuration: schema, checks, overlays and estimates of work."""
+"""Configuration by the user: schema, checks, overlays, and estimates of the work."""

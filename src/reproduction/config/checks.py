@@ -106,8 +106,8 @@ def excess(
 
 
 def scenario_work(scenario: scenario_settings.Scenario, shards: int | str) -> tuple[float, float]:
-    """Return the CPU seconds and MB of the longest job of a scenario; the points of a grid are computed one after the
-    other within a job.
+    """Return the CPU seconds and the MB of memory of the longest job of a scenario. The points of a grid are computed
+    one after the other within a job.
 
     The tables of a batch are analysed one after the other; their number is not checked.
     """
@@ -138,7 +138,7 @@ def _section(
 def growth(
     settings: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Return a mapping from each setting that affects the cost to (factor of work, factor of memory); factors are at
+    """Yield (setting, (factor of work, factor of memory)) for each setting that affects the cost; the factors are at
     least 1.
     """
     for key, stated in part.get("properties", {}).items():
@@ -185,7 +185,7 @@ def _judged(
 def checked(
     settings: dict[str, Any], papers: Mapping[str, Paper], kinds: Mapping[str, Kind] | None = None
 ) -> dict[str, Any]:
-    """Return the configuration with all defaults.
+    """Return the configuration with all default values, after all checks.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ def check(
 
 
 def beyond(place: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the numbers anywhere in the configuration that are too large or too small for any setting."""
+    """Yield all numbers in the configuration that are too large or too small for any setting."""
     if isinstance(value, (dict, list)):
         for key, part in value.items() if isinstance(value, dict) else enumerate(value):
             yield from beyond(f"{place}.{key}" if isinstance(value, dict) else f"{place}[{key}]", part)
@@ -108,7 +108,9 @@ def _with_defaults(value: Any, schema: dict[str, Any]) -> Any:
 
 
 def _meant(key: str, known: list[str]) -> str:
-    """Return the known key that an unknown key probably means, as in `nearest`; a file is the key of a table."""
+    """Return the known key that an unknown key probably means, in the format of `nearest`. A file is a key of a
+    table.
+    """
     return ", did you mean 'file'?" if key == "table" and "file" in known else nearest(key, known)
 
 
@@ -155,7 +157,7 @@ def _shown(value: Any) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return ``, did you mean ..`` if a known word is similar, else an empty string."""
+    """Return ``, did you mean ..`` if a known word is similar, otherwise an empty string."""
     close = get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f", did you mean {close[0]!r}?" if close else ""
 

@@ -1,4 +1,4 @@
-"""Columns of a user's file under the names that a kind of scenario expects. Plain Python.
+"""Columns of a user's file, renamed to the names that a kind of scenario expects. Written in plain Python.
 
 The mapping is stated (``columns: {name: county, value: count}``), or the columns are recognised by the names that other
 software gives them: PipelineDP (partition_key, count, count_noise_stddev) and OpenDP (len). What was read as what is
@@ -32,7 +32,7 @@ JOINT = "/"  # between the parts of a name that is made of several columns
 
 
 def names(settings: Mapping[str, Any], header: Sequence[str], kind: Kind) -> Names:
-    """Return a mapping from the names of columns that a kind expects to the columns of the file that hold them.
+    """Return a mapping from the column names that a kind expects to the columns of the file.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def names(settings: Mapping[str, Any], header: Sequence[str], kind: Kind) -> Nam
 
 
 def _recognised(settings: Mapping[str, Any], header: Sequence[str], kind: Kind, stated: Names) -> Names:
-    """Return the columns that are recognised by the names that other software gives them."""
+    """Return the columns that are recognised by the names that other software gives to them."""
     if not {"name", "value"} <= set(kind.columns):
         return {}
     found: Names = {}
@@ -93,7 +93,7 @@ def _recognised(settings: Mapping[str, Any], header: Sequence[str], kind: Kind, 
 
 
 def header(settings: Mapping[str, Any], kind: Kind, batch: bool) -> tuple[list[str], Names]:
-    """Return the columns of the file of a scenario under the expected names, and the mapping (`names`).
+    """Return the columns of the file of a scenario under the expected names, and the mapping of the names (`names`).
 
     Raises
     ------
@@ -141,7 +141,9 @@ def _sources(theirs: str | list[str]) -> list[str]:
 
 
 def _is_spread(settings: Mapping[str, Any], found: Names) -> bool:
-    """Return whether the scale of Laplace noise is a column of standard deviations, sqrt(2) times as large."""
+    """Return whether the scale of Laplace noise is given as a column of standard deviations, which are larger by the
+    factor sqrt(2).
+    """
     return str(found.get("scale", "")).endswith("_noise_stddev")
 
 
@@ -168,7 +170,7 @@ def table_of_noise(columns: Sequence[str]) -> dict[str, str]:
 
 
 def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
-    """Return the settings in which a noise given as the file of OpenDP's ``summarize()`` is replaced by its
+    """Return the settings, with a noise that is given as the file of OpenDP's ``summarize()`` replaced by its
     distribution.
 
     Parameters
@@ -210,5 +212,5 @@ def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
 
 
 def is_summary(noise: object) -> bool:
-    """Return whether a noise is given as a file."""
+    """Return whether the noise is given as a file."""
     return isinstance(noise, str) and noise.lower().endswith(".csv")

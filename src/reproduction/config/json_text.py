@@ -1,4 +1,4 @@
-"""Encode settings as parameters of rules: plain text without wildcards, safe inside an HTML page."""
+"""Encode settings as parameters of rules, in plain text without wildcards that can be written into an HTML page."""
 
 import json
 import re
@@ -8,7 +8,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def encoded(settings: Any) -> str:
-    """Return settings as text for a parameter.
+    """Return settings as text that can be the value of a parameter.
 
     No string of a user can end a script block of Snakemake's report or be read as a wildcard.
     """
@@ -23,5 +23,5 @@ def _escaped(text: str, signs: str) -> str:
 
 
 def decoded(text: str) -> Any:
-    """Return the settings that `encoded` converted to text."""
+    """Return the settings that `encoded` converted to the text."""
     return json.loads(text)

@@ -1,4 +1,4 @@
-"""Merge several configuration files into one: mappings are merged key by key, everything else is replaced.
+"""Merge several configuration files into one. Mappings are merged key by key, and all other values are replaced.
 
 `python -m reproduction.run` merges them before Snakemake starts and passes one file, named after its content. If
 ``snakemake`` is called directly, it has already read its overlays; they are read again here, and only this reading is
@@ -24,7 +24,7 @@ WRITTEN = Path(".snakemake/configuration")  # folder of the merged file
 
 
 def merged(paths: Iterable[Path], further: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the merged content of configuration files; later files override earlier ones.
+    """Return the merged content of configuration files, in which later files override earlier ones.
 
     Parameters
     ----------
@@ -44,7 +44,8 @@ def merged(paths: Iterable[Path], further: Mapping[str, Any] | None = None) -> d
 
 
 def pairs(words: Iterable[str]) -> dict[str, Any]:
-    """Return the settings written as ``name=value`` on the command line; each value is read as in a configuration file.
+    """Return the settings written as ``name=value`` on the command line. Each value is parsed as in a configuration
+    file.
 
     Raises
     ------
@@ -64,8 +65,8 @@ def pairs(words: Iterable[str]) -> dict[str, Any]:
 
 
 def write(settings: Mapping[str, Any], folder: Path) -> Path:
-    """Write the merged configuration as JSON below `folder`, in a file named after its content; raise OSError on
-    failure.
+    """Write the merged configuration as JSON below `folder`, in a file that is named after its content; raise OSError
+    on failure.
     """
     text = json.dumps(settings, indent=1)
     path = folder / WRITTEN / f"{_digest(text)}.json"
@@ -207,8 +208,8 @@ def _number(word: str) -> bool:
 
 
 def _refuse_hidden(words: Sequence[str]) -> None:
-    """Reject a Snakemake profile with a ``configfile:`` key, which would be ignored because Snakemake gets one merged
-    file.
+    """Reject a Snakemake profile with a ``configfile:`` key, which would be ignored because Snakemake receives one
+    merged file.
     """
     named = [os.environ.get("SNAKEMAKE_PROFILE", ""), "default"]
     for word, following in zip(words, [*words[1:], ""], strict=True):

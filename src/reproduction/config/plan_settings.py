@@ -18,7 +18,7 @@ _RATES = (
 
 @cache
 def schema(of_release: bool = False) -> dict[str, Any]:
-    """Return the schema of one plan: of shares and a goal, or of a configured release."""
+    """Return the schema of one plan, either of shares and a goal or of a configured release."""
     return config.read(Path(__file__).with_name("plans.yaml"))["release" if of_release else "shares"]
 
 
@@ -48,7 +48,7 @@ def mistakes(section: Mapping[str, Any], releases: Mapping[str, Any] | None = No
 
 
 def _release_rules(plan: Mapping[str, Any], releases: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the mistakes of a plan of a configured release."""
+    """Yield the errors in the plan for a configured release."""
     name = plan["release"]
     if name not in releases:
         known = ", ".join(releases) or "none"
@@ -76,7 +76,7 @@ def _release_rules(plan: Mapping[str, Any], releases: Mapping[str, Any]) -> Iter
 
 
 def _shape_problems(path: str, levels: Sequence[str]) -> Iterator[str]:
-    """Yield what is wrong with the public file of the shape of a tree with these levels."""
+    """Yield the mistakes in the public file that contains the shape of a tree with these levels."""
     try:
         names = table_files.header(Path(path))
     except (ValueError, OSError) as error:

@@ -86,7 +86,7 @@ def _listed(symbols: str | Sequence[str]) -> Sequence[str]:
 
 
 def parsed(texts: Sequence[str], settings: Mapping[str, Any]) -> list[Cell]:
-    """Return the meaning of every cell of a column, as `meaning`; equal texts are read once."""
+    """Return the meaning of every cell of a column (see `meaning`). Equal texts are parsed once."""
     known: dict[str, Cell] = {}
     return [known[text] if text in known else known.setdefault(text, meaning(text, settings)) for text in texts]
 
@@ -151,8 +151,8 @@ def censored(
 
 
 def texts_of(cells: Sequence[Cell], names: Sequence[str]) -> dict[str, str]:
-    """Return a mapping from the name of each count without a number to its bounds as text, such as ``withheld, at most
-    9`` or ``published as 10 to 50``.
+    """Return the bounds of each count without a number as text, such as ``withheld, at most 9`` or ``published as 10 to
+    50``, by the name of the count.
     """
     stated = {name: bounds for name, (_, bounds) in zip(names, cells, strict=True) if bounds is not None}
     return {

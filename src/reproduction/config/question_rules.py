@@ -52,7 +52,7 @@ def _wrong(kind: str, what: Any, names: Sequence[str]) -> str:
 
 
 def _beyond(kind: str, what: Any, names: Sequence[str]) -> str:
-    """Return the mistake in a rank or share whose names are known, but do not fit together."""
+    """Return the mistake in a rank or share whose names are known but inconsistent."""
     if kind == "rank":
         size = len(names) if what["of"] == "all" else 1 if isinstance(what["of"], str) else len(what["of"])
         top = what.get("top", 1)

@@ -1,4 +1,4 @@
-"""Strict reader of all configuration files, which are JSON or YAML without extensions; it returns plain values.
+"""Strict reader of all configuration files, which are JSON or YAML without extensions. The reader returns plain values.
 
 No other part of the workflow reads configuration files before this module. Anchors, aliases, tags, merge keys,
 directives, keys with escapes, duplicate keys and templates are rejected everywhere.
@@ -26,7 +26,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 class ConfigError(ValueError):
-    """Raised for a configuration with mistakes; the message lists all mistakes."""
+    """Raised for a configuration with mistakes. The message lists all mistakes."""
 
 
 class _Strict(_LOADER):
@@ -175,7 +175,7 @@ def _refuse_extras(text: str) -> None:
 
 
 def _refuse_escapes(node: yaml.Node, text: str) -> None:
-    """Reject keys with escape sequences, so that every key is exactly the text written in the file."""
+    """Reject keys with escape sequences, so that every key is exactly the text in the file."""
     if isinstance(node, yaml.SequenceNode):
         for child in node.value:
             _refuse_escapes(child, text)
@@ -219,7 +219,9 @@ def _children(value: Any) -> Iterable[Any]:
 
 
 def _plain(node: yaml.ScalarNode, looks: re.Pattern[str], value: float) -> float:
-    """Reject numbers that YAML 1.1 does not read as written: 010 is read as 8, 1:30 as 90 and 1_000 as 1000."""
+    """Reject numbers that YAML 1.1 does not read as written; for example, 010 is read as 8, 1:30 as 90, and 1_000 as
+    1000.
+    """
     if looks.fullmatch(node.value):
         return value
     line = node.start_mark.line + 1
@@ -242,8 +244,8 @@ def _no_number(word: str) -> float:
 
 
 def _tab(text: str) -> str:
-    """Return a message for the first line that is indented with a tab, since the error message of YAML is unclear;
-    empty without such a line.
+    """Return a message for the first line that is indented with a tab, because the error message of YAML is unclear.
+    The message is empty if there is no such line.
     """
     for number, line in enumerate(text.splitlines(), start=1):
         if "\t" in line[: len(line) - len(line.lstrip())]:

@@ -48,7 +48,7 @@ class Scenario:
 
     @property
     def points(self) -> list[Point]:
-        """Return the values of the grid's keys at every point, with the last key varying fastest; a scenario without a
+        """Return the values of the grid's keys at every point, with the last key varying fastest. A scenario without a
         grid has one empty point.
         """
         return points(self.settings, self.kind)
@@ -122,22 +122,22 @@ def _plain(values: list[Any]) -> bool:
 
 
 def _labels(paths: list[tuple[str, ...]]) -> list[str]:
-    """Return a column name for each key of the grid: the last part of its path, or the whole path if the last part is
-    not unique.
+    """Return a column name for each key of the grid: the last part of its path or, if the last part is not unique, the
+    whole path.
     """
     last = [path[-1] for path in paths]
     return [path[-1] if last.count(path[-1]) == 1 else "_".join(path) for path in paths]
 
 
 def points(settings: Mapping[str, Any], kind: Kind) -> list[Point]:
-    """Return the points of a grid (see `Scenario.points`)."""
+    """Return the points of a grid, as `Scenario.points` does."""
     found = lists(settings, kind)
     names = _labels(list(found))
     return [dict(zip(names, values, strict=True)) for values in product(*found.values())]
 
 
 def at(settings: Mapping[str, Any], kind: Kind, point: Point) -> dict[str, Any]:
-    """Return the settings at one grid point (see `Scenario.at`)."""
+    """Return the settings at one grid point, as `Scenario.at` does."""
     paths, point_settings = list(lists(settings, kind)), deepcopy(dict(settings))
     for path, label in zip(paths, _labels(paths), strict=True):
         inner = point_settings
@@ -148,7 +148,7 @@ def at(settings: Mapping[str, Any], kind: Kind, point: Point) -> dict[str, Any]:
 
 
 def words(point: Point) -> str:
-    """Return a grid point as text, which is also used to name the random stream of the point."""
+    """Return a grid point as text. The text is also used to name the random stream of the point."""
     return ", ".join(f"{key}={value}" for key, value in point.items())
 
 
@@ -161,7 +161,9 @@ def _files(value: Any, key: str = "") -> Iterator[str]:
 
 
 def _kind(written: Mapping[str, Any], settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> tuple[Kind, str]:
-    """Return the kind of a scenario and the folder of its release; raise ValueError (``key: rule``) for a mistake."""
+    """Return the kind of a scenario and the folder of its release, and raise ValueError (``key: rule``) for a
+    mistake.
+    """
     release = written.get("release")
     if release is None:
         if written.get("kind") not in kinds:
@@ -197,7 +199,7 @@ def _release(name: str, releases: Mapping[str, Mapping[str, Any]]) -> tuple[Path
 
 
 def mistakes(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Mistakes:
-    """Return (path below `scenarios`, message) for every mistake; each point of a grid is checked separately.
+    """Yield (path below `scenarios`, message) for every mistake. Each point of a grid is checked separately.
 
     Parameters
     ----------
@@ -267,8 +269,8 @@ def _by_schema(settings: dict[str, Any], kind: Kind) -> Mistakes:
 
 
 def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
-    """Yield the mistakes that the schema cannot express: first mistakes in the file, then broken rules of the kind at
-    every grid point.
+    """Yield the mistakes that the schema cannot express: first the mistakes in the file, then the rules of the kind
+    that are broken at a grid point.
     """
     columns: dict[str, list[str]] | None = None
     by_table: dict[str, Any] = {}
@@ -314,7 +316,7 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
 
 def shards(scenario: Scenario, wanted: int) -> int:
     """Return the number of parts into which a scenario is divided: 1 for a single case, at most one part per point of a
-    grid, and the wanted number for a batch.
+    grid, and the requested number for a batch.
     """
     return wanted if scenario.form == "batch" else min(wanted, len(scenario.points))
 

@@ -46,7 +46,7 @@ def header(path: Path) -> list[str]:
 
 
 def columns(path: str, batch: bool) -> list[str]:
-    """Return the column names of a batch, or of a file with one table and any separator; raise the same errors as
+    """Return the column names of a batch, or of a file with one table and any separator. The errors are those of
     `header`.
     """
     if batch or path.lower().endswith(".parquet") or not isfile(places.public(path)):
@@ -58,7 +58,7 @@ def columns(path: str, batch: bool) -> list[str]:
 
 
 def is_batch(file: object) -> bool:
-    """Return whether the `file` of a scenario has a column `TABLE`; False if the file cannot be read."""
+    """Return whether the `file` of a scenario has a column `TABLE`. The result is False if the file cannot be read."""
     try:
         return isinstance(file, str) and TABLE in header(Path(file))
     except ValueError:
@@ -66,7 +66,8 @@ def is_batch(file: object) -> bool:
 
 
 def texts(path: str, kinds: Mapping[str, str], judges: Mapping[str, Judge] | None = None) -> dict[str, list[str]]:
-    """Return the columns of a file with one table as strings, after checking that numeric columns contain numbers.
+    """Read a file that contains one table, check that the numeric columns contain only numbers, and return all columns
+    as strings.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def texts(path: str, kinds: Mapping[str, str], judges: Mapping[str, Judge] | Non
 
 
 def _judged(columns: Mapping[str, list[str]], judges: Mapping[str, Judge]) -> list[tuple[str, int, str, str]]:
-    """Return the invalid cells (column, record, rule, value); equal texts are judged once."""
+    """Return the invalid cells as (column, record, rule, value). Equal texts are checked once."""
     wrong = []
     for column, judge in judges.items():
         rules: dict[str, str] = {}
@@ -106,14 +107,16 @@ def _judged(columns: Mapping[str, list[str]], judges: Mapping[str, Judge]) -> li
 
 
 def _stamp(path: str) -> tuple[int, ...]:
-    """Return numbers that change when a file is written or replaced."""
+    """Return numbers that change if a file is written or replaced."""
     found = stat(places.public(path))
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 @lru_cache(1)
 def _table(path: str, stamp: tuple[int, ...]) -> Any:
-    """Read a CSV file; checks and answers of one command share the last one."""
+    """Read a CSV file. The table that was read last is cached, so that the checks and the answers of one command share
+    it.
+    """
     from dpmultinomial._files import csv_table  # needs a compiled kernel
 
     return csv_table.read(path)
@@ -123,7 +126,7 @@ def _table(path: str, stamp: tuple[int, ...]) -> Any:
 def _texts(
     path: str, stamp: tuple[int, ...], columns: tuple[tuple[str, str], ...]
 ) -> tuple[dict[str, list[str]], list[tuple[str, int, str, str]]]:
-    """Return columns of the last file, and the invalid cells of columns of numbers."""
+    """Return columns of the file that was read last, and the invalid cells of its numeric columns."""
     table, kinds = _table(path, stamp), dict(columns)
     found = {column: table.texts(column) for column in kinds}
     wrong = [cell for c, kind in kinds.items() if kind == "number" for cell in table.wrong_cells(c, kind, empty=True)]
@@ -133,7 +136,7 @@ def _texts(
 
 
 def by_table(path: str, columns: Mapping[str, Sequence[str]], keys: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings that are given as columns of a file with one table; each column must be constant.
+    """Return the settings that are given as columns of a file with one table. Each of these columns must be constant.
 
     Parameters
     ----------
@@ -184,7 +187,7 @@ def _parquet(path: Path) -> list[str]:
 
 
 def _refuse_large(path: Path, stated: Any) -> None:
-    """Reject a Parquet file whose footer states too many rows, columns or bytes, before any of them is read."""
+    """Reject a Parquet file whose footer states too many rows, columns or bytes, before any of its data are read."""
     unpacked = sum(stated.row_group(k).total_byte_size for k in range(stated.num_row_groups))
     for number, most, what in (
         (stated.num_rows, LARGEST_ROWS, "rows"),
@@ -196,7 +199,7 @@ def _refuse_large(path: Path, stated: Any) -> None:
 
 
 def _parquet_texts(path: str, column: str, kind: str) -> list[str]:
-    """Return one column of a Parquet file as strings; repeated strings are read once, and numbers must be finite."""
+    """Return one column of a Parquet file as strings. Repeated strings are read once, and numbers must be finite."""
     import pyarrow as pa  # imported only for a Parquet file, because it is slow
     import pyarrow.parquet
 
@@ -223,7 +226,9 @@ def _parquet_texts(path: str, column: str, kind: str) -> list[str]:
 
 
 def _refuse_numbers(path: str, column: str, kind: str, listed: Sequence[str]) -> None:
-    """Reject the first cell of a column that is not a finite number; an empty cell is allowed unless it is `whole`."""
+    """Reject the first cell of a column that is not a finite number. An empty cell is allowed unless the kind is
+    `whole`.
+    """
     for row, text in enumerate(listed, start=1):
         if not text and kind == "number":
             continue

@@ -1,4 +1,4 @@
-"""Check every file that a configuration names: no file may be confidential, except under `releases`.
+"""Check of every file that a configuration names: no file may be confidential, except under `releases`.
 
 Every string that is the path of a file is checked, whatever its key. Later code checks each file again before opening
 it (`dpmultinomial._files.places`). The section ``releases`` names confidential files; their existence is checked, but
@@ -32,8 +32,8 @@ def mistakes(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def refusal(text: str, *, folder: bool = False) -> str | None:
-    """Return the reason why a string must not be used as the path of a file, or None if it may be used; for any reader
-    of a user's settings.
+    """Return the reason why a string must not be used as the path of a file, or None if it may be used. The function is
+    for every reader of a user's settings.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def release_folder(name: str, settings: Mapping[str, Any]) -> Path:
 def release_mistakes(
     section: Mapping[str, Mapping[str, Any]], budgets: Mapping[str, Mapping[str, float]]
 ) -> Iterator[tuple[str, str]]:
-    """Return (path, message) for every mistake in the releases; the confidential file of a published release may be
+    """Yield (path, message) for every mistake in the releases. The confidential file of a published release may be
     missing.
     """
     folder = Path.cwd()
@@ -107,7 +107,7 @@ def release_mistakes(
 def planned_mistakes(
     name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]
 ) -> list[tuple[str, str]]:
-    """Return (path, message) for every mistake in a release that matters for its plan: the confidential file may be
+    """Return (path, message) for every mistake in a release that matters for its plan. The confidential file may be
     missing, and the cost may exceed the budget.
     """
     found = checks.problems(name, settings, budgets=budgets, root=Path.cwd(), left=False)
@@ -115,6 +115,6 @@ def planned_mistakes(
 
 
 def ceilings(budgets: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, str]]:
-    """Return (path, message) for every mistake in the section ``budgets``."""
+    """Yield (path, message) for every mistake in the section ``budgets``."""
     for place, text in checks.ceilings(budgets):
         yield ".".join(Path(place).parts[1:]), text

@@ -28,8 +28,8 @@ PRINTED = "published.tsv"  # the printed statements of a paper
 
 @dataclass(frozen=True)
 class Loop:
-    """Simulation loop whose draws are summarised by the tables of one module; it is divided into pieces, with one job
-    per piece.
+    """Simulation loop whose draws the tables of one module summarise. The loop is divided into pieces, with one job per
+    piece.
 
     Parameters
     ----------

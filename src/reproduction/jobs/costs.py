@@ -1,4 +1,4 @@
-"""Cost of a run: each job writes one row, and ``python -m reproduction.jobs.costs`` sums the rows of the last run in
+"""Cost of a run. Each job writes one row, and ``python -m reproduction.jobs.costs`` sums the rows of the last run in
 the current folder.
 
 A row has the columns of Snakemake's ``benchmark:``. That directive would measure only the client that waits for the
@@ -23,7 +23,7 @@ _RUN = "snakemake.tsv"
 @contextmanager
 def of_job(snakemake: Any, function: str, about: str = "") -> Iterator[None]:
     """Log the output of a job, name the job in errors, and write its row of costs when the process ends. Scripts call
-    it after imports.
+    the function after their imports.
 
     The row ``results/benchmarks/<rule>.tsv`` contains the wall seconds, peak memory in MB and CPU seconds of this
     process and of its finished child processes; `start_up` is the number of CPU seconds before the work began.
@@ -49,7 +49,7 @@ def of_job(snakemake: Any, function: str, about: str = "") -> Iterator[None]:
 
 
 def write_run(started: float, wall: float) -> None:
-    """Write the CPU seconds of the current process (Snakemake) and its child processes at the end of a run.
+    """Write the CPU seconds of the current process (Snakemake) and of its child processes at the end of a run.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def clock(folder: Path) -> tuple[float, float]:
 
 
 def cpu_seconds(folder: Path, rule: str) -> float:
-    """Return the CPU seconds of the only job of a rule in an earlier run; NaN if `folder` has no row for the job."""
+    """Return the CPU seconds of the only job of a rule in an earlier run, or NaN if `folder` has no row for the job."""
     path = folder / f"{rule}.tsv"
     return _row(path)["cpu_time"] if path.is_file() else float("nan")
 

@@ -14,8 +14,8 @@ _PATH = "PYTHONPATH"
 
 
 def one_thread() -> None:
-    """Limit linear algebra to one thread in the current process and its child processes. Call this before NumPy is
-    loaded, which reads them once.
+    """Limit linear algebra to one thread in the current process and its child processes. The function must be called
+    before NumPy is loaded, because NumPy reads the limits only once.
     """
     os.environ.update(ONE_THREAD)
 

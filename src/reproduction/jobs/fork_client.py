@@ -1,5 +1,5 @@
-"""Shell of a run whose jobs are forks: it sends Python jobs to the process that has loaded all modules, and other jobs
-to bash.
+"""Shell of a run in which jobs are forks. The shell sends Python jobs to the process that has loaded all modules, and
+all other jobs to bash.
 
 Snakemake starts it as ``<this> python socket -c command`` in place of ``bash -c command``. It waits for its job and
 ends with the job's exit code; if it is killed, its job is killed too. It uses only the standard library, because it is
@@ -20,7 +20,7 @@ _ALONE = "OMP_NUM_THREADS"  # read once when NumPy is loaded, so jobs use as man
 
 
 def script_of(command: str, python: str) -> str:
-    """Return the script that a command runs with the current Python; an empty string for any other command."""
+    """Return the script that a command runs with the current Python, or an empty string for any other command."""
     try:
         words = shlex.split(command.removeprefix(_PREFIX))
     except ValueError:

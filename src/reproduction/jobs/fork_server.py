@@ -1,4 +1,4 @@
-"""Process that has loaded the modules of all jobs; every Python job of a run is a fork of this process, requested by
+"""Process that has loaded the modules of all jobs. Every Python job of a run is a fork of this process, requested by
 `fork_client`.
 
 ``python -m reproduction.jobs.fork_server socket module ..``, started by `forks`. It ends, together with its jobs, when
@@ -41,7 +41,7 @@ def main(place: str, modules: list[str]) -> None:
 
 
 class Server:
-    """Running jobs, each stored under the connection of the client that waits for the job."""
+    """Running jobs, each stored under the connection to the client that waits for the job."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
@@ -50,7 +50,9 @@ class Server:
         self._libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
     def serve(self) -> None:
-        """Serve until standard input is closed: fork for each client, and send the exit code when a job has ended."""
+        """Serve until standard input is closed: start a fork for each client, and send the exit code when a job has
+        ended.
+        """
         ended, wake = os.pipe()
         os.set_blocking(wake, False)
         os.set_blocking(ended, False)
@@ -110,8 +112,8 @@ class Server:
             os._exit(code)
 
     def _reap(self) -> None:
-        """Send the exit codes of finished jobs to their clients; a job that was ended by a signal has the negative
-        signal number as exit code.
+        """Send the exit codes of finished jobs to their clients. For a job that was ended by a signal, the exit code is
+        the negative signal number.
         """
         for job in [*self._jobs]:
             found, status = os.waitpid(job, os.WNOHANG)
@@ -124,8 +126,8 @@ class Server:
                 client.close()
 
     def _left(self, client: socket.socket) -> None:
-        """Handle a readable connection of a client: since a client sends nothing after its request, the client has
-        ended.
+        """Handle a readable connection of a client. Since a client sends nothing after its request, a readable
+        connection means that the client has ended.
         """
         if client not in self._jobs.values():
             return  # its job ended at the same moment and has been reported

@@ -100,7 +100,7 @@ def start(folder: Path, modules: list[str]) -> Path:
 
 
 def end() -> None:
-    """End the process that has loaded all modules; its CPU time is then counted among the child processes."""
+    """End the process that has loaded all modules. Its CPU time is then counted among the child processes."""
     while _running:
         process, folder = _running.pop()
         if process.stdin:

@@ -1,4 +1,4 @@
-"""Access to internals of Snakemake: every internal attribute that the workflow reads or changes is used only in this
+"""Access to internals of Snakemake. Every internal attribute that the workflow reads or changes is used only in this
 module.
 
 These attributes are not part of Snakemake's public interface and belong to the pinned version (``envs/run.lock``).
@@ -55,8 +55,8 @@ def slots(workflow: Any) -> int:
 
 
 def asked_targets() -> list[str]:
-    """Return the targets of the command line that started the current process; empty for the process of a job or
-    another program.
+    """Return the targets in the command line that started the current process. The list is empty for the process of a
+    job or another program.
     """
     program, *words = sys.argv
     if Path(program).name != "snakemake" and Path(program).parent.name != "snakemake":

@@ -131,7 +131,7 @@ def made(
     names: tuple[str, ...],
     root_seed: int,
 ) -> pd.DataFrame:
-    """Call a paper's function and return its table.
+    """Call a paper's function with its settings, tables, files and random stream, and return its table.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def made(
 
 
 def stack(pieces: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return all blocks of a loop stacked in order, for any number of pieces; pieces without blocks are omitted."""
+    """Return all blocks of a loop, stacked in order, for any number of pieces. Pieces without blocks are omitted."""
     table = pd.concat([piece for piece in pieces if len(piece)], ignore_index=True)
     return table.sort_values("block", kind="stable", ignore_index=True)
 
@@ -173,8 +173,8 @@ def _without_loop(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_shard(replications: int, block: int, shard: int, shards: int) -> list[tuple[int, int]]:
-    """Return (index, size) of the blocks of one shard; blocks of a shard are consecutive, and shards differ by at most
-    one block.
+    """Return (index, size) of the blocks of one shard. The blocks of a shard are consecutive, and the numbers of blocks
+    differ by at most one between shards.
 
     Parameters
     ----------

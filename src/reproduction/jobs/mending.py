@@ -1,5 +1,5 @@
-"""Prepare a folder for a run: end the jobs that a killed run left running, on the current machine or in the Slurm
-queue, and remove results that cannot be trusted, so that the run computes them again.
+"""Preparation of a folder for a run. Jobs that a killed run left running, on the current machine or in the Slurm queue,
+are ended, and results that cannot be trusted are removed, so that the run computes them again.
 
 Jobs that were left running would overwrite files of the next run. Only jobs of this user that Snakemake started in this
 folder are ended.
@@ -76,13 +76,15 @@ def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: 
 
 
 def requested(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Iterator[str]:
-    """Return the tables, figures and agreements that a run without targets makes; arguments as for `expected`."""
+    """Yield the tables, figures and agreements that a run without targets makes. The arguments are those of
+    `expected`.
+    """
     for slug in (slug for slug in papers if slug in settings["run"]):
         yield from (*papers[slug].tables(), *papers[slug].figures(), f"results/{slug}/agreement.csv")
 
 
 def expected(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Iterator[str]:
-    """Return the files of the papers that are invalid if they have no provenance.
+    """Yield the files of the papers that are invalid if they have no provenance.
 
     Parameters
     ----------
@@ -107,7 +109,7 @@ _OPTIONS = ("--executor", "--profile", "--workflow-profile")
 
 
 def controller() -> int | None:
-    """Return the process id of a Snakemake that runs in the current folder; processes of jobs on a cluster are not
+    """Return the process ID of a Snakemake that runs in the current folder. Processes of jobs on a cluster are not
     counted.
     """
     for process, words in _here():
@@ -118,7 +120,7 @@ def controller() -> int | None:
 
 
 def ended() -> list[int]:
-    """End the processes that run scripts of a dead run in the current folder, and return their ids."""
+    """End the processes that run scripts of a dead run in the current folder, and return their IDs."""
     found = [process for process, words in _here() if any(name in word for name in _SCRIPTS for word in words)]
     for process in found:
         with suppress(psutil.NoSuchProcess):
@@ -131,8 +133,8 @@ def ended() -> list[int]:
 
 
 def cancelled(arguments: Sequence[str]) -> list[str]:
-    """Cancel the jobs of a killed run in the Slurm queue and return their ids; empty if the arguments do not start a
-    run on a cluster.
+    """Cancel the jobs of a killed run in the Slurm queue, and return their IDs. The list is empty if the arguments do
+    not start a run on a cluster.
 
     Parameters
     ----------
@@ -154,7 +156,7 @@ def cancelled(arguments: Sequence[str]) -> list[str]:
 
 
 def of_folder(folder: Path) -> list[str]:
-    """Return the ids of the user's unfinished jobs that Snakemake's executor submitted from `folder`."""
+    """Return the IDs of the user's unfinished jobs that Snakemake's executor submitted from `folder`."""
     command = ["squeue", "--me", "--noheader", "--states=PD,R,CF,CG,S", "--format=%i|%j|%k|%Z"]
     listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     found = []

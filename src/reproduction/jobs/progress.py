@@ -41,8 +41,8 @@ class Expectation:
             self._taken += (now - self._started.get(job, now)) / 60
 
     def remaining(self, now: float) -> float:
-        """Return the seconds until all jobs are done: the remaining work divided by the cores, or the time of the
-        longest job if that is more.
+        """Return the seconds until all jobs are done, which are the remaining work divided by the number of cores or,
+        if longer, the time of the longest job.
         """
         slower = self._taken / self._declared
         left = [
@@ -63,7 +63,7 @@ class Lines(logging.Handler):
         self._said = self._begun - EVERY
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Record a job that starts or ends; after the end of a job, print the progress if the last message is old
+        """Record a job that starts or ends. After the end of a job, print the progress if the last message is old
         enough.
         """
         event, now = str(getattr(getattr(record, "event", None), "value", "")), self._clock()

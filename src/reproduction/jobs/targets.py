@@ -1,4 +1,4 @@
-"""Reject targets that no rule makes, and list the valid names, before Snakemake reports a missing rule."""
+"""Rejection of targets that no rule makes, with a list of the valid names, before Snakemake reports a missing rule."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -16,8 +16,8 @@ def refusal(
     made: Callable[[str], bool],
     sections: Mapping[str, Iterable[str]],
 ) -> str:
-    """Return one line per invalid target; empty if every target is a rule, an existing file, or a file that a rule
-    makes.
+    """Return one line per invalid target. The text is empty if every target is a rule, an existing file, or a file that
+    a rule makes.
 
     Parameters
     ----------

@@ -1,1 +1,3 @@
-"""One folder a paper, found by being there; what belongs in it: ``reproduction.paper``."""
+"""Papers, with one folder per paper. A paper is found by the existence of its folder, whose contents are described in
+``reproduction.paper``.
+"""

@@ -1,4 +1,4 @@
-"""Report of a run: a folder of HTML pages that can be opened from disk without a network.
+"""Write the report of a run, which is a folder of HTML pages that can be opened from disk without a network.
 
 ``files`` reads the results of a run; ``papers`` and ``scenarios`` prepare the content of pages; ``pages``
 renders the templates in this folder. No confidential data are read: only the two public files of a release.

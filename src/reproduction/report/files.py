@@ -1,4 +1,4 @@
-"""Copy files into a report: figures as they are, tables as CSV, large tables compressed.
+"""Copy files into a report: figures unchanged, tables as CSV, and large tables in compressed form.
 
 `Run` reads the results of a run from its folder: tables, figures, verdicts, provenance, and the settings as used.
 """
@@ -25,7 +25,7 @@ MOST_BYTES = 3_000_000  # bytes above which a compressed table is not copied
 
 @dataclass(frozen=True)
 class Figure:
-    """Figure on a page, with its address, its size in pixels, and its alternative text."""
+    """Figure on a page of a report, with its address, its size in pixels, its alternative text and its caption."""
 
     src: str
     width: int
@@ -36,7 +36,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Folder:
-    """Folder of a report.
+    """Folder that contains a report.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ class Folder:
     target: Path
 
     def figure(self, path: str, *, alt: str, caption: str) -> Figure | None:
-        """Copy the run's figure at `path` into the report and return it, or None if it was not drawn; raise the same
-        errors as `trust.content`.
+        """Copy the run's figure at `path` into the report and return it, or return None if the figure does not exist.
+        The same errors are raised as by `trust.content`.
         """
         source = self.run / path
         if not source.is_file():
@@ -60,8 +60,8 @@ class Folder:
             return Figure(path, image.width, image.height, alt, caption)
 
     def table(self, path: str) -> str:
-        """Copy the table at `path` into the report and return its address (empty if missing or too large); raise the
-        same errors as `figure`.
+        """Copy the table at `path` into the report and return its address, which is empty if the table is missing or
+        too large. The same errors are raised as by `figure`.
         """
         source = self.run / path
         if not source.is_file():
@@ -89,7 +89,7 @@ EFFECTIVE = "results/config.effective.yaml"
 
 @dataclass(frozen=True)
 class Run:
-    """Run in its folder; a file that does not exist counts as not computed.
+    """Results of a run in its folder. A file that does not exist is treated as not computed.
 
     Parameters
     ----------
@@ -100,19 +100,25 @@ class Run:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """Return the configuration that the run used, with defaults; empty if it was not written."""
+        """Return the configuration that the run used, including defaults. The dictionary is empty if the configuration
+        was not written.
+        """
         path = self.root / EFFECTIVE
         return dict(yaml.safe_load(trust.content(path)) or {}) if path.is_file() else {}
 
     @cached_property
     def papers(self) -> list[Paper]:
-        """Return the papers under `run`, and any other paper with results, in the order of `discover`."""
+        """Return the papers listed under `run` in the configuration, and any other paper with results, in the order of
+        `discover`.
+        """
         asked = self.config.get("run", [])
         return [p for slug, p in folders.discover().items() if slug in asked or any(map(self.exists, p.tables()))]
 
     @cached_property
     def agreement(self) -> pd.DataFrame:
-        """Return every statement of the compared papers, numbered within each paper (column `number`)."""
+        """Return every statement of the compared papers. The column `number` numbers the statements within each
+        paper.
+        """
         parts = [self.read(f"results/{paper.slug}/agreement.csv") for paper in self.papers]
         numbered = [part.assign(number=range(1, len(part) + 1)) for part in parts if part is not None]
         if not numbered:
@@ -124,8 +130,8 @@ class Run:
         return (self.root / path).is_file()
 
     def read(self, path: str) -> pd.DataFrame | None:
-        """Return a table of the run, or None if the table does not exist; raise `trust.Damaged` if it does not match
-        its provenance.
+        """Return a table of the run, or None if the table does not exist. Raise `trust.Damaged` if the table does not
+        match its provenance.
         """
         if not self.exists(path):
             return None
@@ -135,7 +141,9 @@ class Run:
             return pd.DataFrame()
 
     def provenance(self, slug: str, name: str) -> dict[str, Any]:
-        """Return the provenance of a table; empty if the table does not exist, or if only its SHA-256 is recorded."""
+        """Return the provenance record of a table. The dictionary is empty if the table does not exist, or if only its
+        SHA-256 is recorded.
+        """
         path = f"results/{slug}/{name}.csv"
         found = trust.stated(self.root / path) if self.exists(path) else {}
         return found if "settings" in found else {}

@@ -34,7 +34,7 @@ FONT = "fonts/ttf/DejaVuSerif.ttf"  # for formulas if the reader has no mathemat
 
 
 def write(root: Path, target: Path) -> Path:
-    """Write the report of the run in `root`.
+    """Write the report of the run in the folder `root`, and return the path of its first page.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def write(root: Path, target: Path) -> Path:
 
 
 def _pages(run: Run, folder: Folder) -> list[tuple[str, dict[str, Any]]]:
-    """Yield (file, variables of its template) for every page."""
+    """Return a list with a pair (file, variables of its template) for every page of the report."""
     labels = {(p.slug, a.name): a.label for p in folders.discover().values() for a in p.artefacts}
     stated = statements.listed(run.agreement, labels)
     of = {p.slug: [s for s in stated if s.paper == p.slug] for p in run.papers}
@@ -106,8 +106,8 @@ def _first(
 
 
 def _agreement(stated: list[statements.Statement]) -> dict[str, Any]:
-    """Return the page of all statements, with the script DataTables embedded, since a page opened from disk cannot load
-    a module.
+    """Return the variables of the page of all statements. The script DataTables is embedded, since a page opened from
+    disk cannot load a module.
     """
     bundle = (files(itables) / "html/dt_bundle.js").read_bytes()
     return {
@@ -135,7 +135,7 @@ NOT_CONVERGED = "not converged"
 
 @dataclass(frozen=True)
 class NotConverged:
-    """Number of table rows of a result that did not pass their convergence checks."""
+    """Number of rows in a table of results that did not pass their convergence checks."""
 
     paper: str
     label: str
@@ -145,7 +145,7 @@ class NotConverged:
 
 @dataclass(frozen=True)
 class NotRun:
-    """Statements of a paper that were not computed for the same reason."""
+    """Statements of a paper that were not computed, all for the same reason."""
 
     paper: str
     reason: str
@@ -153,13 +153,13 @@ class NotRun:
 
     @property
     def artefacts(self) -> dict[str, str]:
-        """Return a mapping from label to address for the artefacts of the statements."""
+        """Return a mapping from the labels of the artefacts of these statements to their addresses."""
         return {statement.label: statement.address for statement in self.statements}
 
 
 @dataclass(frozen=True)
 class Made:
-    """Summary of the provenance of all tables: the number of tables for each value."""
+    """Summary of the provenance records of all tables, with the number of tables for each value."""
 
     tables: int
     commits: dict[str, int]
@@ -183,7 +183,7 @@ def not_run(statements: list[Statement]) -> list[NotRun]:
 
 
 def not_converged(run: Run, pages: list[PaperPage], cases: list[ScenarioPage]) -> list[NotConverged]:
-    """Return the tables of papers and scenarios that have rows with the status `NOT_CONVERGED`."""
+    """Return the tables of papers and scenarios that contain rows with the status `NOT_CONVERGED`."""
     found = []
     for page in pages:
         for shown in page.artefacts:
@@ -207,7 +207,7 @@ def failed(table: pd.DataFrame | None) -> int:
 
 
 def made(run: Run) -> Made:
-    """Return the versions, seeds and commits of all tables of the run."""
+    """Return the versions, the seeds and the commits with which the tables of the run were made."""
     records: list[dict[str, Any]] = []
     for paper in run.papers:
         for path in sorted((run.root / "results" / paper.slug).glob("*.provenance.json")):
@@ -226,14 +226,16 @@ def made(run: Run) -> Made:
 
 
 def settings(run: Run) -> list[tuple[str, str]]:
-    """Return (section, YAML) for each section of the configuration that the run used; top-level settings come first."""
+    """Return a pair (section, YAML) for each section of the configuration that the run used. The top-level settings
+    come first.
+    """
     top = {key: value for key, value in run.config.items() if not isinstance(value, dict)}
     sections = {key: value for key, value in run.config.items() if isinstance(value, dict)}
     return [("all", as_yaml(top)), *((key, as_yaml(value)) for key, value in sections.items())] if run.config else []
 
 
 def as_yaml(value: Any) -> str:
-    """Return settings in the form that a user would write."""
+    """Return settings as YAML text, in the form that a user would write."""
     return yaml.safe_dump(value, sort_keys=False, default_flow_style=None, width=100, allow_unicode=True).strip()
 
 

@@ -1,4 +1,6 @@
-"""Page of one paper: its artefacts in the order of the paper, errata with evidence, and methods."""
+"""Page of one paper in a report, with its artefacts in the order of the paper, its errata with evidence, and its
+methods.
+"""
 
 import re
 from dataclasses import dataclass, field
@@ -20,8 +22,8 @@ _TABLE = re.compile(r"^\|.*\n?", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Erratum:
-    """Erratum of a paper: description, consequence, evidence from the run, and the command that reproduces the
-    evidence.
+    """Erratum of a paper, with its description, its consequence, the evidence from the run, and the command that
+    reproduces the evidence.
     """
 
     number: int
@@ -34,7 +36,7 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Shown:
-    """Artefact as shown on the page of a paper.
+    """Artefact of a paper (a table or a figure), as shown on the page of the paper.
 
     Parameters
     ----------
@@ -60,8 +62,8 @@ class Shown:
 
     @property
     def first(self) -> list[Statement]:
-        """Return the statements of an artefact that are shown first: all if there are few, otherwise the statements
-        that are not reproduced.
+        """Return the statements of an artefact that are shown first. These are all statements if there are few, and
+        otherwise the statements that are not reproduced.
         """
         few = len(self.statements) <= _FEW
         return [s for s in self.statements if few or s.verdict.name in LOOK]
@@ -79,7 +81,8 @@ class Shown:
 
 @dataclass(frozen=True)
 class PaperPage:
-    """Content of the page of a paper; `files` are (address, name) of the complete verdicts.
+    """Content of the page of a paper. The entry `files` contains pairs (address, name) for the files of complete
+    verdicts.
 
     `score` is a sentence, `lines` has one entry per printed artefact in the order of print, `plot` shows z of every
     number.
@@ -103,13 +106,15 @@ class PaperPage:
 
     @property
     def printed(self) -> list[Shown]:
-        """Return the artefacts with printed statements, in the order of the paper."""
+        """Return the artefacts that have printed statements, in the order of the paper."""
         named = {line.address.partition("#")[2]: place for place, line in enumerate(self.lines)}
         return sorted((a for a in self.artefacts if a.name in named), key=lambda a: named[a.name])
 
     @property
     def extras(self) -> list[Shown]:
-        """Return the artefacts without printed statements: extensions of the paper and intermediate results."""
+        """Return the artefacts that have no printed statements, which are extensions of the paper and intermediate
+        results.
+        """
         return [a for a in self.artefacts if not a.statements]
 
     @property
@@ -119,7 +124,9 @@ class PaperPage:
 
 
 def page(run: Run, paper: Paper, statements: list[Statement], folder: Folder) -> PaperPage:
-    """Return the page of `paper`; `statements` are the statements of this paper only."""
+    """Return the report page of the paper `paper`. The argument `statements` contains only the statements of this
+    paper.
+    """
     groups = grouped(statements)
     known = [artefact.name for artefact in paper.artefacts]
     further = [name for name in groups if name not in known]
@@ -186,7 +193,7 @@ def _shown(
 
 
 def _errata(run: Run, paper: Paper, prose: Prose) -> tuple[list[Erratum], Markup]:
-    """Return the errata in ``errata.md`` with evidence from the run, and the remarks."""
+    """Return the errata in ``errata.md``, with evidence from the run, and the remarks in this file."""
     found = run.read(f"results/{paper.slug}/errata.csv")
     evidence = {} if found is None else {int(row["number"]): row for row in found.to_dict("records")}
     path = paper.folder / "errata.md"

@@ -1,5 +1,5 @@
-"""Pages of one scenario and of one release in the report: results, accuracy, table and figure of a scenario; a release
-from its two public files, and no other file of the release is opened.
+"""Pages of one scenario and of one release in the report. The page of a scenario shows results, accuracy, table and
+figure. The page of a release uses its two public files and opens no other file of the release.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class ScenarioPage:
 
     @property
     def unusable(self) -> int:
-        """Return whether a Markov chain of the scenario did not converge."""
+        """Return the number of rows of the scenario for which a Markov chain did not converge."""
         if self.summary is None:
             return 0
         points = self.summary.facts.get("points", ())
@@ -59,7 +59,7 @@ class ScenarioPage:
 
 
 def page(run: Run, name: str, settings: dict[str, Any], folder: Folder) -> ScenarioPage:
-    """Return the page of the scenario `name`; raise `trust.Damaged` if a file does not match its provenance."""
+    """Return the page of the scenario `name`. Raise `trust.Damaged` if a file does not match its provenance."""
     release = str(settings.get("release", ""))
     files = making.files(name, run.root)
     if not files.facts.is_file():
@@ -148,8 +148,8 @@ def release_page(
 
 
 def record_in_words(record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return (description, value) for the entries of a record, with the most important entries first and the rest in
-    order.
+    """Return pairs (description, value) for the entries of a release record. The most important entries come first, and
+    the other entries keep their order.
     """
     first = [key for key in _WORDS if key in record]
     rest = [key for key in record if key not in _WORDS and key not in ("release", "generation")]

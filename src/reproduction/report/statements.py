@@ -1,4 +1,4 @@
-"""Compare printed statements with the reproduced values, as rows of a page with links to and from their artefacts.
+"""Show printed statements with the reproduced values as rows of a page, with links to and from their artefacts.
 
 A verdict is shown as a sign, a word and its meaning, so that colour is not needed. Tables are laid out as printed
 (`grid`): rows and columns are read from the names of the statements, and our number is below each printed number.
@@ -31,7 +31,7 @@ _BY_VARIANT = ("number", "curve")  # kinds of statements that hold under some me
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict on a statement, and its display.
+    """Verdict on a statement, with the sign, the word and the sentence by which it is displayed.
 
     Parameters
     ----------
@@ -47,7 +47,9 @@ class Verdict:
 
     @property
     def rank(self) -> int:
-        """Return the sort rank of the statement in a table: statements that do not reproduce come first."""
+        """Return the rank by which statements with this verdict are sorted in a table. Statements that are not
+        reproduced come first.
+        """
         return _LOOK_FIRST.index(self.name)
 
 
@@ -77,7 +79,7 @@ ALL = {name: Verdict(name, *_SAID[name]) for name in VERDICTS}
 
 
 def counts(names: Iterable[str]) -> list[tuple[Verdict, int]]:
-    """Return the number of statements with each verdict, in the order of `VERDICTS`; verdicts without statements are
+    """Return the number of statements with each verdict, in the order of `VERDICTS`. Verdicts without statements are
     omitted.
     """
     listed = list(names)
@@ -86,7 +88,7 @@ def counts(names: Iterable[str]) -> list[tuple[Verdict, int]]:
 
 @dataclass(frozen=True)
 class Statement:
-    """Printed statement with the reproduced value.
+    """Printed statement together with the reproduced value.
 
     Parameters
     ----------
@@ -119,12 +121,12 @@ class Statement:
 
     @property
     def z_text(self) -> str:
-        """Return z as text with one decimal; empty if it is not a number."""
+        """Return the z score as text with one decimal. The text is empty if z is not finite."""
         return f"{self.z:+.1f}".replace("-", "−") if math.isfinite(self.z) else ""
 
     @property
     def row(self) -> str:
-        """Return the name of the statement's row in the page of all statements."""
+        """Return the identifier of the statement's row on the page of all statements."""
         return f"{self.paper}-{self.number}"
 
     @property
@@ -134,13 +136,15 @@ class Statement:
 
 
 def listed(agreement: pd.DataFrame, labels: dict[tuple[str, str], str]) -> list[Statement]:
-    """Return all rows of an agreement table; `labels` is a mapping from (paper, artefact) to label."""
+    """Return all rows of an agreement table as statements. The argument `labels` is a mapping from (paper, artefact) to
+    label.
+    """
     return [_statement(row, labels) for row in agreement.to_dict("records")]
 
 
 def grouped(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
-    """Return the statements grouped by artefact, in the order of the table; statements that do not reproduce come
-    first.
+    """Return the statements grouped by artefact, in the order of the table. In each group, statements that are not
+    reproduced come first.
     """
     groups: dict[str, list[Statement]] = {}
     for statement in statements:
@@ -174,14 +178,18 @@ def _statement(row: dict[Any, Any], labels: dict[tuple[str, str], str]) -> State
 
 
 def _printed(row: dict[Any, Any], kind: str) -> str:
-    """Return the printed number, the words of the paper in quotation marks, or a word for the kind."""
+    """Return the printed number, the words of the paper in quotation marks, or a word for the kind of the statement, as
+    text.
+    """
     number = texts.printed(float(row["printed"]), float(row["printed_digits"]))
     words = texts.text(row.get("words"))
     return " ".join(filter(None, [number, f"“{words}”" if words else ""])) or _IN_WORDS.get(kind, "–")
 
 
 def _variants(row: dict[Any, Any], kind: str) -> str:
-    """Return the method with which a statement holds, and the verdicts for the other methods."""
+    """Return the variant of the method with which a statement holds, and the verdicts for the other variants, as
+    text.
+    """
     others = [text.partition(": ") for text in texts.text(row["other_variants"]).split("; ") if text]
     variant = _VARIANTS.get(str(row["variant"]), "") if kind in _BY_VARIANT or others else ""
     return "; ".join(
@@ -190,8 +198,8 @@ def _variants(row: dict[Any, Any], kind: str) -> str:
 
 
 def _ours(row: dict[Any, Any], kind: str) -> str:
-    """Return the reproduced value as text: both sides of a claim's relation, a p-value, or a number with two decimals
-    more than printed.
+    """Return the reproduced value as text. It is both sides of a claim's relation, a p-value, or a number with two
+    decimals more than the printed number.
     """
     value = float(row["ours"])
     if relation := texts.text(row["relation"]):
@@ -205,8 +213,8 @@ def _ours(row: dict[Any, Any], kind: str) -> str:
 
 
 def _sign(row: dict[Any, Any], relation: str) -> str:
-    """Return the relation that is true of our numbers: ``≈`` for numbers that differ by no more than the rounding
-    tolerance, and the opposite of a relation that fails.
+    """Return the sign of the relation that is true of the reproduced numbers. It is ``≈`` for numbers that differ by no
+    more than the rounding tolerance, and the opposite sign for a relation that fails.
     """
     apart, rounding = abs(float(row["left"]) - float(row["right"])), float(row["rounding"])
     if 0 < apart <= rounding:
@@ -215,7 +223,7 @@ def _sign(row: dict[Any, Any], relation: str) -> str:
 
 
 def _off(row: dict[Any, Any], kind: str) -> str:
-    """Return, as text, the difference from the printed number with its standard error, or the margin of a claim."""
+    """Return the difference from the printed number with its standard error, or the margin of a claim, as text."""
     error = float(row["mc_se"])
     known = f" (s.e. {texts.number(error, 2)})" if error > 0 else ""
     if texts.text(row["relation"]):
@@ -240,7 +248,7 @@ def _power(row: dict[Any, Any]) -> str:
 
 
 def _sortable(value: Any) -> str:
-    """Return a number as text that a script can sort: all digits, and infinities as the largest
+    """Return a number as text that a script can sort. It has all digits, and infinities become the largest
     floating-point numbers.
     """
     return texts.number(min(max(float(value), -sys.float_info.max), sys.float_info.max), 17)
@@ -254,8 +262,8 @@ _FEWEST = 6
 
 @dataclass(frozen=True)
 class Cell:
-    """Cell of a table with a printed and a reproduced number; `band` (0 to 3) is its colour by abs(z), and `z` is the
-    value of z as text.
+    """Cell of a table, with a printed and a reproduced number. The entry `band` (0 to 3) is its colour by abs(z), and
+    `z` is the value of z as text.
     """
 
     printed: str
@@ -267,8 +275,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """Printed table, where `groups` are (heading, number of columns) and a cell is None if the paper prints
-    no number.
+    """Table as printed in a paper, with the reproduced numbers. The entry `groups` contains pairs (heading, number of
+    columns), and a cell is None if the paper prints no number.
     """
 
     groups: list[tuple[str, int]]
@@ -277,8 +285,8 @@ class Grid:
 
 
 def grid(statements: Sequence[Statement]) -> Grid | None:
-    """Return the printed table of an artefact, filled with reproduced numbers; None if the names of its statements do
-    not form a table.
+    """Return the printed table of an artefact, filled with the reproduced numbers, or None if the names of its
+    statements do not form a table.
     """
     rows: dict[str, dict[tuple[str, str], Cell]] = {}
     heads: dict[tuple[str, str], None] = {}
@@ -303,7 +311,7 @@ def grid(statements: Sequence[Statement]) -> Grid | None:
 
 
 def _together(heads: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return columns sorted by group, with the groups in the order of their first columns."""
+    """Return the columns sorted by group. The groups are in the order of their first columns."""
     groups = list(dict.fromkeys(group for group, _ in heads))
     return sorted(heads, key=lambda head: groups.index(head[0]))
 

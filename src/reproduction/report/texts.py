@@ -1,4 +1,5 @@
-"""Convert the Markdown of a paper's folder to HTML, with formulas as MathML and names of tables or figures as links.
+"""Convert the Markdown files of a paper's folder to HTML. Formulas become MathML, and names of tables or figures become
+links.
 
 No resource is loaded and no script runs: the browser typesets MathML. Raw HTML in the text is escaped.
 
@@ -22,7 +23,7 @@ _FILE = re.compile(r"^(?:(?:results|figures)/(\w+)/)?(\w+)\.(?:csv|png)$")
 
 
 def formula(latex: str, options: dict[str, Any]) -> str:
-    """Return a formula in LaTeX as a MathML element; an invalid formula is shown as written."""
+    """Return a LaTeX formula as a MathML element. An invalid formula is shown as written."""
     block = bool(options.get("display_mode"))
     try:
         found = str(latex2mathml.tex2mathml(latex, as_block=block))
@@ -50,16 +51,18 @@ class Prose:
         self._parser.add_render_rule("table_close", _table_close)
 
     def block(self, text: str) -> Markup:
-        """Return paragraphs, lists, tables and formulas as HTML, with headings two levels down."""
+        """Return the HTML of a text with paragraphs, lists, tables and formulas. Headings are two levels lower than in
+        the text.
+        """
         lowered = re.sub(r"^(#+ )", r"##\1", text, flags=re.MULTILINE)
         return Markup(self._parser.render(lowered))  # raw HTML is off, and all text is escaped
 
     def line(self, text: str) -> Markup:
-        """Return one line as HTML, without a paragraph element."""
+        """Return the HTML of one line of text, without a paragraph element."""
         return Markup(self._parser.renderInline(text))
 
     def mentioned(self, text: str) -> list[str]:
-        """Return the artefacts whose files are named in a text, in the order of the text."""
+        """Return the names of the artefacts whose files are named in a text, in the order of the text."""
         named = [self._place(code) for code in re.findall(r"`([^`]+)`", text)]
         return list(dict.fromkeys(name for name in named if name))
 
@@ -114,8 +117,8 @@ class Table:
 
 
 def shown(table: pd.DataFrame, *, file: str = "", path: str = "", most: int = ROWS_WHOLE) -> Table:
-    """Return a table for a page: complete if it has at most `most` rows, else its first rows; empty columns are
-    omitted.
+    """Return a table for a page. It is complete if it has at most `most` rows, and otherwise has its first rows. Empty
+    columns are omitted.
     """
     kept = table.dropna(axis=1, how="all").iloc[:, :COLUMNS_SHOWN]
     part = kept if len(kept) <= most else kept.head(ROWS_FIRST)
@@ -125,7 +128,9 @@ def shown(table: pd.DataFrame, *, file: str = "", path: str = "", most: int = RO
 
 
 def text(value: Any) -> str:
-    """Return a cell as text: a number with six significant digits, empty if missing."""
+    """Return the value of a cell as text. Real numbers have six significant digits, and a missing value gives an empty
+    string.
+    """
     if value is None or value is pd.NA:
         return ""
     if isinstance(value, numbers.Real) and not isinstance(value, (bool, numbers.Integral)):
@@ -134,7 +139,9 @@ def text(value: Any) -> str:
 
 
 def number(value: float, digits: int = 6) -> str:
-    """Return a number with `digits` significant digits; integers below 10^9 in full, NaN as an empty string."""
+    """Return a number as text with `digits` significant digits. Integers below 10^9 are written in full, and NaN gives
+    an empty string.
+    """
     if math.isnan(value):
         return ""
     if value == int(value) if math.isfinite(value) else False:
@@ -143,15 +150,15 @@ def number(value: float, digits: int = 6) -> str:
 
 
 def printed(value: float, digits: float) -> str:
-    """Return a printed number with the printed decimals."""
+    """Return a printed number as text, with as many decimals as are printed in the paper."""
     if math.isnan(value) or math.isnan(digits):
         return number(value)
     return f"{value:.{max(0, int(digits))}f}"
 
 
 def beside(value: float, digits: float) -> str:
-    """Return a reproduced number with two decimals more than the printed number, or at most six digits if the printed
-    number has no decimals.
+    """Return a reproduced number as text, with two decimals more than the printed number, or with at most six
+    significant digits if the number of printed decimals is unknown.
     """
     if not math.isfinite(value) or math.isnan(digits):
         return number(value)

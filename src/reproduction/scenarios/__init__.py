@@ -1,3 +1,3 @@
-"""Scenarios defined by users: common code for a single case, a grid and a batch; each kind of scenario is a folder in
-this package.
+"""Common code for scenarios defined by users, which are single cases, grids or batches. Each kind of scenario is a
+folder in this package.
 """

@@ -1,4 +1,4 @@
-"""Analyse a batch, which is a file of many public tables; the result has one row per quantity and table.
+"""Analyse a batch, which is a file of many public tables. The result has one row per quantity and table.
 
 A kind's ``many(tables, settings, stream_of)`` analyses some tables at a time, each only from its own rows, so results
 do not depend on shards or pieces. A table that cannot be analysed has one row with the reason.
@@ -48,7 +48,7 @@ def write(
     of: int,
     tell: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Write the tables of one shard as CSV, and return the number of tables by status.
+    """Write the results of the tables of one shard as CSV, and return the number of tables with each status.
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ def _append(rows: pd.DataFrame, columns: Sequence[str], out: IO[bytes]) -> None:
 
 
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the numbers of tables in all shards: all tables, rejected tables, and tables by status, with the most
-    frequent status first.
+    """Return the numbers of tables in all shards: the number of all tables, the number of rejected tables, and the
+    number of tables with each status. The most frequent status is first.
     """
     total: dict[str, int] = {}
     for part in parts:
@@ -104,7 +104,8 @@ def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def read(path: Path, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
-    """Yield the rows of a batch's result table in pieces, with empty strings as written and missing numbers as NaN.
+    """Yield the rows of the result table of a batch in pieces. Empty strings remain empty strings, and missing numbers
+    are NaN.
 
     Parameters
     ----------
@@ -155,7 +156,7 @@ def answered(
     settings: Mapping[str, Any],
     streams: Callable[[str], np.random.Generator],
 ) -> pd.DataFrame:
-    """Return the rows of the given tables, in the order of the tables.
+    """Return the result rows of the given tables, in the order of the tables.
 
     Parameters
     ----------
@@ -184,7 +185,8 @@ def answered(
 
 
 def one_by_one(tables: Tables, answer: Callable[[int], pd.DataFrame], reasons: Sequence[str] | None = None) -> Answers:
-    """Return the answers of tables that must be analysed one after the other.
+    """Return the results of tables that must be analysed one after the other, and a reason for each table that cannot
+    be analysed.
 
     Parameters
     ----------
@@ -205,8 +207,8 @@ def one_by_one(tables: Tables, answer: Callable[[int], pd.DataFrame], reasons: S
 
 
 def one_a_table(tables: Tables, name: str, stated: Any = None) -> tuple[NDArray[Any], list[str]]:
-    """Return a parameter for every table, which is given for the whole batch (`stated`) or as a column, and the reason
-    if a table has no value.
+    """Return the value of a parameter for every table, and an error message for each table without a unique value. The
+    value is either given for the whole batch (`stated`) or read from a column.
 
     Parameters
     ----------
@@ -228,12 +230,14 @@ def one_a_table(tables: Tables, name: str, stated: Any = None) -> tuple[NDArray[
 
 
 def both(first: Iterable[str], second: Iterable[str]) -> list[str]:
-    """Return, for each table, the combined reasons of two rules."""
+    """Return, for each table, the combined error messages of two rules."""
     return ["; ".join(filter(None, pair)) for pair in zip(first, second, strict=True)]
 
 
 def _named_once(tables: Tables, keys: Sequence[str]) -> list[str]:
-    """Return, for each table, the reason why its rows cannot be distinguished (empty if they can be)."""
+    """Return, for each table, the reason why its rows cannot be distinguished by the key columns, or an empty string if
+    they can.
+    """
     owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
     names = pd.DataFrame({key: tables.columns[key] for key in keys}, dtype=object)
     reasons = ["" if name else "table must have a name" for name in tables.names]
@@ -247,7 +251,7 @@ def _named_once(tables: Tables, keys: Sequence[str]) -> list[str]:
 
 
 def _only(tables: Tables, wanted: NDArray[np.int64]) -> Tables:
-    """Return the tables at the given positions."""
+    """Return the subset of the tables at the given positions."""
     sizes = np.diff(tables.starts)
     chosen = np.zeros(len(sizes), dtype=bool)
     chosen[wanted] = True

@@ -1,4 +1,4 @@
-"""Types of one case: the settings of a scenario at one point, and the answer as tables and metadata."""
+"""Types for one case of a scenario: the settings at one point of a grid, and the results as tables and metadata."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ REHEARSAL = "rehearsal"
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """Settings and data of one case.
+    """Settings and data of one case of a scenario.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """Results of one case.
+    """Results of one case of a scenario, as tables and metadata.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Answer:
 
 
 def compared(analysis: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of an analysis that is shown only for comparison.
+    """Return the rows of an analysis, marked as shown only for comparison.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Figures of scenarios: intervals of a single case, intervals along a grid, or intervals and interval widths of a
-batch.
+"""Plot the figures of scenarios: intervals of a single case, intervals along a grid, or intervals and interval widths
+of a batch.
 
 `drawn` makes the figure from the files of a scenario, and `save` writes the figure in both formats.
 """
@@ -39,7 +39,7 @@ _AXES = {
 
 
 class Labels:
-    """Names of quantities as labels of a figure.
+    """Names of quantities, prepared for use as labels of a figure.
 
     Parameters
     ----------
@@ -61,7 +61,8 @@ class Labels:
 
 
 def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
-    """Plot the interval and the mean of every quantity: counts with the noisy values, and shares next to rates.
+    """Plot the interval and the mean of every quantity. Counts are in a panel with the noisy values, and shares are in
+    a panel with rates.
 
     Parameters
     ----------
@@ -166,13 +167,13 @@ def _against(axis: Axes, rates: pd.DataFrame, covariate: str, point: Mapping[str
 
 
 def shortened(name: str) -> str:
-    """Return a name, shortened to fit at an axis."""
+    """Return a name, shortened if it is too long for the label of an axis."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
-    """Draw intervals of up to six quantities against the first key of a grid, coloured by the other keys: quantities of
-    one type, and up to two parameters such as log odds.
+    """Plot the intervals of up to six quantities against the first key of a grid, coloured by the other keys. The
+    quantities have the same type, except for up to two parameters such as log odds.
 
     Parameters
     ----------
@@ -223,7 +224,7 @@ def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
 
 
 def _others(table: pd.DataFrame, keys: Sequence[str]) -> pd.Series:
-    """Return the values of the grid's other keys in every row, as text."""
+    """Return, for every row of a table, the values of the given grid keys as text."""
     words = pd.Series("", index=table.index, dtype=object)
     for i, key in enumerate(keys):
         words = words + (", " if i else "") + f"{key} " + table[key].map(_shown)
@@ -250,8 +251,8 @@ def _moving(axis: Axes, rows: pd.DataFrame, keys: Sequence[str], groups: Sequenc
 
 
 def of_batch(parts: Any, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
-    """Draw ranked intervals of the most frequent quantities (for at most 150 tables each) and the distribution of
-    interval widths.
+    """Plot the ranked intervals of the most frequent quantities, with at most 150 tables per quantity, and the
+    distribution of the interval widths.
 
     Parameters
     ----------
@@ -303,7 +304,7 @@ def _ranked(axis: Axes, rows: pd.DataFrame, name: str, kind: str) -> None:
 
 
 def _widths(axis: Axes, rows: pd.DataFrame, kind: str) -> None:
-    """Draw a histogram of interval widths."""
+    """Plot a histogram of the interval widths of a batch."""
     width = (rows["upper"] - rows["lower"]).to_numpy()
     low, high = (float(width.min()), float(width.max())) if len(width) else (0.0, 1.0)
     alike = high - low <= 1e-9 * max(abs(high), 1.0)  # narrower than the bins
@@ -315,7 +316,7 @@ def _widths(axis: Axes, rows: pd.DataFrame, kind: str) -> None:
 
 
 def drawn(files: Files, *, fonts_of: str = "machine") -> Figure:
-    """Return the figure of a scenario: a case, a grid or a batch.
+    """Return the figure of a scenario, which is a single case, a grid or a batch.
 
     Parameters
     ----------
@@ -333,12 +334,12 @@ def drawn(files: Files, *, fonts_of: str = "machine") -> Figure:
 
 
 def save(files: Files, png: str | Path, pdf: str | Path) -> None:
-    """Save the figure of a scenario as PNG and PDF, in fonts that cover its names."""
+    """Save the figure of a scenario as PNG and PDF, with fonts that contain the characters of all its names."""
     with style.applied(_texts(files)):
         style.save(drawn(files), png, pdf)
 
 
 def _texts(files: Files) -> set[str]:
-    """Return the names of quantities that a figure may show, which determine the fonts."""
+    """Return the names of the quantities that a figure may show. These names determine the choice of fonts."""
     found = pd.read_csv(files.csv, usecols=["quantity"], dtype=str, keep_default_na=False, nrows=100_000)
     return set(found["quantity"])

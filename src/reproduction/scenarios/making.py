@@ -1,4 +1,5 @@
-"""Compute scenarios and write their files, for one shard of grid points or tables, or for all shards together.
+"""Compute scenarios and write their files, either for one shard of the grid points or tables, or for all shards
+together.
 
 A single case is a grid of one point. The files are identical for any number of shards. Tables of places may be large:
 their rows get the columns of a scenario's table (`as_quantities`), and a table of more than `MOST` rows is also written
@@ -33,7 +34,7 @@ _LISTED = ("", "_densities", "_comparison")
 
 @dataclass(frozen=True)
 class Files:
-    """Files of a scenario or of one of its shards; all names begin with the same prefix.
+    """Paths of the files of a scenario or of one of its shards. The names of all files begin with the same prefix.
 
     Parameters
     ----------
@@ -49,12 +50,14 @@ class Files:
 
     @property
     def facts(self) -> Path:
-        """Return the path of the JSON file of metadata: assumptions and results."""
+        """Return the path of the JSON file of metadata, which contains the assumptions and the results."""
         return self.start.with_name(self.start.name + ".json")
 
     @property
     def listed(self) -> list[Path]:
-        """Return the paths of the tables: rows, points of densities, and comparison."""
+        """Return the paths of the tables, which contain the result rows, the points of the densities, and the rows for
+        comparison.
+        """
         return [self.start.with_name(f"{self.start.name}{part}.csv") for part in _LISTED]
 
     @property
@@ -77,7 +80,7 @@ def part(
     of: int = 1,
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[Answer]:
-    """Compute one shard and write its files.
+    """Compute one shard of a scenario and write its files.
 
     Parameters
     ----------
@@ -123,8 +126,8 @@ def part(
 
 
 def _parted(answer: Answer, into: Files, point: Point) -> Answer:
-    """Return an answer with only the rows for CSV; if all rows are in a Parquet file, the metadata of the answer name
-    the file.
+    """Return an answer that contains only the rows for the CSV file. If all rows are in a Parquet file, the metadata of
+    the answer state the name of this file.
     """
     words = "".join(c if c.isalnum() else "_" for c in scenario_settings.words(point))
     name = f"{into.start.name}_{words}" if words else into.start.name
@@ -136,7 +139,7 @@ def _parted(answer: Answer, into: Files, point: Point) -> Answer:
 
 
 def answered(scenario: Scenario, point: Point, *, root_seed: int) -> Answer:
-    """Return the answer at one grid point."""
+    """Return the results of a scenario at one point of its grid."""
     settings, words = scenario.at(point), scenario_settings.words(point)
     columns = None
     if "file" in settings:
@@ -156,7 +159,7 @@ def answered(scenario: Scenario, point: Point, *, root_seed: int) -> Answer:
 
 
 def _at(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with the grid's keys as additional first columns."""
+    """Return a table in which the keys of the grid point are added as the first columns."""
     if not point:
         return frame
     keys = {
@@ -166,7 +169,7 @@ def _at(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def head(scenario: Scenario) -> dict[str, Any]:
-    """Return the metadata that are the same in every shard."""
+    """Return the metadata of a scenario that are the same in every shard."""
     return {
         "scenario": scenario.name,
         "kind": scenario.kind.name,
@@ -194,8 +197,8 @@ def _read_as(scenario: Scenario) -> dict[str, Any]:
 
 
 def together(parts: Sequence[Files], into: Files) -> None:
-    """Combine all shards in order: rows are concatenated below one header, and metadata are listed by point or added
-    up.
+    """Combine the files of all shards in order. The rows are concatenated below one header, and the metadata are either
+    listed by grid point or added up.
     """
     for path, of in zip(into.listed, zip(*(p.listed for p in parts), strict=True), strict=True):
         _joined(of, path)
@@ -214,8 +217,8 @@ def together(parts: Sequence[Files], into: Files) -> None:
 
 
 def _moved(part: Files, into: Files, name: str) -> str:
-    """Rename the Parquet file of a grid point from its shard's prefix to the prefix of the whole scenario, and return
-    the new name.
+    """Rename the Parquet file of a grid point, so that its name begins with the prefix of the scenario instead of the
+    prefix of the shard, and return the new name.
     """
     found = into.start.with_name(into.start.name + name.removeprefix(part.start.name))
     os.replace(part.start.with_name(name), found)
@@ -235,7 +238,9 @@ def large(files: Files) -> list[Path]:
 
 
 def read(files: Files) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
-    """Return the rows, the comparison and the metadata of a scenario that is not a batch; names are always strings."""
+    """Return the rows, the rows for comparison and the metadata of a scenario that is not a batch. Names are always
+    strings.
+    """
     facts = facts_of(files)
     numbers = {key for key in facts["points"][0]["at"] if all(_number(point["at"][key]) for point in facts["points"])}
     found = []
@@ -264,7 +269,7 @@ def _joined(parts: Iterable[Path], path: Path) -> None:
 
 
 def write_facts(facts: dict[str, Any], path: Path) -> None:
-    """Write metadata as JSON that does not depend on the run; numbers that are not finite become strings."""
+    """Write metadata as JSON that is identical in every run. Numbers that are not finite are written as strings."""
     text = json.dumps(plain(facts), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     making = path.with_name(path.name + ".part")
     making.write_text(text, encoding="utf-8")
@@ -272,7 +277,9 @@ def write_facts(facts: dict[str, Any], path: Path) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as values for JSON: arrays as lists, and numbers that are not finite as strings."""
+    """Return a value in a form that can be written as JSON, with arrays as lists and numbers that are not finite as
+    strings.
+    """
     if isinstance(value, dict):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
@@ -291,7 +298,7 @@ _CODE = "geocode"  # column that such a table has
 
 
 def as_quantities(table: pd.DataFrame, level: Any) -> pd.DataFrame:
-    """Return a table of geographic units with the columns of a scenario's table; any other table is returned unchanged.
+    """Return a table of geographic units with the columns of a scenario's table. Any other table is returned unchanged.
 
     Parameters
     ----------
@@ -306,8 +313,8 @@ def as_quantities(table: pd.DataFrame, level: Any) -> pd.DataFrame:
 
 
 def saved(rows: pd.DataFrame, target: Path) -> tuple[pd.DataFrame, str]:
-    """Write all rows to a Parquet file if they are too many for CSV; return the rows for CSV and the name of the
-    Parquet file (empty if CSV has all rows).
+    """Write all rows to a Parquet file if there are too many rows for CSV. Return the rows for CSV and the name of the
+    Parquet file, which is empty if the CSV contains all rows.
 
     Parameters
     ----------

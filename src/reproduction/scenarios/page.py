@@ -1,4 +1,6 @@
-"""Write a self-contained HTML page about a scenario, for sharing: without network access or scripts, at most 400 kB."""
+"""Write a self-contained HTML page about a scenario, which can be shared as one file of at most 400 kB. The page needs
+neither network access nor scripts.
+"""
 
 import base64
 import gzip
@@ -34,7 +36,7 @@ _TEMPLATE = Path(__file__).with_name("page.html")
 
 
 def write(files: Files, path: str | Path, *, budgets: Mapping[str, Mapping[str, float]] | None = None) -> Summary:
-    """Write the page of a scenario.
+    """Write the HTML page of a scenario and return its content as a summary.
 
     Parameters
     ----------
@@ -77,8 +79,8 @@ def write(files: Files, path: str | Path, *, budgets: Mapping[str, Mapping[str, 
 
 
 def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Return sentences about the protection of a release, its privacy cost and the budget from which the
-    cost was paid.
+    """Return sentences about the protection of a release, its privacy cost, and the budget to which the cost was
+    charged.
     """
     point = found.facts["points"][0] if "points" in found.facts else {}
     cost = point.get("cost")
@@ -110,7 +112,8 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
 
 
 def composed(noise: Any, cost: Cost) -> list[str]:
-    """Return a sentence with the epsilon of the loss distribution of the noise, next to the stated cost in rho.
+    """Return a sentence with the epsilon that follows from the privacy loss distribution of the noise, for display next
+    to the stated cost in rho.
 
     Parameters
     ----------
@@ -151,7 +154,7 @@ def _guarantee(cost: Cost, relation: str) -> str:
 
 
 def _svg(files: Files) -> str:
-    """Return the figure of a scenario as SVG whose text remains text, drawn in the reader's fonts."""
+    """Return the figure of a scenario as SVG. The text remains text and is displayed in the reader's fonts."""
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "page"}
     with warnings.catch_warnings(), style.applied(), mpl.rc_context(settings):
         drawing = figure.drawn(files, fonts_of="reader")

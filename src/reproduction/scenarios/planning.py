@@ -1,4 +1,4 @@
-"""Plans, from settings to files.
+"""Plans, from their settings to the files that are written.
 
 A plan of shares and a goal finds the smallest epsilon at which a release is decisive and correct often enough. A plan
 of a configured release tabulates widths of intervals and privacy costs, by the epsilon, rho or rate of the release.
@@ -26,7 +26,8 @@ from .sentences import percent
 
 
 def made(name: str, settings: Mapping[str, Any], *, root_seed: int, folder: str | Path = ".") -> Plan:
-    """Find a plan's epsilon and write ``results/plans/<name>.csv`` (the curve) and ``.json``.
+    """Find the epsilon of a plan, and write the files ``results/plans/<name>.csv`` (the curve) and
+    ``results/plans/<name>.json``.
 
     Parameters
     ----------
@@ -81,7 +82,8 @@ def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
 
 
 def epsilons(epsilon: float, sensitivity: float) -> str:
-    """Return a plan's epsilon with the neighbour relation to which it refers, and the epsilon of the other relation.
+    """Return the epsilon of a plan and its neighbour relation as text, together with the equivalent epsilon under the
+    other neighbour relation.
 
     Parameters
     ----------
@@ -96,7 +98,7 @@ def epsilons(epsilon: float, sensitivity: float) -> str:
 
 
 def draw(found: Plan, png: str | Path, pdf: str | Path) -> None:
-    """Draw the frequencies against epsilon, with the chosen epsilon marked, in PNG and PDF."""
+    """Plot the frequencies of a plan against epsilon, mark the chosen epsilon, and save the figure as PNG and PDF."""
     with style.applied():
         style.save(found.plot(), png, pdf)
 
@@ -115,7 +117,8 @@ def release_made(
     folder: str | Path = ".",
     root: str | Path = ".",
 ) -> pd.DataFrame:
-    """Compute the plan of a configured release and write ``results/plans/<name>.csv`` and ``.json``.
+    """Compute the plan of a configured release, and write it to ``results/plans/<name>.csv`` and
+    ``results/plans/<name>.json``.
 
     Parameters
     ----------
@@ -168,7 +171,7 @@ def release_made(
 
 
 def values(asked: Mapping[str, Any], own: float, key: str) -> list[float]:
-    """Return the values of the parameter that a plan compares, in increasing order.
+    """Return the parameter values that a plan compares, in increasing order.
 
     Parameters
     ----------
@@ -181,7 +184,9 @@ def values(asked: Mapping[str, Any], own: float, key: str) -> list[float]:
 
 
 def release_sentence(found: pd.DataFrame, asked: Mapping[str, Any], source: str) -> str:
-    """Return what a plan shows, as a sentence: what its columns mean, and up to which value the budget covers it."""
+    """Return a sentence that explains the table of a plan: the meaning of its cost columns, and the largest parameter
+    value that the budget covers.
+    """
     key = str(found.columns[0])
     costs = found.drop_duplicates(key)
     if costs["cost"].isna().all():
@@ -200,7 +205,8 @@ def release_sentence(found: pd.DataFrame, asked: Mapping[str, Any], source: str)
 
 
 def shown(found: pd.DataFrame, level: float) -> pd.DataFrame:
-    """Return the table of a plan for the screen: widths by quantity, and both costs next to each other.
+    """Return the table of a plan for the screen, with the interval widths of every quantity. The stated cost is shown
+    next to the cost that is charged to the budget.
 
     Parameters
     ----------
@@ -228,7 +234,7 @@ def shown(found: pd.DataFrame, level: float) -> pd.DataFrame:
 
 
 def figure(found: pd.DataFrame, level: float) -> Figure:
-    """Draw the half-widths of the intervals against the parameter, one line per quantity.
+    """Plot the half-widths of the intervals against the parameter, with one line per quantity.
 
     Parameters
     ----------
@@ -253,7 +259,7 @@ def figure(found: pd.DataFrame, level: float) -> Figure:
 
 
 def draw_release(found: pd.DataFrame, level: float, png: str | Path, pdf: str | Path) -> None:
-    """Draw the figure of a plan in PNG and PDF."""
+    """Plot a plan and save the figure as PNG and PDF."""
     with style.applied(), mpl.rc_context():
         style.save(figure(found, level), png, pdf)
 

@@ -1,4 +1,5 @@
-"""Sentences about the results of a scenario, written from its metadata and rows, and never parsed from other text.
+"""Write sentences about the results of a scenario. The sentences are made only from its metadata and rows, not from
+other text.
 
 A kind of scenario adds ``rules.assumptions(point)``, ``rules.MEANINGS`` (what its parameters mean) and
 ``rules.prior_text(prior)``.
@@ -37,7 +38,7 @@ _MANY = 24  # rows from which on answers to questions come first
 
 
 def sentence(row: Any, facts: Facts, point: Facts) -> str:
-    """Return one row of the results as a sentence.
+    """Return a sentence that states one row of the results.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
 
 def missing(name: str, released: float, facts: Facts, point: Facts) -> str:
     """Return the reason why a count has no released value: ``published as 10 to 50``, ``measured several times``, ``not
-    measured`` or ``withheld``; empty if the count has a value.
+    measured`` or ``withheld``. The string is empty if the count has a value.
     """
     if released == released or facts["kind"] != "noisy_counts":
         return ""
@@ -86,7 +87,9 @@ def missing(name: str, released: float, facts: Facts, point: Facts) -> str:
 
 
 def headline(rows: "pd.DataFrame", facts: Facts, point: Facts) -> str:
-    """Return the main result: the share among the names that the scenario selects, or otherwise the first row."""
+    """Return a sentence with the main result of a scenario. It is the share among the selected names if the scenario
+    selects names. Otherwise, it is an answer to a question, the largest count, or the first row.
+    """
     good = rows[rows["status"] != "not converged"]
     labels = list(point.get("among_labels") or {})
     for kind in ("share", "rate"):
@@ -105,7 +108,9 @@ def headline(rows: "pd.DataFrame", facts: Facts, point: Facts) -> str:
 
 
 def noise_part(point: Facts) -> str:
-    """Return the part of a rate's posterior variance that is due to the noise; empty if the part is unknown."""
+    """Return a sentence about the proportion of a rate's posterior variance that is due to the noise. The text is empty
+    if this proportion is unknown.
+    """
     parts = point.get("noise_part_of_rate_variance") or {}
     label = next(iter(point.get("among_labels") or parts), "")
     if label not in parts:
@@ -161,7 +166,7 @@ def prior_text(prior: Any) -> str:
 
 
 def cost_text(point: Facts) -> str:
-    """Return the privacy cost of the release as text; empty if the cost is not known."""
+    """Return the privacy cost of the release as text. The text is empty if the cost is not known."""
     cost = point.get("cost")
     if not isinstance(cost, Mapping) or not cost:
         return ""
@@ -173,8 +178,8 @@ def cost_text(point: Facts) -> str:
 
 
 def replaced_text(stated: Mapping[str, float], relation: str) -> str:
-    """Return the cost for a replaced record, which budgets count, as ``; epsilon = 4 to replace a record``; empty if
-    the stated cost refers to that relation, or says nothing about it.
+    """Return the privacy cost of replacing a record, which is counted by budgets, as text such as ``; epsilon = 4 to
+    replace a record``. The text is empty if the stated cost does not refer to adding or removing a record.
 
     Parameters
     ----------
@@ -191,7 +196,7 @@ def replaced_text(stated: Mapping[str, float], relation: str) -> str:
 
 
 def accuracy(point: Facts) -> list[str]:
-    """Return the accuracy of the numbers and the results of the checks, as sentences."""
+    """Return sentences about the accuracy of the numbers and about the results of the checks."""
     found, states = [], point.get("accuracy", ())
     for state in states:
         if len(states) == 1:
@@ -262,7 +267,7 @@ def _interval(row: Any, point: Facts) -> str:
 
 
 def _named(label: str, point: Facts) -> tuple[str, list[str]]:
-    """Return the name of a quantity, and the names in the denominator if the quantity is a share."""
+    """Return the name of a quantity and, if the quantity is a share, the names in its denominator."""
     labels = point.get("among_labels") or {}
     return (labels[label], list(point["among"])) if label in labels else (label, [])
 
@@ -294,14 +299,16 @@ def _question(row: Any, questions: Mapping[str, Any]) -> str:
 
 
 def chance(mean: float, status: str, error: float) -> str:
-    """Return a probability as text; if all draws agree, its error is a bound, and the text states the bound."""
+    """Return a probability as text. If all draws agree, the error of the probability is a bound, and the text states
+    this bound.
+    """
     if status != "exact" and error > 0 and mean in (0.0, 1.0):
         return f"at least {percent(1 - error, 3)}" if mean else f"at most {percent(error, 3)}"
     return percent(mean, 2)
 
 
 def question_noun(quantity: str, questions: Mapping[str, Any]) -> str:
-    """Return the noun for the answer to a question: a rank, a probability, a sum, a difference, a ratio or a share."""
+    """Return the noun for the answer to a question: rank, probability, sum, difference, ratio or share."""
     label = next((q for q in questions if quantity == q or quantity.startswith(f"{q}: ")), "")
     asked = questions.get(label) or {}
     if "probability" in asked or quantity.removeprefix(f"{label}: ").startswith("P("):
@@ -338,14 +345,14 @@ MOST_DIGITS = 4
 
 
 def count(value: float) -> str:
-    """Return an integer as text, or a mean of integers with one decimal."""
+    """Return a count as text: an integer without decimals, and a mean of integers with one decimal."""
     if not isfinite(value):
         return "no bound"
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
 
 
 def percent(value: float, digits: int = 1) -> str:
-    """Return a share in per cent as text; the text is 0 % or 100 % only if the share is exactly 0 or 1.
+    """Return a share as a percentage in text form. The text is 0 % or 100 % only if the share is exactly 0 or 1.
 
     Parameters
     ----------
@@ -362,19 +369,23 @@ def percent(value: float, digits: int = 1) -> str:
 
 
 def digits_of(width: float) -> int:
-    """Return the number of decimals of a percentage, so that the interval's width has two significant digits."""
+    """Return the number of decimals with which a percentage is shown, so that the width of its interval has two
+    significant digits.
+    """
     if not isfinite(width) or width <= 0:
         return 1
     return int(min(max(1 - floor(log10(100 * width)), 0), MOST_DIGITS))
 
 
 def shares(*values: float, width: float) -> list[str]:
-    """Return the shares of one sentence as text, with the same number of decimals."""
+    """Return the shares that occur in one sentence as percentages in text form, all with the same number of
+    decimals.
+    """
     return [percent(value, max(digits_of(width), 1)) for value in values]
 
 
 def real(value: float, width: float) -> str:
-    """Return a real number, rounded to two significant digits of its interval's width."""
+    """Return a real number as text, with as many decimals as give the width of its interval two significant digits."""
     if not isfinite(value):
         return "no bound"
     if not isfinite(width) or width <= 0:
@@ -384,5 +395,5 @@ def real(value: float, width: float) -> str:
 
 
 def listed(names: list[str], word: str = "and") -> str:
-    """Return names as a list in a sentence: a, b and c."""
+    """Return the text of a list of names in a sentence, such as "a, b and c"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}" if names else ""

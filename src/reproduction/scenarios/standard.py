@@ -1,5 +1,5 @@
-"""Convert a posterior of the library to an answer: rows with types, densities, questions, and the part of the rates'
-variance due to noise.
+"""Convert a posterior of the library to the results of a scenario: rows with types, densities, answers to questions,
+and the proportion of the variance of the rates that is due to noise.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ def answer(
     table: pd.DataFrame | None = None,
     accuracy: Accuracy = EXACT,
 ) -> Answer:
-    """Return the rows and metadata of a posterior.
+    """Return the result rows and the metadata of a posterior.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def _among(posterior: Posterior, group: str, among: Sequence[str]) -> Iterator[t
 
 
 def _accuracy(states: Sequence[Accuracy]) -> list[dict[str, Any]]:
-    """Return each accuracy status once, with the number of rows that have the status, and the reason."""
+    """Return the distinct accuracy statuses, each with its reason and the number of rows that have this status."""
     found: dict[tuple[str, str], int] = {}
     for state in states:
         found[state.status, state.reason] = found.get((state.status, state.reason), 0) + 1
@@ -113,8 +113,8 @@ def _accuracy(states: Sequence[Accuracy]) -> list[dict[str, Any]]:
 
 
 def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
-    """Return a mapping from each rate to the proportion of its posterior variance that is due to noise; the rest is
-    sampling variation.
+    """Return a mapping from each rate to the proportion of its posterior variance that is due to noise. The remaining
+    variance is sampling variation.
 
     Var(rate | release) = Var(E[rate | counts] | release) + E[Var(rate | counts) | release]; the first term is 0 if the
     counts are known.
@@ -154,7 +154,9 @@ def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
 
 
 def _pair(law: TiedCounts | DirichletMixture, i: int, rest: Sequence[int]) -> tuple[np.ndarray, ...]:
-    """Return, for every pair of values, a count, the sum of some other counts, and the weight of the pair."""
+    """Return the joint distribution of one count and the sum of some other counts, as arrays of both values and of the
+    weight of every pair.
+    """
     if isinstance(law, DirichletMixture):
         return law.counts.pair(i, rest)
     pair = law.together.pair_of([i], rest)
@@ -163,7 +165,9 @@ def _pair(law: TiedCounts | DirichletMixture, i: int, rest: Sequence[int]) -> tu
 
 
 def densities(laws: Sequence[Marginal]) -> pd.DataFrame:
-    """Return densities of rates and parameters, and probabilities of counts and shares, if there are few quantities."""
+    """Return the densities of rates and parameters, and the probabilities of counts and shares. Types with many
+    quantities are omitted.
+    """
     parts = []
     for kind in dict.fromkeys(law.type for law in laws):
         same = [law for law in laws if law.type == kind]

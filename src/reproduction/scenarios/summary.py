@@ -1,5 +1,6 @@
-"""Summary of a scenario for a page or a screen: sentences and formatted rows, made from the files of its results, and
-the text for the terminal: main result, first rows of the table, assumptions, accuracy.
+"""Summary of a scenario for a page or a screen, and the text for the terminal. The summary consists of sentences and
+formatted rows from the files of the results; the text has the main result, the first rows of the table, the
+assumptions, and the accuracy.
 """
 
 import json
@@ -22,7 +23,7 @@ _PART = 20  # reasons shown for rejected tables
 
 @dataclass(frozen=True)
 class Line:
-    """One formatted row of a table of results.
+    """Formatted row of a table of results.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Summary:
-    """Sentences and formatted rows of a scenario.
+    """Summary of a scenario, consisting of sentences and formatted rows.
 
     Parameters
     ----------
@@ -79,8 +80,8 @@ class Summary:
 
     @property
     def warnings(self) -> list[str]:
-        """Return the sentences of `accuracy` that a reader must see first: contradictions between the release and its
-        model, and priors that were fitted to too few counts.
+        """Return the sentences of `accuracy` that a reader must see first, which are about contradictions between the
+        release and its model, and about priors that were fitted to too few counts.
         """
         return [text for text in self.accuracy if text.startswith(("CONFLICT", "WARNING"))]
 
@@ -136,7 +137,7 @@ def _points(files: Files, most: int) -> Summary:
 
 
 def _asked_first(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the answers to questions first."""
+    """Return the rows, reordered so that the answers to questions are first."""
     asked = rows["type"] == "question"
     return pd.concat([rows[asked], rows[~asked]])
 
@@ -212,13 +213,15 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
 
 
 def _least_squares(row: dict[Any, Any]) -> str:
-    """Return the least-squares estimate and its standard deviation as text; empty if the row has no estimate."""
+    """Return the least-squares estimate and its standard deviation as text. The text is empty if the row has no
+    estimate.
+    """
     found, sd = float(row.get("least_squares", "nan")), float(row.get("least_squares_sd", "nan"))
     return f"{real(found, 2 * sd)} ± {real(sd, 2 * sd)}" if found == found and sd == sd else ""
 
 
 def _confidence(row: dict[Any, Any], kind: str, width: float) -> str:
-    """Return the confidence interval as text; empty if the row has no confidence interval."""
+    """Return the confidence interval as text. The text is empty if the row has no confidence interval."""
     ends = [_number(row.get(key, "nan"), kind, width, "lower") for key in ("ci_lower", "ci_upper")]
     return f"{ends[0]} to {ends[1]}" if all(ends) else ""
 
@@ -240,7 +243,7 @@ _WIDEST = 60  # maximum width of a column; longer cells shift the next columns
 
 
 def as_text(files: Files) -> str:
-    """Return the text of a scenario for the terminal.
+    """Return the text that the terminal shows for a scenario.
 
     Parameters
     ----------
@@ -261,8 +264,8 @@ def as_text(files: Files) -> str:
 
 
 def as_json(files: Files) -> str:
-    """Return a scenario as JSON: ``rows`` with the columns of its table (null if a cell is empty), ``headline``,
-    ``warnings``, ``assumptions`` and ``accuracy`` as sentences, and the names of its files.
+    """Return a scenario as JSON. ``rows`` has the columns of the table (null for an empty cell); ``headline``,
+    ``warnings``, ``assumptions`` and ``accuracy`` are sentences; the names of the files follow.
 
     Parameters
     ----------
@@ -278,8 +281,8 @@ def as_json(files: Files) -> str:
 
 
 def _rows(found: Summary) -> list[str]:
-    """Return the first rows of the table, with a column for the point or table if the scenario has several, and with
-    least squares if a row has them.
+    """Return the first rows of the table as lines of text. A column for the grid point or the table is added if the
+    scenario has several, and a column for least squares is added if a row has such estimates.
     """
     head = ["quantity", "type", "released", "mean", f"{found.level} interval", "accuracy"]
     rows = [[line.quantity, line.noun, line.released, line.mean, line.interval, line.state] for line in found.lines]
@@ -299,11 +302,11 @@ def _rows(found: Summary) -> list[str]:
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return lines of text in which the columns of the rows are aligned."""
+    """Return the rows of a table as lines of text with aligned columns."""
     widths = [min(max(_wide(row[i]) for row in rows), _WIDEST) for i in range(len(rows[0]))]
     return ["  ".join(c + " " * (w - _wide(c)) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _wide(cell: str) -> int:
-    """Return the width of a text on screen: two columns for each Chinese, Japanese or Korean character."""
+    """Return the width of a text on screen, counting two columns for each Chinese, Japanese or Korean character."""
     return len(cell) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in cell)

@@ -1,4 +1,5 @@
-"""Read files of many public tables, CSV or Parquet, as a stream that is split by table into any number of shards.
+"""Read files of many public tables, in CSV or Parquet format, as a stream. The tables can be split into any number of
+shards.
 
 A row belongs to the table named in its column `table`, in any order. In a numeric column, an empty cell is NaN, which
 may be meaningful (a withheld count); any other text that is not a number is infinite, which is always a mistake. A row
@@ -31,7 +32,7 @@ _LAW: Any = pc  # pyarrow defines its functions at import, so type checkers do n
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Some of the tables of a file, in the order of their first rows in the file.
+    """Subset of the tables of a file, in the order of their first rows in the file.
 
     Parameters
     ----------
@@ -57,7 +58,8 @@ class Tables:
 
 
 def of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) -> Tables:
-    """Return the tables of one shard; the tables of a shard are consecutive, and shards differ by at most one table.
+    """Return the tables of one shard. The tables of a shard are consecutive in the file, and the numbers of tables in
+    two shards differ by at most one.
 
     Parameters
     ----------
@@ -123,7 +125,7 @@ def named(
 
 
 def _published(texts: NDArray[Any], settings: Mapping[str, Any]) -> tuple[Array, Array, Array]:
-    """Return numbers, lower and upper bounds; a number is inf if the text has no meaning."""
+    """Return numbers, lower bounds and upper bounds. The number is inf if the text has no meaning."""
     different, places = np.unique(texts.astype(str), return_inverse=True)
     rows = np.tile([np.nan, -np.inf, np.inf], (len(different), 1))
     for i, text in enumerate(different):
@@ -163,7 +165,7 @@ def _of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) -
 
 
 def _owner(names: pa.Array, places: Mapping[str, int]) -> NDArray[np.int64]:
-    """Return the position, among all tables, of the table to which each row belongs."""
+    """Return, for each row, the position of its table among all tables."""
     coded = names.dictionary_encode()
     known = np.array([places[name] for name in coded.dictionary.to_pylist()], dtype=np.int64)
     return known[coded.indices.to_numpy(zero_copy_only=False)]
@@ -178,7 +180,9 @@ def _joined(parts: Sequence[pa.Array], kind: str) -> NDArray[Any]:
 
 
 def _chunks(path: Path, kinds: Mapping[str, str], bad: dict[str, str]) -> Iterator[dict[str, pa.Array]]:
-    """Yield the required columns in pieces, and add tables with unreadable rows to `bad` with the reason."""
+    """Yield the required columns of a file in pieces. Tables with unreadable rows are added to `bad`, together with the
+    reason.
+    """
     parquet = places.public(path).suffix.lower() == ".parquet"
     with _parquet(path, kinds) if parquet else _csv(path, list(kinds), bad) as reader:
         for batch in reader:
@@ -228,7 +232,7 @@ def _text(values: pa.Array) -> pa.Array:
 
 
 def _numbers(values: pa.Array) -> pa.Array:
-    """Return a column as float64: null if a cell is empty, inf if a cell is not a number."""
+    """Return a column as float64, with null for an empty cell and inf for a cell that is not a number."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):

@@ -1,4 +1,4 @@
-"""Studies that do not belong to a paper, which run only on request; a study consists of two files in this folder.
+"""Studies that do not belong to a paper and run only on request. A study consists of two files in this folder.
 
 =================  =================================================================================================
 file               what belongs in it
@@ -58,13 +58,13 @@ class Study:
         return f"{__name__}.{self.name}"
 
     def function(self, name: str) -> Callable[..., Any]:
-        """Return a function of the study's module."""
+        """Return a function from the module of the study."""
         found: Callable[..., Any] = getattr(import_module(self.module), name)
         return found
 
 
 def discover(folder: Path = FOLDER) -> dict[str, Study]:
-    """Return every study by name.
+    """Return a dictionary of all studies, with their names as keys.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Coverage and mean width of intervals of one count without a total, by exact sums over the released values."""
+"""Compute the coverage and the mean width of intervals for one count without a total, by exact sums over the released
+values.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +22,7 @@ _LOG_MASS = 21.0  # of the noise that is neglected: 8e-10
 
 
 def table(root_seed: int, *, level: float, largest: int, noise: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the coverage and the mean width of three intervals at every true count.
+    """Return the coverage and the mean width of three kinds of intervals, at every true count.
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ def _of_noise(words: Mapping[str, Any], level: float, largest: int) -> pd.DataFr
 
 
 def _ends(kind: str, released: NDArray[np.float64], law: Any, level: float) -> NDArray[np.float64]:
-    """Return the lower and upper ends of the intervals of all released values, (2, n)."""
+    """Return the lower and upper limits of the intervals for all released values, as an array of shape (2, n)."""
     release = Release(released, mechanism=law)
     if kind == "confidence":
         return confidence(release).counts.interval(level).to_numpy().T
@@ -67,7 +69,7 @@ def _ends(kind: str, released: NDArray[np.float64], law: Any, level: float) -> N
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Draw the coverage against the true count, one panel per noise distribution."""
+    """Plot the coverage against the true count, with one panel per noise distribution."""
     names = list(dict.fromkeys(table["noise"]))
     drawn = Figure(figsize=(DOUBLE, 2.6))
     panels = drawn.subplots(1, len(names), sharey=True, squeeze=False)[0]
@@ -86,7 +88,7 @@ def figure(table: pd.DataFrame) -> Figure:
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table shown in the documentation: one row per noise distribution and interval."""
+    """Return the table shown in the documentation, with one row per noise distribution and kind of interval."""
     rows = []
     for (noise, kind), part in table.groupby(["noise", "interval"], sort=False):
         widths = part.set_index("truth")["width"]

@@ -1,4 +1,4 @@
-"""Coverage of intervals as a function of the size of the true count, as a table and a figure.
+"""Compute the coverage of intervals as a function of the size of the true count, and show it as a table and a figure.
 
 Intervals of a posterior have their nominal coverage on average over the prior, not at every count. This study computes
 the coverage, width, bias and error at each count (`by_true_value`), for posteriors, least squares, and least squares
@@ -41,7 +41,7 @@ def table(
     alone: Mapping[str, Any],
     with_total: Mapping[str, Any],
 ) -> pd.DataFrame:
-    """Return coverage, width, bias and error of intervals, by method and true count.
+    """Return the coverage, width, bias and error of intervals, by method and true count.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def table(
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Draw coverage and width by true count, one column of panels per case."""
+    """Plot the coverage and the width of intervals against the true count, with one column of panels per case."""
     figure_drawn = Figure(figsize=(DOUBLE, 4.2))
     panels = figure_drawn.subplots(2, table["case"].nunique(), sharex=True, sharey="row", squeeze=False)
     methods = list(dict.fromkeys(table["method"]))
@@ -110,7 +110,7 @@ def figure(table: pd.DataFrame) -> Figure:
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table shown in the documentation: bins as text, coverage with three decimals."""
+    """Return the table shown in the documentation, with the bins as text and the coverage with three decimals."""
     labels = [words(low, high, _last(table)) for low, high in table[["from", "to"]].to_numpy()]
     found = table[["case", "method", "counts", "coverage", "width", "bias", "rmse"]].copy()
     found.insert(2, "true count", labels)
@@ -144,13 +144,13 @@ def by_true_value(
     total: NoiseLaw | None = None,
     level: float = LEVEL,
 ) -> pd.DataFrame:
-    """Return coverage, width, bias and error of intervals, by true value.
+    """Return the coverage, width, bias and error of intervals, by true value.
 
     Parameters
     ----------
     draw : function rng -> true counts (k,) of one file.
     noise : noise of the counts.
-    priors : name -> prior of `batch.exact`; with `total` of `tied.posterior`.
+    priors : name -> prior of `counts.exact` or, with `total`, of `counts_with_total.posterior`.
     edges : increasing; bin i contains true counts from ``edges[i]`` to below ``edges[i + 1]``.
     replications : number of independent files.
     rng : numpy Generator.
@@ -186,7 +186,7 @@ def by_true_value(
 def _usual(
     released: Array, noise: NoiseLaw, whole: float | None, total: NoiseLaw | None, level: float
 ) -> dict[str, Ends]:
-    """Return the usual estimates that do not use a posterior."""
+    """Return the estimates and interval limits of the usual methods, which do not use a posterior."""
     z = float(ndtri((1 + level) / 2))
     variance = np.broadcast_to(np.asarray(noise.variance(), dtype=np.float64), released.shape)
     found = {"released": (released, variance)}
@@ -214,7 +214,8 @@ def _posterior(
 
 
 def errors(name: str, truth: NDArray[np.int64], estimate: Array, lower: Array, upper: Array) -> pd.DataFrame:
-    """Return the coverage, width and error of one method for some counts.
+    """Return whether the intervals of one method contain the true counts, the widths of the intervals and the errors of
+    the estimates, with one row per count.
 
     Parameters
     ----------
@@ -232,7 +233,8 @@ def errors(name: str, truth: NDArray[np.int64], estimate: Array, lower: Array, u
 
 
 def summed(rows: pd.DataFrame, edges: Sequence[float]) -> pd.DataFrame:
-    """Return coverage with its binomial standard error, width, bias and error of each method by true value.
+    """Return the coverage with its binomial standard error, the mean width, the bias and the root mean square error of
+    each method, by true value.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Growth of the cost of a run: measured time of posteriors by size, and simulated time of runs by number of cores.
+"""Measure how the computing time of posteriors grows with their size, and simulate the time of runs as a function of
+the number of cores.
 
 A simulated run starts each job as soon as a core is free (`makespan`).
 """
@@ -40,7 +41,7 @@ def table(
     start_up: float,
     piece: float,
 ) -> pd.DataFrame:
-    """Return a table of the seconds that posteriors take, by size.
+    """Return a table of the seconds that posteriors take as a function of size, and of the simulated seconds of runs.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def _used(call: Callable[[np.random.Generator], object], root_seed: int, *names:
 
 
 def _noisy(total: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the posterior summary, with every interval, of simulated counts with Laplace noise at epsilon 1 and a
+    """Return the posterior summary, including all intervals, of simulated counts with Laplace noise at epsilon 1 and a
     public total.
     """
     law = dpm.Laplace(scale=2.0)
@@ -98,7 +99,7 @@ def _censored(size: int, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Draw the growth of the posteriors, and the hours of runs by number of cores."""
+    """Plot the computing time of posteriors against their size, and the hours of runs against the number of cores."""
     figure_drawn = Figure(figsize=(DOUBLE, 2.8))
     left, right = figure_drawn.subplots(1, 2)
     looks = list(zip(CYCLE, MARKERS, strict=True))
@@ -137,7 +138,7 @@ def figure(table: pd.DataFrame) -> Figure:
 
 @dataclass(frozen=True)
 class Step:
-    """Job of a run, as a node of the job graph.
+    """Job of a run, represented as a node of the job graph.
 
     Parameters
     ----------
@@ -154,8 +155,8 @@ class Step:
 
 
 def makespan(steps: Mapping[str, Step], cores: int) -> float:
-    """Return the seconds until all jobs have ended under list scheduling: each job starts as soon as possible, by
-    priority.
+    """Return the seconds until all jobs have ended under list scheduling, in which each job starts as soon as possible,
+    in order of priority.
 
     Parameters
     ----------
@@ -192,8 +193,8 @@ def makespan(steps: Mapping[str, Step], cores: int) -> float:
 
 
 def of_papers(papers: Iterable[Paper], *, times: float, piece: float, start_up: float) -> dict[str, Step]:
-    """Return the job graph of a run on a cluster, with the minutes that the papers declare and with loops `times` as
-    long.
+    """Return the job graph of a run on a cluster. The jobs take the minutes that the papers declare, except that loops
+    are `times` as long.
 
     Parameters
     ----------
@@ -234,6 +235,6 @@ def of_papers(papers: Iterable[Paper], *, times: float, piece: float, start_up: 
 
 
 def _ready(found: Mapping[str, Step], makers: Mapping[str, str], files: Iterable[str]) -> frozenset[str]:
-    """Return the jobs that make the given files; a file that no job makes is assumed to exist."""
+    """Return the names of the jobs that make the given files. A file that no job makes is assumed to exist."""
     rules = {makers[file] for file in files if file in makers}
     return frozenset(name for name in found if name in rules or name.rpartition(".")[0] in rules)

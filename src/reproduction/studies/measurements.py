@@ -1,5 +1,5 @@
-"""Accuracy of the counts of geographic units from synthetic noisy measurement files: error, width and coverage by level
-and by size of the count.
+"""Measure the accuracy of the counts of geographic units from synthetic noisy measurement files. Error, width and
+coverage are computed by level and by size of the count.
 
 Noisy measurement files are synthetic; the truth is next to them.
 """
@@ -40,7 +40,7 @@ def table(
     level: float,
     edges: Sequence[float],
 ) -> pd.DataFrame:
-    """Return coverage, width, bias and error of intervals by level, method and true count.
+    """Return the coverage, width, bias and error of intervals by level, method and true count.
 
     Parameters
     ----------
@@ -88,7 +88,9 @@ def table(
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Draw error, width and coverage by true count: one column of panels per level, one line per method."""
+    """Plot the error, the width and the coverage against the true count, with one column of panels per level and one
+    line per method.
+    """
     levels = list(dict.fromkeys(table["level"]))
     last = float(table.loc[np.isfinite(table["to"]), "to"].max())
     drawn = table[table["counts"] >= FEWEST]
@@ -118,8 +120,8 @@ def figure(table: pd.DataFrame) -> Figure:
 
 
 def _lines(column: Sequence[Any], own: pd.DataFrame, i: int) -> None:
-    """Draw the results of one method in the panels of one level: a line through the bins and a separate mark for all
-    counts together.
+    """Plot the results of one method in the panels of one level, with a line through the bins and a separate mark for
+    all counts together.
     """
     x = np.arange(len(own)) + 0.12 * (i - 1)
     bins = np.isfinite(own["to"].to_numpy())
@@ -177,7 +179,8 @@ def measured(
 
 
 def true_counts(data: Path, cell: Mapping[str, Any]) -> "pd.Series[int]":
-    """Return the true count of the cell in every block in which the count is not 0, by the GEOID of the block.
+    """Return the true count of the cell in every block, indexed by the GEOID of the block. Blocks in which the count is
+    0 are omitted.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Accuracy of the counts of a synthetic nation by level, computed from Parquet files of its states; each file is
+"""Accuracy of the counts of a synthetic nation by level, computed from Parquet files of its states. Each file is
 written by one job, and all files are read by row group.
 
 States are synthetic, of the size of a nation's: a tree, true counts, and noisy ones at the scales of a census release.
@@ -53,7 +53,7 @@ def table(
     level: float,
     deepest: str,
 ) -> pd.DataFrame:
-    """Return error, coverage and width by level and method.
+    """Return the error, the coverage and the width by level and method.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ UNEQUAL = 0.9  # the same for blocks within a block group
 
 
 class State(NamedTuple):
-    """State of the synthetic nation: its tree, true counts and measurements.
+    """State of the synthetic nation, with its tree, true counts and measurements.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def sizes(state: str, scale: float) -> tuple[int, int, int, int, int]:
 
 
 def drawn(state: str, *, scale: float, sigmas: dict[str, float], rng: np.random.Generator) -> State:
-    """Return a synthetic state.
+    """Generate a synthetic state with true counts and noisy measurements.
 
     Parameters
     ----------
@@ -168,8 +168,8 @@ def drawn(state: str, *, scale: float, sigmas: dict[str, float], rng: np.random.
 
 
 def _above(size: int, parents: int, shape: float, rng: np.random.Generator) -> Whole:
-    """Return a parent for every node; each parent has at least one child, and the other children are distributed with
-    gamma weights.
+    """Draw a random parent for every node of a tree. Each parent has at least one child, and the other children are
+    allocated with gamma-distributed weights.
     """
     weights = rng.gamma(shape, size=parents)
     more = rng.choice(parents, size - parents, p=weights / weights.sum())
@@ -194,7 +194,7 @@ COLUMNS = ("level", "method", "nodes", "rmse", "coverage", "width", "status", "e
 def write(
     state: str, path: Path, *, root_seed: int, scale: float, sigmas: Mapping[str, float], level: float, deepest: str
 ) -> None:
-    """Draw, measure and analyse one state, and write all of its nodes down to a given level.
+    """Generate, measure and analyse one state, and write all of its nodes down to a given level to a file.
 
     Parameters
     ----------
@@ -242,13 +242,16 @@ def groups(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
 
 
 def facts(path: Path) -> dict[str, str]:
-    """Return the metadata of a state's file: state, status, error, level of the intervals."""
+    """Return the metadata in the file of a state: the state, the accuracy status, the error, and the level of the
+    intervals.
+    """
     found = pq.read_schema(path).metadata
     return {key.decode(): value.decode() for key, value in found.items() if not key.startswith(b"ARROW")}
 
 
 def accuracy(paths: Sequence[Path]) -> pd.DataFrame:
-    """Return error, coverage and width by level and method over all states, reading one row group at a time.
+    """Return the error, the coverage and the width by level and method over all states. The files are read one row
+    group at a time.
 
     Parameters
     ----------
@@ -283,7 +286,8 @@ def accuracy(paths: Sequence[Path]) -> pd.DataFrame:
 
 
 def largest(paths: Sequence[Path], level: str, top: int) -> pd.DataFrame:
-    """Return the nodes of a level with the largest expected counts in the nation, with at most one row group in memory.
+    """Return the nodes of a level with the largest expected counts in the nation. At most one row group is in memory at
+    a time.
 
     Parameters
     ----------

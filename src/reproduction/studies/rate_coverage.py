@@ -1,4 +1,5 @@
-"""Frequentist coverage of posterior intervals for a count and a rate, by the Dirichlet prior of the rates.
+"""Compute the frequentist coverage of posterior intervals for a count and a rate, for different Dirichlet priors of the
+rates.
 
 With two categories and a public total n, a release consists of u = N + D and v = N - D', where N is the binomial count
 and D, D' are noise. The posterior, and therefore its interval, depends on the pair {u, v}, so the coverage is a sum of
@@ -43,7 +44,7 @@ def table(
     rates: Sequence[float],
     several: Mapping[str, Any],
 ) -> pd.DataFrame:
-    """Return the coverage of the intervals of one category, by prior.
+    """Return the coverage of the intervals for one category, by prior of the rates.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ def table(
 
 
 def exact(n: int, p: float, *, scale: float, alpha: float, level: float) -> tuple[float, float]:
-    """Return the coverage of the central intervals of a count and of its rate, with two categories.
+    """Return the coverage of the central intervals for a count and for its rate in the case of two categories.
 
     Parameters
     ----------
@@ -118,7 +119,9 @@ def exact(n: int, p: float, *, scale: float, alpha: float, level: float) -> tupl
 def _simulated(
     k: int, n: int, p: float, *, scale: float, level: float, files: int, rng: np.random.Generator
 ) -> list[tuple[object, ...]]:
-    """Return rows of `table` for `k` categories, from simulated files; all priors analyse the same releases."""
+    """Return rows of `table` for `k` categories, computed from simulated files. All priors are applied to the same
+    releases.
+    """
     rates = np.append(p, np.full(k - 1, (1 - p) / (k - 1)))
     truth = rng.multinomial(n, rates, files)
     released = np.asarray(DiscreteLaplace(scale=scale).sample(truth, rng=rng), dtype=np.float64)
@@ -146,7 +149,9 @@ def _simulated(
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Draw the coverage with two categories against p: counts above, rates below, one column per number of records."""
+    """Plot the coverage with two categories against p. Counts are in the upper row and rates in the lower row of
+    panels, with one column per number of records.
+    """
     found = table[(table["categories"] == 2) & (table["prior"] != "1/k")]  # 1/k is Jeffreys' prior there
     drawn = Figure(figsize=(DOUBLE, 4.2))
     totals = list(dict.fromkeys(found["records"]))
@@ -174,7 +179,7 @@ _LABELS = {"flat": "flat prior (concentration 1)", "jeffreys": "Jeffreys' prior 
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table shown in the documentation: one row per file, one column per quantity and prior."""
+    """Return the table shown in the documentation, with one row per file and one column per quantity and prior."""
     keys = ["categories", "records", "p"]
     wide = table.pivot_table(index=keys, columns=["quantity", "prior"], values="coverage", sort=False)
     order = [(quantity, prior) for quantity in QUANTITIES for prior in PRIORS]

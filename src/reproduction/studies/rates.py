@@ -1,4 +1,5 @@
-"""Coverage of slopes and rates from protected counts: the exact likelihood, and the protection ignored.
+"""Compute the coverage of intervals for slopes and rates from protected counts, with the exact likelihood and with an
+analysis that ignores the protection.
 
 Rates are theta = gamma(1/cv^2) with mean exp(slope x), exposures are log-normal, counts are Poisson(theta E), and the
 released values follow the mechanism of the case. Both methods analyse the same sets.
@@ -64,7 +65,7 @@ def table(root_seed: int, *, sets: int, slope: float, cases: Mapping[str, Mappin
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the coverage by case with one column per quantity and method, as in the documentation.
+    """Return the coverage by case, with one column per quantity and method, as in the documentation.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 def simulated(
     case: Mapping[str, Any], law: Any, slope: float, rng: np.random.Generator
 ) -> tuple[Array, Array, Array, Array]:
-    """Return covariate, exposures, true rates and released values of one set of areas."""
+    """Return the covariate, the exposures, the true rates and the released values of one simulated set of areas."""
     n, shape = int(case["areas"]), case["cv"] ** -2.0
     x = rng.normal(size=n)
     exposure = np.exp(rng.normal(np.log(case["exposure"]), _SPREAD, n))
@@ -95,8 +96,8 @@ def simulated(
 
 
 def judged(released: Array, law: Any, x: Array, exposure: Array, theta: Array, slope: float) -> list[float]:
-    """Return whether the interval of the slope contains it, the fraction of rates in their intervals, the error of the
-    slope, and the root mean square error of the rates.
+    """Return whether the interval for the slope contains the true slope, the proportion of rates inside their
+    intervals, the error of the slope, and the root mean square error of the rates.
     """
     found = posterior(Release(released, mechanism=law), prior=Regression(exposure, {"x": x}))
     law_of_slope = found.parameters["slope of x"]
@@ -108,7 +109,7 @@ def judged(released: Array, law: Any, x: Array, exposure: Array, theta: Array, s
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Draw the coverage with two standard errors: the slope on the left, the rates on the right."""
+    """Plot the coverage with two standard errors, for the slope on the left and for the rates on the right."""
     cases = list(dict.fromkeys(table["case"]))
     drawn = Figure(figsize=(DOUBLE, 0.9 + 0.35 * len(cases)))
     axes = drawn.subplots(1, 2, sharey=True)

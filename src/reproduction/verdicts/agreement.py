@@ -1,5 +1,5 @@
-"""Compare printed statements with the reproduced values: whether they reproduce, under which variant, and the reason if
-they do not.
+"""Compare printed statements with the reproduced values. The result states whether each statement is reproduced, under
+which variant, and the reason if it is not.
 
 Each kind of statement has its own test. Three kinds are evidence for the paper, because they compare print with ours:
 
@@ -66,7 +66,7 @@ _DECIDED = 2.0  # standard errors by which the margin of a random claim must dif
 
 
 def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.DataFrame:
-    """Return one row per printed statement.
+    """Return the comparison of printed and reproduced statements, with one row per printed statement.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
 
 
 def variants(published: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
-    """Return the fit of each whole table: one row per artefact and variant (`table_tests.judge`)."""
+    """Return the fit of each whole table, with one row per artefact and variant (see `table_tests.judge`)."""
     numbers = published[[_is_number(statement) for statement in published.itertuples()]]
     return judge(numbers, ours[ours["variant"] != NOT_RUN])
 
@@ -113,7 +113,7 @@ def _is_number(statement: Any) -> bool:
 
 
 def read_published(path: Any) -> pd.DataFrame:
-    """Return a paper's ``published.tsv`` as a table.
+    """Return the file ``published.tsv`` of a paper as a table.
 
     Raises
     ------
@@ -155,8 +155,8 @@ def _paired(statements: list[Any], ours: list[Any], paper: str) -> None:
 
 
 def _related(statements: list[Any], run: list[Any], paper: str) -> None:
-    """Check that every row was made by a function of its kind: for example, a ``check`` has a relation and a ``law`` a
-    detection limit.
+    """Check that every row was made by a function for its kind. For example, a ``check`` must have a relation, and a
+    ``law`` must have a detection limit.
     """
     kind: dict[Any, Any] = {(row.artefact, row.quantity): row.kind for row in statements}
     found: dict[str, list[str]] = {}
@@ -174,15 +174,15 @@ def _related(statements: list[Any], run: list[Any], paper: str) -> None:
 
 
 def _explained(rows: list[dict[str, Any]], paper: str) -> None:
-    """Check that every statement that differs has a note with the reason."""
+    """Check that every statement with the verdict ``differs`` has a note with the reason."""
     bare = [f"{row['artefact']}: {row['quantity']}" for row in rows if row["verdict"] == "differs" and not row["note"]]
     if bare:
         raise ValueError(f"{paper}: differs without a reason: {'; '.join(bare)}; add a note in agreement.ours")
 
 
 def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any]:
-    """Return the row of a statement; `rows` are the computed rows in the order of their variants, `fits` is the fit of
-    the statement's table under each variant.
+    """Return the row of a statement in the comparison. The argument `rows` contains the computed rows in the order of
+    their variants, and `fits` contains the fit of the statement's table under each variant.
     """
     judged = [(*_judge(statement, row, fits.get(row.variant)), row) for row in rows]
     eligible = judged
@@ -215,13 +215,15 @@ def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any
 
 
 def _best(verdict: str) -> int:
-    """Return the rank of a variant's verdict: a variant that is undecided leaves the statement undecided."""
+    """Return the rank of a verdict: 0 for reproduced, 1 for undecided, and 2 for any other verdict. The variant with
+    the lowest rank determines the verdict on the statement.
+    """
     return 0 if verdict.startswith("reproduced") else 1 if verdict == "undecided" else 2
 
 
 def _allowed(statement: Any, row: Any) -> str:
-    """Return a remark if the tolerance is wide: for a number or curve whose verdict allows a relative error of at least
-    `_WIDE`.
+    """Return a remark if the tolerance of a verdict is wide, that is, if the verdict on a number or curve allows a
+    relative error of more than `_WIDE`.
     """
     judged = statement.kind in ("number", "curve", "stricter") and row.variant != NOT_RUN and not np.isnan(row.ours)
     if not (judged and abs(statement.value) > 0):
@@ -237,12 +239,16 @@ def _allowed(statement: Any, row: Any) -> str:
 
 
 def _first(statement: Any, rows: list[Any], whole: Any) -> tuple[str, float, Any]:
-    """Return the verdict, z and first row of a statement that has no row for the variant of its table."""
+    """Return the verdict, z and first row of a statement that was not computed under the variant chosen for its
+    table.
+    """
     return *_judge(statement, rows[0], whole), rows[0]
 
 
 def _judge(statement: Any, row: Any, table: Any) -> tuple[str, float]:
-    """Return the verdict and z of one statement under one variant; NaN is never accepted."""
+    """Return the verdict on one statement under one variant, and the standard score z. A value of NaN is never
+    accepted.
+    """
     good = "reproduced_by_slip" if row.variant == "published" else "reproduced"
     if row.variant == NOT_RUN:
         return "not_run", np.nan

@@ -1,4 +1,5 @@
-"""Compare what a figure draws with what it should draw: the data of every line, mark, bar, band and step of a panel.
+"""Compare the artists that a figure contains with the expected artists. The comparison uses the data of every line,
+mark, bar, band and step of a panel.
 
 `wrong` is for tests of figure functions. It fails if a column is exchanged for another, if an end of an interval is
 wrong, if a line takes the place of a band, or if anything is drawn that is not expected.
@@ -20,7 +21,7 @@ _DIGITS = 9  # significant digits that are compared
 
 
 class Drawn(NamedTuple):
-    """An artist of a panel.
+    """Artist of a panel, described by its kind, its data points and its colour.
 
     Parameters
     ----------
@@ -36,8 +37,8 @@ class Drawn(NamedTuple):
 
 
 def crossed(*columns: str, seed: int = 1, **keys: Sequence[Any]) -> pd.DataFrame:
-    """Return a synthetic table with a row for each combination of the keys and different numbers between 0.1 and 0.9 in
-    the columns, so that no two columns can be confused.
+    """Return a synthetic table with one row for each combination of the keys. The columns contain different numbers
+    between 0.1 and 0.9, so that no two columns can be confused.
     """
     table = pd.MultiIndex.from_product(list(keys.values()), names=list(keys)).to_frame(index=False)
     numbers = 0.1 + 0.8 * np.random.default_rng(seed).random((len(table), len(columns)))
@@ -45,38 +46,42 @@ def crossed(*columns: str, seed: int = 1, **keys: Sequence[Any]) -> pd.DataFrame
 
 
 def line(x: ArrayLike, y: ArrayLike, colour: str = "", *, kind: str = "line") -> Drawn:
-    """Return a line, marks, a curve or a step through the points (x, y), in their order."""
+    """Return the artist of a line, marks, a curve or a step through the points (x, y), in the given order."""
     return Drawn(kind, _points(x, y), _hex(colour))
 
 
 def across(kind: str, at: float, colour: str = "") -> Drawn:
-    """Return a ``level`` (horizontal) or an ``upright`` (vertical line) across a panel."""
+    """Return the artist of a horizontal line (``level``) or a vertical line (``upright``) across a panel."""
     return Drawn(kind, _points([at]), _hex(colour))
 
 
 def bars(x: ArrayLike, low: ArrayLike, high: ArrayLike, *, horizontal: bool = False, colour: str = "") -> Drawn:
-    """Return separate segments from low to high at the places x, or at the heights x if `horizontal`."""
+    """Return the artist of separate segments from low to high at the positions x. If `horizontal` is True, the segments
+    are horizontal and x contains their heights.
+    """
     ends = (low, x, high, x) if horizontal else (x, low, x, high)
     return Drawn("bars", tuple(sorted(_points(*ends))), _hex(colour))
 
 
 def band(x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str = "") -> Drawn:
-    """Return the area between low and high along x."""
+    """Return the artist of the area between low and high along x."""
     return Drawn("band", tuple(sorted({*_points(x, low), *_points(x, high)})), _hex(colour))
 
 
 def stairs(edges: ArrayLike, heights: ArrayLike, colour: str = "") -> Drawn:
-    """Return the outline or area of a histogram, which has one edge more than heights."""
+    """Return the artist of the outline or area of a histogram, which has one more edge than it has heights."""
     return Drawn("stairs", (*_points(edges), *_points(heights)), _hex(colour))
 
 
 def boxes(x: ArrayLike, bottom: ArrayLike, width: ArrayLike, height: ArrayLike, colour: str = "") -> Drawn:
-    """Return all rectangles of one colour."""
+    """Return the artist that consists of all rectangles of one colour."""
     return Drawn("boxes", tuple(sorted(_points(x, bottom, width, height))), _hex(colour))
 
 
 def wrong(axis: Axes, *expected: Drawn) -> list[str]:
-    """Return what is missing in a panel and what is drawn there without being expected; empty if the panel is right."""
+    """Return a list of the artists that are missing in a panel and of the artists that are not expected. The list is
+    empty if the panel is correct.
+    """
     left, missing = list(shown(axis)), []
     for one in expected:
         found = next((other for other in left if other[:2] == one[:2] and one.colour in ("", other.colour)), None)
@@ -88,7 +93,9 @@ def wrong(axis: Axes, *expected: Drawn) -> list[str]:
 
 
 def shown(axis: Axes) -> Iterator[Drawn]:
-    """Yield everything with data that a panel shows; empty lines, which only make an entry of a legend, are omitted."""
+    """Yield all artists with data that a panel shows. Empty lines, which are used only for entries of a legend, are
+    omitted.
+    """
     for one in axis.lines:
         if len(np.atleast_1d(one.get_xdata())):
             yield from _line(one, axis)
@@ -137,7 +144,7 @@ def _patches(axis: Axes) -> Iterator[Drawn]:
 
 
 def span(low: float, high: float, colour: str = "") -> Drawn:
-    """Return an area across a panel from low to high."""
+    """Return the artist of an area from low to high across a panel."""
     return Drawn("span", _points([low], [high - low]), _hex(colour))
 
 

@@ -16,7 +16,8 @@ _IMPOSSIBLE = 1e-6  # probability of so many rare outcomes, below which they are
 
 
 def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
-    """Return the p-value of a chi-squared goodness-of-fit test of `counts` (`size` trials) against `expected`.
+    """Return the p-value of a chi-squared goodness-of-fit test of `counts` (from `size` trials) against the expected
+    counts `expected`.
 
     Outcomes with an expected number below 5, and all outcomes not listed, form one cell. If its expected number is also
     below 5, it is merged with the cell that has the smallest expected number, unless the exact binomial probability of
@@ -47,8 +48,8 @@ def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
 
 
 def _as_many(counted: float, size: float, chance: float) -> float:
-    """Return the binomial probability of at least `counted` successes; the number of trials may be fractional for
-    correlated draws.
+    """Return the binomial probability of at least `counted` successes. The number of trials may be fractional if draws
+    are correlated.
     """
     return float(betainc(counted, size - counted + 1, chance))
 
@@ -56,7 +57,8 @@ def _as_many(counted: float, size: float, chance: float) -> float:
 def scored(
     counts: ArrayLike, expected: ArrayLike, moved: ArrayLike, size: float, *, step: float, level: float
 ) -> tuple[float, float]:
-    """Return the p-value of `counts` (`size` trials) against `expected`, and the detection limit of a parameter.
+    """Return the p-value of a test of `counts` (from `size` trials) against the expected counts `expected`, and the
+    detection limit for a change of a parameter.
 
     The p-value is twice the smaller of two (Bonferroni): `pooled`, and a score test of the parameter, which is a z
     test.
@@ -78,7 +80,7 @@ def scored(
 
 
 def histogram(left: ArrayLike, heights: ArrayLike, x: ArrayLike, y: ArrayLike, draws: float) -> float:
-    """Return the p-value of a drawn histogram under the density in the same figure.
+    """Return the p-value of a goodness-of-fit test of a plotted histogram against the density in the same figure.
 
     Parameters
     ----------
@@ -91,7 +93,7 @@ def histogram(left: ArrayLike, heights: ArrayLike, x: ArrayLike, y: ArrayLike, d
 
 
 def masses(left: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
-    """Return the probability of every bin under a density; NaN if the density is not finite."""
+    """Return the probability of every bin under a density, or NaN if the density is not finite."""
     places, density = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if not (np.all(np.isfinite(density)) and np.all(np.diff(places) > 0)):
         return np.full(np.size(left), np.nan)
@@ -105,8 +107,8 @@ def _widths(left: ArrayLike) -> Array:
 
 
 def serial_z(apart: ArrayLike, *, sd: float) -> float:
-    """Return the sum of products of neighbouring draws divided by its standard deviation; nearly standard normal for
-    independent draws.
+    """Return the sum of the products of neighbouring draws, divided by its standard deviation. For independent draws,
+    the result is nearly standard normal.
 
     A proportion s of draws that repeat the previous draw increases it by s sqrt(n).
 
@@ -126,7 +128,7 @@ def serial_z(apart: ArrayLike, *, sd: float) -> float:
 
 
 def serial_p_value(uniform: ArrayLike) -> float:
-    """Return the two-sided p-value of `serial_z` for draws transformed by their distribution function (uniform if
-    correct).
+    """Return the two-sided p-value of `serial_z` for draws that are transformed by their distribution function, and are
+    therefore uniform if they are correct.
     """
     return float(2 * scipy.stats.norm.sf(abs(serial_z(np.asarray(uniform, dtype=float) - 0.5, sd=12**-0.5))))

@@ -1,4 +1,5 @@
-"""Check that all data shown in a figure are also tested: a visible change of a column must change a verdict.
+"""Check that all data shown in a figure are also tested. A change of a column that is visible in the figure must change
+a verdict.
 
 A numeric column is drawn if a figure of its table changes when the column is reversed or increased by a tenth. It is
 tested if the same change alters a verdict of the paper. Columns about which the paper prints nothing are listed in
@@ -30,7 +31,8 @@ CHANGES: dict[str, Callable[[pd.Series], Any]] = {
 
 
 def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Iterator[str]:
-    """Return the visible but untested columns in figures of `paper`, and the wrong entries of the list of exceptions.
+    """Yield messages about the columns that are visible in the figures of `paper` but not tested, and about wrong
+    entries in the list of exceptions.
 
     Parameters
     ----------
@@ -52,7 +54,9 @@ def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[s
 def _of_figure(
     paper: Paper, artefact: Artefact, judge: in_process.Judge, settings: Mapping[str, Any], known: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield the mistakes of one figure: a change that alters no verdict may be visible only if its column is listed."""
+    """Yield messages about the mistakes of one figure. A visible change that alters no verdict is allowed only if the
+    column is listed as an exception.
+    """
     assert artefact.figure is not None
     draw, table = making.find(f"{paper.slug}.{artefact.figure.function}"), judge.honest[artefact.name]
     honest, listed = picture(draw(table)), {name.partition(",")[0] for name in known}
@@ -72,8 +76,8 @@ def _of_figure(
 
 
 def _together(table: pd.DataFrame, columns: set[str]) -> pd.DataFrame:
-    """Return a table in which all given columns are changed by different factors; if the figure stays the same, it
-    draws none of the columns.
+    """Return a table in which all given columns are changed by different factors. If the figure does not change, it
+    shows none of these columns.
     """
     factors = 1.1 + 0.01 * np.sqrt(np.arange(2, 2 + len(columns)))
     return table.assign(
@@ -82,7 +86,7 @@ def _together(table: pd.DataFrame, columns: set[str]) -> pd.DataFrame:
 
 
 def changes(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Yield (column, change, changed table) for every effective change of one numeric column."""
+    """Yield a triple (column, change, changed table) for every effective change of one numeric column."""
     for column in map(str, table.select_dtypes("number", exclude="bool").columns):
         for change, function in CHANGES.items():
             other = table.assign(**{column: function(table[column])})
@@ -91,7 +95,9 @@ def changes(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
 
 
 def picture(figure: Figure) -> str:
-    """Return a digest of everything that a figure shows inside its axes: lines, areas, marks, bars, images and text."""
+    """Return a hash digest of everything that a figure shows inside its axes: lines, areas, marks, bars, images and
+    text.
+    """
     digest = hashlib.sha256()
     for axes in figure.axes:
         for artist in axes.get_children():
@@ -118,7 +124,7 @@ def _parts(artist: Any) -> Iterator[Any]:
 
 
 def _look(draw: Callable[[pd.DataFrame], Figure], table: pd.DataFrame) -> str:
-    """Return the digest of a table's figure, or an empty string if the figure cannot be drawn."""
+    """Return the hash digest of the figure of a table, or an empty string if the figure cannot be drawn."""
     try:
         return picture(draw(table))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, ZeroDivisionError, FloatingPointError):
@@ -128,8 +134,8 @@ def _look(draw: Callable[[pd.DataFrame], Figure], table: pd.DataFrame) -> str:
 def _noticed(
     paper: Paper, name: str, table: pd.DataFrame, judge: in_process.Judge, settings: Mapping[str, Any]
 ) -> bool:
-    """Return whether a verdict changes if table `name` is changed; an error while the changed table is read also
-    counts.
+    """Return whether a verdict changes if table `name` is changed. An error while the changed table is read counts as a
+    change.
 
     A verdict computed with a warning does not count, because statements about such numbers are meaningless.
     """

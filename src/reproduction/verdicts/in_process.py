@@ -36,7 +36,7 @@ def tables_of(
     made: Mapping[str, pd.DataFrame] | None = None,
     root_seed: int = ROOT_SEED,
 ) -> dict[str, pd.DataFrame]:
-    """Return tables by name, equal to the files of a run.
+    """Return the tables of a paper by name, equal to the files of a run.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def tables_of(
 
 @cache
 def _checked(slug: str, changes: str) -> str:
-    """Return the complete section of a paper for given settings, both as JSON; the result is cached because tests
-    repeat settings.
+    """Return the complete section of a paper for the given settings, with both as JSON. The result is cached, because
+    tests repeat settings.
     """
     papers = discover()
     checked = config.check({slug: json.loads(changes)}, checks.schema_of(papers), {slug: papers[slug].mistakes})
@@ -82,7 +82,9 @@ def _checked(slug: str, changes: str) -> str:
 
 
 def verdicts(slug: str, made: Mapping[str, pd.DataFrame]) -> pd.Series:
-    """Return the verdict on every printed statement, by (artefact, quantity), from tables of `tables_of`."""
+    """Return the verdict on every printed statement, indexed by (artefact, quantity), given tables as made by
+    `tables_of`.
+    """
     published = _published(discover()[slug].folder / "published.tsv")
     ours = making.find(f"{slug}.agreement.ours")(dict(made))
     compared = agreement.compare(published, ours, paper=slug)
@@ -91,20 +93,22 @@ def verdicts(slug: str, made: Mapping[str, pd.DataFrame]) -> pd.Series:
 
 @cache
 def _published(path: Path) -> pd.DataFrame:
-    """Return the published statements, which are read once; callers must not change them."""
+    """Return the published statements of a paper as a table. The file is read only once, so callers must not change the
+    table.
+    """
     return agreement.read_published(path)
 
 
 def settings(path: str | Path, **changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a paper's tests: ``settings.yaml`` in the folder of the test file `path`, with some
-    sections changed.
+    """Return the settings for the tests of a paper, read from ``settings.yaml`` in the folder of the test file `path`,
+    with some sections changed.
     """
     found = config.read(Path(path).with_name("settings.yaml"))
     return found | {section: found.get(section, {}) | dict(keys) for section, keys in changes.items()}
 
 
 def _whole(paper: Paper, artefact: Artefact, stated: Mapping[str, Any] | None) -> None:
-    """Check that every setting of a table is given."""
+    """Check that a test gives every setting of a table."""
     assert artefact.table is not None
     section = artefact.table.settings
     known = ((paper.settings.get("sections") or {}).get(section) or {}).get("properties") or {}
@@ -152,7 +156,7 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 class Judge:
-    """Verdicts of a paper, computed from its unmodified tables, some of which may be replaced.
+    """Verdicts of a paper, computed from its unmodified tables or with some of these tables replaced.
 
     Cached rows were computed earlier: if a test replaces code, the replacement affects only recomputed tables and their
     verdicts.
@@ -181,7 +185,7 @@ class Judge:
 
     @contextmanager
     def _remembering(self) -> Iterator[None]:
-        """Replace the paper's functions that take whole tables by cached versions."""
+        """Replace the paper's functions that take whole tables by cached versions while the context is active."""
         places = [
             (module, name, call) for module in _modules(self.slug) for name, call in _of_tables(self.slug, module)
         ]
@@ -207,7 +211,7 @@ class Judge:
         return rows
 
     def _key(self, call: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        """Return a cache key for a call; None if an argument is neither an unmodified table nor a plain value."""
+        """Return a cache key for a call, or None if an argument is neither an unmodified table nor a plain value."""
         parts: list[Any] = []
         for name, value in [*enumerate(arguments), *named.items()]:
             if id(value) in self._ids:
@@ -227,7 +231,7 @@ def _modules(slug: str) -> Iterator[ModuleType]:
 
 
 def _of_tables(slug: str, module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Return the functions of the paper that a module has, by name, and that take a whole table."""
+    """Yield the name and the function for every function of the paper in a module that takes a whole table."""
     for name, value in list(vars(module).items()):
         mine = isfunction(value) and value.__module__.startswith(f"reproduction.papers.{slug}.")
         if mine and _takes_tables(value):
@@ -240,7 +244,7 @@ def _takes_tables(call: Callable[..., Any]) -> bool:
 
 
 def _copied(kept: Any, generated: bool) -> Any:
-    """Return copies of rows, so that a repeated call does not share them."""
+    """Return copies of cached rows, so that repeated calls do not share the same objects."""
     if generated:
         return iter([_copied(row, False) for row in kept])
     if isinstance(kept, list):

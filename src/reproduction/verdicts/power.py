@@ -1,4 +1,5 @@
-"""Detection limit of a test: the smallest relative change of a parameter that it rejects with probability 0.9.
+"""Detection limit of a test, which is the smallest relative change of a parameter that the test rejects with
+probability 0.9.
 
 The arguments of each function are the first-order effect of a change of 100 % on the test's statistic, and the level of
 the test.
@@ -13,16 +14,16 @@ SEEN = 0.9  # power at the detection limit
 
 
 def normal(per_unit: float, level: float) -> float:
-    """Return the detection limit of a two-sided z test; `per_unit` is the change of z, in standard errors, if the
-    parameter changes by 100 %.
+    """Return the detection limit of a two-sided z test. The argument `per_unit` is the change of z, in standard errors,
+    if the parameter changes by 100 %.
     """
     needed = scipy.stats.norm.isf(level / 2) + scipy.stats.norm.ppf(SEEN)
     return float(needed / abs(per_unit)) if per_unit else np.inf
 
 
 def kolmogorov(per_unit: float, draws: float, level: float) -> float:
-    """Return the detection limit of a Kolmogorov-Smirnov test of `draws` draws; `per_unit` is the distance if the
-    parameter changes by 100 %.
+    """Return the detection limit of a Kolmogorov-Smirnov test with a sample of size `draws`. The argument `per_unit` is
+    the distance between the distribution functions if the parameter changes by 100 %.
 
     The empirical distribution function has a standard deviation of at most 1/(2 sqrt(draws)) at the point of largest
     distance.
@@ -34,8 +35,8 @@ def kolmogorov(per_unit: float, draws: float, level: float) -> float:
 
 
 def chi_squared(per_unit: float, degrees: float, level: float) -> float:
-    """Return the detection limit of a chi-squared test; `per_unit` is the noncentrality if the parameter changes by 100
-    % (quadratic in the change).
+    """Return the detection limit of a chi-squared test. The argument `per_unit` is the noncentrality if the parameter
+    changes by 100 %. The noncentrality is quadratic in the change.
     """
     limit = scipy.stats.chi2.isf(level, degrees)
     needed = scipy.optimize.brentq(lambda x: scipy.stats.ncx2.sf(limit, degrees, x) - SEEN, 1e-9, 4 * limit + 100)
@@ -43,7 +44,7 @@ def chi_squared(per_unit: float, degrees: float, level: float) -> float:
 
 
 def noncentrality(expected: np.ndarray, changed: np.ndarray) -> float:
-    """Return the noncentrality of a chi-squared test that assumes the counts `expected` if the true expected counts are
+    """Return the noncentrality of a chi-squared test of the expected counts `expected` if the true expected counts are
     `changed`.
     """
     expected, changed = np.asarray(expected, dtype=float), np.asarray(changed, dtype=float)
@@ -52,7 +53,7 @@ def noncentrality(expected: np.ndarray, changed: np.ndarray) -> float:
 
 
 def words(changes: Mapping[str, float]) -> str:
-    """Return a mapping from parameters to relative changes as text: ``noise scale by 1.8 %; prior's concentration by 5
+    """Return the relative changes of parameters as text, such as ``noise scale by 1.8 %; prior's concentration by 5
     %``.
     """
     return "; ".join(f"{name} by {_percent(change)}" for name, change in changes.items())

@@ -1,4 +1,5 @@
-"""Check the numbers quoted in documents against the tables: ``python -m reproduction.verdicts.quotes [results]``.
+"""Check the numbers quoted in documents against the tables of a run, with the command ``python -m
+reproduction.verdicts.quotes [results]``.
 
 A paper's ``quoted.py`` repeats phrases of a document with the numbers in double braces, and states how they follow from
 tables of a run with the default settings::
@@ -33,8 +34,8 @@ _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 @dataclass(frozen=True)
 class Quote:
-    """Phrase of a document in the paper's folder, with its numbers in double braces, and the function that computes
-    them from a table.
+    """Phrase of a document in the folder of a paper, with its numbers in double braces, and the function that computes
+    these numbers from a table.
     """
 
     document: str
@@ -44,17 +45,17 @@ class Quote:
 
     @property
     def words(self) -> str:
-        """Return the phrase as it is in the document, on one line."""
+        """Return the phrase as it is written in the document, on one line."""
         return one_line(_BRACED.sub(r"\1", self.phrase))
 
     @property
     def numbers(self) -> list[str]:
-        """Return the numbers as they are written in the phrase."""
+        """Return the numbers of the phrase, as they are written in the document."""
         return _BRACED.findall(self.phrase)
 
 
 def value(written: str) -> tuple[float, float]:
-    """Return the value of a number in a document (``1.8·10⁻²²``, ``19 %``, ``5,400``), and half a unit of the number's
+    """Return the value of a number written in a document (``1.8·10⁻²²``, ``19 %``, ``5,400``), and half a unit of its
     last digit.
     """
     found = _NUMBER.fullmatch(written.strip())
@@ -68,7 +69,7 @@ def value(written: str) -> tuple[float, float]:
 
 
 def at(table: pd.DataFrame, column: str, **where: object) -> float:
-    """Return the value of a column in the only row in which other columns have the given values."""
+    """Return the value of a column in the only row in which the other columns have the given values."""
     rows = table[(table[list(where)] == pd.Series(where)).all(axis=1)]
     if len(rows) != 1:
         raise ValueError(f"{len(rows)} rows have {where}; a quote requires exactly one")
@@ -76,7 +77,7 @@ def at(table: pd.DataFrame, column: str, **where: object) -> float:
 
 
 def told(table: pd.DataFrame, number: int, pattern: str) -> list[float]:
-    """Return the numbers in the evidence of an erratum: the groups of a regular expression that the evidence must
+    """Return the numbers in the evidence for an erratum, as the groups of a regular expression that the evidence must
     match.
     """
     text = table.loc[table["number"] == number, "evidence"].iloc[0]
@@ -87,7 +88,7 @@ def told(table: pd.DataFrame, number: int, pattern: str) -> list[float]:
 
 
 def broken(quote: Quote, table: pd.DataFrame) -> str:
-    """Return the reason why a quote does not hold; empty if the quote holds."""
+    """Return the reason why a quote does not hold, or an empty string if the quote holds."""
     try:
         ours = [float(x) for x in quote.values(table)]
     except (ValueError, KeyError) as error:
@@ -103,7 +104,7 @@ def broken(quote: Quote, table: pd.DataFrame) -> str:
 
 
 def numbers_in(text: str) -> Iterator[str]:
-    """Return the numbers of a text that could be results: decimals, percentages, powers of ten and integers of at least
+    """Yield the numbers of a text that could be results: decimals, percentages, powers of ten and integers of at least
     100.
     """
     for found in _NUMBER.finditer(text):
@@ -113,7 +114,7 @@ def numbers_in(text: str) -> Iterator[str]:
 
 
 def unaccounted(document: str, text: str, quotes: Iterable[Quote], given: Collection[str]) -> list[str]:
-    """Return the numbers of a document that are neither part of a quote nor listed as given."""
+    """Return the numbers in a document that are neither part of a quotation nor in the list of input values."""
     text = one_line(text)
     for quote in (q for q in quotes if q.document == document):
         text = text.replace(quote.words, one_line(_BRACED.sub("", quote.phrase)))
@@ -121,12 +122,14 @@ def unaccounted(document: str, text: str, quotes: Iterable[Quote], given: Collec
 
 
 def one_line(text: str) -> str:
-    """Return a text without line breaks, since phrases may span lines."""
+    """Return a text on one line. Line breaks are removed, since phrases may span lines."""
     return " ".join(text.split())
 
 
 def of(paper: Paper) -> tuple[Sequence[Quote], Mapping[str, Collection[str]]]:
-    """Return the quotes of a paper, and the given numbers of its documents; empty if the paper has no ``quoted.py``."""
+    """Return the quotes of a paper, and the numbers of its documents that need no table. Both are empty if the paper
+    has no ``quoted.py``.
+    """
     if not (paper.folder / "quoted.py").is_file():
         return (), {}
     module = import_module(f"{paper.package}.quoted")
@@ -134,8 +137,8 @@ def of(paper: Paper) -> tuple[Sequence[Quote], Mapping[str, Collection[str]]]:
 
 
 def check(results: Path, papers: Iterable[Paper]) -> Iterator[tuple[str, Quote, str]]:
-    """Yield (slug, quote, reason) for every quote that has no table or whose table is in the results folder; the reason
-    states why the quote does not hold, and is empty if it holds.
+    """Yield a triple (slug, quote, reason) for every quote that has no table or whose table is in the results folder.
+    The reason states why the quote does not hold, and it is empty if the quote holds.
     """
     for paper in papers:
         for quote in of(paper)[0]:
@@ -145,7 +148,7 @@ def check(results: Path, papers: Iterable[Paper]) -> Iterator[tuple[str, Quote, 
 
 
 def main() -> None:
-    """Print the quotes that do not hold, and exit with status 1 if there are any."""
+    """Print the quotes that do not hold, and exit with status 1 if there is at least one such quote."""
     checked = list(check(Path(*sys.argv[1:2] or ["results"]), discover().values()))
     wrong = [f"{slug}/{quote.document}: {quote.words!r}: {why}" for slug, quote, why in checked if why]
     print("\n".join([*wrong, f"{len(checked)} quotes, {len(wrong)} do not hold."]))

@@ -1,5 +1,5 @@
-"""Rows of a paper's ``agreement.ours``: a number, a claim with its relation, a test of a distribution with its
-detection limit, or a statement that was not run.
+"""Make the rows of a paper's ``agreement.ours``. Each row is a number, a claim with its relation, a test of a
+distribution with its detection limit, or a statement that was not run.
 """
 
 from typing import Any
@@ -50,8 +50,8 @@ def claim(
     *,
     rounding: float = 0.0,
 ) -> dict[str, Any]:
-    """Return the row of a claim, which is a relation of two numbers; `ours` is the margin by which the claim holds (see
-    `margin`).
+    """Return the row of a claim, which is a relation between two numbers. The entry `ours` is the margin by which the
+    claim holds (see `margin`).
 
     Parameters
     ----------
@@ -111,8 +111,8 @@ def law(
 
 
 def not_run(artefact: str, quantity: str, reason: str) -> dict[str, Any]:
-    """Return a row for a statement that was not computed in the run; an undeclared NaN counts as a number
-    that differs.
+    """Return a row for a statement that was not computed in the run. A NaN without such a row counts as a number that
+    differs.
     """
     return _row(artefact, quantity, NOT_RUN, np.nan, 0.0, reason)
 
@@ -129,8 +129,8 @@ def margin(left: Array, relation: str, right: Array, rounding: float) -> Array:
 
 
 def holds(value: float, relation: str) -> bool:
-    """Return whether a margin without random error supports its relation; a margin of 0 is enough unless the relation
-    is strict.
+    """Return whether a margin without random error supports its relation. A margin of 0 is sufficient unless the
+    relation is strict.
     """
     return value > 0 if relation in _STRICT else value >= 0
 

@@ -1,4 +1,5 @@
-"""Test a printed table as a whole: a joint test under each variant, and the test's power against the other variants.
+"""Test a printed table as a whole. The module computes a joint test under each variant, and the power of this test
+against the other variants.
 
 Cells without random error must round to print. Cells with random error are standardised; under the right variant the
 sum of their squares is chi-squared with as many degrees of freedom. The table's variant is the first, in the order
@@ -24,24 +25,24 @@ COLUMNS = (
 
 
 def standard_score(ours: float, mc_se: float, printed: float, digits: float) -> float:
-    """Return (ours - printed)/sqrt(mc_se^2 + 10^(-2 digits)/12): the rounding of print is uniform within its last
-    digit.
+    """Return the standard score (ours - printed)/sqrt(mc_se^2 + 10^(-2 digits)/12). The rounding error of a printed
+    number is assumed to be uniform within its last digit.
     """
     return float((ours - printed) / np.hypot(mc_se, 10.0**-digits / np.sqrt(12)))
 
 
 def unit_error(mc_se: float, digits: float) -> float:
-    """Return the largest difference from the printed number at which a single cell passes."""
+    """Return the largest accepted difference between a reproduced number and the printed number in a single cell."""
     return float(LARGEST_Z * np.hypot(mc_se, 10.0**-digits / np.sqrt(12)) if mc_se > 0 else 10.0**-digits / 2)
 
 
 def rounds(ours: float, printed: float, digits: float) -> bool:
-    """Return whether `ours` rounds to the printed number (ties either way)."""
+    """Return whether `ours` rounds to the printed number. A tie may be rounded in either direction."""
     return bool(abs(ours - printed) <= 10.0**-digits / 2 * (1 + 1e-9))
 
 
 def judge(numbers: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
-    """Return the test of every table under every variant that it has.
+    """Return the results of the joint test of every table, under every variant that the table has.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def judge(numbers: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged_tables(numbers: Iterable[Any], ours: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    """Return the rows of `judge`, given printed and computed rows that name their columns."""
+    """Yield the rows of `judge`, given the printed and the computed rows as iterables of records with named columns."""
     found: dict[Any, dict[Any, list[Any]]] = {}  # by artefact and quantity
     for row in ours:
         found.setdefault(row.artefact, {}).setdefault(row.quantity, []).append(row)
@@ -79,7 +80,7 @@ def judged_tables(numbers: Iterable[Any], ours: Iterable[Any]) -> Iterator[dict[
 
 
 class _Cells(NamedTuple):
-    """Printed numbers of a table, and the reproduced numbers with their Monte Carlo errors."""
+    """Printed numbers of a table, and the reproduced numbers with their Monte Carlo standard errors."""
 
     value: Array
     digits: Array
@@ -88,7 +89,9 @@ class _Cells(NamedTuple):
 
 
 def _cells(statements: list[Any], found: Mapping[Any, list[Any]], variant: str) -> _Cells:
-    """Return the reproduced numbers under a variant; a number without this variant is taken from its first variant."""
+    """Return the printed and the reproduced numbers of a table under a variant. If a number was not computed under this
+    variant, its first variant is used.
+    """
 
     def rank(row: Any) -> int:
         return -1 if row.variant == variant else VARIANTS.index(row.variant)
@@ -123,7 +126,9 @@ def _judged(artefact: str, variant: str, cells: Mapping[str, _Cells]) -> dict[st
 
 
 def _power(variant: str, cells: Mapping[str, _Cells]) -> tuple[float, str]:
-    """Return the smallest power of the joint test against the other variants; NaN if it is the only variant."""
+    """Return the smallest power of the joint test against the other variants, and the variant with this power. The
+    power is NaN if there is no other variant.
+    """
     mine, found = cells[variant], []
     for other, theirs in cells.items():
         if other == variant:

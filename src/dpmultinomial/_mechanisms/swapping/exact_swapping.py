@@ -57,8 +57,8 @@ def subfactorials(n: int) -> list[int]:
 
 @lru_cache(maxsize=64)
 def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
-    """Return the coefficients a_0..a_n of the signed mixture for a swap, as multiples of 2^-bits, each with an error of
-    at most 2^-bits.
+    """Return the coefficients a_0..a_n of the signed mixture for a swap, as multiples of 2^-bits. The error of each
+    coefficient is at most 2^-bits.
 
     Parameters
     ----------
@@ -166,8 +166,8 @@ def eigenvalues(n: int, rate: float, count: int, bits: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=16)
 def _hahn(n: int, small: int, other: int, bits: int) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-    """Return the eigenfunctions Q_j(x), j, x = 0..small, of a swap, normalised to Q_j(0) = 1, and 1/norm_j under h, as
-    multiples of 2^-bits.
+    """Return the eigenfunctions Q_j(x), j, x = 0..small, of a swap, normalised to Q_j(0) = 1, and the values 1/norm_j
+    under h. All numbers are multiples of 2^-bits.
 
     x is the number of records in one category of each variable, of sizes `small` (the smallest margin) and `other`.
     Q_j solves the difference equation of the random walk that exchanges the values of two random records.
@@ -222,7 +222,7 @@ def row(table: ArrayLike, *, rate: float, depth: int | None = None) -> Row:
 
 
 def _log(value: int, bits: int) -> float:
-    """Return log(value 2^-bits), accurate also near 0."""
+    """Return log(value 2^-bits) without loss of accuracy near 0."""
     if value <= 0:
         return -np.inf
     shift = max(0, value.bit_length() - 64)
@@ -231,8 +231,8 @@ def _log(value: int, bits: int) -> float:
 
 
 def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int | None) -> tuple[list[int], int]:
-    """Return P(y | x)/h(y) for one x and all y, as multiples of 2^-bits, and bits: 2 n bits for rounding errors, plus
-    64 below the smallest requested value.
+    """Return P(y | x)/h(y) for one x and all y, as multiples of 2^-bits, and the number of bits. The number is 2 n bits
+    for rounding errors plus 64 bits below the smallest requested value.
     """
     lost = 2 * n
     bits = lost + _DIGITS + (depth or _DIGITS)
@@ -254,8 +254,8 @@ def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int 
 def class_law(
     table: ArrayLike, *, rate: float, depth: int | None = None, most_work: float = MOST_WORK
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return all tables with the margins of `table`, with the log probabilities of each table given `table` and of
-    `table` given each table.
+    """Return all tables with the margins of `table`. For each of them, return the log probability of the table given
+    `table`, and of `table` given the table.
 
     Parameters
     ----------
@@ -300,8 +300,8 @@ def class_law(
 def listed_law(
     counts: NDArray[np.int64], rate: float, most_work: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | str:
-    """Compute the distributions of `class_law` for a checked table larger than 2 x 2, or return the reason why its
-    class cannot be listed.
+    """Compute the distributions of `class_law` for a checked table larger than 2 x 2, or return the reason why the
+    class of the table cannot be listed.
 
     Parameters
     ----------
@@ -345,8 +345,8 @@ def listed_law(
 def _listed(
     counts: NDArray[np.int64], rate: float, most_work: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-    """Return the class of a table that is small enough to list, the log probability of `table` given each table of the
-    class, and the largest loss of accuracy by cancellation.
+    """List the class of a small table; return its tables, the log probability of `table` given each of them, and the
+    largest loss of accuracy by cancellation.
     """
     n = int(counts.sum())
     bits = 2 * _DIGITS + int(-n * log(min(rate, 1 - rate)) / log(2)) + 1  # |a_n| >= min(p, 1 - p)^n

@@ -75,7 +75,7 @@ def permutation_swap(
 
 
 def strata(data: pd.DataFrame, *, match: str | Sequence[str]) -> NDArray[np.int64]:
-    """Return the index of the stratum of every record, 0, 1, .. in order of first appearance; records with equal values
+    """Return the index of the stratum of every record, 0, 1, .. in order of first appearance. Records with equal values
     in all columns of `match` form a stratum.
 
     Parameters
@@ -132,7 +132,8 @@ def swap_law(table: ArrayLike, *, rate: float) -> tuple[NDArray[np.int64], NDArr
 
 
 def selected_share(n: int, *, rate: float) -> float:
-    """Return the expected fraction of records selected in a stratum, given that the selection is not a single record.
+    """Return the expected fraction of the records of a stratum that are selected, given that the selection is not a
+    single record.
 
     Parameters
     ----------
@@ -156,8 +157,8 @@ def selected_share(n: int, *, rate: float) -> float:
 
 
 def attenuation(n: int, *, rate: float) -> tuple[float, float]:
-    """Return (lambda_1, lambda_2), the factors by which a swap of n records reduces the association in a table of
-    degree one and two.
+    """Return (lambda_1, lambda_2), the factors by which a swap of n records reduces the association of degree one and
+    of degree two in a table.
 
     E[S - e | X] = lambda_1 (X - e) in every cell of every r x c table, e = row total x column total/n. lambda_2 enters
     the variance (`cell_sd`); it is 1 if the table has too few records to have a second degree (n < 4).
@@ -228,7 +229,8 @@ def expected_table(table: ArrayLike, *, rate: float) -> NDArray[np.float64]:
 
 
 def cell_sd(table: ArrayLike, *, rate: float) -> float:
-    """Return the standard deviation of a cell of a 2 x 2 table after a swap (the same for all cells), in closed form.
+    """Return the standard deviation of a cell of a 2 x 2 table after a swap, in closed form; all four cells have the
+    same standard deviation.
 
     Parameters
     ----------
@@ -327,8 +329,8 @@ class Swap:
 
     @classmethod
     def calibrated(cls, epsilon: float, *, largest: int) -> "Swap":
-        """Return the swapping mechanism in which each exchange costs `epsilon`; `largest` is the number of records in
-        the largest stratum that can change.
+        """Return the swapping mechanism in which each exchange costs `epsilon`. The argument `largest` is the number of
+        records in the largest stratum that can change.
         """
         return cls(rate=accounting.rate_for(_checks.positive("epsilon", epsilon) / 2, largest=largest))
 
@@ -340,7 +342,7 @@ class Swap:
         swap: str | Sequence[str] | None = None,
         match: str | Sequence[str] = (),
     ) -> Any:
-        """Swap a table, or the records of a data frame. A simulation that must not be used for confidential data.
+        """Swap a table, or the records of a data frame, in a simulation that must not be used for confidential data.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ _CLASS_LIMIT = 20_000_000  # largest number of tables in a class; the logs of th
 
 @dataclass(frozen=True)
 class Row:
-    """Class of a 2 x 2 table, with the probabilities of swaps from that table to every table of its class and back.
+    """Class of a 2 x 2 table, with the probabilities of swaps from this table to every table of the class and back.
 
     Parameters
     ----------
@@ -60,15 +60,17 @@ class Orientation:
 
 
 def refusal(counts: NDArray[np.int64]) -> str:
-    """Return the reason why the class of a checked 2 x 2 table is too large to list; empty if it can be listed."""
+    """Return the reason why the class of a checked 2 x 2 table is too large to list; the string is empty if the class
+    can be listed.
+    """
     n, r1, c1 = int(counts.sum()), int(counts[1].sum()), int(counts[:, 1].sum())
     size = min(r1, c1) - max(0, r1 + c1 - n) + 1
     return f"table must have at most {_CLASS_LIMIT} tables in its class, got {size}" if size > _CLASS_LIMIT else ""
 
 
 def orient(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Orientation]:
-    """Return the values of the last cell over the class of a 2 x 2 table, in increasing order, and the orientation of
-    the class.
+    """Return the possible values of the last cell in the class of a 2 x 2 table, in increasing order, and the
+    orientation of the class.
 
     Parameters
     ----------
@@ -151,8 +153,8 @@ def _weights(n: int, small: int, rate: float) -> NDArray[np.float64]:
 
 
 def _log_hypergeometric_ratios(view: Orientation) -> NDArray[np.float64]:
-    """Return the log ratios log h(y) - log h(at) of the hypergeometric distribution h, y = 0..small; the swap is
-    reversible with respect to h. The ratios are summed outwards.
+    """Return the log ratios log h(y) - log h(at), y = 0..small, of the hypergeometric distribution h, with respect to
+    which the swap is reversible. The ratios are summed outwards from `at`.
     """
     y = np.arange(view.small, dtype=np.float64)
     up = (view.other - y) * (view.small - y) / ((y + 1) * (view.n - view.other - view.small + y + 1))

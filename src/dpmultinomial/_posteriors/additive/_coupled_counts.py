@@ -1,4 +1,5 @@
-"""Mixtures of independent counts coupled through their total, the form of every posterior given an additive release.
+"""Mixtures of independent counts that are coupled through their total. Every posterior given an additive release has
+this form.
 
 P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s); each term is one run of `_sum_chain`.
 
@@ -40,7 +41,7 @@ from ._noise import DIGITS, Noise
 def most_probable(
     log_probabilities: Callable[[NDArray[np.int64]], NDArray[np.float64]], start: NDArray[np.int64], k: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the k most probable vectors of counts in decreasing order of probability; vectors of equal probability are
+    """Return the k most probable vectors of counts in decreasing order of probability. Vectors of equal probability are
     in increasing lexicographic order.
 
     Climbs from `start` to a local maximum, then always expands the best vector seen: one unit more, one less, or one
@@ -83,7 +84,7 @@ def most_probable(
 
 
 def _moves(size: int) -> NDArray[np.int64]:
-    """Return the local moves of a vector of counts: +1, -1 and all exchanges of one unit."""
+    """Return the local moves of a vector of counts: +1, -1, and all exchanges of one unit between two counts."""
     unit = np.eye(size, dtype=np.int64)
     swaps = (unit[:, None] - unit[None]).reshape(-1, size)
     return np.concatenate([unit, -unit, swaps[np.any(swaps != 0, axis=1)]])
@@ -113,7 +114,7 @@ class Terms:
 
 
 class CoupledCounts:
-    """Distribution of counts, given the terms of the mixture and the factor of the total.
+    """Distribution of counts, defined by the terms of the mixture and the factor of the total.
 
     Parameters
     ----------
@@ -205,12 +206,12 @@ class CoupledCounts:
         self._total: Array = sum(w * total for w, (_, total) in kept)
 
     def _block(self, most: int) -> int:
-        """Return the number of terms that are processed at a time."""
+        """Return the number of terms that are processed at the same time."""
         return max(1, min(most, _NUMBERS // int(self.terms.factors[0].size)))
 
     def _bounds(self) -> Array:
-        """Return an upper bound on the log weight of every term: its sum without the total, times the largest factor of
-        the total.
+        """Return an upper bound on the log weight of every term: the sum of the term without the total, times the
+        largest factor of the total.
         """
         terms, bounds = self.terms, np.empty(len(self.terms.log_weights))
         gap, block = self.total_low + np.arange(len(self.total_factor)) - self._centre, self._block(_BLOCK)
@@ -225,19 +226,19 @@ class CoupledCounts:
 
     @property
     def _centre(self) -> float:
-        """Return the most likely total according to the factor of the total, g; tilts are centred at this total."""
+        """Return the most likely total according to the factor g of the total. Tilts are centred at this total."""
         return float(self.total_low + np.argmax(self.total_factor))
 
     @property
     def _first(self) -> int:
-        """Return the sum of the components (relative to their lowest values) at which the factor of the total, g,
-        starts.
+        """Return the smallest sum of the components, relative to their lowest values, at which the factor g of the
+        total is defined.
         """
         return int(self.total_low - self.low.sum())
 
     def _tilted(self, some: NDArray[np.int64]) -> tuple[Array, Array, Array]:
-        """Return the tilted factors with largest entry 1 per component, the log of the removed scale, and the
-        tilted g.
+        """Return the tilted factors, scaled to a largest entry of 1 per component, the log of the scale that was
+        removed, and the tilted g.
         """
         theta, totals = self.terms.tilts[some, None], self.total_low + np.arange(len(self.total_factor))
         g = self.total_factor * np.exp(-theta * (totals - self._centre))
@@ -250,8 +251,8 @@ class CoupledCounts:
 
 
 def _vector_weights(log_factors: Array, columns: NDArray[np.int64], place: NDArray[np.int64]) -> Array:
-    """Return the log of prod h(x) for every vector; with three factors, the log of the sum over the choice of the
-    distinguished component.
+    """Return the log of prod h(x) for every vector. With three factors, return the log of the sum over the choice of
+    the distinguished component.
     """
     logs = log_factors[:, columns, place]
     if len(log_factors) == 1:
@@ -269,8 +270,8 @@ _TERM_NUMBERS = 1_000_000  # numbers of an array that are processed at a time
 def windows(
     released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the lowest and highest true count of every component: the window of Wang (2020), or all counts that are
-    not negligible.
+    """Return the lowest and the highest true count of every component: the window of Wang (2020), or all counts that
+    are not negligible.
 
     Parameters
     ----------
@@ -296,7 +297,7 @@ def windows(
 
 
 def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool) -> Terms:
-    """Build the terms of the mixture for algorithm 2 and, with `drawn`, for algorithm 1 (independent).
+    """Build the terms of the mixture for algorithm 2 or, with `drawn`, for algorithm 1 (independent).
 
     Parameters
     ----------
@@ -390,7 +391,8 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
 
 
 def _levels(released: Whole, noise: Noise) -> Whole:
-    """Return the possible values of the smallest served quotient (level): level M <= sum of weights <= level (M + S).
+    """Return the possible values of the level, which is the smallest quotient that gets a unit. A level satisfies level
+    M <= sum of weights <= level (M + S).
 
     The result holds numerators and denominators in lowest terms (L, 2), increasing.
     """
@@ -409,8 +411,8 @@ def _levels(released: Whole, noise: Noise) -> Whole:
 
 
 def _beyond(noise: Noise, size: int) -> tuple[int, int]:
-    """Return the largest distances, below and above the noisy total, of the sum of the weights max(n_s, 0) (plain and
-    clipped noise).
+    """Return the largest distances of the sum of the weights max(n_s, 0) below and above the noisy total, for plain and
+    for clipped noise.
     """
     positive = noise.p[noise.reach :].copy()
     positive[0] = noise.p[: noise.reach + 1].sum()
@@ -418,8 +420,8 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """Return a value that the noise of the total plus the sum of `size` variables of this distribution exceeds with
-    negligible probability.
+    """Return a bound on a sum, the noise of the total plus `size` variables of this distribution; the sum exceeds the
+    bound with negligible probability.
     """
     out = noise.of_total.p
     for _ in range(size):
@@ -431,8 +433,8 @@ def _far(law: Array, noise: Noise, size: int) -> int:
 
 
 def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, Array]:
-    """Return the likelihood factors (stay0, move, stay1) of these levels (T, 3, S, W), with one entry per node for
-    random ties, and the nodes' log weights (T,).
+    """Return the likelihood factors (stay0, move, stay1) of these levels, (T, 3, S, W), and the log weights of the
+    nodes, (T,). Random ties have one entry per node.
     """
     r, p, q = released[:, None], levels[:, 0, None, None], levels[:, 1, None, None]
     place, least, most = q * x, p * r, p * (r + 1)
@@ -451,7 +453,7 @@ def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, 
 
 
 def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
-    """Return the log probability that a remainder is divided in this way among equal claims."""
+    """Return the log probability that a remainder is divided among equal claims in the given way."""
     size, extra = len(released), int(released.sum()) % len(released)
     if ties == "random":
         return float(gammaln(extra + 1) + gammaln(size - extra + 1) - gammaln(size + 1))
@@ -461,8 +463,8 @@ def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
 
 
 def _tilts(factors: Array, low: Whole, noise: Noise, total_low: int, total_factor: Array) -> Array:
-    """Return, for every term (T, S, W), the tilt of a grid with the smallest bound on the weight of the term; tilts
-    beyond the range of doubles are excluded.
+    """Return, for every term (T, S, W), the tilt on a grid that gives the smallest bound on the weight of the term.
+    Tilts beyond the range of doubles are excluded.
     """
     terms, size, width = factors.shape
     totals = total_low + np.arange(len(total_factor))
@@ -484,7 +486,7 @@ def _tilts(factors: Array, low: Whole, noise: Noise, total_low: int, total_facto
 
 
 def noisy(noisy_counts: NDArray[np.int64], noise: Noise, total_low: int, total_factor: Array) -> Terms:
-    """Build the single term of the mixture given the noisy components without an additive release.
+    """Build the single term of the mixture given noisy components, without an additive release.
 
     Parameters
     ----------
@@ -512,8 +514,8 @@ _DRAWS = 1 << 22  # weights held at once while drawing
 
 @dataclass(frozen=True)
 class Certificate:
-    """Bounds on the neglected mass, as fractions of the posterior: neglected terms sum to a quarter of `pruned`, and
-    `wrapped` and `cut` are Chernoff bounds that are not attained.
+    """Bounds on the neglected mass, as fractions of the posterior. The neglected terms sum to a quarter of `pruned`;
+    `wrapped` and `cut` are Chernoff bounds, which are not attained.
 
     Attributes
     ----------
@@ -534,7 +536,9 @@ class Certificate:
         return self.pruned + self.wrapped + self.cut + _ROUNDING * self.condition
 
     def accuracy(self) -> Accuracy:
-        """Accuracy status: ``exact`` if exact up to rounding, else ``approximate`` with the bound."""
+        """Accuracy status: ``exact`` if the answers are exact up to rounding, otherwise ``approximate`` with the
+        bound.
+        """
         if self.error < _TOLERANCE:
             return EXACT
         return Accuracy(
@@ -544,8 +548,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Chain:
-    """Term of the mixture with all its factors: those of the components on low_s, low_s + 1, .., and the factor of the
-    total.
+    """Term of the mixture with all its factors: those of the components at low_s, low_s + 1, .., and that of the total.
 
     Attributes
     ----------
@@ -560,7 +563,7 @@ class Chain:
 
 
 class TermSource(Protocol):
-    """Interface for the terms of a distribution, which are computed on demand."""
+    """Interface of the terms of a distribution, which are computed on demand."""
 
     def chain(self, term: int) -> Chain: ...
 
@@ -569,7 +572,7 @@ class TermSource(Protocol):
 
 @dataclass(frozen=True)
 class Solved:
-    """Solution of a mixture by transforms.
+    """Solution of a mixture by Fourier transforms.
 
     Attributes
     ----------
@@ -590,7 +593,7 @@ class Solved:
 
 
 class TransformedCounts:
-    """Distribution of counts computed by transforms.
+    """Distribution of counts computed by Fourier transforms.
 
     Parameters
     ----------
@@ -603,12 +606,12 @@ class TransformedCounts:
         self.components, self.certificate = len(solved.of), solved.certificate
 
     def marginal(self, component: int) -> tuple[Whole, Array]:
-        """Return the distribution of one component: (values, probabilities)."""
+        """Return the distribution of one component, as (values, probabilities)."""
         column = int(self.solved.of[component])
         return _trimmed(self.solved.low[column], self.solved.marginals[column])
 
     def total(self) -> tuple[Whole, Array]:
-        """Return the distribution of the total: (values, probabilities)."""
+        """Return the distribution of the total, as (values, probabilities)."""
         return _trimmed(self.solved.totals[0], self.solved.total)
 
     def accuracy(self) -> Accuracy:
@@ -626,8 +629,8 @@ class TransformedCounts:
         return vectors, np.exp(logs)
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors of counts, int64 (size, S): first a term, then component by component given the
-        remaining total.
+        """Draw independent vectors of counts, int64 (size, S). The function first draws a term, then each component
+        given the remaining total.
         """
         out = np.empty((size, self.components), dtype=np.int64)
         term = rng.choice(len(self.solved.weights), size=size, p=self.solved.weights)
@@ -649,8 +652,8 @@ def _trimmed(first: np.int64, law: Array) -> tuple[Whole, Array]:
 
 
 def _afterwards(chain: Chain) -> list[Array]:
-    """Return, for every component, the weights of the later components, (1 or 2, L), at minus the sum so far: one row
-    if no component has been served last yet, and one row if one has.
+    """Return, for every component, the weights of the later components, (1 or 2, L), at minus the sum so far. The
+    second row applies once a component has been served last.
     """
     length = len(chain.tail)
     late = scipy.fft.rfft(chain.tail)

@@ -1,4 +1,5 @@
-"""Levels of algorithm 3: intervals of noisy counts whose mode is the released vector, and bounds on their weights.
+"""Levels of algorithm 3: the intervals of noisy counts whose mode is the released vector, and bounds on the weights of
+the levels.
 
 The released r is a mode of the noisy weights n exactly if the smallest quotient n_j/r_j that was served is at least the
 largest n_i/(r_i + 1) that was not. Given that level p/q, every n_s lies in an open interval, ]p r_s/q, p (r_s + 1)/q[,
@@ -33,7 +34,7 @@ _NO_END = -geometric.LARGEST
 
 @dataclass(frozen=True)
 class Columns:
-    """Groups of components (columns): components with equal released count and prior have the same distribution and
+    """Groups of components (columns). Components with equal released count and prior have the same distribution and
     share a column.
 
     Attributes
@@ -51,8 +52,8 @@ class Columns:
 
 
 def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
-    """Group components into columns, or keep one column per component unless `together` (for rules that depend on the
-    order).
+    """Group components into columns if `together`; otherwise keep one column per component, for rules that depend on
+    the order.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
 
 @dataclass(frozen=True)
 class Levels:
-    """Intervals of noisy counts for every level (rows) and column.
+    """Intervals of noisy counts, for every level (rows) and column.
 
     Attributes
     ----------
@@ -161,8 +162,8 @@ def _boxes(released: Whole, p: Whole, q: Whole) -> Levels:
 
 
 def nodes(claims: int) -> tuple[Array, Array]:
-    """Return quadrature nodes and weights on [0, 1] for the probability that a claim precedes the last served claim, if
-    ties are random.
+    """Return quadrature nodes and weights on [0, 1] for the probability that a claim precedes the last claim that gets
+    a unit, if ties are random.
 
     The integrand is a polynomial of degree claims - 1, so (claims + 1) // 2 Gauss-Legendre nodes are exact; it is a
     product of many similar factors, hence smooth, and 5 sqrt(claims) + 3 nodes do to rounding (tested).
@@ -197,7 +198,7 @@ _STEEPEST = 600.0  # largest exponent of a tilt; a level that far from the relea
 
 @dataclass(frozen=True)
 class Masses:
-    """Logs of sums over true counts, with one row per tilt; true counts and totals are relative to the released values.
+    """Logs of sums over true counts, with one row per tilt. True counts and totals are relative to the released values.
 
     Attributes
     ----------
@@ -217,8 +218,8 @@ class Masses:
         return np.asarray((self.levels + self.edge[:, None]).min(axis=0))
 
     def free(self, kept: NDArray[np.integer]) -> Array:
-        """Return Phi(theta), the log of the tilted sum over levels, all counts and all totals without the constraint on
-        the total; float64 (G,).
+        """Return Phi(theta), the log of the tilted sum over all levels, counts and totals if the total need not equal
+        the sum of the counts, float64 (G,).
         """
         return np.asarray(logsumexp(self.levels[:, kept], axis=1) + self.totals)
 
@@ -265,8 +266,8 @@ class _Claims:
         self._masses.append((clear, got, lost))
 
     def add_to(self, whole: Array, edge: Array, ties: str) -> None:
-        """Add the log mass of the components with claims to `whole`, float64 (G, T): a crude bound, refined for levels
-        that are not negligible.
+        """Add the log mass of the components with claims to `whole`, float64 (G, T). The mass is a crude bound that is
+        refined for levels that are not negligible.
         """
         level, repeats = np.concatenate(self._level), np.concatenate(self._repeats)
         order = np.argsort(level, kind="stable")
@@ -358,7 +359,7 @@ def column_masses(
 
 
 def _at_most_zero(noise: NoiseModel, prior: CountsPrior, shape: float, tilts: Array, r: int) -> Array:
-    """Return the mass of the true counts whose noisy count is 0 or less."""
+    """Return the mass of the true counts for which the noisy count is 0 or less."""
     x = np.arange(noise.wide + 1)
     return np.asarray(
         np.exp(np.minimum(np.outer(tilts, x - r), _STEEPEST) + prior.log_component(x, shape)) @ noise.at_least(x)
@@ -366,8 +367,8 @@ def _at_most_zero(noise: NoiseModel, prior: CountsPrior, shape: float, tilts: Ar
 
 
 def _interval_sums(values: Array, start: Whole, end: Whole) -> Array:
-    """Return the sums of values[:, start:end] for many intervals (0 if end <= start), with positive terms only, by
-    powers of two.
+    """Return the sums of values[:, start:end] for many intervals (0 if end <= start). The sums are built from blocks
+    whose lengths are powers of two, so that all terms are positive.
     """
     out = np.zeros((len(values), len(start)))
     place, left, run = start.copy(), np.maximum(end - start, 0), 1
@@ -381,8 +382,8 @@ def _interval_sums(values: Array, start: Whole, end: Whole) -> Array:
 
 
 def _claims(clear: Array, got: Array, lost: Array, repeats: Whole, claims: int, ties: str) -> Array:
-    """Return the log mass of the components with claims on several levels, (G, n), from (G, n, c) and (n, c): the sum
-    over nodes and over the choice of the component served last.
+    """Return the log mass of the components with claims on several levels, (G, n), from (G, n, c) and (n, c). The mass
+    is a sum over the nodes and over the component that gets the last unit.
     """
     early, late, weight = rule(claims, ties)
     with np.errstate(divide="ignore", invalid="ignore"):

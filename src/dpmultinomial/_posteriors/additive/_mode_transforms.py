@@ -1,5 +1,5 @@
-"""Posterior of algorithm 3 at any epsilon, from a few thousand products of factors that are coupled by transforms of
-equal length.
+"""Posterior of algorithm 3 at any epsilon, from a few thousand products of factors that are coupled by Fourier
+transforms of equal length.
 
 A factor is the distribution of an interval. One tilt serves all levels, so that it is transformed once for all levels
 that share it, and transformed back once with everything that multiplied it (`_frequency_products`). Length, widths and
@@ -32,7 +32,7 @@ _ROOM = 1 << 21  # numbers held at once
 
 @dataclass(frozen=True)
 class Frame:
-    """Data shared by all terms of a solution.
+    """Data that all terms of a solution share.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ class Frame:
 
 
 class Chunk:
-    """Consecutive levels, as many as memory allows: each distinct interval once, the rows that terms use, and the
-    terms.
+    """Consecutive levels, as many as memory allows, with each distinct interval stored once, the rows that the terms
+    use, and the terms.
     """
 
     def __init__(self, frame: Frame, rows: Whole) -> None:
@@ -109,7 +109,7 @@ class Chunk:
         self._plan(rows, claimed @ frame.columns.repeats)
 
     def _plan(self, rows: Whole, claims: Whole) -> None:
-        """Set up one term per node of every level: index of the level, early, late, weight."""
+        """Set up one term per node of every level, with the index of the level, early, late, and weight."""
         if self.plain:
             ones = np.ones(len(rows))
             self.terms = (rows, ones, ones, ones * np.exp(self.frame.log_empty))
@@ -178,7 +178,7 @@ class ModeTerms:
         return Chain(first[of], last[of], got[of], s.tail)
 
     def log_probabilities(self, vectors: Whole) -> Array:
-        """Return the log probability of every row of an array of counts, from closed forms of the levels, without
+        """Return the log probability of every row of an array of counts, from closed forms of the levels without
         transforms.
         """
         place = vectors.sum(axis=1) - self.totals[0]
@@ -212,8 +212,8 @@ class ModeTerms:
         return np.asarray(base + np.logaddexp.reduce(each, axis=0))
 
     def _box(self, lower: Whole, upper: Whole, x: Whole) -> Array:
-        """Return the sum of exp(-epsilon |n - x|) over the part of the interval within the half-width of the noise,
-        float64 (T, n).
+        """Return the sum of exp(-epsilon |n - x|) over the part of each interval that lies within the half-width of the
+        noise, float64 (T, n).
         """
         noise = self.frame.noise
         e, reach = noise.epsilon, noise.reach
@@ -235,7 +235,7 @@ _LARGEST = 10**9  # released total: products of two counts stay below 2^63
 
 @dataclass(frozen=True)
 class Problem:
-    """Release by algorithm 3, with noise and prior.
+    """Release by algorithm 3, with its noise and prior.
 
     Parameters
     ----------
@@ -257,12 +257,12 @@ class Problem:
 
     @cached_property
     def columns(self) -> Columns:
-        """Components grouped into columns; tie rules that depend on the order keep every component separate."""
+        """Components grouped into columns. Tie rules that depend on the order keep every component separate."""
         shapes = self.prior.shapes(len(self.released))
         return _mode_levels.columns(self.released, shapes, together=self.ties == "random")
 
     def totals(self, span: float) -> tuple[Whole, Array]:
-        """Return the true totals within span/epsilon of the released total, and the log of the factor of each."""
+        """Return the true totals within span/epsilon of the released total, and the log of the factor of each total."""
         totals, logs = self.noise.totals(self.total, span)
         return totals, logs + self.prior.log_total(totals)
 
@@ -296,7 +296,7 @@ def solve(problem: Problem) -> TransformedCounts:
 
 
 class _Sweep:
-    """Solver for algorithm 3: levels, bounds and sizes of a solution, then the sweep over all levels."""
+    """Solver for algorithm 3, which determines levels, bounds and sizes of a solution and then processes all levels."""
 
     def __init__(self, problem: Problem, slack: float, reserve: float) -> None:
         self.problem, self.slack = problem, slack
@@ -309,7 +309,7 @@ class _Sweep:
         self._scale()
 
     def _bound_levels(self) -> None:
-        """Determine all levels that are not negligible: their range is extended until the bounds at both limits are
+        """Determine all levels that are not negligible. Their range is extended until the bounds at both limits are
         negligible.
         """
         p = self.problem
@@ -338,8 +338,8 @@ class _Sweep:
             span *= 2.0
 
     def _choose_tilt(self, reserve: float) -> None:
-        """Choose the tilt that needs the shortest transform among tilts near the smallest Phi; Phi bounds the wrapped
-        mass.
+        """Choose the tilt that needs the shortest transform, among tilts near the smallest Phi. Phi bounds the
+        probability mass that wraps around.
         """
         self.free = self.masses.free(self.kept)
         tilts = self.masses.tilts
@@ -364,7 +364,7 @@ class _Sweep:
         return float(max(need[up].min(), need[~up].min()))
 
     def _choose_windows(self) -> None:
-        """Choose the values of every column: its intervals, extended on both sides by the range over which the noise is
+        """Choose the values of every column: its intervals, extended on both sides by the range in which the noise is
         not negligible.
         """
         levels, noise = self.levels.take(self.kept), self.problem.noise
@@ -379,7 +379,9 @@ class _Sweep:
         self.width = last + self.beyond[1] - self.low + 1
 
     def _scale(self) -> None:
-        """Set the factor of the intervals of every column: tilt, prior, and a scale that keeps products near 1."""
+        """Set the factor of the intervals of every column: the tilt, the prior, and a scale that keeps products
+        near 1.
+        """
         noise, c, tilt = self.problem.noise, self.problem.columns, self.masses.tilts[self.place]
         self.tilt = float(tilt)
         self.length = int(scipy.fft.next_fast_len(max(self.length, int(self.width.max()), 32), real=True))
@@ -393,7 +395,7 @@ class _Sweep:
             self.rise[u, : self.width[u]] = noise.peak * np.exp(logs - self.scale[u])
 
     def law(self) -> TransformedCounts:
-        """Sweep over all levels that were kept, and return the posterior distribution."""
+        """Process all levels that were kept, and return the posterior distribution."""
         c = self.problem.columns
         log_tail = self.log_g - self.tilt * (self.totals - self.problem.total)
         self.log_top = float(log_tail.max())
@@ -435,7 +437,7 @@ class _Sweep:
         return Frame(p.columns, self.levels, p.noise, p.prior, p.ties, self.log_empty, **boxes)
 
     def _certificate(self, condition: float) -> Certificate:
-        """Return bounds on the neglected mass, from the bounds at every tilt of the grid."""
+        """Return bounds on the neglected mass, which are computed from the bounds at every tilt of the grid."""
         tilts, gap = self.masses.tilts, np.abs(self.masses.tilts - self.tilt)
         noise, free = self.problem.noise, self.free - self.log_whole
         up = tilts > self.tilt
@@ -456,7 +458,7 @@ class _Sweep:
         return Certificate(pruned, float(wrapped), float(cut), condition)
 
     def _chunks(self) -> list[Whole]:
-        """Yield the levels in increasing order, in chunks that fit into memory; the empty level is a separate chunk."""
+        """Yield the levels in increasing order, in chunks that fit into memory. The empty level is a separate chunk."""
         rows = self.kept
         empty = rows[rows == len(self.levels) - 1] if self.has_empty else rows[:0]
         rows = rows[: len(rows) - len(empty)]
@@ -473,8 +475,8 @@ def _normalised(weights: Array) -> Array:
 
 
 def _log_remainder(released: Whole, ties: str) -> float:
-    """Return the log probability that the total is divided in this way if all weights are 0: equal shares, the
-    remainder by the tie rule.
+    """Return the log probability that the total is divided in the given way if all weights are 0: equal shares, with
+    the remainder divided by the tie rule.
     """
     size, extra = len(released), int(released.sum()) % len(released)
     if released.max() - released.min() > 1:

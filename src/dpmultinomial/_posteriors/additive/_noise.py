@@ -27,8 +27,8 @@ _UNDERFLOW = 690.0
 
 
 def support_for(epsilon: float, support: float | None) -> float:
-    """Return the truncation point of the noise for a user's argument: None means ceil(50/epsilon), which costs 2e-22 in
-    delta and equals the paper's 50 at epsilon 1.
+    """Return the truncation point of the noise for the argument of a user. None means ceil(50/epsilon), which costs
+    2e-22 in delta and equals the paper's 50 at epsilon 1.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class NoiseModel:
 
     @cached_property
     def far(self) -> int:
-        """Distance beyond which the noise is impossible, or has a probability negligible compared with exp(-60)."""
+        """Distance beyond which the noise is impossible or its probability is negligible compared with exp(-60)."""
         return int(min(self.support, ceil(_DIGITS / self.epsilon)))
 
     @cached_property
@@ -93,15 +93,16 @@ class NoiseModel:
         return np.asarray(self.peak * np.exp(-self.epsilon * values) * rest / -np.expm1(-self.epsilon))
 
     def above_zero(self, noisy: Whole) -> Array:
-        """Return P(noisy + D >= 0), the normalising constant of the distribution of a posterior draw (equation 5); 1 if
-        it underflows.
+        """Return P(noisy + D >= 0), the normalising constant of the distribution of a posterior draw (equation 5). The
+        function returns 1 if the probability underflows.
         """
         below = self.at_least(-np.minimum(noisy, 0))
         chance = np.where(noisy > 0, 1.0 - self.at_least(np.maximum(noisy, 0) + 1), below)
         return np.where(chance > 0.0, chance, 1.0)
 
     def totals(self, released: int, span: float = _DIGITS) -> tuple[Whole, Array]:
-        """Return log P(released total | T) for T within span/epsilon (and the support): (T, logs).
+        """Return totals T within span/epsilon (and the support) of the released total, and log P(released total | T)
+        for each: (T, logs).
 
         Noisy totals below 0 are released as 0.
         """
@@ -119,7 +120,7 @@ _BLOCK = 256
 
 
 class Noise:
-    """Noise of a count, with likelihood operators on a grid of true counts; the flat prior is truncated at `largest`.
+    """Noise of a count, with likelihood operators on a grid of true counts. The flat prior is truncated at `largest`.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ class Noise:
         return np.minimum(low, self.largest), np.minimum(high, self.largest)
 
     def spread(self, likelihood: Array) -> Array:
-        """Convert a likelihood of noisy counts (.., W + 2 reach) to a likelihood of true counts (.., W), blockwise:
+        """Convert a likelihood of noisy counts (.., W + 2 reach) to a likelihood of true counts (.., W), in blocks:
         sum_n p(n - N) L(n).
         """
         width = likelihood.shape[-1] - 2 * self.reach
@@ -161,7 +162,7 @@ class Noise:
         return out
 
     def _band(self, block: int) -> Array:
-        """Return a cached matrix (block + 2 reach, block) with the noise distribution along every diagonal."""
+        """Return a cached matrix (block + 2 reach, block) whose diagonals contain the noise distribution."""
         if block not in self._bands:
             band = np.zeros((block + 2 * self.reach, block))
             row, place = band.strides
@@ -170,8 +171,8 @@ class Noise:
         return self._bands[block]
 
     def drawn(self, likelihood: Array, first: int | NDArray[np.int64]) -> Array:
-        """Convert a likelihood of posterior draws at first, first + 1, .. to a likelihood of noisy counts: equation
-        (5), clipped at 0.
+        """Convert a likelihood of posterior draws, at the values first, first + 1, .., to a likelihood of noisy counts
+        by equation (5) with clipping at 0.
 
         Entries below 0 must carry likelihood 0; `first` may differ by component (.., S, W). The first and last `reach`
         entries are lost.
@@ -182,7 +183,7 @@ class Noise:
         return self.spread(likelihood) / allowed
 
     def total_factor(self, released: int, *, drawn: bool) -> tuple[int, Array]:
-        """Return the probability P(released total | true total) for the true totals at which it is positive: (lowest,
+        """Return P(released total | true total) for the true totals at which the probability is positive: (lowest,
         values).
 
         Windows apply to components; the total keeps the full range of its noise.
@@ -220,8 +221,8 @@ class CountsPrior:
         return np.ones(size) if self.concentration is None else self.concentration
 
     def log_component(self, counts: ArrayLike, shape: float) -> Array:
-        """Return the log prior factor log w(N) of a component with this concentration, for integers N >= 0, any array
-        shape.
+        """Return the log prior factor log w(N) of a component with this concentration, for an array of integers N >= 0
+        of any shape.
         """
         values = np.asarray(counts, dtype=float)
         if self.concentration is None or shape == 1.0:
@@ -229,7 +230,7 @@ class CountsPrior:
         return np.asarray(gammaln(values + shape) - gammaln(values + 1.0) - gammaln(shape))
 
     def log_total(self, totals: ArrayLike) -> Array:
-        """Return the log prior factor log v(T) of the total for integers T >= 0, any array shape."""
+        """Return the log prior factor log v(T) of the total, for an array of integers T >= 0 of any shape."""
         values = np.asarray(totals, dtype=float)
         if self.concentration is None:
             return np.zeros(values.shape)
@@ -264,7 +265,7 @@ def dirichlet_multinomial(concentration: ArrayLike, size: int) -> CountsPrior:
 
 
 def of(prior: str | ArrayLike | CountsPrior, size: int) -> CountsPrior:
-    """Return the prior that the user's argument describes.
+    """Return the prior that the argument of the user describes.
 
     Parameters
     ----------

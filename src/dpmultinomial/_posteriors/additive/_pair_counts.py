@@ -62,7 +62,7 @@ def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, sup
 
 
 def _along_sums(likelihood: Array, first: int, size: int) -> Array:
-    """Sum the likelihood over all pairs with equal n_1 + n_2, for `size` sums starting at `first`."""
+    """Sum the likelihood over all pairs with equal n_1 + n_2, for `size` sums that start at `first`."""
     sums = np.zeros(max(sum(likelihood.shape), first + size))
     for row, values in enumerate(likelihood):
         sums[row : row + len(values)] += values
@@ -110,7 +110,9 @@ def _by_products(low: Whole, likelihood: Array, noise: Noise, factor: Array, sum
 
 
 def _chance(released: int, noise: Noise, support: int) -> tuple[Array, Whole]:
-    """Return P(released total | V, n) for every non-negligible sum V of noisy counts (rows) and every noisy total n."""
+    """Return P(released total | V, n) for every sum V of noisy counts that is not negligible (rows) and every noisy
+    total n.
+    """
     logs, reach = additive_release.summed_noise(noise.epsilon, support, 2)
     sums = released + np.arange(-2 * noise.reach, 2 * noise.reach + 1)
     n = released + np.arange(-noise.reach, noise.reach + 1)
@@ -138,7 +140,7 @@ def _over_totals(summed: Array, own: Array) -> Array:
 
 
 def _factor(released: int, totals: Whole, noise: Noise, support: int) -> tuple[Array, Whole]:
-    """Return P(released total | true total, n_1 + n_2) for every true total (rows) and every non-negligible sum
+    """Return P(released total | true total, n_1 + n_2) for every true total (rows) and every sum that is not negligible
     (columns).
     """
     chance, sums = _chance(released, noise, support)
@@ -154,7 +156,7 @@ _LARGEST_MODE = 4000  # the same limit for algorithm 3, which enumerates its tab
 
 
 class PairTable:
-    """Joint distribution of two counts, given as a table.
+    """Joint distribution of two counts, stored as a table.
 
     Parameters
     ----------
@@ -221,8 +223,8 @@ def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, 
 
 
 def _drawn_shares(released: Whole, wide: list[Whole], noise: Noise) -> Array:
-    """Return the likelihood of noisy counts if the released shares are the shares of posterior draws; the outer
-    half-width of `wide` is lost.
+    """Return the likelihood of noisy counts if the released shares are the shares of posterior draws. The result omits
+    the outer half-width of `wide`.
     """
     width = len(wide[1]) - 2 * noise.reach
     once = np.zeros((len(wide[0]), width))
@@ -237,8 +239,8 @@ def _drawn_shares(released: Whole, wide: list[Whole], noise: Noise) -> Array:
 
 
 def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None) -> tuple[int, int]:
-    """Return the number of counts of a component in the table of all pairs, and the largest number that is computed (a
-    gigabyte, some seconds).
+    """Return the number of counts of a component in the table of all pairs, and the largest number for which the table
+    is computed (1 GB, a few seconds).
 
     Parameters
     ----------
@@ -257,8 +259,8 @@ def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None)
 
 
 def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
-    """Return P(released | weights max(n, 0)), up to a constant: binomial with the weights as shares, equal shares if
-    both weights are 0.
+    """Return P(released | weights max(n, 0)), up to a constant. The probability is binomial with the weights as shares,
+    or with equal shares if both weights are 0.
 
     Parameters
     ----------
@@ -280,7 +282,8 @@ def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
 
 
 def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Array:
-    """Return P(released is the reported mode | weights max(n, 0)): 0 or 1, or one half if a random tie decides.
+    """Return P(released is the reported mode | weights max(n, 0)), which is 0 or 1, or one half if a random tie
+    decides.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Posteriors by Fourier transforms, for releases whose weights are shares (algorithms 1 (independent) and 2) and for
-noisy counts.
+"""Posteriors by Fourier transforms, for releases in which the weights are shares (algorithms 1 (independent) and 2) and
+for noisy counts.
 
 1/T^M = int u^(M - 1) exp(-u T) du/Gamma(M) makes the multinomial likelihood of weights x_s a mixture of products over
 nodes u (trapezoid rule in log u); each product is one call of `product`.
@@ -37,7 +37,7 @@ _STEEPEST = 600.0  # largest exponent of a tilt inside a window
 
 @dataclass(frozen=True)
 class Frame:
-    """Data shared by all products of factors in a mixture.
+    """Data that all products of factors in a mixture share.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Frame:
 
     @property
     def start(self) -> int:
-        """Sum, over all components, of the first true count."""
+        """Sum of the smallest true counts of all components."""
         return int(self.low @ self.columns.repeats)
 
 
@@ -76,7 +76,7 @@ class Tilted:
         self.steepest = min(frame.rate, _STEEPEST / factors.shape[1])
 
     def cumulants(self, theta: float) -> tuple[float, float, float]:
-        """Return the log of the tilted sum, and mean and variance of sum N - T."""
+        """Return the log of the tilted sum, and the mean and variance of sum N - T."""
         repeats = self.frame.columns.repeats
         s0, s1, s2 = (self.factors @ (self.powers * np.exp(theta * self.x)[:, None])).T
         mean = s1 / s0
@@ -102,8 +102,8 @@ class Tilted:
         return h / h.sum(axis=1, keepdims=True), g / g.sum()
 
     def best(self) -> float:
-        """Return the tilt at which sum N - T has mean 0, to half a standard deviation; the tilt is limited by the decay
-        of the noise.
+        """Return the tilt at which sum N - T has mean 0, to within half a standard deviation. The tilt is limited by
+        the decay of the noise.
         """
         limit = 0.9 * self.steepest
         low, high, theta = -max(limit, _DOWNWARD), limit, 0.0
@@ -118,8 +118,8 @@ class Tilted:
 
 
 def length_of(tilted: Tilted, theta: float, log_sum: float, variance: float) -> tuple[int, list[tuple[float, float]]]:
-    """Return the transform length at which totals that wrap around have at most exp(-reserve) of the free sum, with the
-    bounds used.
+    """Return the transform length at which totals that wrap around have at most exp(-reserve) of the free sum, and the
+    bounds that were used.
 
     Parameters
     ----------
@@ -151,7 +151,8 @@ _HELD = 1 << 24  # numbers kept for log probabilities
 
 @dataclass(frozen=True)
 class Product:
-    """Solved product: log weight, marginals (U, W), distribution of the total, tilt, length, and the truncated mass.
+    """Solution of one product: log weight, marginals (U, W), distribution of the total, tilt, length, and truncated
+    mass.
 
     Parameters
     ----------
@@ -228,8 +229,8 @@ class _ProductTerms:
         self._room = _HELD // max(frame.log_prior.size, 1)
 
     def _log_factors(self, key: int) -> Array:
-        """Return the log factors of a term, cached if memory allows: the search for the most probable vectors uses them
-        repeatedly.
+        """Return the log factors of a term, which are cached if memory allows. The search for the most probable vectors
+        uses the factors repeatedly.
         """
         found = self._held.get(key)
         if found is None:
@@ -265,8 +266,8 @@ class _ProductTerms:
 
 
 def _edges(frame: Frame, parts: list[Product], weights: Array) -> float:
-    """Return a bound on the mass outside the windows, from the probabilities at both limits and the slowest decay of
-    the noise.
+    """Return a bound on the mass outside the windows, computed from the probabilities at both limits and the slowest
+    decay of the noise.
     """
     if not frame.endless:
         return 0.0
@@ -345,7 +346,7 @@ _DIGITS = 38.0  # exp(-38): quadrature error, and mass neglected by windows
 
 @dataclass(frozen=True)
 class Problem:
-    """Release by algorithm 2 or, with `drawn`, by algorithm 1 (independent), with noise and prior.
+    """Release by algorithm 2 or, with `drawn`, by algorithm 1 (independent), with its noise and prior.
 
     Parameters
     ----------
@@ -377,7 +378,7 @@ class Problem:
 
     @cached_property
     def span(self) -> int:
-        """Distance from the released total within which the total, or the sum of the weights, can lie."""
+        """Largest distance of the total, or of the sum of the weights, from the released total."""
         one = ceil((60.0 + 3.0 * len(self.released)) / self.noise.epsilon)
         return self.doses * int(min(self.noise.support * len(self.released), one))
 
@@ -456,8 +457,8 @@ def _frame(
 
 
 def _windows(problem: Problem) -> tuple[Whole, int]:
-    """Return the first true count and the number of true counts of every column, from the noise and the distribution of
-    the multinomial's weights.
+    """Return the first true count and the number of true counts of every column, which follow from the noise and from
+    the distribution of the multinomial's weights.
     """
     total, c = problem.total, problem.columns
     whole = float(problem.prior.shapes(len(problem.released)).sum())
@@ -474,7 +475,7 @@ def _windows(problem: Problem) -> tuple[Whole, int]:
 
 
 def _totals(problem: Problem) -> tuple[Whole, Array]:
-    """Return true totals and the log of P(released total | T), up to a constant."""
+    """Return the true totals and the log of P(released total | T), up to a constant."""
     noise, total = problem.noise, problem.total
     reach = int(min(noise.support, problem.span // problem.doses))
     totals = np.arange(max(total - problem.doses * reach, 0), total + problem.doses * reach + 1)
@@ -491,7 +492,7 @@ def _totals(problem: Problem) -> tuple[Whole, Array]:
 
 
 def _nodes(total: int, span: int) -> tuple[Array, Array]:
-    """Return nodes u and log weights for the integral int u^(M - 1) exp(-u T) du/Gamma(M), T within `span` of M.
+    """Return nodes u and log weights for the integral int u^(M - 1) exp(-u T) du/Gamma(M), for T within `span` of M.
 
     The step makes the rule's error |Gamma(M + 2 pi i/h)|/Gamma(M) smaller than exp(-38).
     """
@@ -505,7 +506,7 @@ def _nodes(total: int, span: int) -> tuple[Array, Array]:
 
 
 class _Likelihood:
-    """Likelihood factors at every node; the last index is the case in which all weights are 0."""
+    """Likelihood factors at every node. The last index is the case in which all weights are 0."""
 
     def __init__(self, problem: Problem, low: Whole, width: int, nodes: Array) -> None:
         self.problem, self.nodes, self.reach = problem, nodes, problem.noise.far
@@ -519,7 +520,7 @@ class _Likelihood:
         self._last: tuple[int, Array, Array] | None = None
 
     def _log_likelihood(self, key: int) -> tuple[Array, Array]:
-        """Return the log likelihood at a node, and its largest value in every column; the most recent result is
+        """Return the log likelihood at a node, and its largest value in every column. The most recent result is
         cached.
         """
         if self._last is None or self._last[0] != key:
@@ -535,8 +536,8 @@ class _Likelihood:
         return float(self._log_likelihood(key)[1][:, 0] @ self.repeats)
 
     def factors(self, key: int) -> Array:
-        """Return the likelihood of the true counts, scaled to a largest value of 1 in each column before the noise is
-        applied.
+        """Return the likelihood of the true counts. It is scaled to a largest value of 1 in each column before the
+        noise is applied.
         """
         logs, largest = self._log_likelihood(key)
         likelihood = np.exp(logs - largest)

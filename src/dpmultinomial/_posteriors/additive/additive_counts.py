@@ -78,11 +78,11 @@ class AdditivePosterior:
 
     @cached_property
     def accuracy(self) -> Accuracy:
-        """Accuracy status: ``exact``, or ``approximate`` with the mass that windows or grids neglect."""
+        """Accuracy status: ``exact``, or ``approximate`` with the probability mass that windows or grids neglect."""
         return self._left_out()
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a table with one row per component (``0``, ``1``, ..) and one for the total, columns
+        """Return a table with one row per component (``0``, ``1``, ..) and one row for the total; the columns are
         `accuracy.SUMMARY`.
 
         Parameters
@@ -147,21 +147,23 @@ class AdditivePosterior:
         return np.array([(v - v @ p) ** 2 @ p for v, p in self._marginals()])
 
     def marginal(self, i: int) -> tuple[NDArray[np.int64], Array]:
-        """Return the distribution of one component: (values, probabilities)."""
+        """Return the distribution of one component, as (values, probabilities)."""
         return self.law.marginal(_checks.integer("i", i, most=self.law.components - 1))
 
     def total(self) -> tuple[NDArray[np.int64], Array]:
-        """Return the distribution of the total: (values, probabilities)."""
+        """Return the distribution of the total, as (values, probabilities)."""
         return self.law.total()
 
     def interval(self, i: int, *, level: float = 0.9) -> tuple[int, int]:
-        """Return the central interval of one component: the smallest values at or above probability (1 -+ level)/2."""
+        """Return the central interval of one component, whose ends are the smallest values with a distribution function
+        of at least (1 -+ level)/2.
+        """
         _checks.fraction("level", level)
         return _central(*self.marginal(i), level)
 
     def top(self, k: int) -> tuple[NDArray[np.int64], Array]:
-        """Return the k most probable vectors of true counts, int64 (k, S), and their probabilities, most probable
-        first.
+        """Return the k most probable vectors of true counts, int64 (k, S), and their probabilities, in decreasing order
+        of probability.
         """
         return self.law.top(_checks.integer("k", k))
 
@@ -266,8 +268,8 @@ def posterior(
 
 
 def _chain_is_quick(counts: Whole, total: int, noise: NoiseModel) -> bool:
-    """Return whether the chain of exact sums is small, and truncating the noise at 38/epsilon is negligible for any
-    growth of a flat prior.
+    """Return whether the chain of exact sums is small and the truncation of the noise at 38/epsilon is negligible for
+    any growth of a flat prior.
     """
     far = min(noise.support, 38 / noise.epsilon)
     size = len(counts)
@@ -276,8 +278,8 @@ def _chain_is_quick(counts: Whole, total: int, noise: NoiseModel) -> bool:
 
 
 def _transformed(counts: Whole, noise: NoiseModel, prior: CountsPrior, algorithm: str, ties: str) -> TransformedCounts:
-    """Compute the posterior distribution by transforms; a released total of 0 only means that the noisy total was 0 or
-    less.
+    """Compute the posterior distribution by transforms. A released total of 0 implies only that the noisy total was 0
+    or less.
     """
     if algorithm == "3" and counts.any():
         return _mode_transforms.solve(_mode_transforms.Problem(counts, noise, prior, ties))
@@ -285,7 +287,7 @@ def _transformed(counts: Whole, noise: NoiseModel, prior: CountsPrior, algorithm
 
 
 def _window_accuracy(counts: Whole, noise: NoiseModel, algorithm: str, ties: str, window: int) -> Accuracy:
-    """Return the accuracy status of a posterior with a window: the neglected mass, computed from the distribution
+    """Return the accuracy status of a posterior with a window. The neglected mass is computed from the distribution
     without a window.
     """
     if algorithm == "1-summed" or ties == "ieee":
@@ -302,7 +304,7 @@ def _window_accuracy(counts: Whole, noise: NoiseModel, algorithm: str, ties: str
 def _summed(
     counts: Whole, noise: NoiseModel, algorithm: str, window: int | None, largest: int | None, ties: str
 ) -> CountsLaw:
-    """Compute the posterior distribution by sums of products: a table for two components, else a chain."""
+    """Compute the posterior distribution by sums of products: a table for two components, otherwise a chain."""
     support = ceil(50 / noise.epsilon) if noise.support == inf else int(noise.support)
     model = Noise(epsilon=noise.epsilon, support=support, window=window, largest=largest)
     only_pairs = algorithm == "1-summed" or (algorithm == "3" and ties == "ieee")
@@ -328,8 +330,8 @@ def _summed(
 
 
 def chain(released: NDArray[np.int64], noise: Noise, *, algorithm: str, window: int | None, ties: str) -> CoupledCounts:
-    """Compute the posterior distribution for any number of components S >= 1, including two, with the noise given as
-    operators.
+    """Compute the posterior distribution for any number of components S >= 1, including two, with the noise represented
+    by operators.
 
     Parameters
     ----------

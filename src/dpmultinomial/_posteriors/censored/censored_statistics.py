@@ -1,4 +1,5 @@
-"""Posterior of (mu, sigma2) given a noisy censored release of n normal records, at a computing time independent of n.
+"""Posterior of (mu, sigma2) given a noisy censored release of n normal records, in a computing time that does not
+depend on n.
 
 Model: x_1 .. x_n ~ N(mu, sigma2); s = mean and sum of squares of the records inside [lower, upper] and the two counts
 outside (`_mechanisms.sufficient_statistics`), z = s + Laplace noise, one scale per statistic. The distribution is that
@@ -45,7 +46,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 
 
 class Inside(NamedTuple):
-    """Mean and central moments 2, 3, 4 of N(mu, sigma2) restricted to [-1, 1], with the probabilities of the two tails.
+    """Mean and central moments 2, 3, 4 of N(mu, sigma2) restricted to [-1, 1], and the probabilities of the two tails.
 
     Parameters
     ----------
@@ -61,8 +62,8 @@ class Inside(NamedTuple):
 
 
 def inside_moments(mu: Array, sigma2: Array) -> Inside:
-    """Compute the moments of a record in [-1, 1] by quadrature where the density is within exp(-40) of its largest
-    value; mu, sigma2 (k,).
+    """Compute the moments of a record in [-1, 1] by quadrature, where the density is within exp(-40) of its largest
+    value, for mu and sigma2 of shape (k,).
     """
     sigma = np.sqrt(sigma2)
     top = np.clip(mu, -1, 1)
@@ -79,8 +80,8 @@ def inside_moments(mu: Array, sigma2: Array) -> Inside:
 
 
 def statistics(mu: Array, sigma2: Array, n: int, *, sums: bool = False) -> tuple[Array, Array]:
-    """Compute the mean (k, 4) and covariance (k, 4, 4) of the statistics (mean, sse, low, high), to first order in 1/n;
-    exactly for the sums.
+    """Compute the mean (k, 4) and covariance (k, 4, 4) of the statistics (mean, sse, low, high). The result is of first
+    order in 1/n for these statistics and exact for the sums.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ ROUNDS, STEPS = 8, 4000  # rounds of the pilot, steps in all chains together; th
 
 @dataclass(frozen=True)
 class Release:
-    """Release on the scale of the limits: z, Laplace scales and grids of (mean, sse, low, high); n; prior.
+    """Release in units of the limits: z, Laplace scales and grids of (mean, sse, low, high), n, and the prior.
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ class Release:
     def run(
         self, state: "State", by: "Proposal", draws: int, thin: int, rng: np.random.Generator
     ) -> tuple[Array, NDArray[np.int64], int]:
-        """Advance a Markov chain from `state`; return `draws` rows, the numbers of proposed and accepted moves, and the
+        """Advance a Markov chain from `state`. Return `draws` rows, the numbers of proposed and accepted moves, and the
         number of failed tilts.
         """
         found, uniforms, moves, unsolved = _statistics_sampler.chain(
@@ -171,8 +172,8 @@ class State:
 
 @dataclass
 class Proposal:
-    """Proposal distributions of the Markov chain: random walk, and the t distribution of theta by its mean and lower
-    triangle.
+    """Proposal distributions of the Markov chain: a random walk, and a t distribution of theta, given by its mean and a
+    lower triangular matrix.
 
     Parameters
     ----------
@@ -205,8 +206,8 @@ def approximate(release: Release, theta: Array) -> Array:
 
 
 def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """Return mean and covariance of (mu, log sigma2) under the posterior of `approximate`, and particles (PARTICLES, 2)
-    resampled by weight.
+    """Return the mean and covariance of (mu, log sigma2) under the posterior of `approximate`, and particles
+    (PARTICLES, 2) that are resampled by weight.
 
     Importance sampling is done from the prior, then from t_4 distributions; the posterior's power grows as fast as an
     eighth of the particles stay effective.
@@ -230,7 +231,7 @@ def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, A
 
 
 def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
-    """Return the largest power of the posterior at which the effective sample size is an eighth of the particles, and
+    """Return the largest power of the posterior at which the effective sample size is one eighth of the particles, and
     the weights of the particles.
     """
     low, high = 0.0, 1.0
@@ -253,7 +254,8 @@ def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
 
 
 def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[list[State], Proposal]:
-    """Return the states of `chains` Markov chains after the pilot run, and the proposal, which is fixed from then on.
+    """Return the states of `chains` Markov chains after the pilot run, and the proposal, which does not change
+    afterwards.
 
     Parameters
     ----------
@@ -282,7 +284,7 @@ def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[li
 
 
 def _adapt(by: Proposal, kept: list[Array], moves: NDArray[np.int64], full: Array) -> Array:
-    """Adapt a proposal to the second half of the pilot run; return the covariance of the random walk."""
+    """Adapt a proposal to the second half of the pilot run, and return the covariance of the random walk."""
     rate = moves[1, 1] / max(moves[1, 0], 1)
     by.log_size += float(np.clip(2 * (rate - 0.23), -1.5, 0.7))
     recent = np.concatenate(kept[len(kept) // 2 :])
@@ -299,8 +301,8 @@ def _adapt(by: Proposal, kept: list[Array], moves: NDArray[np.int64], full: Arra
 
 
 def _feasible(release: Release, by: Proposal, particles: Array, rng: np.random.Generator) -> State:
-    """Return a feasible starting point of a chain: a particle with its statistics at their means or, if that fails,
-    with increasingly random values.
+    """Return a feasible starting point of a chain: a particle with its statistics at their means or, if that is
+    infeasible, with increasingly random values.
     """
     for k in range(400):
         y = np.concatenate([particles[rng.integers(len(particles))], 0.01 * k * rng.standard_normal(4)])
@@ -320,7 +322,7 @@ STEP = 0.4  # step of the trapezoid rule in orthonormal coordinates: aliasing be
 
 def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
     """Compute the log ratio of the exact density to the saddlepoint density, log h_c - log h_saddle, at (m, q), each
-    float64 (k,), by two-dimensional inversion with an error of about 1e-8 or 1e-12 c.
+    float64 (k,). Two-dimensional inversion gives an error of about 1e-8 or 1e-12 c.
 
     Parameters
     ----------
@@ -344,7 +346,7 @@ def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
 
 
 def total_variation(mean: Array, sse: Array, counts: NDArray[np.int64], *, checks: int = 24) -> tuple[float, int]:
-    """Return the bound (e^D - 1)/2 on the total variation distance over the draws at which the density ratio R is
+    """Return the bound (e^D - 1)/2 on the total variation distance, over the draws at which the density ratio R is
     checked, and the number of these draws.
 
     A third of `checks` are the draws with the least and the largest second-order term over c, where R is farthest from
@@ -386,8 +388,8 @@ def _one(tilt: list[float], second: float, m: float, c: int) -> float:
 
 
 def _orthonormal(e1: float, e2: float, m: float) -> tuple[Array, Array, Array]:
-    """Return d and d^2 made orthonormal under the tilted distribution at the quadrature nodes, and the probabilities of
-    the nodes.
+    """Return d and d^2 after orthonormalisation under the tilted distribution at the quadrature nodes, and the
+    probabilities of the nodes.
     """
     low, high = -1 - m, 1 - m
     if e2 < 0:
@@ -427,12 +429,12 @@ class Conflict:
 
     @property
     def least(self) -> float:
-        """Smallest of the six p-values, times six (Bonferroni), at most 1."""
+        """Smallest of the six p-values multiplied by six (Bonferroni), at most 1."""
         return min(1.0, 6 * min(self.predictive + self.parameters))
 
     @property
     def found(self) -> bool:
-        """True if prior and release are in conflict, that is, if one of the six p-values is below 0.001."""
+        """True if prior and release are in conflict, which means that one of the six p-values is below 0.001."""
         return min(self.predictive + self.parameters) < SUSPECT
 
     def __str__(self) -> str:
@@ -451,7 +453,7 @@ class Conflict:
 
 
 def compare(release: Release, medians: tuple[float, float], *, rng: np.random.Generator) -> Conflict:
-    """Return both comparisons of prior and release; `medians` of mu and sigma2 on the scale of the limits.
+    """Return both comparisons of prior and release, given the `medians` of mu and sigma2 in units of the limits.
 
     Parameters
     ----------
@@ -527,8 +529,8 @@ class CensoredPosterior:
 
     @property
     def law_error(self) -> float:
-        """Bound on the total variation distance between the sampled distribution and the posterior of the model; 0 if
-        every draw has fewer than 64 records inside the limits.
+        """Bound on the total variation distance between the sampled distribution and the posterior of the model. The
+        bound is 0 if every draw has fewer than 64 records inside the limits.
         """
         return self._law_check[0]
 
@@ -543,12 +545,12 @@ class CensoredPosterior:
 
     @cached_property
     def ess(self) -> Array:
-        """Bulk effective sample sizes of mu and sigma2: float64 (2,)."""
+        """Bulk effective sample sizes of mu and sigma2, float64 (2,)."""
         return np.array([_accuracy.bulk_ess(self.draws[:, :, i]) for i in range(2)])
 
     @cached_property
     def rhat(self) -> Array:
-        """Rank-normalised split R-hat of mu and sigma2: float64 (2,)."""
+        """Rank-normalised split R-hat of mu and sigma2, float64 (2,)."""
         return np.array([_accuracy.rhat(self.draws[:, :, i]) for i in range(2)])
 
     @property
@@ -565,7 +567,7 @@ class CensoredPosterior:
         return Accuracy(word, self.law_error, f"{reason}; {self.conflict}")
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Draw (mu, sigma2) `size` times with replacement from the posterior draws: float64 (size, 2)."""
+        """Draw (mu, sigma2) `size` times with replacement from the posterior draws, float64 (size, 2)."""
         pooled = self.draws.reshape(-1, 2)
         return pooled[_checks.generator(rng).integers(len(pooled), size=_checks.integer("size", size))]
 
@@ -617,7 +619,7 @@ def sample(
     chains: int = 4,
     thin: int = 5,
 ) -> CensoredPosterior:
-    """Draw from the posterior of (mu, sigma2) by Markov chains.
+    """Draw from the posterior of (mu, sigma2) with Markov chains.
 
     Parameters
     ----------
@@ -700,7 +702,7 @@ def _grids(grid: ArrayLike) -> Array:
 
 
 def _in_unit(found: Array, limits: CensoredStatistics) -> tuple[Array, Array]:
-    """Convert draws of theta and of the statistics to the unit of the data."""
+    """Convert draws of theta and of the statistics to the units of the data."""
     half, middle = limits.width / 2, (limits.lower + limits.upper) / 2
     theta = np.stack([middle + half * found[:, :, 0], half**2 * np.exp(found[:, :, 1])], axis=2)
     statistics = found[:, :, 6:] * np.array([half, half**2, 1.0, 1.0]) + np.array([middle, 0.0, 0.0, 0.0])

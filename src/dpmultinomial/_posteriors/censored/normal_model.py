@@ -30,7 +30,7 @@ SHARE = 0.01  # its rate, in squared widths of [lower, upper]
 
 @dataclass(frozen=True)
 class Prior:
-    """Prior of a normal sample: mu ~ N(mu0, var0), sigma2 ~ inverse gamma(shape0, rate0), in the unit of the data.
+    """Prior of a normal sample: mu ~ N(mu0, var0) and sigma2 ~ inverse gamma(shape0, rate0), in the units of the data.
 
     Parameters
     ----------
@@ -55,7 +55,8 @@ class Prior:
 
     @classmethod
     def from_limits(cls, lower: float, upper: float) -> "Prior":
-        """Return the default prior: mu ~ N(middle, (width/2)^2), sigma2 ~ IG(1, width^2/100), width = upper - lower.
+        """Return the default prior: mu ~ N(middle, (width/2)^2) and sigma2 ~ IG(1, width^2/100), with width = upper -
+        lower.
 
         sigma lies between width/21 and width with probability 0.98, its median is 0.12 widths: suitable for sensibly
         chosen limits.
@@ -80,7 +81,7 @@ class Prior:
         return Prior(mu0, self.var0 / half**2, self.shape0, self.rate0 / half**2)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw independent values of (mu, sigma2) from the prior: float64 (size, 2)."""
+        """Draw independent values of (mu, sigma2) from the prior, float64 (size, 2)."""
         count = _checks.integer("size", size)
         mu = self.mu0 + self.var0**0.5 * _checks.generator(rng).standard_normal(count)
         return np.column_stack([mu, self.rate0 / rng.standard_gamma(self.shape0, count)])
@@ -105,7 +106,7 @@ Array = NDArray[np.float64]
 
 
 def released(release: ArrayLike | Mapping[str, float]) -> Array:
-    """Return the four released numbers in the order of `STATISTICS`: float64 (4,).
+    """Return the four released numbers in the order of `STATISTICS`, float64 (4,).
 
     Parameters
     ----------
@@ -152,7 +153,7 @@ class GridPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status: ``exact`` for statistics without noise; ``approximate``, with unknown error, if noise was
+        """Accuracy status: ``exact`` for statistics without noise, or ``approximate`` with unknown error if noise was
         ignored.
         """
         if self.noise_ignored:
@@ -162,18 +163,18 @@ class GridPosterior:
         return Accuracy("exact", 0.0, f"sums on a grid of {POINTS} x {POINTS}")
 
     def mean(self) -> Array:
-        """Return the posterior means of mu and sigma2: float64 (2,)."""
+        """Return the posterior means of mu and sigma2, float64 (2,)."""
         return np.array([self.mass.sum(axis=1) @ self.mu, self.mass.sum(axis=0) @ np.exp(self.log_sigma2)])
 
     def sd(self) -> Array:
-        """Return the posterior standard deviations of mu and sigma2: float64 (2,)."""
+        """Return the posterior standard deviations of mu and sigma2, float64 (2,)."""
         square = [self.mass.sum(axis=1) @ (self.mu - self.mean()[0]) ** 2]
         square += [self.mass.sum(axis=0) @ (np.exp(self.log_sigma2) - self.mean()[1]) ** 2]
         return np.sqrt(square)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return quantiles of mu and sigma2 at levels in [0, 1], linear within the grid's cells: float64
-        (levels, 2).
+        """Return quantiles of mu and sigma2 at levels in [0, 1], float64 (levels, 2). Quantiles are interpolated
+        linearly within the cells of the grid.
         """
         levels = np.atleast_1d(_checks.fraction("q", q))
         columns = []
@@ -183,8 +184,8 @@ class GridPosterior:
         return np.column_stack([columns[0], np.exp(columns[1])])
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a table of mu and sigma2 with the columns quantity, mean, sd, lower, upper, level, status; `level`
-        strictly between 0 and 1.
+        """Return a table of mu and sigma2 with the columns quantity, mean, sd, lower, upper, level and status. The
+        argument `level` is strictly between 0 and 1.
         """
         tail = (1 - _checks.inside("level", level)) / 2
         lower, upper = self.quantile([tail, 1 - tail])
@@ -237,8 +238,8 @@ def posterior(
 def naive(
     release: ArrayLike | Mapping[str, float], *, n: int, lower: float, upper: float, prior: Prior | None = None
 ) -> GridPosterior:
-    """Compute the posterior that ignores the noise: the released values are treated as the statistics, and changed only
-    if the formulas require it.
+    """Compute the posterior that ignores the noise. The released values are treated as the statistics, and are changed
+    only if the formulas require it.
 
     Counts are rounded and clipped to [0, n] (low first, then high to the remainder), the sum of squares to >= 0; the
     mean stays as it is. Parameters, result and errors as `posterior`; the result's status says what was ignored.
@@ -287,8 +288,8 @@ def _on_grid(
 
 
 def _cover(log_density: Callable[[Array, Array], Array], mode: Array, top: float, axis: int) -> Array:
-    """Return a grid for coordinate `axis` that covers the profile of the density down to exp(-DEPTH) of its maximum;
-    the profile has a single mode.
+    """Return a grid for coordinate `axis` that covers the profile of the density down to exp(-DEPTH) of its maximum.
+    The profile has a single mode.
     """
 
     def falls(reach: float) -> bool:
@@ -302,8 +303,8 @@ def _cover(log_density: Callable[[Array, Array], Array], mode: Array, top: float
 
 
 def _profile(log_density: Callable[[Array, Array], Array], mode: Array, place: float, axis: int) -> float:
-    """Return the profile log density with coordinate `axis` fixed at `place`: the maximum over a grid of values of the
-    second coordinate.
+    """Return the profile log density with coordinate `axis` fixed at `place`, which is the maximum over a grid of
+    values of the second coordinate.
     """
     fan = mode[1 - axis] + FAN
     with np.errstate(over="ignore", invalid="ignore"):

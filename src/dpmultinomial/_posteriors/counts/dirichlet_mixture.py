@@ -43,7 +43,7 @@ Components = tuple[Array, Array, Array]
 
 
 class BetaMixture(TailedLaw):
-    """Mixture of Beta(a_j, b_j) with weights w_j.
+    """Mixture of Beta(a_j, b_j) distributions with weights w_j.
 
     Probabilities of either tail have the relative error `CDF_ERROR` wherever they are above 1e-300, and at every
     quantile that of the nearer tail has the relative error `ERROR`.
@@ -85,8 +85,8 @@ class BetaMixture(TailedLaw):
         return float(self.weights @ (self.a / (self.a + self.b)))
 
     def variance(self) -> float:
-        """Return the variance: the expected variance of the components plus the variance of their means (without
-        cancellation).
+        """Return the variance, which is the expected variance of the components plus the variance of their means,
+        computed without cancellation.
         """
         n = self.a + self.b
         means = self.a / n
@@ -94,7 +94,9 @@ class BetaMixture(TailedLaw):
         return float(self.weights @ (means * (self.b / n) / (n + 1) + (means - centre) ** 2))
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density at x in [0, 1]; +inf at 0 (at 1) if a component with a < 1 (b < 1) has weight."""
+        """Return the density at x in [0, 1]. The density is +inf at 0 (at 1) if a component with a < 1 (b < 1) has
+        positive weight.
+        """
         return self._sum(x, lambda v: np.exp(self._norm + xlogy(self.a - 1, v) + xlog1py(self.b - 1, -v)))
 
     def mode(self) -> float | None:
@@ -120,7 +122,7 @@ class BetaMixture(TailedLaw):
 
     @cached_property
     def _norm(self) -> Array:
-        """Return the log of the ratio of weight to beta function, for every component."""
+        """Return the log of weight divided by beta function, for every component."""
         return np.asarray(np.log(self.weights) - betaln(self.a, self.b))
 
     def _quantile(self, level: float) -> float:
@@ -135,9 +137,7 @@ class BetaMixture(TailedLaw):
         return self._tail_root(tail, upper)
 
     def _tail_root(self, wanted: float, upper: bool) -> float:
-        """Compute a quantile by bracketed Newton iterations, on the scales of log(x/(1 - x)) and of the log
-        probability.
-        """
+        """Compute a quantile by bracketed Newton iterations on log(x/(1 - x)) and on the log probability."""
         a, b, weights = self._components(wanted)
         norm, sign = np.log(weights) - betaln(a, b), -1.0 if upper else 1.0
         ends, z = [-_FARTHEST, _FARTHEST], float(logit(np.clip(self.mean(), 1e-300, 1 - 1e-16)))
@@ -181,13 +181,13 @@ class BetaMixture(TailedLaw):
         return out
 
     def _central(self, x: ArrayLike, *, upper: bool) -> Array:
-        """Return the probability below or above points, computed without the components of least weight."""
+        """Return the probability below or above given points, without the components of least weight."""
         if upper:
             return self._sum(x, lambda v: self.weights * betainc(self.b, self.a, 1 - v))
         return self._sum(x, lambda v: self.weights * betainc(self.a, self.b, v))
 
     def _below(self, x: float) -> float:
-        """Return the probability below a single point, computed without the components of least weight."""
+        """Return the probability below a single point, without the components of least weight."""
         return float((self.weights * betainc(self.a, self.b, x)).sum())
 
     def __repr__(self) -> str:
@@ -229,8 +229,8 @@ class CountsLaw(Protocol):
 
 
 class PairedLaw(ABC):
-    """Base class of distributions of counts for which the list of pairs of counts is short, so that shares need no
-    other method.
+    """Base class of distributions of counts with a short list of pairs of counts, for which shares need no other
+    method.
     """
 
     least = 0.0
@@ -299,16 +299,16 @@ class DirichletMixture:
         self._betas: dict[tuple[int, tuple[int, ...] | None], BetaMixture | ShareLaw] = {}
 
     def mean(self, *, category: int | None = None, given: Sequence[int] | None = None) -> NDArray[np.float64] | float:
-        """Return the expected shares, float64 (k,), or the expected shares among `given`; a single number if `category`
-        is passed.
+        """Return the expected shares, float64 (k,), or the expected shares among the categories `given`. If `category`
+        is passed, return a single number.
         """
         return self._each(category, given, lambda law: law.mean())
 
     def variance(
         self, *, category: int | None = None, given: Sequence[int] | None = None
     ) -> NDArray[np.float64] | float:
-        """Return the variances of the shares, float64 (k,), or of the shares among `given`; a single number if
-        `category` is passed.
+        """Return the variances of the shares, float64 (k,), or of the shares among the categories `given`. If
+        `category` is passed, return a single number.
         """
         return self._each(category, given, lambda law: law.variance())
 
@@ -333,8 +333,8 @@ class DirichletMixture:
         return self.beta(category, given).logsf(x)
 
     def quantile(self, q: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """Return the smallest x with P(share <= x) >= q; the relative error of the nearer tail's probability there is
-        1e-11 if the components are listed (`BetaMixture`), else the share's own `error` (`ShareLaw`).
+        """Return the smallest x with P(share <= x) >= q. The relative error of the smaller tail probability at x is
+        1e-11 if the components are listed (`BetaMixture`), otherwise the `error` of the share (`ShareLaw`).
 
         Parameters
         ----------
@@ -360,7 +360,7 @@ class DirichletMixture:
         return dirichlet.draw(self.alpha, counts, rng=rng)
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
-        """Return a table of mean, standard deviation and central interval of every share, one row per category
+        """Return a table with the mean, standard deviation and central interval of every share, one row per category
         (`_accuracy.summary_frame`).
 
         Parameters
@@ -413,7 +413,8 @@ class DirichletMixture:
     def share_of_counts(
         self, *, category: int, given: tuple[int, ...]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the distribution of the realised share S_c/sum of S over `given`: (values increasing, probabilities).
+        """Return the distribution of the realised share S_c/sum of S over `given`, as (increasing values,
+        probabilities).
 
         The counts, not p, are the confidential facts; 0/0 (no count in `given` at all) is reported as NaN, last.
         """

@@ -1,4 +1,4 @@
-"""Posterior of multinomial probabilities from counts with Laplace noise: the model of Balmat et al. (2018).
+"""Posterior of multinomial probabilities from counts with Laplace noise, in the model of Balmat et al. (2018).
 
 p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), noisy count i = S_i + Laplace(scale). Conjugacy leaves S as the only
 unknown: p | noisy counts is a mixture of Dirichlet(alpha + S), and S has independent factors given its sum,
@@ -66,8 +66,8 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
 def conditional(
     noisy_counts: ArrayLike, *, probabilities: ArrayLike, total: int, scale: ArrayLike, alpha: ArrayLike
 ) -> DirichletMixture:
-    """Return the distribution of Dirichlet(alpha + S) with S drawn given a fixed p: equation (1) of Balmat et al., then
-    one Dirichlet step.
+    """Return the distribution of Dirichlet(alpha + S), where S is drawn given a fixed p: equation (1) of Balmat et al.,
+    then one Dirichlet step.
 
     This distribution is what both printed listings sample after their random initial p: the assignment of the new p
     inside the loop's function never reaches the next iteration.
@@ -100,8 +100,8 @@ def gibbs(
     initial: ArrayLike | None = None,
     frozen: bool = False,
 ) -> NDArray[np.float64]:
-    """Draw dependent values of the multinomial probabilities p by Gibbs sampling (sections 5.1 and 6 of Balmat et al.,
-    with p carried from one iteration to the next).
+    """Generate correlated draws of the multinomial probabilities p by Gibbs sampling (sections 5.1 and 6 of Balmat et
+    al., where each iteration starts from the p of the previous one).
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def _probabilities(name: str, values: ArrayLike, size: int) -> NDArray[np.float6
 
 
 def _log_noise(noisy: NDArray[np.float64], s: NDArray[np.int64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the log Laplace density of every noisy count given every true count, up to a constant: float64 (k,
+    """Return the log Laplace density of every noisy count given every true count, up to a constant, float64 (k,
     len(s)).
 
     Beyond 0..M the distance to every s grows by the same amount, so the noisy count can be moved to the end of the
@@ -166,5 +166,5 @@ def _log_noise(noisy: NDArray[np.float64], s: NDArray[np.int64], scale: NDArray[
 def _log_noise_within(
     total: int, noisy: NDArray[np.float64], scale: NDArray[np.float64], s: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return one row of `_log_noise` at some of the true counts 0..total."""
+    """Return one row of `_log_noise` for some of the true counts 0..total."""
     return np.asarray(-np.abs(np.clip(noisy, 0, total) - s) / scale)

@@ -48,12 +48,12 @@ class Batch:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status: exact, by closed forms whose rounding error is at most `LARGEST_ERROR` for every table."""
+        """Accuracy status: exact. The closed forms have a rounding error of at most `LARGEST_ERROR` for every table."""
         return EXACT
 
     def summary(self) -> pd.DataFrame:
-        """Return a table with one row per share: table, quantity, mean, sd, lower, upper, level, status, error,
-        reason.
+        """Return a table with one row per share and the columns table, quantity, mean, sd, lower, upper, level, status,
+        error and reason.
         """
         sizes = np.diff(self.starts)
         table = np.repeat(np.arange(len(sizes)), sizes)
@@ -183,7 +183,7 @@ def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
 
 
 def _reasons(noisy: Array, bounds: NDArray[np.int64], sums: Array, scales: Array, alphas: Array) -> list[str]:
-    """Return, for each table, why it cannot be used; empty if it can be used."""
+    """Return, for each table, the reason why it cannot be used; the string is empty for a table that can be used."""
     if not len(sums):
         return []
     with np.errstate(invalid="ignore"):

@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 
 class FixedSumLaw:
-    """Distribution of independent counts given a sum of at most `DIRECT_TOTAL` (`_fixed_sum`).
+    """Distribution of independent counts given their sum, which is at most `DIRECT_TOTAL` (`_fixed_sum`).
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class FixedSumLaw:
 
     @cached_property
     def windows(self) -> list[Window]:
-        """Non-negligible part of the weights of every count."""
+        """Part of the weights of every count that is not negligible."""
         return [window(row) for row in self.factors]
 
     def marginal(self, category: int) -> Array:
@@ -74,7 +74,7 @@ class FixedSumLaw:
     def tails(
         self, inside: int, others: Sequence[int], negligible: float
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-        """Return the list of `pair` without pairs that have less probability than `negligible` in total."""
+        """Return the list of `pair` without unlikely pairs, whose total probability is below `negligible`."""
         return self._pairs(inside, others, negligible / (2 * self.total + 2))
 
     def _pairs(
@@ -95,7 +95,7 @@ class FixedSumLaw:
         return s, t, weights
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """Return the distribution of the share of `inside` in the sum of `inside` and `others`; None if the list of
+        """Return the distribution of the share of `inside` in the sum of `inside` and `others`, or None if the list of
         pairs is short enough to be used instead.
         """
         outside = [i for i in range(self.categories) if i != inside and i not in others]
@@ -131,8 +131,8 @@ class FixedSumLaw:
         return np.asarray(weights / weights.sum())
 
     def _sum_of(self, categories: Sequence[int]) -> Array:
-        """Return the weights of the sum over `categories` (increasing); sums over leading and trailing categories are
-        cached.
+        """Return the weights of the sum over `categories`, which are in increasing order. Sums over leading and
+        trailing categories are cached.
         """
         lead = next((n for n, i in enumerate(categories) if i != n), len(categories))
         middle, last = list(categories[lead:]), self.categories - 1
@@ -146,13 +146,13 @@ class FixedSumLaw:
 
 
 class NoiseLaw(Protocol):
-    """Interface of a distribution of released counts given true counts: `_mechanisms` has Laplace, DiscreteLaplace,
-    DiscreteGaussian.
+    """Interface of a distribution of released counts given true counts. The package `_mechanisms` contains Laplace,
+    DiscreteLaplace and DiscreteGaussian.
     """
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the log probability (density) of the release given each count, up to a constant that depends only on
-        `noisy`.
+        """Return the log probability (or density) of the release given each count, up to a constant that depends only
+        on `noisy`.
         """
         ...
 

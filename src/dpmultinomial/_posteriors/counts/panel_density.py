@@ -1,4 +1,4 @@
-"""Density on the real line given by its logarithm, interpolated panel by panel and integrated from both sides.
+"""Density on the real line given by its logarithm, which is interpolated panel by panel and integrated from both sides.
 
 The logarithm of a density is smooth where the density itself spans hundreds of orders of magnitude. It is interpolated
 by Chebyshev polynomials on panels laid outwards from the centre; a panel is accepted once its last coefficients vanish.
@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 
 
 class TailedLaw(ABC):
-    """Base class of distributions of a real number; the subclass computes both tails and the quantile of a single
+    """Base class of distributions of a real number. The subclass computes both tails and the quantile at a single
     level, and its docstring states the accuracy.
 
     Attributes
@@ -63,18 +63,18 @@ class TailedLaw(ABC):
 
     @abstractmethod
     def variance(self) -> float:
-        """Return the variance."""
+        """Return the variance of the distribution."""
 
     def sd(self) -> float:
-        """Return the standard deviation."""
+        """Return the standard deviation of the distribution."""
         return float(np.sqrt(self.variance()))
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return P(X <= x), with small relative error also for tiny probabilities."""
+        """Return P(X <= x), with a small relative error also for tiny probabilities."""
         return self._probability(x, upper=False)
 
     def sf(self, x: ArrayLike) -> Array:
-        """Return P(X > x), with small relative error also for tiny probabilities."""
+        """Return P(X > x), with a small relative error also for tiny probabilities."""
         return self._probability(x, upper=True)
 
     def logcdf(self, x: ArrayLike) -> Array:
@@ -86,7 +86,8 @@ class TailedLaw(ABC):
         return self._log_probability(x, upper=True)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return the smallest x with P(X <= x) >= q; accurate in the probability of the nearer tail.
+        """Return the smallest x with P(X <= x) >= q. The result is accurate in the sense of the smaller tail
+        probability at x.
 
         Raises
         ------
@@ -103,7 +104,8 @@ class TailedLaw(ABC):
         return np.array(found, dtype=np.float64).reshape(levels.shape)
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return mean, standard deviation and central interval in a table with one row (`_accuracy.summary_frame`).
+        """Return a table with one row, which contains the mean, standard deviation and central interval
+        (`_accuracy.summary_frame`).
 
         Parameters
         ----------
@@ -136,8 +138,8 @@ class TailedLaw(ABC):
 
 
 def nearer_tail(level: float) -> tuple[float, bool]:
-    """Return the log probability of the nearer tail for a level strictly between 0 and 1, and whether this is the upper
-    tail.
+    """Return the log probability of the smaller tail for a level strictly between 0 and 1, and whether this tail is the
+    upper one.
     """
     upper = level > 0.5
     return float(np.log1p(-level) if upper else np.log(level)), upper
@@ -148,7 +150,7 @@ PLACES, WEIGHTS = np.polynomial.legendre.leggauss(28)
 
 @dataclass(frozen=True)
 class Panel:
-    """Interpolation panel: the log density on [low, high] as a Chebyshev series.
+    """Interpolation panel, in which the log density on [low, high] is a Chebyshev series.
 
     Parameters
     ----------
@@ -173,7 +175,7 @@ class Panel:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """Log density at the lower and upper limit of the panel."""
+        """Log density at the lower and at the upper limit of the panel."""
         low, high = self.log_density(np.array([self.low, self.high])).tolist()
         return low, high
 
@@ -253,8 +255,8 @@ class PanelDensity:
         return float(np.abs(np.expm1(found.ravel() - self._log_density(z.ravel()))).max()) + _ROUNDING
 
     def log_density(self, z: Array) -> Array:
-        """Return the log density at z by interpolation, and by linear extrapolation if it is `_DEEP` below its largest
-        value.
+        """Return the log density at z by interpolation, or by linear extrapolation if the log density is `_DEEP` below
+        its largest value.
         """
         ends = [self._as_far_as(-1, float(z.min())), self._as_far_as(1, float(z.max()))] if z.size else [1, 1]
         panels = self._between(*ends)
@@ -271,8 +273,8 @@ class PanelDensity:
         return out
 
     def log_tail(self, z: float, *, upper: bool) -> float:
-        """Return log P(Z <= z), or log P(Z > z); the tail is extrapolated if the density is `_DEEP` below its largest
-        value.
+        """Return log P(Z <= z), or log P(Z > z). The tail is extrapolated if the log density is `_DEEP` below its
+        largest value.
         """
         side = 1 if upper else -1
         number = self._as_far_as(side, z)
@@ -309,7 +311,7 @@ class PanelDensity:
         return float(logsumexp([ends[0], *(p.log_mass for p in self.panels), ends[1]]))
 
     def moments(self, function: Callable[[Array], Array]) -> Array:
-        """Return the integrals of function(z), which returns rows of values, with respect to the density."""
+        """Return the integrals of function(z) with respect to the density; the function returns rows of values."""
         z, mass = self.rule()
         return np.asarray(function(z) @ mass)
 
@@ -344,8 +346,8 @@ class PanelDensity:
         return self._laid[-1][:left][::-1] + self._laid[1][:right]
 
     def _with(self, side: int, number: int) -> tuple[int, int]:
-        """Return the numbers of panels on the left and right: `number` on the given side, and the panels of the core on
-        the opposite side.
+        """Return the numbers of panels on the left and on the right: `number` on the given side, and the panels of the
+        core on the opposite side.
         """
         return (number, self._core[1]) if side < 0 else (self._core[-1], number)
 
@@ -375,8 +377,8 @@ class PanelDensity:
         return number
 
     def _needed(self, side: int, wanted: float) -> bool:
-        """Return whether the core of a side needs another panel, because the density is not yet low or `wanted` is not
-        yet covered.
+        """Return whether the core of a side needs another panel, because the density is not yet low enough or `wanted`
+        is not yet covered.
         """
         place, log_edge = self._edge(side, len(self._laid[side]))
         return log_edge > self._peak() - _CORE or side * (wanted - place) > 0
@@ -396,8 +398,8 @@ class PanelDensity:
         return panel.slope(panel.low if side < 0 else panel.high)
 
     def _beyond(self, side: int, number: int) -> float:
-        """Return the log of the mass outside a number of panels, extrapolated by an exponential distribution with the
-        slope at the limit.
+        """Return the log of the mass outside a number of panels. The density is extrapolated by an exponential function
+        with its slope at the limit.
         """
         slope = -side * self._slope(side, number)
         return self._edge(side, number)[1] - np.log(slope) if slope > 0 else np.inf
@@ -421,8 +423,8 @@ class PanelDensity:
         return True
 
     def _guess(self, side: int) -> float:
-        """Return a width for the next panel: not much wider than the neighbouring panel, and with a change of the log
-        density of at most `_CHANGE`.
+        """Return a width for the next panel. The panel is not much wider than its neighbour, and the log density
+        changes by at most `_CHANGE`.
         """
         neighbours = self._laid[side] or self._laid[-side][:1]
         if not neighbours:

@@ -41,7 +41,7 @@ _DIRECT = 200_000_000  # products up to which the direct sum is faster
 
 @dataclass(frozen=True)
 class Window:
-    """Positive weights of the integers `first`, `first` + 1 and so on, determined up to a common factor.
+    """Positive weights of the consecutive integers `first`, `first` + 1 and so on, determined up to a common factor.
 
     Parameters
     ----------
@@ -62,13 +62,13 @@ class Window:
         return np.arange(self.first, self.last + 1)
 
     def reflected(self, total: int) -> "Window":
-        """Return the weights as the distribution of total - s."""
+        """Return the weights of s as weights of total - s."""
         return Window(total - self.last, np.ascontiguousarray(self.weights[::-1]))
 
 
 def window(weights: NDArray[np.float64], *, first: int = 0, smallest: float = SMALLEST) -> Window:
     """Return the part of `weights` (non-negative, at least one positive) that exceeds `smallest` times the largest
-    weight, scaled to largest entry 1.
+    weight, scaled to a largest entry of 1.
 
     Parameters
     ----------
@@ -239,8 +239,8 @@ def _combined(
     weights: NDArray[np.float64],
     n: NDArray[np.float64],
 ) -> ShareMoments:
-    """Return the moments of a share from sums over s for every n: the mean of the components, the variance between them
-    and the variance within them.
+    """Return the moments of a share from sums over s for every n. The variance is that between the components plus that
+    within the components.
     """
     whole = float(weights @ zero)
     if not whole > 0:
@@ -273,13 +273,15 @@ class ShareWeights:
 
     @cached_property
     def precise(self) -> Triple:
-        """Weights of s, of the sum t of the other counts, and of s + t, all with small relative error in the tails."""
+        """Weights of s, of the sum t of the other counts, and of s + t, each with a small relative error in the
+        tails.
+        """
         return self._combined(tails=True)
 
     @cached_property
     def bulk(self) -> Triple:
-        """Weights of s, t and s + t with small absolute error, for moments; much faster than `precise` if convolutions
-        are long.
+        """Weights of s, t and s + t with a small absolute error, for moments. They are computed much faster than
+        `precise` if convolutions are long.
         """
         return self._combined(tails=False)
 
@@ -297,7 +299,8 @@ class ShareWeights:
 
 @dataclass(frozen=True)
 class PairWeights:
-    """Weights of the count in a share, of the sum of the other counts in its group, and of the sum of both.
+    """Weights of the count in a share, of the sum of the other counts in its group, and of the sum of all counts in the
+    group.
 
     Parameters
     ----------
@@ -310,12 +313,12 @@ class PairWeights:
 
     @property
     def total(self) -> int:
-        """Largest sum of both."""
+        """Largest possible sum of the counts in the group."""
         return self.of_total.last
 
     @property
     def precise(self) -> Triple:
-        """Weights of s, of t and of s + t."""
+        """Weights of s, of t and of s + t, each with a small relative error in the tails."""
         return self.mine, self.theirs, self.of_total
 
     bulk = precise
@@ -371,8 +374,8 @@ class ShareLaw(TailedLaw):
 
     @cached_property
     def error(self) -> float:
-        """Bound on the relative error of the interpolated density, which also bounds the relative error of any
-        probability, and of the probability of the nearer tail at a quantile, for tails down to 1e-15.
+        """Bound on the relative error of the interpolated density. It also bounds the relative error of any
+        probability, and of the smaller tail probability at a quantile, for tails down to 1e-15.
 
         The largest of |integral - 1|, the error of the mean in standard deviations, the relative error of the variance,
         and the relative error of the density at three places between the nodes of every panel.
@@ -388,15 +391,15 @@ class ShareLaw(TailedLaw):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status: ``approximate`` with the bound `error`; mean and variance do not depend on the
+        """Accuracy status: ``approximate`` with the bound `error`. The mean and the variance do not depend on the
         interpolation.
         """
         reason = "relative error of density and probabilities: integral, mean, variance, points between the nodes"
         return Accuracy("approximate", self.error, reason)
 
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the density at x in [0, 1]; +inf at 0 (at 1) if a component with alpha + s < 1 (beta + t < 1) has
-        weight.
+        """Return the density at x in [0, 1]. The density is +inf at 0 (at 1) if a component with alpha + s < 1 (beta +
+        t < 1) has positive weight.
         """
         points = _checks.fraction("x", x)
         out = np.exp(self._log_pdf(logit(np.clip(points.ravel(), _LEAST_X, _MOST_X)))).reshape(points.shape)
@@ -406,8 +409,8 @@ class ShareLaw(TailedLaw):
         return out
 
     def mode(self) -> float | None:
-        """Return the location of the highest density; if the density is infinite at 0 or 1, the highest interior
-        maximum, or None.
+        """Return the location of the highest density. If the density is infinite at 0 or 1, return the location of the
+        highest interior maximum, or None.
         """
         z = np.unique(np.concatenate([np.linspace(p.low, p.high, 41) for p in self._density.panels]))
         z = z[np.abs(z) < 36]
@@ -429,7 +432,7 @@ class ShareLaw(TailedLaw):
 
     @cached_property
     def _powers(self) -> tuple[float, float]:
-        """Return the smallest parameters of a component; the density behaves like x^(power - 1) near 0, and like (1 -
+        """Return the smallest parameters of a component. The density behaves like x^(power - 1) near 0 and like (1 -
         x)^(power - 1) near 1.
         """
         mine, theirs, _ = self._weights.precise
@@ -437,8 +440,8 @@ class ShareLaw(TailedLaw):
 
     @cached_property
     def _log_weight(self) -> float:
-        """Return the log of the sum of the precise weights, whose scale differs from the scale of the bulk weights if
-        they were truncated.
+        """Return the log of the sum of the precise weights. Its scale differs from the scale of the bulk weights if the
+        bulk weights were truncated.
         """
         return log_weight(*self._weights.precise)
 
@@ -475,8 +478,8 @@ class ShareLaw(TailedLaw):
         return self._density.log_density(z) + np.logaddexp(0.0, z) + np.logaddexp(0.0, -z)
 
     def _summit(self, low: float, middle: float, high: float) -> float:
-        """Return the point in [low, high] at which the slope of the log density changes sign; `middle` if the sign does
-        not change.
+        """Return the point in [low, high] at which the slope of the log density changes sign, or `middle` if the sign
+        does not change.
         """
         step = 1e-4 * (high - low)
 

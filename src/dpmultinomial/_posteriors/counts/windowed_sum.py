@@ -1,4 +1,5 @@
-"""Distribution of independent counts given a large sum, by windows that hold all but a negligible part of them.
+"""Distribution of independent counts given a large sum, on windows that contain all but a negligible part of the
+probability.
 
 The weights of count i are a_i(s) = exp(theta s) prior(s) likelihood(s), with the tilt theta at which the sum of the
 counts without the condition has its mean near the total; the tilt cancels given the total. A window holds the weights
@@ -77,14 +78,14 @@ def _refuse(weights: int, total: int) -> None:
 
 
 class _Part:
-    """Log weights of one count."""
+    """Log weights of a single count."""
 
     def __init__(self, likelihood: Logs, alpha: float, total: int) -> None:
         self.likelihood, self.alpha, self.total = likelihood, alpha, total
         self.fall = max(-float(self._prior(np.array([total]))[0]), 0.0) if alpha < 1 else 0.0
 
     def logs(self, counts: Whole, theta: float) -> Array:
-        """Return the log weights under a tilt, up to a constant."""
+        """Return the log weights of counts under a tilt, up to a constant."""
         return np.asarray(self._concave(counts, theta) + (self._prior(counts) if self.alpha < 1 else 0.0))
 
     def ends(self, theta: float, smallest: float) -> tuple[int, int]:
@@ -101,7 +102,7 @@ class _Part:
             low, high = first, last
 
     def moments(self, theta: float) -> tuple[float, float]:
-        """Return mean and variance under a tilt."""
+        """Return the mean and the variance of the count under a tilt."""
         low, high = self.ends(theta, _ROUGH)
         _refuse(high - low + 1, self.total)
         counts = np.arange(low, high + 1)
@@ -120,7 +121,7 @@ class _Part:
 
 
 def _tilt(parts: Sequence[_Part], total: int) -> float:
-    """Return a tilt for which the mean of the sum is within one standard deviation of the total, as `_fixed_sum`."""
+    """Return a tilt for which the mean of the sum is within one standard deviation of the total, as in `_fixed_sum`."""
     theta, low, high, step = 0.0, -np.inf, np.inf, 1.0 / max(total, 1)
     for _ in range(_STEPS):
         found = np.array([part.moments(theta) for part in parts])
@@ -140,7 +141,7 @@ def _tilt(parts: Sequence[_Part], total: int) -> float:
 
 
 class WindowedSumLaw:
-    """Distribution of independent counts given their sum.
+    """Distribution of independent counts given their sum, computed on windows of the counts.
 
     Parameters
     ----------
@@ -167,7 +168,7 @@ class WindowedSumLaw:
             raise ValueError(f"no composition of the total {total} has positive weight under these factors")
 
     def located(self, category: int) -> Window:
-        """Return the distribution of one count: probabilities of consecutive counts."""
+        """Return the distribution of one count, as probabilities of consecutive counts."""
         others = [i for i in range(self.categories) if i != category]
         return _product(self.windows[category], self._sum_of(others).reflected(self.total))
 
@@ -182,7 +183,7 @@ class WindowedSumLaw:
         return self._pairs(inside, others, _NEGLIGIBLE)
 
     def tails(self, inside: int, others: Sequence[int], negligible: float) -> tuple[Whole, Whole, Array]:
-        """Return the list of `pair` without pairs that have less probability than `negligible` in total."""
+        """Return the list of `pair` without unlikely pairs, whose total probability is below `negligible`."""
         return self._pairs(inside, others, negligible / (2 * self.total + 2))
 
     def _pairs(self, inside: int, others: Sequence[int], negligible: float) -> tuple[Whole, Whole, Array]:
@@ -207,8 +208,8 @@ class WindowedSumLaw:
         return s, t, mine.weights[s - mine.first] * theirs.weights[t - theirs.first] * rest.weights[left - rest.first]
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """Return the distribution of the share of `inside` in the sum of `inside` and `others`; None if the share is
-        that of all counts and has few values, which are listed.
+        """Return the distribution of the share of `inside` in the sum of `inside` and `others`, or None if the share is
+        one of all counts and has few values, which are listed.
         """
         listed = not self._outside(inside, others) and len(self.windows[inside].weights) <= LISTED_COUNTS
         return None if listed else self.interpolated(inside, others, alpha=alpha, beta=beta)
@@ -233,7 +234,9 @@ class WindowedSumLaw:
         return sorted(set(range(self.categories)) - {inside, *others})
 
     def _sum_of(self, categories: Sequence[int]) -> Window:
-        """Return the weights of the sum over `categories` (increasing), from sums over runs of neighbours."""
+        """Return the weights of the sum over `categories`, which are in increasing order, from sums over runs of
+        neighbouring categories.
+        """
         runs: list[list[int]] = []
         for i in categories:
             if runs and runs[-1][-1] == i - 1:

@@ -1,4 +1,4 @@
-"""Noisy counts as the input of inference: released values, noise distribution, public bounds, which values were
+"""Noisy counts as the input of inference: released values, noise distributions, public bounds, which values were
 measured, and errors.
 """
 
@@ -20,7 +20,7 @@ _SCALES = ("scale", "sd", "sigma", "variance")
 
 @dataclass(frozen=True)
 class Cells:
-    """Noisy counts as the input of inference, one per row.
+    """Noisy counts as the input of inference, with one row per count.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ class Cells:
         return Cells(self.released[rows], self.noise.take(rows), *ends, self.measured[rows], self.reasons[rows])
 
     def with_reason(self, bad: NDArray[np.bool_], text: str) -> "Cells":
-        """Return a copy in which the rows that are `bad` and have no reason yet get a reason."""
+        """Return a copy in which each row that is `bad` and has no reason yet gets a reason."""
         return replace(self, reasons=np.where(bad & (self.reasons == ""), text, self.reasons))
 
     @cached_property
     def kinds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return one row of each kind of equal rows, and for every row the position of its kind.
+        """Return one row from each group of equal rows, and for every row the position of its group.
 
         Returns
         -------
@@ -80,7 +80,9 @@ class Cells:
 
 
 def _ranks(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the rank of each value among the distinct values, 0, 1, ..; NaN last, and equal to NaN."""
+    """Return the rank of each value among the distinct values, 0, 1, .. . All NaN have the same rank, which is the
+    last.
+    """
     low, high = values.min(), values.max()
     if high - low < 4 * len(values) and (values == np.floor(values)).all():
         places = (values - low).astype(np.int64)
@@ -181,7 +183,7 @@ def _mended(words: Mapping[str, Any], n: int) -> tuple[dict[str, Any], NDArray[n
 
 
 def _withholds(law: Any) -> Any:
-    """Return whether an absent value carries information about its count, () or (n,)."""
+    """Return whether an absent value contains information about its count, bool of shape () or (n,)."""
     if isinstance(law, LawByRow):
         return np.array([_withholds(part_law) for part_law in law.laws], dtype=bool)[law.which]
     return getattr(law, "least", None) is not None

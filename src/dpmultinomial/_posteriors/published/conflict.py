@@ -1,4 +1,4 @@
-"""Check whether prior and release are compatible, by the prior predictive probability of each released value."""
+"""Check whether prior and release are compatible, based on the prior predictive distribution of each released value."""
 
 from dataclasses import replace
 
@@ -109,15 +109,15 @@ def at_counts(released: Array, law: NoiseLaw, counts: Array) -> Array:
 
 
 def _added(law: NoiseLaw) -> AddedNoise:
-    """Return the additive noise of a distribution that may be rounded, clipped or withheld; `has_tails` has checked
-    that it is additive.
+    """Return the additive noise of a distribution that may be rounded, clipped or withheld. The caller has checked with
+    `has_tails` that the noise is additive.
     """
     return law.noise if isinstance(law, Coarsened) else law  # type: ignore[return-value]
 
 
 def _tail(cells: Cells, counts: Array, side: str) -> Array:
-    """Return P(value <= observed | count), or >= observed, for the interval that the released value represents; 1 if
-    the row has no count.
+    """Return P(value <= observed | count), or P(value >= observed | count), for the interval that the released value
+    represents; 1 if the row has no count.
     """
     values, finite = cells.released, np.where(np.isfinite(counts), counts, 0.0)
     column = values.reshape(-1, *[1] * (counts.ndim - 1))
@@ -133,8 +133,8 @@ def _tail(cells: Cells, counts: Array, side: str) -> Array:
 
 
 def _tails_along(cells: Cells, counts: Array, side: str) -> Array:
-    """Compute the tail probabilities of `_tail` for rows of consecutive counts: for integer noise by summation, from
-    the smallest tail on.
+    """Compute the tail probabilities of `_tail` for rows of consecutive counts. For integer noise, the probabilities
+    are summed from the smallest tail on.
     """
     law = cells.noise
     if not law.discrete or len(cells) == 0:
@@ -153,7 +153,7 @@ def _tails_along(cells: Cells, counts: Array, side: str) -> Array:
 
 
 def facts(tail: Array, names: list[str] | tuple[str, ...]) -> dict[str, object]:
-    """Return the reported facts about a conflict between prior and release.
+    """Return the facts about a conflict between prior and release that are reported to the user.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Posteriors of independent counts without a total, each given its noisy value.
+"""Posteriors of independent counts without a total, each given the noisy value of the count.
 
 The effect of the prior is shown by comparing every count under its prior with the same count under a flat one.
 
@@ -37,7 +37,7 @@ _FIRST = 10
 
 
 class Numbers(Protocol):
-    """Interface of posterior summaries of counts, float64 (n,) each."""
+    """Interface of posterior summaries of counts, with one array float64 (n,) per summary."""
 
     @property
     def mean(self) -> Array: ...
@@ -53,8 +53,9 @@ class Numbers(Protocol):
 
 
 def differs_from_flat(own: Numbers, flat: Numbers) -> NDArray[np.bool_]:
-    """Return which counts depend on the prior: the means differ by more than `APART` times the larger standard
-    deviation, or a limit of the interval by more than `ENDS_APART` times. False if a number is NaN.
+    """Return which counts depend on the prior. A count does if its means differ by more than `APART` times the larger
+    standard deviation, or a limit of its interval by more than `ENDS_APART` times. The result is False if a number is
+    NaN.
     """
     sd = np.fmax(own.sd, flat.sd)
     with np.errstate(invalid="ignore"):
@@ -86,7 +87,7 @@ def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: N
 
 def facts(found: pd.DataFrame) -> dict[str, object]:
     """Return the number of counts that depend on the prior, the number of all counts, and the first dependent counts,
-    as values for JSON.
+    in a form that can be written as JSON.
     """
     decided = found.loc[found["prior_matters"]]
     return {"prior_matters": len(decided), "of": len(found), "first": decided[_SHOWN].head(_FIRST).to_dict("records")}
@@ -148,7 +149,7 @@ def posterior(
 
 
 class PublishedCounts:
-    """Posterior distributions of noisy counts, each with its prior, and the effect of the prior on them.
+    """Posterior distributions of noisy counts, each with its prior and the effect of the prior.
 
     Parameters
     ----------
@@ -222,7 +223,7 @@ class PublishedCounts:
         return flat_comparison(self.names, self.cells.released, answers, flat, self._tails)
 
     def facts(self) -> dict[str, object]:
-        """Return the assumptions and their effects on the results, as values for JSON."""
+        """Return the assumptions and their effects on the results, in a form that can be written as JSON."""
         return {
             "noise": self.cells.noise.settings(),
             "prior": self.choice.facts(),
@@ -243,8 +244,8 @@ class PublishedCounts:
         return out
 
     def _windows(self, part: int) -> list[tuple[int, Array]]:
-        """Return the first count and the weights of the windows of neighbouring rows; a window does not depend on the
-        rows computed with it.
+        """Return the first count and the weights of the windows of neighbouring rows. A window does not depend on the
+        rows that are computed with it.
         """
         rows = np.arange(part * _TOGETHER, min((part + 1) * _TOGETHER, len(self.names)))
         found: dict[int, tuple[int, Array]] = {}
@@ -356,7 +357,7 @@ class Batch:
 
     @property
     def reasons(self) -> NDArray[np.object_]:
-        """Reason why a row has no posterior, for each row; empty if it has a posterior."""
+        """Reason why a row has no posterior, for each row; the string is empty for a row with a posterior."""
         return self.own.reasons
 
     @property
@@ -368,11 +369,11 @@ class Batch:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status: exact, because the mass outside every window is below 1e-12."""
+        """Accuracy status: exact, since the posterior probability outside every window is below 1e-12."""
         return EXACT
 
     def facts(self) -> dict[str, object]:
-        """Return the assumptions and their effects on the results, as values for JSON."""
+        """Return the assumptions and their effects on the results, in a form that can be written as JSON."""
         bad = self.reasons != ""
         return {
             "prior": self.choice.facts(),
@@ -382,7 +383,9 @@ class Batch:
         }
 
     def summary(self) -> pd.DataFrame:
-        """Return a table with one row per count (`COLUMNS`); ``status`` is ``refused`` if a row has no posterior."""
+        """Return a table with one row per count (`COLUMNS`). The ``status`` of a row without posterior is
+        ``refused``.
+        """
         status = np.where(self.reasons == "", EXACT.status, "refused")
         found = self.own
         columns = (self.released, found.mean, found.sd, found.lower, found.upper, self.level, status, found.error)

@@ -182,7 +182,9 @@ class Leaves:
         ]
 
     def neglected(self, theta: float) -> float:
-        """Return a bound on the probability outside the windows under a tilt, without the total: geometric tails."""
+        """Return a bound on the probability outside the windows under a tilt, without the total, from geometric
+        tails.
+        """
         logs = self.logs + theta * (self.counts - self.counts[:, :1])
         whole = np.logaddexp.reduce(logs, axis=1)
         last = self.width - 1
@@ -230,7 +232,9 @@ class Total:
         return np.asarray(self.noise.log_likelihood(self.released, totals) + self.log_prior(totals))
 
     def log_prior(self, totals: Array) -> Array:
-        """Return the log of the prior factor in the weight of each possible sum (the weight without the likelihood)."""
+        """Return the log of the prior factor in the weight of each possible sum, which is the weight without the
+        likelihood.
+        """
         if self.concentration is None:
             return np.zeros(totals.shape)
         n, shape = np.maximum(totals, 0.0), self.concentration
@@ -238,7 +242,8 @@ class Total:
 
 
 def total_of(total: Any, concentration: float | None) -> Total:
-    """Return the total that a user passed: an integer (exact), or ``{released: number, noise: words or a law}``.
+    """Return the total that a user passed: an integer (an exact total), or ``{released: number, noise: keys or a
+    distribution}``.
 
     Parameters
     ----------
@@ -373,8 +378,8 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
 
 
 def _root_tail(logs: Array, open_end: bool) -> float:
-    """Return the largest weight of the total beyond its window, if the window does not stop at a bound: the first
-    weight outside, if the weights decrease.
+    """Return the largest weight of the total outside its window if the window does not end at a bound. This is the
+    first weight outside, provided that the weights decrease.
     """
     if not open_end or logs[0] == -np.inf:
         return 0.0
@@ -392,7 +397,7 @@ class _Numbers(NamedTuple):
 
 
 class TiedCounts:
-    """Counts coupled by their total, with the data and the priors of their posterior.
+    """Counts that are coupled by their total, with the data and the priors of their posterior.
 
     Parameters
     ----------
@@ -421,8 +426,7 @@ class TiedCounts:
         self.together = self.solved.together
 
     def comparison(self, level: float = LEVEL) -> pd.DataFrame:
-        """Compare the posterior of every count under its prior with the posterior under flat priors, with the same
-        total.
+        """Compare the posterior of every count under its prior with the posterior under flat priors and the same total.
 
         Parameters
         ----------
@@ -444,8 +448,8 @@ class TiedCounts:
         return counts.flat_comparison(self.names, self.cells.released, *both, self.tails[:-1])
 
     def facts(self) -> dict[str, object]:
-        """Return the findings as values for JSON: conflict of counts and total, and the counts for which flat priors
-        give different answers.
+        """Return the findings in a form that can be written as JSON: a conflict of counts and total, and the counts for
+        which flat priors give different answers.
         """
         try:
             decided = counts.facts(self.comparison())
@@ -493,7 +497,7 @@ _FURTHEST = 740.0  # log odds: a rate of 1e-321
 
 
 class RateLaw:
-    """Distribution of a rate, a mixture of Beta(alpha + s, beta + t) over pairs of counts (s, t).
+    """Distribution of a rate, which is a mixture of Beta(alpha + s, beta + t) over pairs of counts (s, t).
 
     Parameters
     ----------
@@ -549,7 +553,7 @@ class RateLaw:
         return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """Draw independent values of the rate, (size,)."""
+        """Draw independent values of the rate, as an array of shape (size,)."""
         pairs = rng.choice(len(self.weights), size=size, p=self.weights)
         return np.asarray(rng.beta(self.a[pairs], self.b[pairs]))
 
@@ -562,7 +566,7 @@ class RateLaw:
         return min(float(sums @ betainc(first, second, x) + steps), 1.0)
 
     def _at(self, level: float) -> float:
-        """Return the quantile at a single level, by its log odds."""
+        """Return the quantile at a single level, computed from the log odds of the level."""
         if not 0 < level < 1:
             return level
         mean = min(max(self.mean(), 1e-300), 1 - 1e-16)
@@ -582,8 +586,8 @@ class RateLaw:
 
 
 def _later(weights: Array) -> Array:
-    """Return, for each weight, the sum of all later weights, added from the last one so that small sums keep full
-    relative accuracy.
+    """Return, for each weight, the sum of all later weights. The sum starts at the last weight, so that small sums keep
+    full relative accuracy.
     """
     return np.asarray(np.append(np.cumsum(weights[:0:-1])[::-1], 0.0))
 
@@ -664,7 +668,7 @@ class _Parts:
 
     @cached_property
     def omitted(self) -> str:
-        """Reason why the shares of the file are omitted; empty if they are not."""
+        """Reason why the shares of the file are omitted; the string is empty if the shares are not omitted."""
         if len(self.law.root.weights) == 1:
             return ""
         most = max(self._size(i, None) for i in range(len(self.names)))
@@ -676,7 +680,7 @@ class _Parts:
         )
 
     def shares(self, group: Group = None) -> Quantities:
-        """Return the posterior of the shares of the file, among all or some categories; a share of 0/0 is excluded from
+        """Return the posterior of the shares of the file, among all or some categories. A share of 0/0 is excluded from
         its distribution.
         """
         whole = self.law.root.first if len(self.law.root.weights) == 1 else 0  # a public total
@@ -708,7 +712,7 @@ class _Parts:
         return Quantities(tuple(self.names[i] for i in group), lambda i: law(group[i]), joint=part)
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Draw counts, shares and rates jointly: equal rows of the arrays belong to the same draw."""
+        """Draw counts, shares and rates jointly; the same row of each array belongs to the same draw."""
         counts = self.law.draw(range(len(self.names)), size, rng=rng)
         whole = counts.sum(axis=1, keepdims=True)
         found: dict[str, NDArray[Any]] = {"counts": counts, "shares": counts / np.maximum(whole, 1)}
@@ -755,7 +759,9 @@ class _Parts:
         return pair.first, pair.second, pair.tie
 
     def _size(self, i: int, group: Group) -> int:
-        """Return the number of pairs of a count and the total of the other counts in its group, or a bound of it."""
+        """Return the number of pairs of a count and the total of the other counts in its group, or an upper bound on
+        this number.
+        """
         mine, theirs, tie = self._triple(i, group)
         sizes = sorted(len(part.weights) for part in (mine, theirs, tie))
         return sizes[0] * sizes[1]
@@ -784,7 +790,7 @@ class _Parts:
 
 
 def _concentrations(prior: Any, size: int) -> Array | None:
-    """Return the Dirichlet concentrations of the multinomial prior; None if counts have separate priors."""
+    """Return the Dirichlet concentrations of the multinomial prior, or None if the counts have separate priors."""
     if prior is None:
         return np.full(size, JEFFREYS)
     if isinstance(prior, Mapping) and prior.get("law") == "multinomial":

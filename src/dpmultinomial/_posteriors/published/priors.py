@@ -36,8 +36,8 @@ _LOG_ZERO = -np.inf
 
 
 class Flat:
-    """Flat prior with the same weight for every count: improper; many flat counts together imply an assumption about
-    their sum.
+    """Flat prior, which is improper and gives every count the same weight. Many counts with flat priors together imply
+    an assumption about their sum.
     """
 
     proper, peak, first, last = False, 0.0, -np.inf, np.inf
@@ -60,12 +60,14 @@ class Flat:
 
 
 class Reciprocal:
-    """Prior with weight 1/(1 + n) for every count n >= 0: improper, and nearly flat in the logarithm of the count."""
+    """Prior with weight 1/(1 + n) for every count n >= 0. It is improper and nearly flat in the logarithm of the
+    count.
+    """
 
     proper, peak, first, last = False, 0.0, 0.0, np.inf
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return the log weight -log(1 + n), -inf below 0."""
+        """Return the log weight -log(1 + n), which is -inf below 0."""
         n = np.asarray(counts, dtype=np.float64)
         return np.where(n >= 0, -np.log1p(np.maximum(n, 0.0)), _LOG_ZERO)
 
@@ -97,7 +99,7 @@ class Geometric:
         self.peak = -float(np.log1p(self.mean))
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return the log prior probability log P(n), -inf below 0."""
+        """Return the log prior probability log P(n), which is -inf below 0."""
         n = np.asarray(counts, dtype=np.float64)
         return np.where(n >= 0, self.peak - n * np.log1p(1 / self.mean), _LOG_ZERO)
 
@@ -107,7 +109,9 @@ class Geometric:
         return np.asarray(-np.expm1(-n * np.log1p(1 / self.mean)))
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """Return the first and last count of a range that contains all but exp(-log_mass) of the prior probability."""
+        """Return the first and the last count of a range that contains all but exp(-log_mass) of the prior
+        probability.
+        """
         return 0.0, float(np.ceil(log_mass / np.log1p(1 / self.mean)))
 
     def settings(self) -> dict[str, object]:
@@ -116,8 +120,8 @@ class Geometric:
 
 
 class NegativeBinomial:
-    """Negative binomial prior: the count is Poisson with a Gamma-distributed mean, variance mean + mean^2/shape;
-    geometric at shape 1.
+    """Negative binomial prior: the count is Poisson with a Gamma-distributed mean, so that its variance is mean +
+    mean^2/shape. The prior is geometric at shape 1.
 
     Parameters
     ----------
@@ -133,7 +137,7 @@ class NegativeBinomial:
         self.peak = float(self.log_weights(np.array([top, top + 1])).max())
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return the log prior probability log P(n), -inf below 0."""
+        """Return the log prior probability log P(n), which is -inf below 0."""
         n = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
         rising = gammaln(n + self.shape) - gammaln(n + 1) - gammaln(self.shape)
         logs = rising - n * np.log1p(self.shape / self.mean) - self.shape * np.log1p(self.mean / self.shape)
@@ -145,7 +149,9 @@ class NegativeBinomial:
         return np.where(n > 0, betainc(self.shape, np.maximum(n, 1.0), self.shape / (self.shape + self.mean)), 0.0)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """Return the first and last count of a range that contains all but exp(-log_mass) of the prior probability."""
+        """Return the first and the last count of a range that contains all but exp(-log_mass) of the prior
+        probability.
+        """
         last = np.ceil(self.mean + self.shape + 1.0)
         while True:
             fall = (
@@ -186,7 +192,7 @@ class Listed:
         self.first, self.last = float(possible[0]), float(possible[-1])
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return the log prior probability log P(n), -inf if n is not listed."""
+        """Return the log prior probability log P(n), which is -inf if n is not listed."""
         n = np.asarray(counts, dtype=np.float64)
         place = np.minimum(np.searchsorted(self.counts, n), len(self.counts) - 1)
         return np.where(self.counts[place] == n, self.logs[place], _LOG_ZERO)
@@ -206,7 +212,7 @@ class Listed:
 
 
 class Splits:
-    """Improper prior weights Gamma(n + alpha)/(n! Gamma(alpha)) of a count: multiplied by the factor of the sum, they
+    """Improper prior weights Gamma(n + alpha)/(n! Gamma(alpha)) of a count. Multiplied by the factor of the sum, they
     yield the Dirichlet-multinomial distribution of shares.
 
     Parameters
@@ -221,7 +227,7 @@ class Splits:
         self.peak = 0.0 if self.alpha <= 1 else np.inf
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return the log of the prior weight, -inf below 0."""
+        """Return the log of the prior weight, which is -inf below 0."""
         n = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
         logs = gammaln(n + self.alpha) - gammaln(n + 1) - gammaln(self.alpha)
         return np.where(np.asarray(counts) >= 0, logs, -np.inf)
@@ -302,8 +308,8 @@ _RIDGE = 1e-6
 
 
 def edges_of(centre: Array, sd: Array, last: float) -> Whole:
-    """Return the edges of the cells of a histogram of counts, starting at 0: cell b contains the counts
-    edges[b]..edges[b + 1] - 1, and 0 has a separate cell.
+    """Return the edges of the cells of a histogram of counts that starts at 0. Cell b contains the counts
+    edges[b]..edges[b + 1] - 1, and the count 0 has a separate cell.
 
     Parameters
     ----------
@@ -329,8 +335,8 @@ def edges_of(centre: Array, sd: Array, last: float) -> Whole:
 
 
 def penalty(cells: int, smoothness: float, zero: float) -> Array:
-    """Return the matrix of the quadratic penalty that keeps log densities smooth: `smoothness` times their squared
-    second differences.
+    """Return the matrix of the quadratic penalty that keeps log densities smooth, which is `smoothness` times their
+    squared second differences.
 
     Parameters
     ----------
@@ -359,7 +365,7 @@ _ROWS = 10_000  # rows at a time
 
 
 def largest(likelihood: Array, times: Array, width: Array) -> tuple[Array, float]:
-    """Return the masses of the cells that maximise the penalised evidence, and the smoothness.
+    """Return the probabilities of the cells that maximise the penalised evidence, and the smoothness.
 
     Parameters
     ----------
@@ -389,7 +395,7 @@ def largest(likelihood: Array, times: Array, width: Array) -> tuple[Array, float
 
 
 class _Problem:
-    """Evidence of log densities, with its slope and information matrix."""
+    """Evidence as a function of log densities, with its gradient and information matrix."""
 
     def __init__(self, likelihood: Array, times: Array, width: Array) -> None:
         self.likelihood, self.times, self.width, self.n = likelihood, times, width, float(times.sum())
@@ -443,7 +449,7 @@ class _Problem:
         return None
 
     def _local(self, f: Array, weights: Array) -> tuple[Array, Array, Array]:
-        """Return the slope of the evidence, the complete-data information of EM, and the observed information."""
+        """Return the gradient of the evidence, the complete-data information of EM, and the observed information."""
         m = self.masses(f)
         expected, cross = np.zeros(len(m)), np.zeros((len(m), len(m)))
         for start in range(0, len(self.times), _ROWS):
@@ -504,7 +510,7 @@ class Fitted:
         self.first, self.last = 0.0, float(self.edges[-1] - 1)
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return the log prior probability log P(n); -inf below 0 and above the last cell."""
+        """Return the log prior probability log P(n), which is -inf below 0 and above the last cell."""
         n = np.asarray(counts, dtype=np.float64)
         cell = np.searchsorted(self.edges, n, side="right") - 1
         inside = (cell >= 0) & (cell < len(self.logs))
@@ -515,7 +521,7 @@ class Fitted:
         return self.first, self.last
 
     def below(self, counts: ArrayLike) -> Array:
-        """Return P(count < n), by broadcasting."""
+        """Return P(count < n), with the arguments broadcast against each other."""
         n = np.clip(np.asarray(counts, dtype=np.float64), 0, self.edges[-1])
         sums = np.concatenate([[0.0], np.cumsum(self.masses)])
         return np.asarray(np.interp(n, self.edges, sums))
@@ -525,7 +531,7 @@ class Fitted:
         return float(self.masses @ (self.edges[:-1] + self.edges[1:] - 1) / 2)
 
     def variance(self) -> float:
-        """Return the variance of the count under the prior; counts are equally probable within a cell."""
+        """Return the variance of the count under the prior, in which all counts within a cell are equally probable."""
         middle = (self.edges[:-1] + self.edges[1:] - 1) / 2
         within = (np.diff(self.edges).astype(np.float64) ** 2 - 1) / 12
         return float(self.masses @ ((middle - self.mean()) ** 2 + within))
@@ -536,13 +542,14 @@ class Fitted:
 
     @property
     def uncertain(self) -> bool:
-        """Whether the mean is known so inaccurately that intervals under this prior, which treat it as known, are too
-        short: the standard deviation is below `CERTAIN` times the standard error of the mean.
+        """Whether the mean of the prior is so inaccurate that intervals under this prior, which treat the mean as
+        known, are too short. This is the case if the standard deviation is below `CERTAIN` times the standard error of
+        the mean.
         """
         return self.sd() < CERTAIN * self.mean_error
 
     def settings(self) -> dict[str, object]:
-        """Return the fitted histogram and the data of the fit, as values for JSON."""
+        """Return the fitted histogram and the data of the fit, in a form that can be written as JSON."""
         return {
             "law": "fitted",
             "fitted_on": self.fitted_on,
@@ -591,8 +598,8 @@ def fit(cells: Cells) -> Fitted:
 
 
 def _different(cells: Cells, rows: Whole) -> tuple[Whole, Whole]:
-    """Return the distinct rows and the multiplicity of each; if too many rows are distinct, only every k-th row is
-    used.
+    """Return the distinct rows and their multiplicities. If there are too many distinct rows, use only every k-th
+    row.
     """
     which = cells.kinds[1]
     step = 1
@@ -605,7 +612,7 @@ def _different(cells: Cells, rows: Whole) -> tuple[Whole, Whole]:
 
 
 def _mean_likelihood(cells: Cells, rows: Whole, low: Array, high: Array, edges: Whole) -> Array:
-    """Return the mean likelihood E_ib of every row in every cell, up to a factor per row: float64 (rows, cells)."""
+    """Return the mean likelihood E_ib of every row in every cell, up to a factor per row, float64 (rows, cells)."""
     place = np.empty(len(cells), dtype=np.int64)
     place[rows] = np.arange(len(rows))
     out = np.zeros((len(rows), len(edges) - 1))
@@ -639,8 +646,8 @@ class Choice:
     unfitted: int = 0
 
     def facts(self) -> dict[str, object]:
-        """Return the assumptions as values for JSON: the prior, or one prior per group, and whether the user or the
-        default chose it.
+        """Return the assumptions in a form that can be written as JSON: the prior, or one prior per group, and whether
+        the user or the default chose it.
         """
         sizes = np.bincount(self.which, minlength=len(self.priors))
         listed = [{**prior.settings(), "rows": int(n)} for prior, n in zip(self.priors, sizes, strict=True)]

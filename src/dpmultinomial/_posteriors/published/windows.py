@@ -54,7 +54,7 @@ class CountPrior(Protocol):
 
 
 def too_wide(counts: float) -> str:
-    """Return the reason why a count has no answer if its noise is wide.
+    """Return the reason why a count with very wide noise has no answer.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Block:
 
 
 def spans(cells: Cells, prior: CountPrior, log_mass: float) -> tuple[Array, Array]:
-    """Return the first and last count of every window; infinite if a window is unbounded.
+    """Return the first and the last count of every window, which are infinite if the window is unbounded.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def spans(cells: Cells, prior: CountPrior, log_mass: float) -> tuple[Array, Arra
 
 
 def around(low: Array, high: Array, half: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array]:
-    """Return the limits of windows, moved so that they extend by `half` beyond the bound that is nearest to the
+    """Return the limits of windows that are moved so that they extend by `half` beyond the bound nearest to the
     released value.
 
     Parameters
@@ -165,7 +165,7 @@ def blocks(cells: Cells, rows: Whole, low: Array, high: Array) -> Iterator[Block
 
 @dataclass(frozen=True)
 class Answers:
-    """Posterior summaries of counts, one per row; NaN if a row has a reason for having no posterior.
+    """Posterior summaries of counts, one per row; the entries are NaN if the row has a reason for having no posterior.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def settle(
 
 
 def _settled(cells: Cells, prior: CountPrior, level: float, keep: Callable[[Block, Array], None] | None) -> Settled:
-    """Choose windows row by row, also for equal rows."""
+    """Choose windows separately for each row, also for equal rows."""
     out, error = np.full((len(cells), 5), np.nan), np.full(len(cells), np.nan)
     reasons = cells.reasons.copy()
     left = np.flatnonzero(cells.good)

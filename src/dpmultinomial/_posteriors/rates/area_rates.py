@@ -1,4 +1,6 @@
-"""Posteriors of rates: mixtures of gamma (shares: beta) distributions over counts, exposures and hyperparameters."""
+"""Posteriors of rates, as mixtures of gamma distributions (for shares: beta distributions) over counts, exposures and
+hyperparameters.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +27,7 @@ _TRIM = 1e-13  # probability of a predicted count; counts below, at either end, 
 
 @dataclass(frozen=True)
 class Points:
-    """Points of the hyperparameters of every area.
+    """Quadrature points of the hyperparameters of every area.
 
     Parameters
     ----------
@@ -41,7 +43,9 @@ class Points:
 def _points(
     model: Model, hyper: Hyperparameters, fits: Sequence[Fit], weights: Array, rule: tuple[Array, Array]
 ) -> Points:
-    """Return the product of nodes of log a and of a rule for x_i'b given log a, separately for each area."""
+    """Return the product of the nodes of log a and of a quadrature rule for x_i'b given log a, separately for each
+    area.
+    """
     first, second = [], []
     for fit in fits:
         sd = np.sqrt(np.einsum("ij,jk,ik->i", model.design, fit.covariance, model.design))
@@ -55,7 +59,7 @@ def _points(
 
 @dataclass(frozen=True)
 class Numbers:
-    """Summaries of all areas.
+    """Posterior summaries of all areas.
 
     Parameters
     ----------
@@ -125,9 +129,9 @@ class AreaRates:
 
     @cached_property
     def error(self) -> float:
-        """Largest error of a probability at an end of a 95 % interval, over at most `_SAMPLE` areas, evenly spread in
-        the order of the standard deviations of x_i'b: difference from a rule with more nodes, plus twice `bend`
-        times the change over the nodes of x_i'b.
+        """Largest error of a probability at an end of a 95 % interval, over at most `_SAMPLE` areas, which are evenly
+        spread in the order of the standard deviations of x_i'b. The error is the difference from a rule with more
+        nodes, plus twice `bend` times the change over the nodes of x_i'b.
         """
         hyper, fit = self.hyperparameters, self.hyperparameters.fit
         spread = np.einsum("ij,jk,ik->i", self.model.design, fit.covariance[1:, 1:], self.model.design)
@@ -147,7 +151,9 @@ class AreaRates:
         return worst
 
     def _fine(self) -> tuple[Sequence[Fit], Array]:
-        """Return the nodes of log a of a rule with more nodes: the grid, or those about the mode of a large release."""
+        """Return the nodes of log a of a rule with more nodes: the grid or, for a large release, nodes around the
+        mode.
+        """
         nodes = self.hyperparameters.nodes
         if len(nodes.weights) == len(HERMITE[1]):
             return nodes.fits, HERMITE[1]
@@ -156,7 +162,7 @@ class AreaRates:
         return grid.fits, weights / weights.sum()
 
     def numbers(self, level: float) -> Numbers:
-        """Return means, standard deviations and central intervals of all areas.
+        """Return the means, standard deviations and central intervals of the rates of all areas.
 
         Parameters
         ----------
@@ -185,7 +191,9 @@ class AreaRates:
         return np.arange(first, first + len(parts[0][3])), np.sum([part[0] * part[3] for part in parts], axis=0)
 
     def _components(self, i: int) -> Iterator[tuple[float, float, float, Array, float]]:
-        """Yield weight, first and second argument, probabilities of the counts, and exposure, of every component."""
+        """Yield, for every component, its weight, first and second argument, the probabilities of the counts, and the
+        exposure.
+        """
         points = self._own
         first, second = points.first, points.second
         low, log = self.model.table.log(i)
@@ -244,7 +252,7 @@ class AreaRates:
         return np.arange(kept[0], kept[-1] + 1), out[kept[0] : kept[-1] + 1] / out[kept[0] : kept[-1] + 1].sum()
 
     def _last(self, i: int, exposure: float) -> int:
-        """Return the largest new count that is computed."""
+        """Return the largest new count for which the probability is computed."""
         if self.model.shares:
             return int(exposure)
         high = float(self.law(i).quantile(1 - 1e-9)) * exposure
@@ -290,7 +298,7 @@ class AreaRates:
 
 
 def _negative_binomial(d: Array, a: float, m: float) -> Array:
-    """Return log probabilities of counts with shape a and mean m; m = 0 has only the count 0."""
+    """Return the log probabilities of counts with shape a and mean m. If m = 0, only the count 0 is possible."""
     if m == 0:
         return np.where(d == 0, 0.0, -np.inf)
     return np.asarray(
@@ -299,7 +307,7 @@ def _negative_binomial(d: Array, a: float, m: float) -> Array:
 
 
 class RateLaw:
-    """Posterior of the rate of one area, as `distributions.RealLaw`.
+    """Posterior of the rate of one area, with the interface of `distributions.RealLaw`.
 
     Parameters
     ----------
@@ -323,15 +331,15 @@ class RateLaw:
         return float(self._moments[1] ** 2)
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density."""
+        """Return the density of the rate."""
         return self._at(x, 1)
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return the distribution function."""
+        """Return the distribution function of the rate."""
         return self._at(x, 0)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return quantiles."""
+        """Return quantiles of the rate."""
         levels = np.asarray(q, dtype=np.float64)
         flat = levels.ravel()
         inside = (flat > 0) & (flat < 1)
@@ -352,7 +360,7 @@ class RateLaw:
 
 
 def neglected(model: Model, parameters: Array) -> Array:
-    """Return a bound of the posterior probability of the counts outside each window, at given hyperparameters.
+    """Return a bound on the posterior probability of the counts outside each window, at given hyperparameters.
 
     Parameters
     ----------

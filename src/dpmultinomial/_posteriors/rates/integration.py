@@ -35,7 +35,7 @@ HELD_SLOPE = 0.5  # the same for b, in standard deviations of its prior
 
 @dataclass(frozen=True)
 class Nodes:
-    """Values of log a, the mode of b given each of them, and their weights.
+    """Values of log a, with the mode of b given each value, and the weights of the values.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Nodes:
 
 @dataclass(frozen=True)
 class Grid:
-    """Values of log a, with the mode of b given each of them.
+    """Grid of values of log a, with the mode of b given each value.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Grid:
 
     @cached_property
     def spline(self) -> "scipy.interpolate.CubicSpline":
-        """Interpolated marginal log posterior, relative to the largest."""
+        """Interpolated marginal log posterior, relative to its largest value."""
         return scipy.interpolate.CubicSpline(self.values, self.log_marginal - self.log_marginal.max())
 
 
@@ -117,7 +117,7 @@ class Hyperparameters:
         return Nodes(tuple(fits), weights[0], f"{_SHAPES} Gauss nodes of log a")
 
     def _three(self) -> Nodes:
-        """Gauss-Hermite nodes of log a about the mode, with weights of the exact marginal posterior."""
+        """Gauss-Hermite nodes of log a around the mode, with weights from the exact marginal posterior."""
         z, weights = HERMITE
         sd = np.sqrt(self.fit.covariance[0, 0])
         fits = [self._given(self.fit.parameters[0] + step * sd, self.fit) for step in z]
@@ -129,7 +129,7 @@ class Hyperparameters:
         return self.model.fit(np.r_[value, near.parameters[1:]], fixed=True, gain=1e-7)
 
     def mean(self, fit: Fit) -> Array:
-        """Return the mean of b given log a: float64 (p,), by differences of the gradient.
+        """Return the mean of b given log a, float64 (p,), computed by differences of the gradient.
 
         With the columns l of a root of the covariance C, the mean is the mode + C sum T(l, l)/2, and T(l, l), the third
         derivative, is the gradient at the mode + l plus that at the mode - l. For large releases the difference of mean
@@ -150,8 +150,8 @@ class Hyperparameters:
         return self._given(self.fit.parameters[0], self.fit)
 
     def joint(self) -> tuple[Array, Array]:
-        """Return points of (log a, b), (points, p + 1), and their weights: a rule of degree three of b for each node of
-        log a, for draws of all areas.
+        """Return points of (log a, b), (points, p + 1), and their weights. For each node of log a, a rule of degree
+        three integrates over b; the points are used to draw all areas jointly.
         """
         parts, shares = [], []
         for fit, weight in zip(self.nodes.fits, self.nodes.weights, strict=True):
@@ -163,7 +163,7 @@ class Hyperparameters:
 
     @cached_property
     def grid(self) -> Grid:
-        """Grid of log a."""
+        """Grid of log a over which the marginal posterior is computed."""
         mode = self.fit.parameters[0]
         step = min(_STEP * float(np.sqrt(max(self.fit.covariance[0, 0], 1e-12))), _WIDEST_STEP)
         sides: list[list[Fit]] = []
@@ -187,22 +187,24 @@ class Hyperparameters:
 
     @cached_property
     def log_evidence(self) -> float:
-        """Log of the probability of the release, integrated over the hyperparameters (density of real values)."""
+        """Log of the probability of the release after integration over the hyperparameters (log density for real
+        values).
+        """
         grid = self.grid
         step = float(grid.values[1] - grid.values[0])
         return float(logsumexp(grid.log_marginal) + np.log(step))
 
     @cached_property
     def held(self) -> tuple[bool, NDArray[np.bool_]]:
-        """Whether the prior decides about log a, and about which of the coefficients."""
+        """Whether the prior determines log a, and which coefficients the prior determines."""
         sd = np.sqrt(np.diag(self.fit.covariance))
         return bool(sd[0] > HELD_SHAPE), sd[1:] > HELD_SLOPE * self.model.prior.slopes
 
     @cached_property
     def bend(self) -> float:
-        """Largest change of a probability of a linear combination of b by the third and fourth derivative of the log
-        posterior at the mode, along the arms of `star`: max over z of |c3 (z^2 + 2) phi(z)| + |c4 (z^3
-        + 3 z) phi(z)|.
+        """Largest change of a probability of a linear combination of b that the third and fourth derivatives of the log
+        posterior at the mode cause, along the arms of `star`: max over z of |c3 (z^2 + 2) phi(z)| + |c4 (z^3 + 3 z)
+        phi(z)|.
         """
         fit = self._central
         at, _ = star(fit.parameters[1:], fit.covariance)
@@ -216,7 +218,7 @@ class Hyperparameters:
 
 
 class ShapeLaw:
-    """Posterior of log a: the exponential of a cubic spline between the ends of the grid.
+    """Posterior of log a, whose density is the exponential of a cubic spline between the ends of the grid.
 
     Parameters
     ----------
@@ -238,23 +240,25 @@ class ShapeLaw:
         return self._mean
 
     def variance(self) -> float:
-        """Return the variance."""
+        """Return the variance of the distribution."""
         return self._variance
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density."""
+        """Return the density of the rate."""
         return np.asarray(np.interp(np.asarray(x, dtype=np.float64), self.x, self._density, left=0.0, right=0.0))
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return the distribution function."""
+        """Return the distribution function of the rate."""
         return np.interp(np.asarray(x, dtype=np.float64), self.x, self._below)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return quantiles."""
+        """Return quantiles of the rate."""
         return np.interp(np.asarray(q, dtype=np.float64), self._below, self.x)
 
     def error(self, grid: Grid) -> float:
-        """Return the largest difference of the distribution function from that by every other value of the grid."""
+        """Return the largest difference between the distribution function and that computed from every other value of
+        the grid.
+        """
         kept = np.arange(len(grid.values))[grid.centre % 2 :: 2]
         if len(kept) < 4:
             return 0.5
@@ -263,7 +267,7 @@ class ShapeLaw:
 
 
 class SlopeLaw:
-    """Mixture of normal distributions: the posterior of a linear combination of b.
+    """Posterior of a linear combination of b, a mixture of normal distributions.
 
     Parameters
     ----------
@@ -278,20 +282,20 @@ class SlopeLaw:
         return float(self.weights @ self.means)
 
     def variance(self) -> float:
-        """Return the variance."""
+        """Return the variance of the distribution."""
         return float(self.weights @ (self.sds**2 + (self.means - self.mean()) ** 2))
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density."""
+        """Return the density of the rate."""
         z = (np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds
         return np.asarray((np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / self.sds) @ self.weights)
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return the distribution function."""
+        """Return the distribution function of the rate."""
         return np.asarray(ndtr((np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds) @ self.weights)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return quantiles."""
+        """Return quantiles of the rate."""
         levels = np.asarray(q, dtype=np.float64)
         return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
 

@@ -1,4 +1,5 @@
-"""Likelihoods of protected counts on windows of integers, for models of the counts: p(y | D = d) for all d that matter.
+"""Likelihoods p(y | D = d) of protected counts, on windows that contain all true counts d that matter, for models of
+the counts.
 
 A window is chosen without a prior: it holds all counts within the half-width h of the noise of the counts that the
 released value stands for, P(|noise| > h) <= exp(-log_mass). Under any model whose probabilities are at most 1, the
@@ -51,7 +52,7 @@ class CountLikelihood(NamedTuple):
 
 @dataclass(frozen=True)
 class Likelihoods:
-    """Likelihoods of all counts on their windows, one window after the other.
+    """Likelihoods of all counts on their windows, stored one window after the other.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class Likelihoods:
 
     @property
     def last(self) -> Whole:
-        """Last count of every window."""
+        """Last count of every window of true counts."""
         return self.low + np.diff(self.start) - 1
 
     def of(self, rows: slice) -> tuple[Array, Whole, Whole, Whole]:
@@ -87,7 +88,7 @@ class Likelihoods:
         return self.values[first:last], start, self.low[rows], self.peak[rows]
 
     def log(self, i: int) -> tuple[int, Array]:
-        """Return the first count of a window, and the log likelihoods of the window."""
+        """Return the first count of a window and the log likelihoods in the window."""
         with np.errstate(divide="ignore"):
             logs = np.log(self.values[self.start[i] : self.start[i + 1]]) + self.log_top[i]
         return int(self.low[i]), logs
@@ -228,7 +229,7 @@ def nodes_of(cells: Cells, log_mass: float = 40.0) -> tuple[Array, Array]:
 
 
 def _rectangle(table: Likelihoods, rows: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Return possible numbers and their probabilities, (rows, widest)."""
+    """Return possible numbers and their probabilities, both of shape (rows, widest)."""
     widest = int(np.diff(table.start)[rows].max())
     x = table.low[rows, None] + np.arange(widest, dtype=np.float64)
     w = np.zeros(x.shape)
@@ -240,7 +241,7 @@ def _rectangle(table: Likelihoods, rows: NDArray[np.int64]) -> tuple[Array, Arra
 
 
 def gauss(x: Array, w: Array, count: int) -> tuple[Array, Array]:
-    """Return the Gauss rule of every row of a discrete distribution.
+    """Return the Gauss quadrature rule of the discrete distribution in every row.
 
     Parameters
     ----------

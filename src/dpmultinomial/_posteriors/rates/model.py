@@ -1,5 +1,5 @@
-"""Regression of rates or shares on covariates, given protected counts: log posterior of the hyperparameters, its
-gradient and Hessian by exact sums, and its mode.
+"""Regression of rates or shares on covariates, given protected counts. The log posterior of the hyperparameters, its
+gradient and its Hessian are computed by exact sums, and its mode by Newton's method.
 
     rates:  theta_i ~ Gamma(a, mean mu_i), log mu_i = x_i'b;  D_i ~ Poisson(theta_i E_i)
     shares: p_i ~ Beta(a mu_i, a (1 - mu_i)), logit mu_i = x_i'b;  D_i ~ Binomial(N_i, p_i)
@@ -40,7 +40,9 @@ class Prior:
     slopes: float
 
     def terms(self, parameters: Array) -> tuple[float, Array, Array]:
-        """Return the log density, its gradient and the diagonal of its Hessian; an improper part counts 0."""
+        """Return the log density, its gradient and the diagonal of its Hessian. An improper part of the prior
+        contributes 0.
+        """
         gaps = parameters - np.r_[self.centre, np.zeros(len(parameters) - 1)]
         precision = np.r_[self.sd, np.full(len(parameters) - 1, self.slopes)] ** -2.0
         constant = np.log(precision[precision > 0] / (2 * np.pi)).sum() / 2
@@ -49,7 +51,7 @@ class Prior:
 
 @dataclass(frozen=True)
 class Terms:
-    """Sums of the log evidence of every area.
+    """Terms of the log evidence of every area, and of its derivatives.
 
     Parameters
     ----------
@@ -93,8 +95,8 @@ class Model:
         return self.table.of(slice(0, len(self.table)))
 
     def pair(self, parameters: Array, offset: Array | float = 0.0) -> tuple[Array, Array]:
-        """Return the arguments `first` and `second` of the kernel: (a, mu), or (A, B) for shares; float64 (n,).
-        `offset` is added to x_i'b.
+        """Return the arguments `first` and `second` of the kernel, each float64 (n,): (a, mu), or (A, B) for shares.
+        The `offset` is added to x_i'b.
         """
         a = np.exp(parameters[0])
         at = self.design @ parameters[1:] + offset
@@ -141,7 +143,9 @@ class Model:
     def _rates(
         self, shape: Array, mu: Array, d: Array, u: Array, dd: Array, du: Array, uu: Array, t: Array
     ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
-        """Return means of the scores by (log a, log mu), their variances, and means of the second derivatives."""
+        """Return the means of the scores with respect to (log a, log mu), the variances of the scores, and the means of
+        the second derivatives.
+        """
         a = shape[:, None]
         m = mu[:, None] * self.exposure
         q = a + m
@@ -162,7 +166,9 @@ class Model:
     def _shares(
         self, A: Array, B: Array, u: Array, v: Array, uu: Array, uv: Array, vv: Array, tu: Array, tv: Array
     ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
-        """Return the same for the scores by (log a, logit mu)."""
+        """Return the means of the scores with respect to (log a, logit mu), the variances of the scores, and the means
+        of the second derivatives.
+        """
         A, B = A[:, None], B[:, None]
         a, n = A + B, self.exposure
         mu = A / a
@@ -183,7 +189,7 @@ class Model:
         return (by_shape, by_mean), spread, curve
 
     def value(self, parameters: Array) -> float:
-        """Return the log posterior of (log a, b), up to the log of the probability of the release."""
+        """Return the log posterior of (log a, b), without subtracting the log probability of the release."""
         if not self._inside(parameters):
             return -np.inf
         first, second = self.pair(parameters)
@@ -212,7 +218,7 @@ class Model:
         return value + float(found.log_evidence.sum()), gradient, hessian
 
     def start(self, crude: float) -> Array:
-        """Return the hyperparameters at which the search begins: the prior's log a, and one rate for all areas."""
+        """Return the hyperparameters at which the search begins: log a from the prior, and one rate for all areas."""
         level = np.log(crude / (1 - crude)) if self.shares else np.log(crude)
         b = np.linalg.lstsq(self.design, np.full(len(self.design), level), rcond=None)[0]
         return np.asarray(np.r_[self.prior.centre, b])
@@ -279,10 +285,10 @@ class Fit:
 
     @cached_property
     def covariance(self) -> Array:
-        """Inverse of the information."""
+        """Covariance matrix of the hyperparameters, the inverse of the information matrix."""
         return np.asarray(np.linalg.inv(self.information))
 
     @property
     def log_marginal(self) -> float:
-        """Log posterior of what was fixed, by Laplace's method over the rest."""
+        """Log posterior of the fixed parameters, by Laplace's method for the other parameters."""
         return float(self.value - np.linalg.slogdet(self.information / (2 * np.pi))[1] / 2)

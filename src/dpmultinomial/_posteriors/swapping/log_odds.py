@@ -134,7 +134,7 @@ _MARGIN = 18.0  # a tail this far below the bound of a line, on the log scale, c
 
 @dataclass(frozen=True)
 class Line:
-    """Transform along the line Re s = tilt: midpoints t and the values E exp((tilt + i t)(X - place)).
+    """Transform along the line Re s = tilt, with the midpoints t and the values E exp((tilt + i t)(X - place)).
 
     Parameters
     ----------
@@ -216,14 +216,14 @@ class _Group:
         self._ends: dict[float, tuple[float, float]] = {}  # cumulants at the starting points of all searches for a tilt
 
     def log_bound(self, x: float) -> float:
-        """Return the log of Chernoff's bound on `tail`."""
+        """Return the log of Chernoff's bound on the tail P(X > x)."""
         if x <= self._mean:
             return float(np.log(self.whole))
         c = self._tilt(lambda c, log_mass, mean: mean - x)
         return min(self._first_two(c)[0] - c * x, float(np.log(self.whole)))
 
     def tail(self, x: float, log_bound: float) -> tuple[float, float]:
-        """Return P(X > x) and the density at x, both multiplied by the probability of the group."""
+        """Return P(X > x) and the density at x, each multiplied by the probability of the group."""
         depth = (np.log(self.whole) - log_bound - _FIRST) / _STEP
         line = 0 if depth < 0 else 1 + round(depth)
         if line not in self._lines:
@@ -240,7 +240,9 @@ class _Group:
         return whole, mean, float(share @ (zeta(2, self._a + c * SIGNS).sum(axis=1) + (means - mean) ** 2))
 
     def _first_two(self, c: float) -> tuple[float, float, Array, Array]:
-        """Return log E exp(c X), its first derivative, and the share and the mean of every component in it."""
+        """Return log E exp(c X), its first derivative, and the share and the mean of every component in this
+        expectation.
+        """
         a = self._a + c * SIGNS
         logs = self._log_shares(a)
         top = logs.max()
@@ -255,7 +257,7 @@ class _Group:
         return np.asarray(self._logs + (gammaln(tilted) - self._gammas).sum(axis=1))
 
     def _at(self, line: int) -> tuple[float, float]:
-        """Return tilt and place of a line; the tilt of the first line is 0."""
+        """Return the tilt and the place of a line. The tilt of the first line is 0."""
         depth = _FIRST + _STEP * (line - 1) - np.log(self.whole)
         c = self._tilt(lambda c, log_mass, mean: c * mean - log_mass - depth) if line else 0.0
         return c, self._first_two(c)[1]
@@ -275,7 +277,7 @@ class _Group:
         return self._at_odds(_MOST if at(_MOST) < 0 else _LEAST)
 
     def _at_odds(self, log_odds: float) -> float:
-        """Return the tilt at a fraction (given by its log odds) of the limit."""
+        """Return the tilt at a given fraction of the limit; the fraction is given by its log odds."""
         return float(self._limits[1] / (1 + np.exp(-log_odds)))
 
     def _line(self, c: float, place: float) -> Line:
@@ -300,7 +302,9 @@ class _Group:
         return max((_DIGITS - log_tail) / c, self._reach(c, place, log_tail, 1))
 
     def _reach(self, c: float, place: float, log_tail: float, side: int) -> float:
-        """Return the distance from the place of a line beyond which the tail on one side is negligible (Chernoff)."""
+        """Return the distance from the place of a line beyond which the tail on one side is negligible, by Chernoff's
+        bound.
+        """
         room = self._limits[0] if side < 0 else self._limits[1] - c
         widths = np.minimum(np.array([1, 2, 4, 8]) / self._cumulants(c)[2] ** 0.5, 0.9 * room)
         gaps = np.append(np.array([0.25, 0.5, 0.75, 0.9]) * room, widths)
@@ -323,7 +327,7 @@ _DEPTH = 33.0  # e^-33 = 5e-15
 
 
 class LogOddsMixture(TailedLaw):
-    """Distribution of log(theta_1 theta_4/(theta_2 theta_3)), theta ~ Dirichlet(a_j) with probability w_j.
+    """Distribution of log(theta_1 theta_4/(theta_2 theta_3)), where theta ~ Dirichlet(a_j) with probability w_j.
 
     Probabilities from 1e-15 to 1/2 have the relative error `ERROR`, as have the smaller tail probabilities at quantiles
     of levels from 1e-15 to 1 - 1e-15; other quantiles are accurate to 1e-11.
@@ -368,7 +372,9 @@ class LogOddsMixture(TailedLaw):
         return float(self.weights @ self._means)
 
     def variance(self) -> float:
-        """Return the variance: within the components plus between the components."""
+        """Return the variance, which is the sum of the variance within the components and the variance between the
+        components.
+        """
         within = polygamma(1, self.a).sum(axis=1)
         return float(self.weights @ (within + (self._means - self.mean()) ** 2))
 
@@ -378,22 +384,24 @@ class LogOddsMixture(TailedLaw):
         return np.where(self._beyond(x) == 0, density, 0.0)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw independent values, (size,): a component, and four gamma variables on the log scale, so that small
-        parameters cannot underflow (Gamma(a) = Gamma(a + 1) U^(1/a)).
+        """Draw independent values, as an array of shape (size,). Each draw uses one component and four gamma variables
+        on the log scale, Gamma(a) = Gamma(a + 1) U^(1/a), so that small parameters cannot underflow.
         """
         a = self.a[rng.choice(len(self.weights), size=_checks.integer("size", size), p=self.weights)]
         logs = np.log(rng.standard_gamma(a + 1)) + np.log1p(-rng.random(a.shape)) / a
         return np.asarray(logs @ SIGNS)
 
     def mean_odds(self) -> float:
-        """Return the expected odds ratio; infinite if any component has a_2 <= 1 or a_3 <= 1."""
+        """Return the expected odds ratio, which is infinite if any component has a_2 <= 1 or a_3 <= 1."""
         b = self.a
         if np.any(b[:, 1:3] <= 1):
             return np.inf
         return float(self.weights @ (b[:, 0] * b[:, 3] / ((b[:, 1] - 1) * (b[:, 2] - 1))))
 
     def _transform(self) -> tuple[NDArray[np.float64], NDArray[np.complex128]]:
-        """Return midpoints t and the characteristic function of X - mean at t, up to where it is negligible."""
+        """Return midpoints t and the characteristic function of X - mean at t, up to the t at which it is
+        negligible.
+        """
         self._centre = self.mean()
         reach = np.abs(self._means - self._centre).max()
         widths = np.sqrt(polygamma(1, self.a).sum(axis=1))
@@ -441,8 +449,8 @@ class LogOddsMixture(TailedLaw):
         return UpperTail(np.ascontiguousarray(parameters[:, [1, 0, 3, 2]]), shares)
 
     def central_interval(self, level: float) -> tuple[float, float]:
-        """Return both quantiles of `interval`, by Newton steps from a normal distribution: ten times faster, with an
-        accuracy of 1e-10.
+        """Return both quantiles of `interval` by Newton steps from a normal approximation, which is ten times faster
+        and accurate to 1e-10.
 
         Parameters
         ----------
@@ -486,7 +494,8 @@ class LogOddsMixture(TailedLaw):
 
 
 def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
-    """Return P(log odds ratio <= x) under each of several Dirichlet distributions: a vectorised `LogOddsMixture.cdf`.
+    """Return P(log odds ratio <= x) under each of several Dirichlet distributions, as a vectorised form of
+    `LogOddsMixture.cdf`.
 
     Parameters
     ----------
@@ -537,9 +546,9 @@ def _steps(least: ArrayLike, widest: ArrayLike, reach: float) -> NDArray[np.floa
 
 
 def _ends(a: NDArray[np.float64], widths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the t from which E exp(i t X) of a component is below 1e-14: by the decrease of a normal characteristic
-    function, except that a small parameter among large ones causes a decrease like exp(-pi t/2). By Stirling's formula,
-    log(Gamma(a)/abs(Gamma(a + i t))) > t arctan(t/a) - a/2 log(1 + (t/a)^2).
+    """Return the t beyond which E exp(i t X) of a component is below 1e-14. The function decreases like a normal
+    characteristic function, except that a small parameter among large ones causes a decrease like exp(-pi t/2). By
+    Stirling's formula, log(Gamma(a)/abs(Gamma(a + i t))) > t arctan(t/a) - a/2 log(1 + (t/a)^2).
     """
     ends = np.maximum(8.7 / widths, 10.0)
     while True:
@@ -560,7 +569,7 @@ _MOST_TABLES = 200_000  # largest number of tables in a class
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CommonOdds(TailedLaw):
-    """Posterior of a common log odds ratio: probabilities have the relative error `error` down to 1e-15, as have the
+    """Posterior of a common log odds ratio. Probabilities have the relative error `error` down to 1e-15; so do the
     smaller tail probabilities at quantiles of levels from 1e-15 to 1 - 1e-15.
 
     Parameters
@@ -587,8 +596,9 @@ class CommonOdds(TailedLaw):
 
     @cached_property
     def error(self) -> float:
-        """Relative error of any probability, and of the smaller tail at a quantile, down to 1e-15: twice the error of
-        the density at three points between the nodes of every panel, since numerator and denominator have this error.
+        """Estimated relative error of any probability, and of the smaller tail probability at a quantile, down to
+        1e-15. It is twice the error of the density at three points between the nodes of every panel, since both the
+        numerator and the denominator have this error.
         """
         return 2 * self.law.error(_LEAST_LEVEL + self._log_mass)
 
@@ -599,13 +609,13 @@ class CommonOdds(TailedLaw):
 
     @cached_property
     def grid(self) -> Array:
-        """801 equally spaced log odds ratios, with a neglected mass of 1e-17 on each side."""
+        """Grid of 801 equally spaced log odds ratios, with a neglected mass of 1e-17 on each side."""
         level = float(np.log(_REACH)) + self._log_mass
         return np.linspace(self.law.quantile(level, upper=False), self.law.quantile(level, upper=True), _NODES)
 
     @cached_property
     def density(self) -> Array:
-        """Density at `grid`."""
+        """Posterior density at the points of `grid`."""
         return np.exp(self.law.log_density(self.grid) - self._log_mass)
 
     def mean(self) -> float:
@@ -688,7 +698,7 @@ def common_odds_ratio(
 
 
 def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None:
-    """Return x - s over the class, log P(x | s) and log h(x)/h(s); None if a margin is 0."""
+    """Return x - s over the class, log P(x | s), and log h(x)/h(s), or None if a margin is 0."""
     counts = _checks.table("swapped", table)
     x, _ = two_by_two.orient(counts)
     _checks.integer("tables in a class of swapped", len(x), most=_MOST_TABLES)

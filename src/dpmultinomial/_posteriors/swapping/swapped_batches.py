@@ -1,5 +1,5 @@
-"""Posteriors of many small swapped tables, with one summary row per cell, independent of the order and the grouping of
-the tables.
+"""Posteriors of many small swapped tables, with one summary row per cell. The results do not depend on the order and
+the grouping of the tables.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -119,7 +119,7 @@ def _lines(
 
 
 def _split(data: pd.DataFrame, rated: bool) -> Iterator[tuple[object, Cells]]:
-    """Yield the cells of each table, in order of first appearance, as arrays, because a frame per table is slow."""
+    """Yield the cells of each table as arrays, in order of first appearance, because a data frame per table is slow."""
     owner, names = pd.factorize(data["table"], use_na_sentinel=False)
     order = np.argsort(owner, kind="stable")
     columns: Cells = {name: data[name].to_numpy(dtype=object)[order] for name in ("row", "column")}
@@ -159,7 +159,7 @@ def _table(
 
 
 def _side(which: int, pairs: list[tuple[str, str]], given: Sequence[object] | None) -> list[str]:
-    """Return the names of the rows (0) or columns (1): the given names, or those that occur in the cells."""
+    """Return the names of the rows (0) or columns (1): the given names, or the names that occur in the cells."""
     values_of_side = {pair[which] for pair in pairs}
     if given is None:
         return sorted(values_of_side)
@@ -185,8 +185,8 @@ def _numbers(
     name: str,
     odds: bool,
 ) -> tuple[NDArray[np.float64], str, bool]:
-    """Return mean, sd, lower, upper, (cells and odds, 4); the status; and whether it also applies to identical tables
-    with another name.
+    """Return mean, sd, lower and upper of the cells and the odds, (cells and odds, 4), the status, and whether the
+    status also applies to identical tables with another name.
     """
     prior = _checks.positives("alpha", alpha, table.size)
     if table.shape == (2, 2):
@@ -212,7 +212,7 @@ def _numbers(
 def _two_by_two(
     table: NDArray[np.int64], prior: NDArray[np.float64], rate: float
 ) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
-    """Return the smallest count of every cell, and the weights of this count and the counts above."""
+    """Return the smallest count of every cell, and the weights of this count and of all larger counts."""
     ratios = two_by_two.log_prior_ratios(table, prior)
     row = two_by_two.row(table, rate=rate, log_prior=ratios, window=_WINDOW)
     logs = row.log_backward + ratios
@@ -225,8 +225,8 @@ def _two_by_two(
 
 
 def _odds(least: NDArray[np.float64], weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-    """Return mean, sd, lower and upper of the log odds ratio; `least` contains the smallest parameters of every cell,
-    (4,).
+    """Return mean, sd, lower and upper of the log odds ratio. The argument `least` contains the smallest parameters of
+    every cell, (4,).
     """
     up = np.arange(len(weights))
     law = LogOddsMixture(least + np.stack([up, up[::-1], up[::-1], up], axis=1), weights)

@@ -36,7 +36,7 @@ def _monte_carlo(effective: float) -> Accuracy:
 
 
 def _summary(draws: NDArray[np.float64], weights: NDArray[np.float64], level: float, status: Accuracy) -> pd.DataFrame:
-    """Return weighted moments and quantiles of each cell."""
+    """Return the weighted moments and quantiles of each cell."""
     if not len(draws):
         raise ValueError("draws must not be empty: the sampler accepted no proposal")
     tails = [(1 - _checks.inside("level", level)) / 2, (1 + level) / 2]
@@ -73,8 +73,8 @@ class Accepted:
         return f"{type(self).__name__}({len(self.draws)} draws of {self.draws.shape[1]} cells, {self.accuracy})"
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return the mean, standard deviation and interval of every cell; the cells are named ``theta1``,
-        ``theta2``, .. row by row.
+        """Return the mean, standard deviation and interval of every cell. The cells are named ``theta1``, ``theta2``,
+        .. row by row.
 
         Parameters
         ----------
@@ -103,8 +103,8 @@ def abc(
     alpha: ArrayLike = 1.0,
     method: str = "record",
 ) -> NDArray[np.float64]:
-    """Return the accepted draws of the slides' rejection sampler, float64 (accepted, cells); see `abc_run` for the
-    arguments.
+    """Return the accepted draws of the rejection sampler in the slides, float64 (accepted, cells). The arguments are
+    described in `abc_run`.
 
     Parameters
     ----------
@@ -126,7 +126,8 @@ def abc_run(
     alpha: ArrayLike = 1.0,
     method: str = "record",
 ) -> Accepted:
-    """Run the rejection sampler with records: draw theta and records, swap, and keep if the table is `swapped`.
+    """Run the rejection sampler with records: draw theta and records, swap the records, and keep theta if the table
+    equals `swapped`.
 
     Parameters
     ----------
@@ -183,18 +184,21 @@ class Weighted:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status ``approximate``; the error is one over the square root of the effective sample size."""
+        """Accuracy status: ``approximate``, with one over the square root of the effective sample size as the error."""
         return _monte_carlo(self.efficiency * len(self.weights))
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return weighted mean, standard deviation and interval of every cell, in the format of `Accepted.summary`."""
+        """Return the weighted mean, standard deviation and interval of every cell, in the format of
+        `Accepted.summary`.
+        """
         return _summary(self.draws, self.weights, level, self.accuracy)
 
 
 def reverse_swap(
     swapped: ArrayLike, *, rate: float, size: int, rng: np.random.Generator, alpha: ArrayLike = 1.0
 ) -> Weighted:
-    """Draw by importance sampling: swap the swapped table once more, and weight by the product of Gamma(alpha + X).
+    """Draw by importance sampling: swap the swapped table once more, and weight the result by the product of
+    Gamma(alpha + X).
 
     The swap is reversible with respect to the hypergeometric distribution, so P(S | X) times the prior of X, divided by
     P(X | S), is this product up to a constant. It is efficient if few records are swapped; check `.efficiency`.
@@ -235,7 +239,8 @@ def mcmc(
     alpha: ArrayLike = 1.0,
     thin: int = 1,
 ) -> Accepted:
-    """Draw dependent values by Metropolis moves on the permutation of the swap, for any table and number of strata.
+    """Generate correlated draws with Metropolis moves on the permutation of the swap, for any table and any number of
+    strata.
 
     Parameters
     ----------
@@ -279,7 +284,8 @@ _WINDOW = 75.0  # the same on the log scale for large tables: e^-75 = 3e-33
 
 
 class SwappedTablePosterior(DirichletMixture):
-    """Posterior of a swapped table: a `DirichletMixture` over the cells, row by row, with functions of the swap.
+    """Posterior of a swapped table: a `DirichletMixture` over the cells, row by row, with additional functions of the
+    swap.
 
     Parameters
     ----------
@@ -320,7 +326,8 @@ class SwappedTablePosterior(DirichletMixture):
         )
 
     def log_odds(self) -> LogOddsMixture:
-        """Return the distribution of the log odds ratio log(theta_00 theta_11/(theta_01 theta_10)); 2 x 2 tables only.
+        """Return the distribution of the log odds ratio log(theta_00 theta_11/(theta_01 theta_10)), which is defined
+        for 2 x 2 tables only.
 
         Returns
         -------
@@ -416,7 +423,8 @@ def exact(
 def listed(
     counts: NDArray[np.int64], rate: float, prior: NDArray[np.float64], most_work: float
 ) -> SwappedTablePosterior | str:
-    """Compute `exact` for a checked table larger than 2 x 2, or return the reason why its class cannot be listed.
+    """Compute `exact` for a checked table larger than 2 x 2, or return the reason why the class of the table cannot be
+    listed.
 
     Parameters
     ----------
@@ -440,7 +448,9 @@ def listed(
 def _of_class(
     tables: NDArray[np.int64], backward: NDArray[np.float64], prior: NDArray[np.float64]
 ) -> SwappedTablePosterior:
-    """Return log P(swapped | original) + log P(original) for every original of a class."""
+    """Return the posterior over the originals of a class, with log weights log P(swapped | original) + log
+    P(original).
+    """
     log_prior = log_dirichlet_multinomial(tables.reshape(len(tables), -1), prior)
     return SwappedTablePosterior(prior, tables, backward + log_prior)
 
@@ -469,7 +479,8 @@ def two_by_two_posterior(counts: NDArray[np.int64], rate: float, prior: NDArray[
 
 
 def naive(swapped: ArrayLike, *, alpha: ArrayLike = 1.0) -> SwappedTablePosterior:
-    """Return the posterior that treats the swapped table as the original: one component, Dirichlet(alpha + swapped).
+    """Return the posterior that treats the swapped table as the original, with the single component Dirichlet(alpha +
+    swapped).
 
     Parameters
     ----------

@@ -39,8 +39,8 @@ LogLikelihood = Callable[[float], float]
 
 
 class RateLaw(TailedLaw):
-    """Posterior distribution of a rate: probabilities have the relative error `error` down to 1e-15, as have the
-    smaller tail probabilities at quantiles of levels from 1e-15 to 1 - 1e-15.
+    """Posterior distribution of a rate. Probabilities have the relative error `error` down to 1e-15; so do the smaller
+    tail probabilities at quantiles of levels from 1e-15 to 1 - 1e-15.
 
     Parameters
     ----------
@@ -83,7 +83,8 @@ class RateLaw(TailedLaw):
         return np.asarray(found.reshape(np.shape(x)))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Draw independent values from 20,000 steps of equal length in the logit of the rate, uniformly within a step.
+        """Draw independent values of the rate from 20,000 intervals of equal length on the logit scale, uniformly
+        within an interval.
 
         Parameters
         ----------
@@ -102,8 +103,8 @@ class RateLaw(TailedLaw):
 
     @cached_property
     def error(self) -> float:
-        """Relative error of any probability: twice the error of the density at three points between the nodes of every
-        panel, since numerator and denominator have this error.
+        """Estimated relative error of any probability. It is twice the error of the density at three points between the
+        nodes of every panel, since both the numerator and the denominator have this error.
         """
         top = max(panel[3] for panel in self._panels)
         apart = [0.0]
@@ -120,8 +121,8 @@ class RateLaw(TailedLaw):
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated likelihood")
 
     def nodes(self, size: int) -> tuple[Array, Array]:
-        """Return the Gaussian quadrature rule of this distribution: averages of polynomials of degree 2 size - 1 in the
-        rate are exact.
+        """Return the Gaussian quadrature rule of this distribution, which integrates polynomials of degree 2 size - 1
+        in the rate exactly.
 
         Parameters
         ----------
@@ -151,7 +152,7 @@ class RateLaw(TailedLaw):
 
     @cached_property
     def _discrete(self) -> tuple[Array, Array]:
-        """Return rates and masses that integrate smooth functions: those of the panels, and both end points."""
+        """Return rates and masses that integrate smooth functions: the nodes of the panels and both end points."""
         z, mass = self._density.rule()
         edges = [self._density.panels[0].low, self._density.panels[-1].high]
         ends = [self._density.log_tail(edge, upper=upper) for edge, upper in zip(edges, (False, True), strict=True)]
@@ -165,8 +166,8 @@ class RateLaw(TailedLaw):
         return mean, float(mass @ (x - mean) ** 2)
 
     def _fitted(self, tolerance: float) -> list[tuple[float, float, Array, float]]:
-        """Return panels of theta = arcsin(sqrt(rate)) in increasing order: ends, series, and the largest log density on
-        the scale of z.
+        """Return the panels of theta = arcsin(sqrt(rate)) in increasing order, each with its ends, its series, and the
+        largest log density on the scale of z.
         """
         waiting, done, top = [(0.0, np.pi / 2, 0)], [], -np.inf
         while waiting:
@@ -244,7 +245,7 @@ class UnknownRate:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status ``approximate``, with the largest error of a row."""
+        """Accuracy status: ``approximate``, with the largest error of a row."""
         error = max(self.rate.error, float(self.cell_errors.max()))
         return Accuracy("approximate", error, "error of probabilities: interpolated likelihood, average over the rate")
 
@@ -260,12 +261,13 @@ class UnknownRate:
         return self.rate.sd()
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a summary of the rate and all cells, each with its error; columns `accuracy.SUMMARY`."""
+        """Return a summary of the rate and of all cells, each with its error; the columns are `accuracy.SUMMARY`."""
         return pd.concat([self.rate.summary(level), self.cells.summary(level)], ignore_index=True)
 
 
 def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), alpha: ArrayLike = 1.0) -> UnknownRate:
-    """Infer the swap rate and the cells if the rate is unknown, with a Beta prior; all strata have the same rate.
+    """Infer the swap rate and the cells if the rate is unknown. The rate has a Beta prior and is the same in all
+    strata.
 
     Parameters
     ----------
@@ -324,7 +326,7 @@ def _averaged(strata: "_Strata", law: RateLaw, alpha: Array) -> tuple[Array, Arr
 
 
 class _Strata:
-    """Strata as functions of the rate; identical strata are computed once."""
+    """Strata as functions of the rate, with identical strata computed only once."""
 
     def __init__(self, counts: Counts, prior: Array) -> None:
         keys = [(table.tobytes(), alpha.tobytes()) for table, alpha in zip(counts, prior, strict=True)]
@@ -353,8 +355,8 @@ class _Strata:
 
 
 def _apart(fine: Array, coarse: Array, alpha: float, whole: float) -> float:
-    """Return the distance between two distributions of a cell's count: difference of the means of the share in standard
-    deviations, or largest difference of a probability.
+    """Return the distance between two distributions of a cell's count. It is the difference of the means of the share
+    in standard deviations or, if larger, the largest difference of a probability.
     """
     count = np.arange(len(fine))
     means = [float(law @ count) for law in (fine, coarse)]

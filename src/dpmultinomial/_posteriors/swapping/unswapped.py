@@ -40,7 +40,8 @@ _STEEPEST = 200.0  # largest log tilt of the search
 
 
 class TwoRowLaw(PairedLaw):
-    """Posterior distribution of the original of a swapped 2 x c (or c x 2) table, as a `dirichlet_mixture.CountsLaw`.
+    """Posterior distribution of the original of a swapped 2 x c (or c x 2) table, with the interface of
+    `dirichlet_mixture.CountsLaw`.
 
     Parameters
     ----------
@@ -108,8 +109,9 @@ class TwoRowLaw(PairedLaw):
         return out
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
-        """Return the joint distribution of a cell and a sum of cells, if one is a fixed number minus the other: all
-        other cells, the rest of its row, or the rest of its column. For other sums, ValueError is raised: use draws.
+        """Return the joint distribution of a cell and a sum of cells, if one of them is a fixed number minus the other.
+        This holds for the sum of all other cells, of the rest of the row, or of the rest of the column. For other sums,
+        ValueError is raised; use draws instead.
         """
         row, j = self._place(inside)
         cells = np.arange(self.categories).reshape(self.shape)
@@ -125,7 +127,7 @@ class TwoRowLaw(PairedLaw):
         return s, size - s, self.marginal(inside)[: size + 1]
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
-        """Draw independent originals, int64 (size, cells)."""
+        """Draw independent originals, as an array int64 (size, cells)."""
         # joint distributions of the sums of x and u over all columns after each column
         after = [self._inverse(self._products(j)) for j in range(1, len(self.columns))]
         last = np.zeros((1, 1))
@@ -146,12 +148,14 @@ class TwoRowLaw(PairedLaw):
         return np.ascontiguousarray((rows.transpose(0, 2, 1) if self._turned else rows).reshape(size, -1))
 
     def _place(self, category: int) -> tuple[int, int]:
-        """Return row (0 or 1) and column of a cell in the 2 x c view."""
+        """Return the row (0 or 1) and the column of a cell in the 2 x c view."""
         first, second = divmod(int(category), self.shape[1])
         return (second, first) if self._turned else (first, second)
 
     def _tilt(self) -> None:
-        """Find kappa and rho: the mean of sum x is r, and rho is the slope of the crossing weight at the mean sum u."""
+        """Find kappa and rho, such that the mean of sum x is r, and rho is the slope of the crossing weight at the mean
+        of sum u.
+        """
         # bisection for the i at which the slope of the crossing weight makes the mean of sum u equal to i
         low, high = 0, max(self._r - 1, 0)
         while low < high:
@@ -217,7 +221,9 @@ def _log_choose(n: int) -> Array:
 
 
 def _column(size: int, seen: int, mine: float, rest: float) -> Array:
-    """Return the log term of a column for x (rows) and u (columns), including the prior; -inf where the term is 0."""
+    """Return the log of the factor of a column for x (rows) and u (columns), including the prior; -inf where the factor
+    is 0.
+    """
     x, u = np.arange(size + 1)[:, None], np.arange(size + 1)[None, :]
     v = u + seen - x  # records of the other row that cross
     good = (u <= x) & (v >= 0) & (v <= size - x)
@@ -229,7 +235,7 @@ def _column(size: int, seen: int, mine: float, rest: float) -> Array:
 
 
 def _pick(pairs: Array, rest: Array, a: int, t: int, size: int, rng: np.random.Generator) -> Counts:
-    """Draw (x, u) of one column, if a and t are left for it and the later columns; int64 (size, 2)."""
+    """Draw (x, u) of one column, given that a and t are left for this and the later columns, int64 (size, 2)."""
     x_low, u_low = max(0, a - rest.shape[0] + 1), max(0, t - rest.shape[1] + 1)
     x_top, u_top = min(pairs.shape[0] - 1, a), min(pairs.shape[1] - 1, t)
     x, u = np.arange(x_low, x_top + 1), np.arange(u_low, u_top + 1)
@@ -247,7 +253,7 @@ _FIRST_MOVES = 5_000  # moves per chain
 
 @dataclass(frozen=True)
 class Chains:
-    """Result of the chains of one stratum, with their diagnostics.
+    """Draws of the chains of one stratum, with their diagnostics.
 
     Parameters
     ----------
@@ -320,7 +326,7 @@ def sample(
 
 
 def _diagnostics(originals: Counts, moved: Counts, alpha: Array) -> tuple[Array, Array]:
-    """Return bulk ESS and R-hat of all quantities that vary."""
+    """Return the bulk ESS and the R-hat of all quantities that vary."""
     log_prior = np.round((gammaln(originals + alpha) - gammaln(originals + 1.0)).sum(axis=2), 9)
     quantities = [*np.moveaxis(originals, 2, 0).astype(float), moved.astype(float), log_prior]
     varying = [q for q in quantities if np.ptp(q) > 0]
@@ -330,7 +336,7 @@ def _diagnostics(originals: Counts, moved: Counts, alpha: Array) -> tuple[Array,
 
 
 class StrataLaw(PairedLaw):
-    """Independent counts of several strata, concatenated, as a `dirichlet_mixture.CountsLaw`.
+    """Independent counts of several strata in one vector, with the interface of `dirichlet_mixture.CountsLaw`.
 
     Parameters
     ----------
@@ -350,8 +356,8 @@ class StrataLaw(PairedLaw):
         return np.concatenate([law, np.zeros(self.total + 1 - len(law))])
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
-        """Return the joint distribution of one count and the sum over `others`; each other stratum must be complete and
-        adds its total.
+        """Return the joint distribution of one count and the sum over `others`. Every other stratum must be complete
+        and adds its total.
 
         Raises
         ------
@@ -378,7 +384,7 @@ class StrataLaw(PairedLaw):
         return s, t + beside, weights
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
-        """Draw independent counts, int64 (size, categories)."""
+        """Draw independent counts, as an array int64 (size, categories)."""
         return np.concatenate([law.draw(size, rng=rng) for law in self.laws], axis=1)
 
     def _stratum(self, category: int) -> int:
@@ -386,7 +392,7 @@ class StrataLaw(PairedLaw):
 
 
 class MixedLaw(PairedLaw):
-    """Mixture of distributions of counts, as a `dirichlet_mixture.CountsLaw`.
+    """Mixture of distributions of counts, with the interface of `dirichlet_mixture.CountsLaw`.
 
     Parameters
     ----------
@@ -414,7 +420,7 @@ class MixedLaw(PairedLaw):
         return pairs[:, 0], pairs[:, 1], np.bincount(index.ravel(), p).astype(np.float64)
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
-        """Draw independent counts, int64 (size, categories)."""
+        """Draw independent counts, as an array int64 (size, categories)."""
         chosen = rng.choice(len(self.laws), size, p=self.weights)
         out = np.empty((size, self.categories), dtype=np.int64)
         for k, law in enumerate(self.laws):
@@ -436,7 +442,7 @@ class OutOfReach(ValueError):
 
 @dataclass(frozen=True)
 class Stratum:
-    """Solution of one stratum, with the method used.
+    """Solution of one stratum, with the method that was used.
 
     Parameters
     ----------
@@ -567,7 +573,7 @@ def infer(
 
 
 def stacked(swapped: ArrayLike, alpha: ArrayLike) -> tuple[Counts, Array]:
-    """Return the arguments of `infer`, checked: tables (strata, rows, columns) and priors (strata, cells)."""
+    """Return the checked arguments of `infer`: tables (strata, rows, columns) and priors (strata, cells)."""
     array = np.asarray(swapped)
     stack = array[None] if array.ndim == 2 else array
     if stack.ndim != 3 or not len(stack):

@@ -1,1 +1,1 @@
-"""Counts on a tree of totals with noisy measurements of any node: exact posterior, least squares, crossed cells."""
+"""Counts on a tree of totals with noisy measurements of any node: exact posterior, least squares, and crossed cells."""

@@ -31,7 +31,7 @@ class Unbounded(ValueError):
 
 
 class Unsolved(ValueError):
-    """Raised if no messages could be computed; the message names the node and the reason."""
+    """Raised if no messages could be computed. The error message names the node and the reason."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ def solve(
     start: Array | None = None,
     blind: bool = True,
 ) -> Solved:
-    """Return messages whose bound is at most `goal`, or otherwise those with the smallest bound that was found.
+    """Return messages whose error bound is at most `goal`, or otherwise the messages with the smallest bound that was
+    found.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def solve(
 def _once(
     tree: Tree, sites: NDArray[Any], tables: Array, tilts: Array, slacks: Array, drop: float
 ) -> Solved | tuple[int, str]:
-    """Return the messages with these tilts, or the node that fails and the reason."""
+    """Return the messages with these tilts, or the node at which the computation fails and the reason."""
     messages = SumProduct(tree.above, tree.first, tree.count, sites, tables, tilts, slacks, drop)
     log_evidence, bound, failed = messages.up()
     if failed[0] >= 0:
@@ -142,7 +143,7 @@ def _once(
 def _first(
     tree: Tree, sites: NDArray[Any], tables: Array, tilts: Array, slacks: Array, drop: float
 ) -> tuple[Solved | None, tuple[int, str]]:
-    """Return the messages with the first tilts; the windows are widened as long as they do not overlap."""
+    """Return the messages with the first tilts. The windows are widened until they overlap."""
     while True:
         found = _once(tree, sites, tables, tilts, slacks, drop)
         if isinstance(found, Solved):
@@ -159,7 +160,7 @@ def _means(tree: Tree, messages: SumProduct) -> Array:
 
 
 def consistent(tree: Tree, sites: NDArray[Any]) -> None:
-    """Reject exact counts and bounds that no counts satisfy, and nodes whose counts are unbounded.
+    """Reject exact counts and bounds that no counts satisfy, and reject nodes whose counts are unbounded.
 
     Raises
     ------
@@ -210,8 +211,8 @@ def _sums(tree: Tree, values: NDArray[np.int64], start: int, end: int) -> NDArra
 
 
 def _name(tree: Tree, row: int) -> str:
-    """Return the name of a node, given its row in the kernels' order; for a group within a family, the name of the
-    family.
+    """Return the name of a node, given its row in the kernels' order. For a group within a family, return the name of
+    the family.
     """
     while tree.order[row] < 0:
         row = int(tree.above[row])

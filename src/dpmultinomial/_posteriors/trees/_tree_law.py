@@ -1,4 +1,4 @@
-"""Posterior of a tree: summaries, distributions of single counts, draws, evidence, conflict.
+"""Posterior of a tree: summaries, distributions of single counts, draws, evidence, and conflict.
 
 The joint distribution of two counts of a tree follows from the messages of the families on the path between them.
 
@@ -35,7 +35,7 @@ LARGEST = 40_000_000  # largest number of entries of a joint distribution
 
 
 class NodePair(NamedTuple):
-    """Joint distribution of two counts: probabilities of (low + i, other_low + j).
+    """Joint distribution of two counts, given by the probabilities of (low + i, other_low + j).
 
     Parameters
     ----------
@@ -54,15 +54,17 @@ class _Window(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """Conditional distribution P(low + i | count above = above + j), columns for its whole window."""
+    """Conditional distribution P(low + i | count above = above + j), with columns for the complete window of the count
+    above.
+    """
 
     low: int
     above: int
     p: Array
 
     def on(self, low: int, size: int) -> Array:
-        """Return the columns of low .. low + size - 1, because messages and distributions are stored only on the
-        possible part of a window.
+        """Return the columns for the values low .. low + size - 1. Messages and distributions are stored only for the
+        possible values in a window.
         """
         return self.p[:, low - self.above : low - self.above + size]
 
@@ -120,7 +122,8 @@ def pair(
 def siblings(
     tree: Tree, messages: SumProduct, first: list[int], second: list[int], reach: Callable[[int], None]
 ) -> NodePair | None:
-    """Return the joint distribution of two non-empty sums over disjoint sets of children of a node; otherwise None.
+    """Return the joint distribution of two sums over non-empty, disjoint sets of children of a node, or None for any
+    other two sums.
 
     Parameters
     ----------
@@ -153,7 +156,7 @@ def _joint(x: "_Window", y: "_Window", outer: Array) -> NodePair:
 
 
 def difference(joint: NodePair) -> tuple[int, Array]:
-    """Return the distribution of the first count minus the second: smallest value, probabilities."""
+    """Return the distribution of the first count minus the second count, as (smallest value, probabilities)."""
     rows, columns = joint.p.shape
     gaps = np.arange(rows)[:, None] - np.arange(columns)[None, :] + columns - 1
     p: Array = np.bincount(gaps.ravel(), joint.p.ravel(), rows + columns - 1).astype(np.float64)
@@ -161,7 +164,7 @@ def difference(joint: NodePair) -> tuple[int, Array]:
 
 
 def total(joint: NodePair) -> tuple[int, Array]:
-    """Return the distribution of the sum of both counts: smallest value, probabilities."""
+    """Return the distribution of the sum of both counts, as (smallest value, probabilities)."""
     rows, columns = joint.p.shape
     sums = np.arange(rows)[:, None] + np.arange(columns)[None, :]
     p: Array = np.bincount(sums.ravel(), joint.p.ravel(), rows + columns - 1).astype(np.float64)
@@ -176,8 +179,8 @@ def _up(tree: Tree, row: int) -> list[int]:
 
 
 def _chain(tree: Tree, messages: SumProduct, path: list[int], reach: Callable[[int], None]) -> _Given | None:
-    """Return P(count of path[0] | count of path[-1]), rows for the first and columns for the last; None if both are the
-    same node.
+    """Return P(count of path[0] | count of path[-1]), with rows for path[0] and columns for path[-1]. Return None if
+    both are the same node.
     """
     found: _Given | None = None
     for child, parent in pairwise(path):
@@ -213,7 +216,7 @@ def _summed(parts: list[_Window]) -> _Window:
 
 
 def _correlated(a: _Window, b: _Window, low: int, size: int) -> Array:
-    """Return sum_r a(low + k + r) b(r) for k < size."""
+    """Return the sums over r of a(low + k + r) b(r), for k < size."""
     padded = np.zeros(size + len(b.p) - 1)
     shift = low + b.low - a.low
     start, end = max(shift, 0), min(shift + len(padded), len(a.p))
@@ -236,7 +239,8 @@ Rows = list[int]
 
 
 class TreeTogether:
-    """Exact joint distributions of counts of a tree, if the messages give them; any other request raises `Unlisted`.
+    """Exact joint distributions of counts of a tree, as far as the messages determine them; any other request raises
+    `Unlisted`.
 
     Parameters
     ----------
@@ -279,7 +283,7 @@ class TreeTogether:
         return Window(*difference(self._joint(list(first), list(second))))
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors of counts, (size, places)."""
+        """Draw independent vectors of counts, as an array of shape (size, places)."""
         return self._draw(list(places), size, rng)
 
     def _joint(self, first: Rows, second: Rows) -> NodePair:
@@ -297,7 +301,7 @@ class TreeTogether:
 
 
 def implied_totals(tree: Tree, prior: Leaves) -> pd.DataFrame:
-    """Return mean and standard deviation of every total implied by independent priors of the leaves, without any
+    """Return the mean and standard deviation of every total that independent priors of the leaves imply, without any
     measurement.
 
     If there are many leaves, the standard deviation is a small fraction of the mean, so the prior is a strong
@@ -386,7 +390,7 @@ class TreeLaw:
 
     @cached_property
     def least_squares(self) -> LeastSquares:
-        """Generalised least squares of the same measurements, without prior and bounds."""
+        """Generalised least-squares estimates from the same measurements, without prior and bounds."""
         return self.measurements.least_squares()
 
     def table(self, level: str | None = None) -> pd.DataFrame:
@@ -417,7 +421,7 @@ class TreeLaw:
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
     def numbers(self, level: float) -> tuple[Array, Array, Array, Array]:
-        """Return means, standard deviations and ends of central intervals of all nodes, float64 (n,) each.
+        """Return means, standard deviations and ends of central intervals of all nodes, each float64 (n,).
 
         Parameters
         ----------
@@ -468,7 +472,7 @@ class TreeLaw:
         return Discrete(np.arange(low, low + len(p)), p, name=name, type="question", accuracy=self.accuracy)
 
     def sum(self, first: str | int, second: str | int) -> Discrete:
-        """Return the distribution of the sum of two counts; see `difference`."""
+        """Return the exact distribution of the sum of two counts; see `difference`."""
         one, two = self._place(first), self._place(second)
         low, p = total(self._pair(one, two))
         name = f"{self.tree.names[one]} + {self.tree.names[two]}"
@@ -529,8 +533,8 @@ class TreeLaw:
         )
 
     def _quantities(self, level: float) -> Columns:
-        """Return the summaries of all nodes; for nodes below the deepest requested level, they are computed from each
-        distribution.
+        """Return the summaries of all nodes. For nodes below the deepest requested level, the summaries are computed
+        from the distribution of each node.
         """
         mean, sd, lower, upper = (self.mean, self.sd, self.lower, self.upper)
         if level != self.level:
@@ -544,8 +548,8 @@ class TreeLaw:
         return Columns(mean, sd, lower, upper, self.accuracy)
 
     def implied_totals(self) -> pd.DataFrame | None:
-        """Return mean and standard deviation of the totals implied by independent priors of the leaves
-        (`implied_totals`); None if the prior is of splits.
+        """Return the mean and standard deviation of the totals that independent priors of the leaves imply
+        (`implied_totals`), or None if the prior is a prior of splits.
         """
         return implied_totals(self.tree, self.prior) if isinstance(self.prior, Leaves) else None
 
@@ -562,11 +566,13 @@ class TreeLaw:
         return self._messages.family(parent)[2][row - int(self.tree.first[parent])]
 
     def window(self, row: int) -> tuple[int, Array]:
-        """Return smallest count and probabilities of a node, given its position in the kernels' order."""
+        """Return the smallest count and the probabilities of a node, given its position in the kernels' order."""
         return self._law_at(row)
 
     def children(self, row: int) -> list[tuple[int, Array]]:
-        """Return smallest count and probabilities of every child of a node, given the node's kernel position."""
+        """Return the smallest count and the probabilities of every child of a node, given the node's position in the
+        kernels' order.
+        """
         self._reach(row)
         return self._messages.family(row)[2]
 
@@ -611,8 +617,8 @@ def _families_of(tree: Tree, rows: Whole) -> Whole:
 
 
 def _additivity(tree: Tree, mean: Array, sd: Array, deepest: int) -> float:
-    """Return the largest difference between a mean and the sum of the means of the children, in standard deviations (of
-    at least 1).
+    """Return the largest difference between the mean of a node and the sum of the means of its children, in units of
+    the standard deviation (at least 1).
     """
     below = np.flatnonzero((tree.depth <= deepest) & (tree.parent >= 0))
     if not len(below):

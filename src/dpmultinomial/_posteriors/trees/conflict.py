@@ -112,7 +112,7 @@ def quick(law: TreeLaw) -> tuple[Array, Whole]:
 
 
 def _testable(m: Measurements) -> NDArray[np.bool_]:
-    """Return which values have a noise distribution with tails; exact counts are not tested."""
+    """Return which values have a noise distribution with tails; exact counts have none and are not tested."""
     if not isinstance(m.noise, LawByRow):
         return np.full(len(m.released), conflict.has_tails(m.noise) and not isinstance(m.noise, Exact))
     good = np.array([conflict.has_tails(law) and not isinstance(law, Exact) for law in m.noise.laws], dtype=bool)

@@ -38,7 +38,7 @@ class Combined:
 
 
 def combined(crossed: Crossed) -> list[Combined]:
-    """Combine the measured values of every target, in every node whose values determine it.
+    """Combine the measured values of every target, in every node in which these values determine the target.
 
     Parameters
     ----------
@@ -85,7 +85,9 @@ def _alike(crossed: Crossed, rows: Whole, variance: Array) -> list[Whole]:
 
 
 def _weights(sums: Array, variance: Array, cover: Array) -> Array | None:
-    """Return the weights of minimum variance whose combination of the sums is the target; None if there are none."""
+    """Return the weights of minimum variance for which the combination of the sums is the target; None if there are no
+    such weights.
+    """
     q, cells = sums.shape
     scale = float(variance.max()) or 1.0
     system = np.zeros((q + cells, q + cells))
@@ -96,7 +98,7 @@ def _weights(sums: Array, variance: Array, cover: Array) -> Array | None:
 
 
 def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
-    """Compute the posterior of one tree per target.
+    """Compute the posteriors of the trees, one per target.
 
     Parameters
     ----------
@@ -123,7 +125,9 @@ def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
 
 
 def _noise(crossed: Crossed, one: Combined) -> NoiseLaw:
-    """Return the noise distributions of estimates from single values, or otherwise normal distributions."""
+    """Return the noise distribution of each estimate: that of the value for an estimate from a single value, otherwise
+    a normal distribution.
+    """
     spreads, which = np.unique(one.variance, return_inverse=True)
     laws: list[NoiseLaw] = [Gaussian(sigma=float(np.sqrt(v))) if v > 0 else Exact() for v in spreads]
     noise = crossed.noise

@@ -124,8 +124,8 @@ class Crossed:
 
     @cached_property
     def hard(self) -> tuple[Whole, Whole, Array, Array]:
-        """Return nodes, queries, lower and upper bounds of the sums that are exact, bounded from above, or bounded from
-        below by more than 0.
+        """Return nodes, queries, lower bounds and upper bounds of all sums that are exact, have an upper bound, or have
+        a lower bound above 0.
         """
         rows = np.nonzero((self.lower > 0) | np.isfinite(self.upper))
         return rows[0], rows[1], self.lower[rows], self.upper[rows]
@@ -137,7 +137,8 @@ class Crossed:
         return np.asarray(self.sums[fixed], dtype=np.int64)
 
     def log_likelihood(self, number: int, sums: Whole) -> Array:
-        """Return the log-likelihood of one measured value at true sums from -1 upwards; computed once and cached.
+        """Return the log-likelihood of one measured value for true sums from -1 upwards. It is computed once and
+        cached.
 
         Parameters
         ----------
@@ -191,7 +192,7 @@ class Crossed:
 
 def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
     """Return the names of the cells in the order of their first occurrence in the queries, with single-cell queries
-    first; and the queries of each cell.
+    first, and the cells of each query.
     """
     if not queries:
         raise ValueError("at least one query is required")
@@ -217,7 +218,8 @@ MOST_CELLS = 40  # largest number of cells for moves of four
 
 
 def directions(cells: int, exact: Whole) -> Whole:
-    """Return single cells, pairs with a constant sum and, if exact sums require them, groups of four cells of a table.
+    """Return the directions of the moves: single cells, pairs with a constant sum and, if exact sums require them,
+    groups of four cells of a table.
 
     Parameters
     ----------
@@ -310,8 +312,8 @@ class Along:
         )
 
     def lists(self, state: Whole, sites: NDArray[Any], lists: Lists) -> None:
-        """Multiply likelihoods without a closed form into the sites: they are log-concave, and listed until they are
-        lower than the maximum by `REACH`.
+        """Multiply likelihoods without a closed form into the sites. These likelihoods are log-concave, and they are
+        listed until they are lower than the maximum by `REACH`.
 
         Parameters
         ----------
@@ -360,7 +362,7 @@ class Along:
         return total
 
     def _sums(self, state: Whole, rows: Whole, queries: Whole) -> Whole:
-        """Return the current sums."""
+        """Return the current values of the sums."""
         return np.asarray((state[rows] * self.crossed.sums[queries]).sum(axis=1))
 
 
@@ -373,7 +375,7 @@ TABLED = 1_000_000  # counts below which log priors are tabulated
 
 
 class Moves:
-    """Moves of a Markov chain for one posterior.
+    """Moves of a Markov chain for a single posterior.
 
     Parameters
     ----------
@@ -414,7 +416,7 @@ class Moves:
         self.bound = 0.0
 
     def move(self, state: Whole, which: int, rng: np.random.Generator) -> bool:
-        """Redraw the tree of one direction; return whether any count could move.
+        """Redraw the tree of one direction, and return whether any count could move.
 
         Parameters
         ----------
@@ -434,7 +436,8 @@ class Moves:
         return True
 
     def weights(self, state: Whole, which: int) -> tuple[NDArray[Any], Array] | None:
-        """Return the weights of the count of a direction's first cell given all other counts; None if nothing can move.
+        """Return the weights of the count of a direction's first cell given all other counts, or None if nothing can
+        move.
 
         Parameters
         ----------
@@ -485,7 +488,7 @@ class Moves:
                 assume_prior(sites, lists, self.trees[cell], prior.of(name), np.flatnonzero(groups == i))
 
     def _solved(self, sites: NDArray[Any], tables: Array, which: int) -> _solver.Solved:
-        """Return messages, starting from the previous tilts if they are still usable."""
+        """Return messages; the computation starts from the previous tilts if they are still usable."""
         if (start := self._tilts[which]) is not None:
             try:
                 found = _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH, start=start, blind=False)
@@ -497,7 +500,7 @@ class Moves:
         return _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH)
 
     def _list(self, sites: NDArray[Any], lists: Lists, state: Whole, direction: Whole) -> None:
-        """Store the prior of all moving cells as lists, over the possible counts, also for counts beyond the tables."""
+        """Store the prior of all moving cells as lists over the possible counts, including counts beyond the tables."""
         low, sizes = sites["lower"].copy(), sites["upper"] - sites["lower"] + 1
         row = np.repeat(np.arange(len(low)), sizes)
         n = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + low[row]
@@ -512,8 +515,8 @@ class Moves:
         lists.put_many(sites, low, sizes, logs)
 
     def _tables(self, most: int) -> Array:
-        """Return log weights of counts up to at least `most`, one row per distribution of any cell; they do not depend
-        on the state.
+        """Return the log weights of the counts up to at least `most`, with one row per distribution of any cell. The
+        weights do not depend on the state.
         """
         if most >= self._known.shape[1]:
             n = np.arange(2 * most + 64)
@@ -522,8 +525,8 @@ class Moves:
         return self._known
 
     def _classed(self, cell: int) -> tuple[list[Callable[[Whole], Array]], Whole]:
-        """Return the distinct parts of a cell's prior in single nodes, and the index of the part of every node, in the
-        kernels' order, or -1.
+        """Return the distinct parts of a cell's prior in single nodes, and the index of the part of every node (or -1),
+        in the kernels' order.
         """
         prior, rows = self.priors[cell], np.full(len(self.tree.order), -1, dtype=np.int64)
         if isinstance(prior, Leaves):
@@ -540,7 +543,8 @@ def _rise(n: Whole, own: float, others: float) -> Array:
 
 
 def starts(crossed: Crossed, leaves: Whole) -> Whole:
-    """Return the counts of all nodes in the kernels' order, including groups of large families, given the leaves.
+    """Return the counts of all nodes given the counts of the leaves, in the order of the kernels. The nodes include
+    those that group the children of large families.
 
     Parameters
     ----------
@@ -560,8 +564,8 @@ def starts(crossed: Crossed, leaves: Whole) -> Whole:
 
 
 def possible(crossed: Crossed, near: Whole) -> Whole:
-    """Return the counts of the leaves that satisfy all exact sums and bounds and are nearest to given counts in the sum
-    of absolute differences.
+    """Return the counts of the leaves that satisfy all exact sums and bounds and have the smallest sum of absolute
+    differences from given counts.
 
     Parameters
     ----------
@@ -623,7 +627,7 @@ def _sums(crossed: Crossed, leaves: Whole) -> csr_array:
 
 
 def _leaves_below(parent: Whole, leaves: Whole) -> dict[int, list[int]]:
-    """Return the leaves below every node; for a leaf, the node itself."""
+    """Return the leaves below every node; the only leaf below a leaf is the leaf itself."""
     out: dict[int, list[int]] = {}
     for leaf in leaves.tolist():
         node = leaf
@@ -664,7 +668,7 @@ def sample(
     rng: np.random.Generator,
     most: int = MOST,
 ) -> Chains:
-    """Run chains from different starting points, and extend them until they have converged.
+    """Run chains from different starting points, and extend the chains until they have converged.
 
     Parameters
     ----------
@@ -712,7 +716,7 @@ def sample(
 
 
 def sweep(moves: Moves, state: Whole, rng: np.random.Generator) -> None:
-    """Perform one sweep of moves, modifying the state.
+    """Perform one sweep of moves, which modifies the state.
 
     Parameters
     ----------
@@ -727,7 +731,7 @@ def sweep(moves: Moves, state: Whole, rng: np.random.Generator) -> None:
 
 
 def _start(crossed: Crossed, near: list[TreeLaw], rng: np.random.Generator) -> Whole:
-    """Draw single cells independently, and adjust them to satisfy all exact sums."""
+    """Draw single cells independently, and adjust the cells to satisfy all exact sums."""
     found = np.stack([law.sample(1, rng=rng)[0] for law in near], axis=1)
     return starts(crossed, possible(crossed, found))
 

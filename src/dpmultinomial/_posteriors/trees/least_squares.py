@@ -1,4 +1,4 @@
-"""Generalised least squares on a tree: best linear unbiased estimates of all counts, in two passes.
+"""Generalised least squares on a tree: best linear unbiased estimates of all counts, computed in two passes.
 
 From the leaves to the root, every node combines its own measurement with the sum of the estimates of its children. From
 the root to the leaves, every child receives its share of the difference between the estimate of its parent and the sum
@@ -20,7 +20,9 @@ Whole = NDArray[np.int64]
 
 
 class _Pass(NamedTuple):
-    """Estimates from the leaves up, their variances, sums over children, and number of children without information."""
+    """Results of the pass from the leaves upwards: estimates, variances, sums over children, and numbers of children
+    without information.
+    """
 
     estimate: Array
     variance: Array
@@ -66,11 +68,13 @@ class LeastSquares:
 
     @cached_property
     def sd(self) -> Array:
-        """Standard deviations."""
+        """Standard deviations of the estimates."""
         return np.sqrt(self._variance)
 
     def covariance(self, first: int, second: int) -> float:
-        """Return the covariance of the estimates of two nodes, given their positions; NaN if one is not determined."""
+        """Return the covariance of the estimates of two nodes, given the positions of the nodes; NaN if an estimate is
+        not determined.
+        """
         if np.isinf(self._variance[[first, second]]).any():
             return float("nan")
         one, two = self.tree.path(first), self.tree.path(second)
@@ -92,13 +96,13 @@ class LeastSquares:
         return float(self._gain[a] * self._gain[b] * self._variance[top] - apart)
 
     def difference(self, first: int, second: int) -> tuple[float, float]:
-        """Return estimate and standard deviation of the count of one node minus the count of another node."""
+        """Return the estimate and the standard deviation of the count of one node minus the count of another node."""
         spread = self._variance[first] + self._variance[second] - 2 * self.covariance(first, second)
         return float(self.estimate[first] - self.estimate[second]), float(np.sqrt(max(spread, 0.0)))
 
 
 def _combined(tree: Tree, rows: Whole, values: Array, spreads: Array) -> tuple[Array, Array]:
-    """Return one value and variance per node; the variance is infinite if the node was not measured."""
+    """Return one value and one variance per node; the variance is infinite if the node was not measured."""
     size = len(tree)
     exact = spreads == 0
     estimate, variance = np.zeros(size), np.full(size, np.inf)
@@ -140,8 +144,8 @@ def _from_below(tree: Tree, own: Array, own_variance: Array) -> _Pass:
 
 
 def _from_above(tree: Tree, up: _Pass) -> tuple[Array, Array, Array]:
-    """Return estimates, variances, and the share of each node in the difference between the estimate of its parent and
-    the sum of the parent's children.
+    """Return estimates, variances, and the share of each node in the difference between the parent's estimate and the
+    sum of the parent's children.
     """
     estimate, variance, gain = up.estimate.copy(), up.variance.copy(), np.zeros(len(tree))
     for depth in range(1, int(tree.depth.max()) + 1):

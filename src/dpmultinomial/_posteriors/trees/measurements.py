@@ -50,7 +50,7 @@ class Shapes:
 
 
 def shapes(released: ArrayLike, noise: NoiseLaw) -> Shapes:
-    """Return the forms of the log likelihoods of `released`.
+    """Return the shapes of the log likelihoods of the values `released`.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def shapes(released: ArrayLike, noise: NoiseLaw) -> Shapes:
 
 @dataclass(frozen=True)
 class Listed:
-    """Log weights of consecutive counts first, first + 1, .., and their decrease beyond both ends.
+    """Log weights of the consecutive counts first, first + 1, .., and the decrease of the weights beyond both ends.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Listed:
         return self.first + len(self.logs) - 1
 
     def at(self, counts: NDArray[np.int64]) -> Array:
-        """Return the log weights of counts, -inf outside the list."""
+        """Return the log weights of counts, which are -inf outside the list."""
         inside = (counts >= self.first) & (counts <= self.last)
         return np.asarray(np.where(inside, self.logs[np.where(inside, counts - self.first, 0)], -np.inf))
 
@@ -152,7 +152,9 @@ def _law(noise: NoiseLaw, row: int) -> NoiseLaw:
 
 
 def fall(inner: float, outer: float) -> float:
-    """Return the decrease of a log weight from one count to the next count outwards; -inf if it is unknown."""
+    """Return the decrease of a log weight from one count to the next count outwards, or -inf if the decrease is
+    unknown.
+    """
     if outer == -np.inf:
         return float(np.inf)
     return float(inner - outer) if inner > -np.inf else float(-np.inf)
@@ -165,7 +167,7 @@ def _logs(law: NoiseLaw, value: Array, first: int, last: int) -> Array:
 
 
 def same(released: float, noise: NoiseLaw, row: int) -> tuple[tuple[object, ...], int]:
-    """Return a key that is equal for lists that are equal up to a shift, and the shift.
+    """Return a key and a shift. The key is equal for lists that are equal up to a shift.
 
     Parameters
     ----------
@@ -207,7 +209,7 @@ SITE = np.dtype(
 
 
 class Lists:
-    """Log weights to which sites point, as concatenated lists; equal lists are stored once.
+    """Log weights to which sites point, stored as concatenated lists. Equal lists are stored once.
 
     Parameters
     ----------
@@ -227,14 +229,15 @@ class Lists:
         return other
 
     def put(self, sites: NDArray[Any], rows: Whole | int, part: Listed, shift: int = 0) -> int:
-        """Point sites to a list of log weights, shifted by `shift` counts; return the number of the list."""
+        """Point sites to a list of log weights, shifted by `shift` counts, and return the number of the list."""
         self._parts.append(part)
         self._starts.append(self._starts[-1] + len(part.logs))
         self._point(sites, rows, shift, len(self._parts) - 1)
         return len(self._parts) - 1
 
     def put_many(self, sites: NDArray[Any], firsts: Whole, sizes: Whole, logs: Array) -> None:
-        """Point every site to a separate list of all possible counts; `logs` contains all lists, concatenated.
+        """Point every site to a separate list of all possible counts. The argument `logs` contains all lists,
+        concatenated.
 
         Parameters
         ----------
@@ -253,7 +256,9 @@ class Lists:
         sites["highest"], sites["swing"] = highest, highest - lowest
 
     def put_released(self, sites: NDArray[Any], row: int, released: float, noise: NoiseLaw, i: int) -> None:
-        """Point node record `row` to the log likelihood of one released value, with noise distribution of row `i`."""
+        """Point node record `row` to the log likelihood of one released value, with the noise distribution of row
+        `i`.
+        """
         key, shift = same(released, noise, i)
         if key in self._known:
             self._point(sites, row, shift, self._known[key])
@@ -279,7 +284,7 @@ class Lists:
 
 
 def bounded(tree: Tree) -> NDArray[Any]:
-    """Return sites of nodes that have only the known bounds, in the kernels' order."""
+    """Return sites of nodes with known bounds only, in the kernels' order."""
     sites = np.zeros(len(tree.order), dtype=SITE)
     sites["own"] = sites["others"] = 1.0
     sites["upper"], sites["table"] = FAR, -1
@@ -344,7 +349,9 @@ def _possible(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, releas
 
 
 def possible_ends(sites: NDArray[Any]) -> tuple[Whole, Whole]:
-    """Return the first and last possible count, given the bounds and the lists with a limited range."""
+    """Return the first and the last possible count of every site, given the bounds and the lists with a limited
+    range.
+    """
     has_table = sites["table"] >= 0
     first, last = sites["begin"], sites["begin"] + sites["length"] - 1
     low = np.where(has_table & (sites["below"] == np.inf), np.maximum(sites["lower"], first), sites["lower"])
@@ -361,7 +368,9 @@ def _exact(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, values: A
 
 
 def _parabolas(sites: NDArray[Any], rows: Whole, form: Shapes, which: Whole) -> float:
-    """Combine the parabolas of each node into one; return the weighted sum of squares of their centres about it."""
+    """Combine the parabolas of each node into one, and return the weighted sum of squares of their centres about the
+    common centre.
+    """
     size = len(sites)
     at, y, steep = rows[which], form.centre[which], form.steepness[which]
     total = np.bincount(at, steep, size)
@@ -401,7 +410,7 @@ def _listed(form: Shapes, released: Array, noise: NoiseLaw, i: int, reach: float
 
 
 def both(one: Listed, two: Listed) -> Listed:
-    """Return the sum of two lists on the range where both are listed."""
+    """Return the sum of two lists, on the range that both lists cover."""
     low, high = max(one.first, two.first), min(one.last, two.last)
     n = np.arange(low, max(high, low - 1) + 1)
     total = one.at(n) + two.at(n)
@@ -412,14 +421,14 @@ def both(one: Listed, two: Listed) -> Listed:
 
 
 def _goes_on(one: Listed, two: Listed) -> bool:
-    """Return whether both of two disjoint lists may have positive probability outside their ranges."""
+    """Return whether two disjoint lists may both have positive probability outside their ranges."""
     first, second = (one, two) if one.last < two.first else (two, one)
     return not (first.above == np.inf or second.below == np.inf)
 
 
 def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
     """Return a lower bound on the decrease per count of the summed log weights beyond `end`, where at least one of the
-    two lists ends. The other log weight may still increase beyond `end`, so its largest increase is subtracted once.
+    two lists ends. The other list may still increase beyond `end`, so that its largest increase is subtracted once.
     """
     total = 0.0
     ends = [(part, *((part.last, part.above) if way > 0 else (part.first, part.below))) for part in (one, two)]
@@ -439,7 +448,8 @@ def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
 
 
 def multiply_splits(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
-    """Multiply the weights of splits into the sites; return the part of the log prior that the sites do not contain.
+    """Multiply the weights of splits into the sites, and return the part of the log prior that the sites do not
+    contain.
 
     Parameters
     ----------
@@ -461,7 +471,9 @@ def multiply_splits(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
 
 
 def split_takers(tree: Tree) -> NDArray[np.bool_]:
-    """Return which nodes take part in a split: all except the root and nodes whose count must be 0 by its bounds."""
+    """Return which nodes take part in a split. All nodes do, except the root and nodes whose bounds imply a count
+    of 0.
+    """
     upper = np.where(tree.upper == 0, 0, 1)
     for depth in range(1, int(tree.depth.max()) + 1):
         rows = np.flatnonzero(tree.depth == depth)
@@ -470,8 +482,8 @@ def split_takers(tree: Tree) -> NDArray[np.bool_]:
 
 
 def assume_prior(sites: NDArray[Any], lists: Lists, tree: Tree, prior: CountPrior | Histogram, nodes: Whole) -> float:
-    """Multiply a prior of single counts into the sites of some leaves; return the part of the log prior that the sites
-    do not contain.
+    """Multiply a prior of single counts into the sites of some leaves, and return the part of the log prior that the
+    sites do not contain.
 
     Parameters
     ----------

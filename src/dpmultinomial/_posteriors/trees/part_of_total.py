@@ -66,7 +66,7 @@ class Windows:
 
     @property
     def values(self) -> Whole:
-        """Value of the count to which each probability belongs."""
+        """Value of the count that has each probability."""
         return np.asarray(np.arange(len(self.p)) + np.repeat(self.low - self.begin, self.size))
 
     def at(self, i: int) -> tuple[int, Array]:
@@ -76,7 +76,7 @@ class Windows:
         return int(self.low[i]), p / p.sum()
 
     def on(self, low: Whole, size: Whole) -> "Windows":
-        """Return the same distributions on ranges of values that contain the current ranges."""
+        """Return the same distributions on larger ranges of values, which contain the current ranges."""
         p = np.zeros(int(size.sum()))
         begin = np.cumsum(size) - size
         p[self.values + np.repeat(begin - low, self.size)] = self.p
@@ -90,7 +90,7 @@ class Windows:
         return np.asarray(np.add.reduceat(values, self.begin), dtype=np.float64)
 
     def numbers(self, level: float) -> tuple[Array, Array, Array, Array]:
-        """Return means, standard deviations and ends of central intervals, float64 (n,) each.
+        """Return means, standard deviations and ends of central intervals, each float64 (n,).
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class Mixture:
         self.number = 0
 
     def add(self, windows: Windows) -> None:
-        """Add a component, alternately to the first and to the second half."""
+        """Add a component to the mixture; successive components are added alternately to the two halves."""
         half = self.number % 2
         if len(self.halves) <= half:
             self.halves.append(windows)
@@ -162,7 +162,9 @@ class Mixture:
 
     @property
     def difference(self) -> Array:
-        """Return the total variation distance between the two halves, per node; 1 if there is only one component."""
+        """Return the total variation distance between the two halves, per node. The distance is 1 if there is only one
+        component.
+        """
         return distance(*self.halves) if len(self.halves) == 2 else np.ones(len(self.halves[0].low))
 
 
@@ -268,8 +270,8 @@ class PartOfTotal:
         return self._consistent(np.maximum(low, 0), np.minimum(own["upper"][place], t - other["lower"][place]))
 
     def _consistent(self, low: Whole, high: Whole) -> tuple[Whole, Whole]:
-        """Return the ends that are possible given those of children and parents. Without this step, counts that are
-        known through other counts would need windows as wide as the noise of the measurements.
+        """Return the limits of counts that are possible given the limits of children and parents. Without this step,
+        counts that are known through other counts would need windows as wide as the noise of the measurements.
 
         Raises
         ------
@@ -328,7 +330,7 @@ class PartOfTotal:
 
 
 def _added_up(tree: Tree, rows: Whole, values: Whole) -> Whole:
-    """Return the sums of the values of some nodes by parent, int64 (n,)."""
+    """Return, for every parent, the sum of the values of those children that are among the given nodes, int64 (n,)."""
     out = np.zeros(len(tree), dtype=np.int64)
     np.add.at(out, tree.parent[rows], values[rows])
     return out

@@ -23,7 +23,7 @@ NONE = np.iinfo(np.int64).max  # represents no upper bound
 
 
 class Tree:
-    """Tree of nodes in which each count is the sum of the counts of the children.
+    """Tree of nodes in which the count of each inner node is the sum of the counts of its children.
 
     Parameters
     ----------
@@ -101,12 +101,12 @@ class Tree:
 
     @cached_property
     def leaf(self) -> NDArray[np.bool_]:
-        """Boolean array of the nodes without children."""
+        """Boolean array that is True for the nodes without children."""
         return np.asarray(np.bincount(self.parent[self.parent >= 0], minlength=len(self)) == 0)
 
     @cached_property
     def root(self) -> int:
-        """Position of the root."""
+        """Position of the root of the tree."""
         return int(np.flatnonzero(self.parent < 0)[0])
 
     @cached_property
@@ -141,7 +141,8 @@ class Tree:
         return found[::-1]
 
     def sums(self, leaves: ArrayLike) -> NDArray[Any]:
-        """Return values of all nodes given those of the leaves, (n,) or (n, ..); values at inner nodes are ignored.
+        """Return the values of all nodes given the values of the leaves, (n,) or (n, ..). Values at inner nodes are
+        ignored.
 
         Parameters
         ----------
@@ -183,7 +184,7 @@ def _names(names: Sequence[str] | None, size: int) -> tuple[str, ...]:
 
 
 def _by_depth(parent: Whole, names: tuple[str, ...]) -> tuple[Whole, list[Whole]]:
-    """Return distances from the root, and the nodes at each distance with contiguous families."""
+    """Return the distance of every node from the root, and the nodes at each distance, with contiguous families."""
     kin, starts, counts = _children(parent)
     depth = np.full(len(parent), -1, dtype=np.int64)
     rows = [np.flatnonzero(parent < 0)]
@@ -196,21 +197,25 @@ def _by_depth(parent: Whole, names: tuple[str, ...]) -> tuple[Whole, list[Whole]
 
 
 def _children(parent: Whole) -> tuple[Whole, Whole, Whole]:
-    """Return all nodes except the root, ordered by parent; the index of each node's first child; number of children."""
+    """Return all nodes except the root, ordered by parent, the index of each node's first child, and the number of
+    children.
+    """
     kin = np.argsort(parent, kind="stable")[1:]
     counts = np.bincount(parent[kin], minlength=len(parent))
     return kin, np.cumsum(counts) - counts, counts
 
 
 def _ranges(starts: Whole, counts: Whole) -> Whole:
-    """Return the concatenation of start, start + 1, .. for every start."""
+    """Return the integers start, start + 1, .. for every start, concatenated."""
     total = int(counts.sum())
     shift = np.repeat(starts - np.cumsum(counts) + counts, counts)
     return np.asarray(np.arange(total) + shift)
 
 
 def _families(parent: Whole, rows: list[Whole]) -> tuple[Whole, Whole, Whole, Whole, list[int]]:
-    """Return order, parents, first children, numbers of children and layers, with groups within large families."""
+    """Return order, parents, first children, numbers of children and layers, with additional groups within large
+    families.
+    """
     grown, size = parent, len(parent)
     if size == 1:  # a family needs a parent
         one, none = np.array([1, 0]), np.array([-1, 0])
@@ -239,7 +244,7 @@ def _families(parent: Whole, rows: list[Whole]) -> tuple[Whole, Whole, Whole, Wh
 
 
 def _bounds(lower: ArrayLike, upper: ArrayLike | None, names: tuple[str, ...]) -> tuple[Whole, Whole]:
-    """Return the bounds of every node; `NONE` if there is no upper bound."""
+    """Return the bounds of every node, with `NONE` for an upper bound that does not exist."""
     low = np.broadcast_to(_checks.integral("lower", lower), (len(names),))
     high = np.full(len(names), np.inf)
     if upper is not None:
@@ -275,7 +280,8 @@ class Splits:
     concentrations: float | Sequence[float] | Mapping[str, float] | None = None
 
     def by_level(self, tree: Tree) -> Array | None:
-        """Return A by depth, float64 (levels,), the root's unused (1); None if the concentrations are to be fitted.
+        """Return the concentration A by depth, float64 (levels,), with an unused entry of 1 for the root; None if the
+        concentrations are to be fitted.
 
         Raises
         ------
@@ -297,7 +303,7 @@ class Splits:
 
 
 class Leaves:
-    """Independent priors of the counts of the leaves; they imply a prior on every total, see `implied_totals`.
+    """Independent priors of the counts of the leaves. They imply a prior on every total (see `implied_totals`).
 
     Parameters
     ----------
@@ -319,7 +325,7 @@ class Leaves:
         self._by_group = by_group
 
     def rows(self, tree: Tree) -> tuple[list[str], Whole]:
-        """Return the names of the groups, and the group of each node, int64 (n,), -1 at inner nodes.
+        """Return the names of the groups, and the group of each node, int64 (n,), which is -1 for inner nodes.
 
         Raises
         ------
@@ -345,7 +351,7 @@ class Leaves:
         return self.priors[group if self._by_group else ""]
 
     def replaced(self, priors: Mapping[str, Any]) -> "Leaves":
-        """Return a copy with the same groups and the given priors (a mapping from group to prior)."""
+        """Return a copy with the same groups and with the given priors, as a mapping from group to prior."""
         other = Leaves("flat", self.groups)
         other.priors, other._by_group = dict(priors), self._by_group or self.groups is not None
         return other
@@ -357,7 +363,7 @@ class Leaves:
 
 
 class Histogram:
-    """Prior with a constant density on cells of counts, fitted to many leaves of one tree.
+    """Prior with a constant density within cells of counts, fitted to many leaves of one tree.
 
     Parameters
     ----------
@@ -377,19 +383,19 @@ class Histogram:
         self.peak = float(self.logs.max())
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return log P(n), -inf outside the cells."""
+        """Return log P(n), which is -inf outside the cells."""
         n = np.asarray(counts, dtype=np.float64)
         cell = np.searchsorted(self.edges, n, side="right") - 1
         inside = (cell >= 0) & (cell < len(self.logs))
         return np.where(inside, self.logs[np.where(inside, cell, 0)], -np.inf)
 
     def settings(self) -> dict[str, object]:
-        """Return a description of the fit."""
+        """Return a description of how the prior was fitted."""
         return {"law": "fitted", "fitted_on": self.fitted_on, "zero": float(self.masses[0])}
 
 
 def moments(prior: CountPrior) -> tuple[float, float]:
-    """Return mean and variance of one count under a prior; infinite if the prior is improper."""
+    """Return the mean and the variance of one count under a prior, which are infinite if the prior is improper."""
     words = prior.settings()
     if not prior.proper:
         return np.inf, np.inf

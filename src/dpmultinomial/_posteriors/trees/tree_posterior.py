@@ -1,4 +1,4 @@
-"""Posterior of all counts of a tree of totals, given noisy measurements of any of them.
+"""Posterior of all counts of a tree of totals, given noisy measurements of any of the counts.
 
 Parameters of the prior (the concentrations of splits, or the histograms of leaves) are fitted by the exact evidence of
 a tree.
@@ -84,8 +84,8 @@ def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any]
 
 
 def _lowest(evidence: "_Evidence", x: Array | None = None, bend: Array | None = None) -> tuple[Array, Array]:
-    """Minimise the cost by quasi-Newton steps; return the minimiser and the curvature. By default, the search starts at
-    concentrations 1, with a curvature from differences of gradients.
+    """Minimise the cost by quasi-Newton steps, and return the minimiser and the curvature. By default, the search
+    starts at concentrations 1, with a curvature from differences of gradients.
     """
     x = np.zeros(evidence.levels) if x is None else x
     value, slope = evidence.cost(x)
@@ -166,8 +166,8 @@ class _Evidence:
 
 
 def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array) -> Array:
-    """Return the derivatives of the log evidence with respect to the logs of the concentrations: expected digamma
-    values minus those of the distribution.
+    """Return the derivatives of the log evidence with respect to the logs of the concentrations, which are expected
+    digamma values minus the digamma values of the prior.
     """
     out = np.zeros(len(values))
     kin = np.bincount(tree.parent[takers], minlength=len(tree))
@@ -182,8 +182,8 @@ def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array
 
 
 def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
-    """Return a part of a large tree and the positions of its nodes: complete families of every level, evenly spaced, up
-    to `most` nodes.
+    """Return a part of a large tree and the positions of its nodes. The part contains complete families of every level,
+    evenly spaced, up to `most` nodes.
     """
     if max(np.bincount(tree.depth)) <= most:
         return tree, np.arange(len(tree))
@@ -210,7 +210,7 @@ def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
 def histograms(
     tree: Tree, sites: NDArray[Any], lists: Lists, groups: Whole, names: list[str], fitted: list[int], last: float
 ) -> dict[int, Histogram]:
-    """Fit priors of groups of leaves by EM: expected numbers of leaves per cell, plus one leaf with prior 1/(1+n).
+    """Fit priors of groups of leaves by EM, from expected numbers of leaves per cell plus one leaf with prior 1/(1+n).
 
     Parameters
     ----------
@@ -261,7 +261,9 @@ def histograms(
 
 
 def grid(last: float) -> Whole:
-    """Return the edges of cells of single counts 0, 1, .., then of increasing width, up to at least `last`."""
+    """Return the edges of cells of counts: cells of a single count 0, 1, .., then cells of increasing width, up to at
+    least `last`.
+    """
     edges = list(range(SINGLE + 1))
     while edges[-1] <= last:
         edges.append(int(np.ceil(edges[-1] * WIDER)))
@@ -323,7 +325,7 @@ def infer(
 def _solved(
     measurements: Measurements, prior: Splits | Leaves, reach: float
 ) -> tuple[Solved, float, Splits | Leaves, dict[str, object]]:
-    """Return messages, the part of the log evidence beyond them, the prior with all fitted values, and facts."""
+    """Return the messages, the part of the log evidence that they omit, the prior with all fitted values, and facts."""
     tree = measurements.tree
     sites, lists, constant = measurements.weigh(reach)
     facts: dict[str, object] = {"prior": prior.settings()}

@@ -1,5 +1,5 @@
-"""Compare the paper's printed statements with the results of the run: model and coefficients, Figures 1 and 2, and
-times.
+"""Comparison of the paper's printed statements with the results of the run: model and coefficients, Figures 1 and 2,
+and times.
 
 Statements about figures are checked with the columns that the figures draw. Times (Table 2, footnote 11, Figure 3) are
 measured in this run.
@@ -44,7 +44,7 @@ def drawn_rows(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 
 def _figure_1(drawn: pd.DataFrame, tests: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on the draws in every panel: tests of long samples and of the drawn histogram."""
+    """Yield rows on the draws in every panel, which are tests of long samples and of the drawn histogram."""
     by_method = tests.set_index(["setting", "method"])
     named = (
         (laws.EXACT, "exact draws", laws.LISTING_52, 1.0),
@@ -83,7 +83,7 @@ def _histogram(panel: pd.DataFrame, method: str, worth: float) -> float:
 
 
 def _curve(drawn: pd.DataFrame) -> Row:
-    """Yield rows that compare the drawn density with enumeration, over all panels."""
+    """Return the row that compares the drawn density with enumeration, over all panels."""
     gaps = []
     for _, line in drawn[drawn["kind"] == "density"].groupby("setting"):
         counts = [float(count) for count in line["counts"].iloc[0].split(",")]
@@ -94,8 +94,8 @@ def _curve(drawn: pd.DataFrame) -> Row:
 
 
 def _modes(moments: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on steps 7 and 8 of section 5.1: the mode of a histogram, which the panels show but the paper does not
-    print.
+    """Yield rows on steps 7 and 8 of section 5.1, which estimate the mode of a histogram. The panels show the mode, but
+    the paper does not print it.
     """
     of_r = moments[moments["quantity"] == "r"].set_index(["setting", "method"])["mode"]
     for panel in _PANELS:
@@ -135,7 +135,7 @@ def _digits(drawn: pd.DataFrame, tiny: pd.DataFrame, total: int) -> Iterator[Row
 
 
 def _footnote_12(points: pd.DataFrame, total: int) -> Row:
-    """Recompute the digits of some triplets from integers, logarithms and the log gamma function of Python's
+    """Compute the digits of some triplets again from integers, logarithms and the log gamma function of Python's
     library.
     """
     gaps = []
@@ -149,8 +149,8 @@ def _footnote_12(points: pd.DataFrame, total: int) -> Row:
 
 @cache
 def _fewest(total: int, p: tuple[float, ...]) -> float:
-    """Return the smallest number of digits, over all compositions, to which coefficient times powers agrees with
-    dmultinom's formula.
+    """Return the smallest number of digits, over all compositions, to which coefficient times powers agrees with the
+    formula of dmultinom.
     """
     gammas, fewest = [math.lgamma(k + 1) for k in range(total + 1)], math.inf
     first, second, third = ([k * math.log(x) for k in range(total + 1)] for x in p)
@@ -174,21 +174,23 @@ def _compositions(total: int) -> list[tuple[int, int, int, int]]:
 
 
 def _dip(points: Array, digits: Array) -> float:
-    """Return the paper's bias: the median digits in the middle minus the median digits near the end points."""
+    """Return the bias that the paper describes, which is the median number of digits in the middle minus the median
+    number near the end points.
+    """
     outer = (points < 0.01) | (points > 0.95)
     middle = (points >= 0.1) & (points <= 0.6)
     return _median(digits[middle]) - _median(digits[outer])
 
 
 def _median(values: Array) -> float:
-    """Return the median of the finite values; NaN if no value is finite."""
+    """Return the median of the finite values, or NaN if no value is finite."""
     finite = values[~np.isnan(values)]
     return float(np.median(finite)) if len(finite) else np.nan
 
 
 def _dip_error(points: Array, digits: Array) -> float:
-    """Return the standard error of the dip (`_dip`), estimated from groups of triplets; NaN if fewer than two groups
-    are usable.
+    """Return the standard error of the dip (`_dip`), estimated from groups of triplets. The result is NaN if fewer than
+    two groups are usable.
     """
     groups = zip(np.array_split(points, _GROUPS), np.array_split(digits, _GROUPS), strict=True)
     dips = np.array([_dip(*group) for group in groups])
@@ -339,7 +341,9 @@ def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _relative(measured: pd.DataFrame, pair: list[str]) -> float:
-    """Return the largest relative standard error of a ratio of two methods' medians; a single run counts as 100 %."""
+    """Return the largest relative standard error of a ratio of two methods' medians. The error of a single run counts
+    as 100 %.
+    """
     errors = measured.assign(e=1.2533 * measured["sd"] / np.sqrt(measured["runs"]) / measured["median"])
     by_method = errors[errors["method"].isin(pair)].fillna({"e": 1.0}).groupby("method")["e"].max()
     return float(np.sqrt((by_method**2).sum()))
@@ -354,7 +358,9 @@ def _of(measured: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _longer(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows on the increase of the drawn seconds from each M to the next, with medians over epsilons."""
+    """Return rows on the increase of the drawn seconds from each M to the next, where each value is a median over
+    epsilons.
+    """
     quantity, steps = "both algorithms take longer as M grows", []
     for name in _SAME:
         by_total = _of(measured, name).groupby("total")["median"].median()
@@ -366,7 +372,7 @@ def _longer(measured: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _seconds(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows on the time of an analysis; the printed figure is an image without numbers."""
+    """Return rows on the time of an analysis. The figure in the paper is an image without numbers."""
     quantity = "from many minutes to seconds, seconds at M = 50"
     found = {name: _of(measured, name) for name in _SAME}
     at = {name: rows.loc[rows["total"] == 50, "median"].median() for name, rows in found.items()}
@@ -380,8 +386,8 @@ _GROWS = {"standard": "appears to grow", "improved": "grows"}
 
 
 def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows on growth with M and on the effect of epsilon, measured in R or, if R was not measured, for the same
-    algorithm in Python.
+    """Return rows on growth with M and on the effect of epsilon. The times are measured in R or, if R was not measured,
+    for the same algorithm in Python.
     """
     by_method = table.set_index("method")
     rows = []
@@ -420,8 +426,8 @@ _MISPRINT = "row 5: its factorials M!/((M - 2)!0!2!) give its coefficient"
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note; every published quantity has a
-    row for each of its variants.
+    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note. Every published quantity has
+    one row for each of its variants.
     """
     rows = [*_table_1(tables["table_1"]), _categories(tables["table_1_categories"])]
     rows += [*_equation_3(tables["equation_3"]), *_privacy(tables["privacy"])]
@@ -471,8 +477,8 @@ _RULES = (
 
 
 def _recurrences(table: pd.DataFrame, total: int) -> tuple[float, float]:
-    """Return the largest relative deviation of the computed coefficients from Table 1's last column and from the rule
-    in words.
+    """Return the largest relative deviations of the computed coefficients from Table 1's last column and from the rule
+    that the paper states in words.
     """
     mc, k, s0 = (table[name].to_numpy(float) for name in ("coefficient", "k", "S0"))
     column, words = [0.0], [0.0]
@@ -527,7 +533,9 @@ def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows on the spread of a listing's means of r over runs on the same data, compared with Gibbs chains."""
+    """Return rows on the spread over runs of the mean of r that a listing returns for the same data, compared with
+    Gibbs chains.
+    """
     of_r = moments[moments["quantity"] == "r"].set_index(["method", "setting"])[["spread", "runs"]]
     gibbs = of_r.loc["gibbs"]
     rows = []
@@ -545,7 +553,7 @@ def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
-    """Return the row on Beta(1 + S1, 1 + S0) at the counts of the panels; its mode is S1/(S1 + S0)."""
+    """Return the row on Beta(1 + S1, 1 + S0) at the counts of the panels, whose mode is S1/(S1 + S0)."""
     about = ("figure_1", "without noise the posterior has closed form")
     found = moments[(moments["quantity"] == "r") & (moments["method"] == "no noise")]
     if "S1" not in found:
@@ -557,7 +565,8 @@ def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
 
 
 def _calibration(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """Return rows on the calibration of our posteriors: the true r is uniform in the posterior distribution function.
+    """Return rows on the calibration of our posteriors, for which the posterior distribution function at the true r
+    must be uniformly distributed.
 
     The alternative of the score test is a posterior whose sd is too small by a relative error d. In a normal
     approximation, the integral transform is then Phi((1 + d) Z).
@@ -603,8 +612,8 @@ def _trapped(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _share(row: pd.Series) -> tuple[float, float]:
-    """Return the proportion of trapped chains, and a standard error for which one success and one failure are added
-    (Laplace).
+    """Return the proportion of trapped chains, and a standard error that is computed with one additional success and
+    one additional failure (Laplace).
     """
     share = row["trapped"] / row["chains"]
     safe = (row["trapped"] + 1) / (row["chains"] + 2)

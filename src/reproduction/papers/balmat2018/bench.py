@@ -1,4 +1,4 @@
-"""Speed of the exact posterior and of the Gibbs kernels, from the paper's M = 50, three categories, to a million."""
+"""Speed of the exact posterior and of the Gibbs kernels for three categories, from the paper's M = 50 to a million."""
 
 import shutil
 from pathlib import Path
@@ -57,7 +57,7 @@ def _paper_size(rng):
 
 
 def _moments():
-    """Measure the seconds for means and variances of the whole posterior, and their growth with M."""
+    """Measure the seconds for the means and variances of the complete posterior, and their growth with M."""
 
     def moments(counts, total):
         posterior = laplace_multinomial.exact(counts, total=total, scale=2.0, alpha=1.0)
@@ -76,8 +76,8 @@ def _wide(noise):
 
 
 def _shares(rng):
-    """Measure the time for the share of one category among two of three at M = 1,000,000: moments, density, mode and
-    interval.
+    """Measure the time for the share of one category among two of three categories at M = 1,000,000: moments, density,
+    mode and interval.
     """
     for scale in (2.0, 2_000.0, 20_000.0, 200_000.0):
         noise = {"total": 1_000_000, "scale": scale}

@@ -103,7 +103,8 @@ KEPT = 4000
 
 
 def privacy(*, settings: dict[str, list[int]], epsilon: float) -> pd.DataFrame:
-    """Return the largest log ratio of densities between neighbours, which differ in the category of one partition.
+    """Return the largest log ratio of densities between neighbouring files, which differ in the category of one
+    partition.
 
     Columns release, scale, claimed (epsilon), lost (largest log ratio found: a lower bound of the true epsilon). The
     noise: over all neighbours of the settings and outputs beyond them in every direction, where the ratio is largest.
@@ -136,8 +137,8 @@ def _log_ratio(mechanism: Laplace, counts: list[int]) -> float:
 
 
 def log_all_zero(draws: int, rest: int) -> float:
-    """Return log E[(1 - q)^draws] for q ~ Beta(1, rest): the log probability that a category with one partition is
-    never drawn.
+    """Return log E[(1 - q)^draws] for q ~ Beta(1, rest), which is the log probability that a category with one
+    partition is never drawn.
 
     E = B(1, rest + draws)/B(1, rest) = rest/(rest + draws).
     """
@@ -151,8 +152,8 @@ _CHUNK = 2000
 
 
 def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the mean of r, the mean of r given S = counts, and the distance between the distributions of S, at noisy
-    counts equal to counts.
+    """Return the mean of r, the mean of r given S = counts, and the distance between the distributions of S. The noisy
+    counts are equal to the counts.
 
     Returns
     -------
@@ -200,8 +201,8 @@ def simplex_nodes() -> tuple[Array, Array, Array]:
 
 
 def given_p(p: Array, rows: NDArray[np.int64], log_noise: Array) -> tuple[Array, Array]:
-    """Return equation (1): the distribution of S given each p, float64 (n, rows), and its denominator Z(p), float64
-    (n,).
+    """Return equation (1), which is the distribution of S given each p, float64 (n, rows), and its denominator Z(p),
+    float64 (n,).
     """
     static = gammaln(rows[0].sum() + 1) - gammaln(rows + 1).sum(axis=1) + log_noise
     parts = [np.exp(static + sum(xlogy(rows[:, i], q[:, i, None]) for i in range(3))) for q in _chunks(p)]
@@ -215,7 +216,9 @@ def _chunks(p: Array) -> list[Array]:
 
 
 def _under_equation(add: Any, way: str, r: Array, prior: Array, conditional: Array, at: int, weights: Array) -> None:
-    """Add results under equation (3) as printed: prior times the conditional distribution of S, summed over p."""
+    """Add results under equation (3) as printed, which is the prior times the conditional distribution of S, summed
+    over p.
+    """
     mass = prior[:, None] * conditional
     mass /= mass.sum()
     mean = float(np.sum(r[:, None] * mass))

@@ -28,7 +28,7 @@ _BINS = 20
 def simulate(
     size: int, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the PIT of the true r under every method, with the columns epsilon, replication, and one column for each
+    """Return the PIT of the true r under every method, with the columns epsilon and replication and one column for each
     of `METHODS`.
     """
     rows = []
@@ -55,8 +55,8 @@ def simulate(
 def calibration(
     table: pd.DataFrame, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int
 ) -> pd.DataFrame:
-    """Return PIT histograms in long format: epsilon, method, variant, bin (left end), density, and the 99 % band of a
-    uniform bin.
+    """Return PIT histograms in long format, with the columns epsilon, method, variant, bin (left end), density, and the
+    99 % band of a uniform bin.
 
     Also `ecdf_difference`: empirical distribution function minus the uniform one at the bin's right end, and `band`:
     Kolmogorov's simultaneous 99 % bound.
@@ -77,8 +77,8 @@ def calibration(
 
 
 def coverage(table: pd.DataFrame, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int) -> pd.DataFrame:
-    """Return the coverage of the central 95 % interval with its standard error at .95, and the chi-squared test of
-    uniformity.
+    """Return the coverage of the central 95 % interval, with its standard error for a coverage of .95, and the
+    chi-squared test of uniformity.
     """
     rows = []
     for epsilon, group in table.groupby("epsilon"):

@@ -196,7 +196,7 @@ def _return_values(rng: np.random.Generator, runs: int) -> str:
 
 
 def _also_in_r(python: evidence.Evidence, snippet: str) -> evidence.Evidence:
-    """Return the evidence, with the output of R added if Rscript is found."""
+    """Return the evidence, with the output of R if Rscript is found."""
 
     def both(rng: np.random.Generator, runs: int) -> str:
         text, rscript = python(rng, runs), shutil.which("Rscript")
@@ -261,5 +261,5 @@ ERRATA: evidence.Errata = {
 
 
 def errata(*, runs: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return all errata: number, erratum, evidence, command."""
+    """Return all errata as a table with the columns number, erratum, evidence and command."""
     return evidence.table("balmat2018", ERRATA, rng=rng, size=runs)

@@ -29,8 +29,8 @@ def figure_1(
     bins: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return curves and histograms: setting, counts, epsilon, variant, kind (density, exact draws, gibbs, frozen,
-    noise), run, draws (of a histogram), x, y.
+    """Return curves and histograms with the columns setting, counts, epsilon, variant, kind (density, exact draws,
+    gibbs, frozen, noise), run, draws (of a histogram), x and y.
 
     All but `noise` are at noisy counts = counts: the noise of the printed figure is unknown.
     """
@@ -109,12 +109,14 @@ def figure_1_moments(
 
 
 def share(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return r = p1/(p1 + p0) for draws of p (n, k)."""
+    """Return r = p1/(p1 + p0) for draws of p, (n, k)."""
     return p[:, 0] / (p[:, 0] + p[:, 1])
 
 
 def frequency_mode(draws: NDArray[np.float64], bins: int = 250, most: int = 5) -> float:
-    """Return the paper's estimate of a mode: the mean midpoint of the `most` fullest of `bins` cells (section 6.4)."""
+    """Return the paper's estimate of a mode, which is the mean midpoint of the `most` fullest of `bins` cells (section
+    6.4).
+    """
     heights, edges = np.histogram(draws, bins)
     fullest = np.argsort(-heights, kind="stable")[:most]
     return float(((edges[fullest] + edges[fullest + 1]) / 2).mean())

@@ -15,8 +15,8 @@ PROBABILITIES = ("p1", "p0", "perr")
 
 
 def triplets(size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return random (p1, p0, perr) from the three stages of footnote 13: U(0, 1), then uniform on the remainder, then
-    the rest, shuffled.
+    """Return random (p1, p0, perr) from the three stages of footnote 13: the first value is U(0, 1), the second is
+    uniform on the remainder, and the third is the rest; the three values are shuffled.
 
     The footnote prints the second interval as [1 - first, first]; only [0, 1 - first] gives probabilities.
     """
@@ -26,7 +26,7 @@ def triplets(size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 def simulate(size: int, *, total: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the smallest number of significant digits over all compositions, one row per triplet.
+    """Return the smallest number of significant digits over all compositions, with one row per triplet.
 
     Columns p1, p0, perr; `pair`: table against R's formula as in the paper; one column for each formulation against
     exact arithmetic; `skipped`: compositions whose probability is below float64's normal range.
@@ -49,7 +49,8 @@ def laws_of_triplets(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
 
 
 def digits(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
-    """Return the smallest and median digits by formulation, over all triplets and over the triplets without a tiny p.
+    """Return the smallest and the median number of digits for each formulation, over all triplets and over the triplets
+    without a tiny p.
 
     Columns formulation, against, triplets, min_p (smallest p among them), fewest, median, below_12 (triplets below 12
     digits); `dip_<p>` for each p: median at .1 < p < .6 minus median at p < .01 or > .95, the paper's bias near the
@@ -80,7 +81,7 @@ def _dip(table: pd.DataFrame, name: str, p: str) -> float:
 
 
 def _dip_se(table: pd.DataFrame, name: str, p: str) -> float:
-    """Return the standard error of the dip over blocks; NaN if fewer than two blocks are usable."""
+    """Return the standard error of the dip over blocks, or NaN if fewer than two blocks are usable."""
     dips = np.array([_dip(block, name, p) for _, block in table.groupby("block")])
     usable = dips[np.isfinite(dips)]
     return float(usable.std(ddof=1) / np.sqrt(len(usable))) if len(usable) > 1 else np.nan

@@ -41,7 +41,9 @@ _BINS = np.linspace(0, 1, 21)
 
 
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Draw two rows of panels with one legend: the posterior, and the result of the listing as written."""
+    """Draw two rows of panels with one legend. The rows show the posterior, and the result of the listing as
+    written.
+    """
     settings = list(dict.fromkeys(table["setting"]))
     figure = Figure(figsize=(DOUBLE, 4.0))
     panels = figure.subplots(2, len(settings), sharex=True, squeeze=False)
@@ -71,7 +73,7 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def figure_2(table: pd.DataFrame) -> Figure:
-    """Draw the paper's comparison against each p, one point per triplet (above), and the digits relative to exact
+    """Draw the paper's comparison against each p with one point per triplet (above), and the digits relative to exact
     values (below).
     """
     figure = Figure(figsize=(DOUBLE, 4.4))
@@ -108,7 +110,9 @@ def _formulations(axis: Axes, table: pd.DataFrame) -> None:
 
 
 def calibration(table: pd.DataFrame) -> Figure:
-    """Draw the ECDF of the PIT minus the diagonal: one row per epsilon, one column per method, simultaneous bands."""
+    """Draw the ECDF of the PIT minus the diagonal, with one row per epsilon, one column per method, and simultaneous
+    bands.
+    """
     methods, epsilons = list(dict.fromkeys(table["method"])), sorted(table["epsilon"].unique())
     figure = Figure(figsize=(DOUBLE, 0.6 + 1.4 * len(epsilons)))
     panels = figure.subplots(len(epsilons), len(methods), sharex=True, sharey=True, squeeze=False)
@@ -127,7 +131,7 @@ def calibration(table: pd.DataFrame) -> Figure:
 
 
 def _steps(histogram: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the outline of a histogram that is given by left ends and heights on [0, 1]."""
+    """Return the outline of a histogram on [0, 1] from the left ends and heights of its bars."""
     edges = np.append(histogram["x"], 1.0)
     return np.repeat(edges, 2)[1:-1], np.repeat(histogram["y"].to_numpy(), 2)
 
@@ -184,7 +188,7 @@ def table_1_accuracy(table: pd.DataFrame) -> Figure:
 
 
 def table_2(table: pd.DataFrame) -> Figure:
-    """Draw the times relative to method 1 by set-up, environment and method, with the printed ratios."""
+    """Draw the times relative to method 1, by set-up, environment and method, together with the printed ratios."""
     setups = [s for s in _SETUPS if s in set(table["setup"])]
     environments = sorted(set(table["environment"]) & {"Python", "R"})
     figure = Figure(figsize=(DOUBLE, 2.6))
@@ -211,7 +215,7 @@ def table_2(table: pd.DataFrame) -> Figure:
 
 
 def figure_3(table: pd.DataFrame) -> Figure:
-    """Draw seconds per posterior against M on a log scale."""
+    """Draw the seconds per posterior against M on a log scale."""
     figure = Figure(figsize=(DOUBLE, 3.0))
     axis = figure.subplots()
     measured = table[table["median"].notna()]
@@ -248,7 +252,9 @@ def figure_3(table: pd.DataFrame) -> Figure:
 
 
 def choosing_epsilon(table: pd.DataFrame) -> Figure:
-    """Draw the posterior standard deviation against epsilon for each M, with dashed lines for no noise."""
+    """Draw the posterior standard deviation against epsilon for each M. Dashed lines show the standard deviation
+    without noise.
+    """
     figure = Figure(figsize=(SINGLE, 2.5))
     axis = figure.subplots()
     for number, (total, rows) in enumerate(table.groupby("total")):
@@ -289,7 +295,7 @@ def realised_share(table: pd.DataFrame) -> Figure:
 
 
 def six_categories(table: pd.DataFrame) -> Figure:
-    """Draw one row per category, with the density, the interval, the noisy share and the true share."""
+    """Draw one row per category with the density, the interval, the noisy share and the true share."""
     figure = Figure(figsize=(SINGLE, 3.2))
     axis = figure.subplots()
     total = table.loc[table["kind"] == "count", "y"].sum()

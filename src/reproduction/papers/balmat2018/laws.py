@@ -1,4 +1,6 @@
-"""Test draws against their exact distributions: Kolmogorov's test for Figure 1's histograms and Figure 2's triplets."""
+"""Tests of draws against their exact distributions: Kolmogorov's test for the histograms of Figure 1 and the triplets
+of Figure 2.
+"""
 
 from typing import Any
 
@@ -88,8 +90,8 @@ def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[
 
 
 def _mean_score(law: enumerated.Posterior, name: str, scores: list[Array]) -> tuple[float, float, float]:
-    """Return mean score, standard error and degrees of freedom, from the spread over runs or from the information of
-    single draws.
+    """Return the mean score, its standard error, and the degrees of freedom, which are computed from the spread over
+    runs or from the information of single draws.
     """
     centre = law.mean(law.scores[name])
     if len(scores) == 1:
@@ -112,8 +114,8 @@ def figure_2_laws(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
 
 
 def three_stages(x: ArrayLike, width: float = 1.0) -> Array:
-    """Return the distribution function of one p of footnote 13, which is uniform, uniform on the remainder, or the
-    rest, each with probability 1/3.
+    """Return the distribution function of one p of footnote 13. With probability 1/3 each, this p is uniform, uniform
+    on the remainder, or the rest.
 
     P(second <= x) = E min(1, x/(1 - first)) = x (1 - log x), and the rest has the same distribution as the second. With
     a `width` w below 1 the second is uniform on the first proportion w of the remainder: x/w (1 - log(x/w)) up to w,
@@ -128,8 +130,8 @@ def three_stages(x: ArrayLike, width: float = 1.0) -> Array:
 
 
 def kolmogorov(sample: Array, levels: Array) -> dict[str, Any]:
-    """Return draws, distance and p_value of a sample whose exact distribution function has the values `levels` at the
-    points of the sample.
+    """Return the number of draws, the distance and the p-value for a sample; `levels` contains the exact distribution
+    function at the points of the sample.
     """
     u, n = np.sort(levels), len(sample)
     distance = float(max((np.arange(1, n + 1) / n - u).max(), (u - np.arange(n) / n).max()))
@@ -146,7 +148,7 @@ def trapped(
     rng: np.random.Generator,
 ) -> pd.DataFrame:
     """Return the numbers of chains that end at a vertex, for step 6.4 as written, p ~ Dirichlet(S), and for the step
-    with alpha = 1 added.
+    with alpha = 1 added to S.
 
     Columns setting, alpha, chains, iterations, trapped, median_iteration (of the trapped ones).
     """

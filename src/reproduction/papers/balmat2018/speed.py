@@ -37,7 +37,8 @@ def seconds(call: Callable[[], object], repeats: int = 1) -> float:
 
 
 def table_2_timings(*, total: int, products_each: int, repeats: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return CPU seconds of `products_each` products p1^S1 p0^S0 perr^Serr: three set-ups, three methods, in Python.
+    """Return the CPU seconds of `products_each` products p1^S1 p0^S0 perr^Serr, for three set-ups and three methods in
+    Python.
 
     Set-ups: ``scalar`` (one call per product), ``own p`` (vectorised, a p for every product), ``block`` (one p for each
     full table). Methods: 1 powers, 2 exp of logs (both Python or NumPy), 3 exp of logs (compiled).
@@ -79,7 +80,8 @@ def _exp_log(s: list[int], p: list[float]) -> float:
 
 
 def table_2(*, table_2_timings: pd.DataFrame, r_timings: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Return the median time of each method relative to method 1, by set-up and environment (R only if R is found).
+    """Return the median time of each method relative to method 1, by set-up and environment. The environment R is
+    included only if R is found.
 
     Rows of variant ``published`` are the printed ratios, whose set-up the paper does not state; the others are measured
     (``as_written``). `ratio` is the median of the repeats' ratios; `low`, `high`, `sd`: their middle half and standard
@@ -115,8 +117,8 @@ def figure_3_timings(
     repeats: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return CPU seconds per posterior (5,000 iterations, or 5,000 exact draws), one row per method, total, epsilon and
-    vector.
+    """Return CPU seconds per posterior (5,000 iterations or 5,000 exact draws), with one row per method, total, epsilon
+    and vector.
 
     Each is the fastest of `repeats`.
     The interpreted methods run on `slow_vectors` of the vectors; the standard algorithm (one probability call per row)
@@ -200,7 +202,7 @@ def _dmultinom(s: list[int], p: NDArray) -> float:
 
 
 def figure_3(*, figure_3_timings: pd.DataFrame, r_timings: pd.DataFrame) -> pd.DataFrame:
-    """Return mean, median, sd, and 10 % and 90 % quantiles of the seconds, by method, total and epsilon; R is included
+    """Return mean, median, sd, and 10 % and 90 % quantiles of the seconds, by method, total and epsilon. R is included
     if it was found.
 
     Methods without a measurement (R not found) have one row with missing seconds and the reason in `note`.
@@ -231,8 +233,8 @@ _TABLE = "table (compiled)"
 
 
 def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
-    """Return fits of the seconds of every method by straight lines in table rows, straight lines in M, and exponentials
-    in M.
+    """Return fits of the seconds of every method by straight lines in the number of table rows, straight lines in M,
+    and exponentials in M.
 
     Rows are quadratic in M, so a straight line there is quadratic growth in M: not exponential (the paper on the
     standard algorithm), not linear (the paper on its table).
@@ -254,8 +256,8 @@ def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
 
 
 def misfits(total: Array, rows: Array, seconds: Array) -> tuple[float, float, float]:
-    """Return root mean square relative residuals of the best line in rows, the best exponential in M, and the best line
-    in M.
+    """Return the root mean square relative residuals of the best line in the number of rows, the best exponential in M,
+    and the best line in M.
 
     Each curve has two parameters and is fitted to the least sum of squared relative residuals. NaN if a time is 0,
     below the clock resolution.
@@ -331,7 +333,8 @@ def r_timings(
     vectors: int,
     repeats: int,
 ) -> pd.DataFrame:
-    """Return the CPU seconds measured by the R script, one row per measurement; `what` is the kind of measurement.
+    """Return the CPU seconds measured by the R script, with one row per measurement; the column `what` is the kind of
+    measurement.
 
     ``figure_3``: a posterior, the fastest of `repeats`, for each of `vectors` random count vectors; ``table_2``:
     `products_each` products, one row per repeat; ``calls``: 5,000 calls of functions that the paper compares in words,

@@ -18,7 +18,7 @@ def exact_coefficients(counts: NDArray[np.int64]) -> list[int]:
 
 
 def _binomials(n: int) -> list[int]:
-    """Return the binomial coefficients of n over 0, 1, .., n, each computed from the previous coefficient."""
+    """Return the binomial coefficients of n over 0, 1, .., n, each computed from the previous one."""
     found = [1]
     for b in range(n):
         found.append(found[-1] * (n - b) // (b + 1))
@@ -26,7 +26,7 @@ def _binomials(n: int) -> list[int]:
 
 
 def table_1(*, total: int) -> pd.DataFrame:
-    """Return Table 1 for one total: every composition in the paper's order with the step of the recurrence.
+    """Return Table 1 for one total, with every composition in the paper's order and the step of the recurrence.
 
     Columns i, k, S1, S0, Serr; `coefficient` by the recurrence, `exact` as an integer (string), `relative_error`;
     the step coefficient[i] = coefficient[from] * multiplier/divisor.
@@ -49,7 +49,7 @@ def table_1(*, total: int) -> pd.DataFrame:
 
 
 def table_1_categories(*, total: int, categories: list[int]) -> pd.DataFrame:
-    """Return errors of the table for other numbers of categories, with the columns categories, total, rows,
+    """Return the errors of the table for other numbers of categories, with the columns categories, total, rows and
     largest_error (relative).
 
     Section 6.1 extends it by induction; the reference is computed with integer factorials.
@@ -65,7 +65,7 @@ def table_1_categories(*, total: int, categories: list[int]) -> pd.DataFrame:
 
 
 def table_1_accuracy(*, totals: list[int]) -> pd.DataFrame:
-    """Return the largest errors over the whole table, for each total and method.
+    """Return the largest errors over the complete table, for each total and method.
 
     Columns total, rows, method (``recurrence``, ``exp(lgamma)``: relative error; ``log table``, ``lgamma``: absolute
     error of the logarithm), largest_error, all_exact, note (behaviour at the limit of float64).
@@ -101,6 +101,6 @@ def _relative_errors(values: NDArray[np.float64], exact: list[int]) -> NDArray[n
 
 
 def _log(value: int) -> float:
-    """Return the log of an integer of any size, correctly rounded except for the last bit."""
+    """Return the log of an integer of any size, which is correctly rounded except for the last bit."""
     shift = max(0, value.bit_length() - 1000)
     return log(value >> shift) + shift * log(2.0)

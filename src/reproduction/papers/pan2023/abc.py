@@ -35,7 +35,8 @@ def simulate(
 
 
 def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """Return theta1..theta4 at the first rate: histograms of the accepted draws, exact densities and naive densities.
+    """Return theta1..theta4 at the first rate, as histograms of the accepted draws, exact densities and naive
+    densities.
 
     Long: quantity, variant (``as_written`` for the draws), kind (``accepted``, ``exact``, ``naive``), x, y; and at x
     missing ``iterations`` and ``number accepted``.
@@ -59,8 +60,8 @@ def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list
 
 
 def log_phi(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """Return log phi for every rate: naive density (rate 0), exact densities, and histograms of the draws. Long: rate,
-    variant, kind, x, y.
+    """Return log phi for every rate, as naive density (rate 0), exact densities, and histograms of the draws. The long
+    format has the columns rate, variant, kind, x and y.
     """
     laws = {0.0: swapped_table.naive(observed).log_odds()}
     laws |= {rate: swapped_table.exact(observed, rate=rate).log_odds() for rate in rates}
@@ -80,8 +81,8 @@ def log_phi(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float
 
 
 def abc_checks(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """Compare the simulated rejection sampler with its exact distribution. Long: rate, check, simulated, exact, mc_se,
-    z, p_value.
+    """Compare the simulated rejection sampler with its exact distribution. The long format has the columns rate, check,
+    simulated, exact, mc_se, z and p_value.
 
     Number accepted; the unswapped tables of the draws (one row each, then their chi-squared test); means of
     theta; the largest gap between empirical and exact distribution functions of theta and log phi (`exact` is the gap
@@ -110,7 +111,8 @@ def abc_checks(table: pd.DataFrame, *, observed: list[list[int]], rates: list[fl
 def posterior_summary(
     table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return exact summaries for the naive analysis and every rate. Long: rate (0: naive), variant, statistic, value.
+    """Return exact summaries for the naive analysis and every rate. The long format has the columns rate (0: naive),
+    variant, statistic and value.
 
     Statistics that end in ``1 % less`` are computed at a rate 1 % smaller. Under the naive analysis also a test of
     draws: their number, ``p value of draws`` and ``sees concentration`` (the relative change of the prior's

@@ -1,4 +1,6 @@
-"""Compare the statements of the slides with the results of the run: numbers, draws, and claims in words."""
+"""Compare the statements of the slides with the results of the run. The statements are numbers, draws, and claims in
+words.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +26,7 @@ _VISIBLE = 0.05  # smallest visible difference of log medians on a plot
 
 
 def algorithm(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on the rules of the swapping algorithm and on the printed outcomes."""
+    """Yield rows of the comparison table about the rules of the swapping algorithm and about the printed outcomes."""
     about = (
         ("worked example", "worked example: the printed swap"),
         ("record example", "record example: the printed V1"),
@@ -49,7 +51,7 @@ def algorithm(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def record_example(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows that check the printed records against the rule that V2 does not change."""
+    """Yield rows that check the printed records against the rule that swapping does not change V2."""
     changed = table[table["V2_printed"] != table["V2"]]
     which = ", ".join(map(str, changed["record"]))
     yield claim(
@@ -60,7 +62,7 @@ def record_example(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on the privacy loss, from the audit and from exact formulas."""
+    """Yield rows of the comparison table about the privacy loss, from the audit and from exact formulas."""
     audited = audit[audit["rate"] <= 0.5]
     if audited.empty:
         yield from (not_run("exchange_audit", quantity, "no rate up to 1/2 was audited") for quantity in _THEOREMS)
@@ -97,7 +99,9 @@ def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
 
 
 def findings(density: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on the slides' first image: original and swapped density of phi at one rate."""
+    """Yield rows of the comparison table about the slides' first image, which shows the original and the swapped
+    density of phi at one rate.
+    """
     single = density[density["x"].isna()]
     for theta in ("(0.27, 0.23, 0.23, 0.27)", "(0.23, 0.27, 0.27, 0.23)"):
         quantity = f"swapped density nearer to 1 at theta = {theta}, p = 0.5"
@@ -114,7 +118,9 @@ def findings(density: pd.DataFrame) -> Iterator[Row]:
 
 
 def results(by_rate: pd.DataFrame, astray: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on claims 1 and 2 of the slide Result, and on the reason that the slide gives."""
+    """Yield rows of the comparison table about claims 1 and 2 of the slide Result, and about the reason that the slide
+    gives.
+    """
     single = by_rate[by_rate["x"].isna()]
     wide = single.pivot_table(index=["theta", "total", "rate"], columns="kind", values="y", sort=False, dropna=False)
     medians = np.log(wide["median"]).unstack("rate").sort_index(axis=1)
@@ -145,8 +151,8 @@ def results(by_rate: pd.DataFrame, astray: pd.DataFrame) -> Iterator[Row]:
 
 
 def _uniform(wide: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on the claim that swapping makes the table more uniform. Expected shares follow from the last cell,
-    since the margins are fixed.
+    """Yield rows of the comparison table about the claim that swapping makes the table more uniform. All expected
+    shares follow from the expected last cell, since the margins are fixed.
     """
     entropies, distances = [], []
     for (theta, total), part in wide.groupby(level=["theta", "total"], sort=False):
@@ -199,7 +205,7 @@ def _single_swaps(astray: pd.DataFrame) -> Iterator[Row]:
 
 
 def structures(coverage: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on the errors of an analysis that ignores the swap."""
+    """Yield rows of the comparison table about the errors of an analysis that ignores the swapping."""
     naive = coverage[coverage["method"] == "naive"]
     worst = naive.iloc[int(np.argmin(naive["coverage"].to_numpy()))]
     level = worst["level"]
@@ -216,8 +222,8 @@ _IMAGE = "the slide is an image without numbers; n and the number of swaps are n
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note; every published quantity has a
-    row for each of its variants.
+    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note. Every published quantity has
+    one row for each of its variants.
     """
     rows = [
         *_algorithm(tables["algorithm"]),
@@ -239,7 +245,9 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _algorithm(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on the distributions of the swapping algorithm: chi-squared tests of its outcomes."""
+    """Yield rows with chi-squared tests that compare the outcomes of the swapping algorithm with their
+    distributions.
+    """
     quantities = {
         "worked example, Sect": "worked example matched on Sect: names after the swap",
         "worked example, #Attend": "worked example matched on #Attend: names after the swap",

@@ -1,4 +1,5 @@
-"""The permutation algorithm (selection, permutation, invariants) compared with its exact distribution; worked examples.
+"""Compare the permutation algorithm (selection, permutation, invariants) with its exact distribution, and compute
+worked examples.
 
 Slides "Data Swapping", "The Permutation Algorithm" and "Swapping on the Multinomial Example".
 """
@@ -35,8 +36,8 @@ ANSWERS_AFTER = [(0, 0), (1, 1), (1, 1), (1, 1), (0, 0)]
 
 
 def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the original table, the roles of its columns, and the swap step as printed and as computed by one run of
-    the algorithm.
+    """Return the original table, the roles of its columns, and the swap step, both as printed and as computed by one
+    run of the algorithm.
 
     Columns step, variant, match, then those of the slides. The slides do not state which columns form V_Match; Sect and
     #Attend both agree for the printed pair, so both are run.
@@ -57,8 +58,8 @@ def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def record_example() -> pd.DataFrame:
-    """Return the five pairs of answers before and after the printed swap, whether V2 was unchanged, and the 2 x 2
-    tables.
+    """Return the five pairs of answers before and after the printed swap, whether V2 is unchanged, and the pairs that
+    the algorithm would give.
 
     Columns record, V1, V2, V1_printed, V2_printed, held (V2 unchanged), V1_corrected (V1 of records 1 and 3
     exchanged, V2 held as the algorithm does).
@@ -76,7 +77,7 @@ def record_example() -> pd.DataFrame:
 
 
 def phi_examples(*, thetas: list[list[float]], rates: list[float]) -> pd.DataFrame:
-    """Return the odds ratio phi of the slides' theta, and its limit after swapping.
+    """Return the odds ratio phi for the theta values of the slides, and its limit after swapping.
 
     Columns theta1..theta4, rate, variant, phi, association.
     """
@@ -91,7 +92,7 @@ def phi_examples(*, thetas: list[list[float]], rates: list[float]) -> pd.DataFra
 
 
 class Rules:
-    """Names of the counts under the check ``rules``."""
+    """Names of the counts in the check ``rules``."""
 
     HELD, CROSSED = "held values changed", "records that crossed strata"
     MARGINS, MOVED = "marginal totals altered", "names moved"
@@ -102,7 +103,8 @@ STEP = -0.01  # relative change of the rate
 
 
 def algorithm(*, runs: int, rate: float, records: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the outcomes of `runs` runs of the swapping algorithm at one rate, with the expected numbers.
+    """Return the outcomes of `runs` runs of the swapping algorithm at one rate, with the expected number of each
+    outcome.
 
     Returns
     -------
@@ -128,8 +130,8 @@ def algorithm(*, runs: int, rate: float, records: int, rng: np.random.Generator)
 def exact_law(
     strata: Sequence[Hashable], values: Sequence[Hashable], *, rate: float
 ) -> dict[tuple[Hashable, ...], float]:
-    """Return the probability of every arrangement of `values` after one run of the algorithm, by enumeration of
-    permutations within strata.
+    """Return the probability of every arrangement of `values` after one run of the algorithm. It is computed by
+    enumeration of the permutations within strata.
 
     A permutation of the n records of a stratum that moves k of them has probability b_k/(C(n, k) D_k); strata of one
     record are unchanged.
@@ -155,7 +157,9 @@ def exact_law(
 def _both(
     strata: Sequence[Hashable], values: Sequence[Hashable], rate: float
 ) -> tuple[dict[tuple[Hashable, ...], float], dict[tuple[Hashable, ...], float]]:
-    """Return the distribution of arrangements at the given rate and at the changed rate."""
+    """Return the distribution of arrangements at the given rate, and the distribution at a rate that is changed by
+    `STEP`.
+    """
     return exact_law(strata, values, rate=rate), exact_law(strata, values, rate=(1 + STEP) * rate)
 
 
@@ -182,7 +186,9 @@ def _compared(
 
 
 def _worked(match: str, runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataFrame, Counter[str]]:
-    """Run the algorithm on `runs` copies of the four records at once, with separate strata for each copy."""
+    """Run the swapping algorithm on `runs` copies of the four records of the worked example at once, with separate
+    strata for each copy.
+    """
     copies = RECORDS.iloc[np.tile(np.arange(len(RECORDS)), runs)].reset_index(drop=True)
     copies["copy"] = np.repeat(np.arange(runs), len(RECORDS))
     swapped = swapping.permutation_swap(copies, swap="Name", match=["copy", match], rate=rate, rng=rng)
@@ -198,7 +204,9 @@ def _worked(match: str, runs: int, rate: float, rng: np.random.Generator) -> tup
 
 
 def _answers(runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataFrame, Counter[str]]:
-    """Run the algorithm on copies of the five pairs of answers; V1 is swapped within one stratum per copy."""
+    """Run the swapping algorithm on copies of the five printed pairs of answers. V1 is swapped within one stratum per
+    copy.
+    """
     before = np.array(ANSWERS)
     copies = pd.DataFrame(np.tile(before, (runs, 1)), columns=["V1", "V2"])
     copies["copy"] = np.repeat(np.arange(runs), len(before))
@@ -213,8 +221,8 @@ def _answers(runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataF
 
 
 def _sources(records: int, runs: int, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return, for every record, the position within its copy of the record that its new value comes from, (runs,
-    records).
+    """Return, for every record, the position within its copy of the record from which its new value comes, as an array
+    of shape (runs, records).
     """
     found = kernel.sources(np.repeat(np.arange(runs), records), rate=rate, rng=rng).reshape(runs, records)
     return found - records * np.arange(runs)[:, None]
@@ -227,8 +235,8 @@ def _permutations(runs: int, rate: float, rng: np.random.Generator) -> pd.DataFr
 
 
 def _selected(records: int, runs: int, rate: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Return tests of the selected records: all selected records move in a derangement, and their number is binomial,
-    but never one.
+    """Return the observed and the expected numbers of runs by number of selected records. All selected records move in
+    a derangement, and their number is binomial, conditioned on not being one.
     """
     moved = (_sources(records, runs, rate, rng) != np.arange(records)).sum(axis=1)
     law, other = _number(records, rate), _number(records, (1 + STEP) * rate)

@@ -1,4 +1,6 @@
-"""Speed of the rejection sampler, of swapping microdata and of the exact posterior, from ten records to a billion."""
+"""Measure the speed of the rejection sampler, of swapping microdata and of the exact posterior, from ten records to a
+billion.
+"""
 
 import numpy as np
 import pandas as pd
@@ -39,7 +41,9 @@ def benchmarks():
 
 
 def _two_by_two():
-    """Measure the time of the posterior of 2 x 2 tables against its limit, without caches from earlier calls."""
+    """Measure the computing time of the posterior of 2 x 2 tables and compare it with a limit. No cache from earlier
+    calls is used.
+    """
 
     def row(table, rate):
         two_by_two._weights.cache_clear()
@@ -58,7 +62,7 @@ def _two_by_two():
 
 
 def _larger(rng):
-    """Measure the time of posteriors for other shapes, for several strata, and for an unknown rate."""
+    """Measure the computing time of posteriors for other shapes, for several strata, and for an unknown rate."""
     wide = [[80, 70, 60, 40], [50, 60, 70, 70]]
     five = [[2, 1, 1, 2, 1], [1, 2, 1, 1, 2], [1, 1, 2, 1, 1]]
     strata = [[[12, 7], [5, 16]], [[30, 21], [14, 35]], [[6, 9], [11, 4]]]
@@ -81,8 +85,8 @@ def _larger(rng):
 
 
 def _agreed(table, rng):
-    """Return chains that passed their convergence checks, or raise an error, because the speed of an unconverged result
-    is meaningless.
+    """Return chains that passed their convergence checks, or raise an error if the checks fail, because the speed of a
+    computation that did not converge is meaningless.
     """
     found = unswapped.infer(table, rate=0.1, rng=rng)
     if found.accuracy.status != "converged":

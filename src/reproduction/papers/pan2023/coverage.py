@@ -1,5 +1,5 @@
-"""Coverage of intervals for log phi from swapped data: intervals that ignore the swap, and intervals that account for
-it.
+"""Study the coverage of intervals for log phi from swapped data, both for intervals that ignore the swap and for
+intervals that account for it.
 """
 
 import numpy as np
@@ -24,8 +24,8 @@ def simulate(
     aware_every: int,
     level: float,
 ) -> pd.DataFrame:
-    """Return, for `size` data sets per setting (a multinomial draw and one swap), the probability below the true value
-    in each posterior.
+    """Return, for `size` data sets per setting, the probability below the true value in each posterior. Each data set
+    is a multinomial draw and one swap.
 
     Columns theta, total, rate, method, pit (posterior probability of a log phi below the true one).
     """

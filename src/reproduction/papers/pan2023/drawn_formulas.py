@@ -1,4 +1,4 @@
-"""Densities of theta and log phi given tables, computed from the slides' model independently of the library's
+"""Compute the densities of theta and log phi given tables, from the slides' model and independently of the library's
 posteriors.
 
 A mixture is a list of 2 x 2 tables (m, 4) with one weight per table: theta ~ Dir(alpha + table).
@@ -20,7 +20,7 @@ _LEAST = 1e-12  # smallest weight that is used
 
 
 def theta_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, cell: int, alpha: float = 1.0) -> Array:
-    """Return the density of the component `cell` of theta: a mixture of Beta distributions."""
+    """Return the density of the component `cell` of theta, which is a mixture of Beta distributions."""
     a, w = _kept(tables, weights, alpha)
     return w @ scipy.stats.beta(a[:, [cell]], a.sum(axis=1, keepdims=True) - a[:, [cell]]).pdf(np.asarray(x, float))
 
@@ -32,8 +32,8 @@ def theta_cdf(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, cell: int, al
 
 
 def log_phi_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, alpha: float = 1.0) -> Array:
-    """Return the density of log phi: log theta1/theta2 and log theta4/theta3 are independent logits of Beta
-    variables.
+    """Return the density of log phi. The logits log theta1/theta2 and log theta4/theta3 of Beta variables are
+    independent, and log phi is their sum.
     """
     places = tuple(np.asarray(x, dtype=float).tolist())
     found = np.zeros(len(places))
@@ -44,7 +44,9 @@ def log_phi_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, alpha: 
 
 @lru_cache(maxsize=512)
 def _log_phi(places: tuple[float, ...], a: float, b: float, c: float, d: float) -> Array:
-    """Return the density of log phi at points, theta ~ Dir(a, b, c, d); cached, since tables recur at every rate."""
+    """Return the density of log phi at some points for theta ~ Dir(a, b, c, d). The result is cached, since the same
+    tables occur at every rate.
+    """
     u = _first_logits(a, b)
     further = np.exp(_log_logit(np.array(places)[:, None] - u, d, c))
     found: Array = np.trapezoid(np.exp(_log_logit(u, a, b)) * further, u, axis=1)
@@ -52,8 +54,8 @@ def _log_phi(places: tuple[float, ...], a: float, b: float, c: float, d: float) 
 
 
 def log_phi_excess(x: float, tables: ArrayLike, weights: ArrayLike, alpha: float = 1.0) -> float:
-    """Return P(log phi <= x) - P(log phi > x), by integrating the distribution function of the second logit over the
-    first logit.
+    """Return P(log phi <= x) - P(log phi > x). It is computed by integrating the distribution function of the second
+    logit over the first logit.
     """
     a, weight = _kept(tables, weights, alpha)
     first, second, third, fourth = a.T[:, :, None]
@@ -63,8 +65,8 @@ def log_phi_excess(x: float, tables: ArrayLike, weights: ArrayLike, alpha: float
 
 
 def reweighted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> Array:
-    """Return weights P(S | table) P(table) under Dir(alpha), given `weights` under Dir(1), which is uniform
-    on tables.
+    """Return the weights P(S | table) P(table) under the prior Dir(alpha), given the weights under the prior Dir(1),
+    which is uniform on tables.
     """
     counts = np.asarray(tables, dtype=float).reshape(-1, 4)
     logs = (gammaln(counts + alpha) - gammaln(counts + 1)).sum(axis=1)
@@ -73,7 +75,9 @@ def reweighted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> Array:
 
 
 def accepted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> float:
-    """Return the probability of the swapped table under Dir(alpha), divided by its probability under Dir(1)."""
+    """Return the probability of the swapped table under the prior Dir(alpha), divided by its probability under the
+    prior Dir(1).
+    """
     counts, w = np.asarray(tables, dtype=float).reshape(-1, 4), np.asarray(weights, dtype=float)
     n = counts[0].sum()
     forward, one = (
@@ -83,7 +87,8 @@ def accepted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> float:
 
 
 def forward(original: ArrayLike, swapped: ArrayLike, rate: float) -> float:
-    """Return P(swapped | original) of one swap of few records, by inclusion and exclusion over the unmoved records.
+    """Return P(swapped | original) for one swap of few records. It is computed by inclusion and exclusion over the
+    unmoved records.
 
     A uniform derangement of k records is a signed mixture of uniform shuffles of N of them, N = 0 .. k, with weights
     (k!/D_k) (-1)^(k - N)/(k - N)!; a shuffle of a random subset moves the last cell by hypergeometric laws.
@@ -106,8 +111,8 @@ def forward(original: ArrayLike, swapped: ArrayLike, rate: float) -> float:
 
 
 def _shuffled(cells: NDArray[np.int64], shift: int, size: int) -> float:
-    """Return the probability that shuffling the first variable of `size` random records moves the last cell
-    by `shift`.
+    """Return the probability that the last cell changes by `shift` if the first variable is shuffled among `size`
+    random records.
     """
     found, n = 0.0, int(cells.sum())
     for part in product(*(range(min(int(cell), size) + 1) for cell in cells)):
@@ -127,7 +132,7 @@ def _kept(tables: ArrayLike, weights: ArrayLike, alpha: float) -> tuple[Array, A
 
 
 def _first_logits(a: float | Array, b: float | Array) -> Array:
-    """Return the nodes at which log G_a/G_b is evaluated in integrals."""
+    """Return the integration nodes at which the density of log G_a/G_b is evaluated."""
     return np.asarray(np.log(a / b) + _REACH * np.sqrt(polygamma(1, a) + polygamma(1, b)) * _NODES)
 
 

@@ -1,4 +1,4 @@
-"""Errata and ambiguities of the slides, each with evidence that a run produces.
+"""Errata and ambiguities of the slides. Each entry has evidence that a run produces.
 
 ``python -m reproduction.evidence pan2023 N`` shows erratum N; ``errata`` makes the whole table.
 """
@@ -135,5 +135,5 @@ ERRATA: evidence.Errata = {
 
 
 def errata(*, runs: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return all errata: number, erratum, evidence, command."""
+    """Return all errata as a table with the columns number, erratum, evidence and command."""
     return evidence.table("pan2023", ERRATA, rng=rng, size=runs)

@@ -1,4 +1,6 @@
-"""Compare the figures of phi, of the privacy loss and of ABC with the slides' formulas and with exact distributions."""
+"""Compare the figures of phi, of the privacy loss and of the rejection sampler (ABC) with the slides' formulas and with
+exact distributions.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,14 +24,16 @@ _SIGNS = np.array([[1, -1], [-1, 1]])
 
 
 def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield rows of `agreement.ours` for the figures."""
+    """Yield the rows of `agreement.ours` that are about the figures."""
     yield _densities(tables["phi_density"])
     yield _by_rate(tables["phi_by_rate"])
     yield _epsilon(tables["privacy_loss"])
 
 
 def bars(rows: pd.DataFrame) -> float:
-    """Return the p-value of a panel's histogram under its exact curve, with one effective draw per swap."""
+    """Return the p-value of a goodness-of-fit test of a panel's histogram against its exact curve. Each swap counts as
+    one effective draw.
+    """
     drawn, exact = (rows[rows["kind"] == kind] for kind in ("swapped", "swapped exact"))
     swaps = rows.loc[rows["kind"] == "swaps", "y"].iloc[0]
     return draw_tests.histogram(drawn["x"], drawn["y"], exact["x"], exact["y"], swaps)
@@ -48,16 +52,16 @@ def _swapped(original: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]
 
 
 def _limit(original: np.ndarray, rate: float) -> float:
-    """Return the odds ratio in the limit of infinitely many records: selected records have independent columns, the
-    others are unchanged.
+    """Return the odds ratio in the limit of infinitely many records. In this limit, selected records have independent
+    columns, and the other records are unchanged.
     """
     share = original / original.sum()
     return odds_ratio((1 - rate) * share + rate * np.outer(share.sum(axis=1), share.sum(axis=0)))
 
 
 def _gap(curve: pd.DataFrame, model: tuple[np.ndarray, np.ndarray]) -> float:
-    """Return the largest difference between a drawn density of phi and the model's density, relative to the largest
-    value of the latter.
+    """Return the largest difference between a plotted density of phi and the model's density, relative to the largest
+    value of the model's density.
     """
     subset = curve.iloc[::_SOME]
     phi = subset["x"].to_numpy(dtype=float)
@@ -101,13 +105,13 @@ def _by_rate(table: pd.DataFrame) -> Row:
 
 
 def _half(median: float, model: tuple[np.ndarray, np.ndarray]) -> float:
-    """Return the absolute difference between 1/2 and the probability below a drawn median."""
+    """Return the absolute difference between 1/2 and the model's probability below a plotted median."""
     return abs(formulas.log_phi_excess(median, *model)) / 2 if np.isfinite(median) else np.nan
 
 
 def _epsilon(table: pd.DataFrame) -> Row:
-    """Compare the drawn curves with the theorem's epsilon, twice epsilon, and the exact constant (1/2) ln(D_b/D_(b-2))
-    - ln(o) for b >= 4, p <= 1/2.
+    """Compare the plotted curves with the theorem's epsilon, with twice epsilon, and with the exact constant (1/2)
+    ln(D_b/D_(b-2)) - ln(o) for b >= 4, p <= 1/2.
     """
     about = ("privacy_loss", "the drawn epsilon is ln(b + 1) - ln(o)")
     if table[["group", "x", "y"]].isna().any(axis=None):
@@ -135,8 +139,8 @@ def _differences(rows: pd.DataFrame) -> pd.Series:
 
 
 def _ratio(b: int) -> float:
-    """Return D_b/D_(b-2), where D_b is the number of derangements of b records; beyond `_FEW` records, D_b is replaced
-    by b!/e.
+    """Return D_b/D_(b-2), where D_b is the number of derangements of b records. For more than `_FEW` records, D_b is
+    replaced by b!/e.
     """
     counts = [1.0, 0.0]
     for k in range(2, min(b, _FEW) + 1):
@@ -145,7 +149,7 @@ def _ratio(b: int) -> float:
 
 
 def _kept(rate: pd.Series, size: pd.Series) -> pd.Series:
-    """Return lambda_1 = 1 - E[K]/(b - 1), where K is a binomial number of selected records, conditioned on
+    """Return lambda_1 = 1 - E[K]/(b - 1), where K is the number of selected records, which is binomial, conditioned on
     not being 1.
     """
     none = (1 - rate) ** (size - 1)
@@ -168,7 +172,7 @@ _ABC = (
 
 
 def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on the slides' rejection sampler at the slides' table and rate."""
+    """Yield rows of the comparison table about the slides' rejection sampler at the slides' table and rate."""
     single = posterior[posterior["x"].isna()].set_index("kind")["y"]
     iterations, number = single["iterations"], single["number accepted"]
     text = "" if iterations == _ITERATIONS else f"this run made {iterations:,.0f} iterations"
@@ -195,7 +199,7 @@ def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFram
 
 
 def log_phi(table: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on the posterior of log phi at every rate."""
+    """Yield rows of the comparison table about the posterior of log phi at every rate."""
     numbers: dict[Any, Any] = {row.rate: row.simulated for row in checks[checks["check"] == "accepted"].itertuples()}
     models = {rate: mixture(of.set_index("statistic")["value"]) for rate, of in summary.groupby("rate")}
     histograms, gaps = "histograms of log phi, every p", "distribution functions of log phi, every p"
@@ -222,14 +226,16 @@ def log_phi(table: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) ->
 
 
 def mixture(values: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Return the tables (m, 4) and weights of a posterior mixture, from the rows `weight of [..]` of its summary."""
+    """Return the tables, as an array of shape (m, 4), and the weights of a posterior mixture. They are read from the
+    rows `weight of [..]` of its summary.
+    """
     weights = values[values.index.str.startswith("weight of") & values.index.str.endswith("]")]
     tables = [name.removeprefix("weight of [").removesuffix("]").split(",") for name in weights.index]
     return np.array(tables, dtype=float), weights.to_numpy(dtype=float)
 
 
 def bonferroni(p_values: Any) -> float:
-    """Return the Bonferroni-corrected smallest p-value, at most 1; NaN if a p-value is missing."""
+    """Return the smallest p-value with a Bonferroni correction, at most 1, or NaN if a p-value is missing."""
     values = np.asarray(p_values, dtype=float)
     return float(np.minimum(1.0, len(values) * values.min()))
 
@@ -249,8 +255,8 @@ def _number(iterations: float, number: float, here: pd.Series) -> Row:
 
 
 def _theta_bars(rows: pd.DataFrame, number: float, tables: Any, weights: Any, cell: int) -> tuple[float, float]:
-    """Return the p-value of a drawn histogram under the drawn exact density, and the detection limit for the prior's
-    concentration.
+    """Return the p-value of a test of a plotted histogram against the plotted exact density, and the detection limit
+    for the concentration of the prior.
     """
     bars, exact = (rows[rows["kind"] == kind] for kind in ("accepted", "exact"))
     edges = _edges(bars["x"])
@@ -262,8 +268,8 @@ def _theta_bars(rows: pd.DataFrame, number: float, tables: Any, weights: Any, ce
 def _log_phi_bars(
     rows: pd.DataFrame, number: float, model: tuple[Any, Any], tests: int
 ) -> tuple[float, tuple[float, float]]:
-    """Return the p-value of a drawn histogram of log phi, and the detection limit of the test of its distribution
-    function.
+    """Return the p-value of a plotted histogram of log phi, and two detection limits for the concentration of the
+    prior: the limit of the histogram test, and the limit of a Kolmogorov-Smirnov test.
     """
     bars, exact = (rows[rows["kind"] == kind] for kind in ("accepted", "exact"))
     x, again = exact["x"].to_numpy(), formulas.reweighted(*model, 1 + _STEP)
@@ -312,7 +318,7 @@ def _checked(rows: pd.DataFrame, number: float, here: pd.Series) -> Iterator[Row
 
 
 def _weights(summary: pd.DataFrame) -> Row:
-    """Compare the weights of the original tables and the acceptance probability with those from inclusion and
+    """Compare the weights of the original tables and the acceptance probability with values from inclusion and
     exclusion.
     """
     gaps = []

@@ -1,4 +1,4 @@
-"""Figures of Pan, Li, Li (2023) and of extensions of the slides."""
+"""Plot the figures of Pan, Li, Li (2023) and of extensions of the slides."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ from .privacy import ALL_CLASSES
 
 
 def privacy_loss(table: pd.DataFrame) -> Figure:
-    """Draw the stated and exact epsilon against the rate, the cost of one exchange against n, and the remaining
+    """Plot the stated and the exact epsilon against the rate, the cost of one exchange against n, and the remaining
     association.
     """
     figure = Figure(figsize=(DOUBLE, 2.9))
@@ -61,7 +61,7 @@ def privacy_loss(table: pd.DataFrame) -> Figure:
 
 
 def _exchanges(axis, audits: pd.DataFrame) -> None:
-    """Draw the cost of one exchange against the number of records, with epsilon and twice epsilon."""
+    """Plot the cost of one exchange against the number of records, together with epsilon and twice epsilon."""
     rates = zip(sorted(audits["group"].unique()), (BLUE, GREEN, RED, ORANGE), MARKERS, strict=False)
     for rate, colour, marker in rates:
         for variant, dash, width in (("corrected", f"{marker}-", 1.2), ("as_written", "--", 0.9), ("twice", ":", 0.9)):
@@ -100,7 +100,9 @@ PHI = r"$\phi=\theta_1\theta_4/(\theta_2\theta_3)$"
 
 
 def phi_density(table: pd.DataFrame) -> Figure:
-    """Draw original, pooled and exact swapped densities: one column per theta*, one row per number of records."""
+    """Plot the original density and the pooled and exact densities after swapping, with one column of panels per theta*
+    and one row per number of records.
+    """
     thetas, totals = list(dict.fromkeys(table["theta"])), list(dict.fromkeys(table["total"]))
     figure = Figure(figsize=(DOUBLE, 2.1 * len(totals) + 0.4))
     panels = figure.subplots(len(totals), len(thetas), squeeze=False)
@@ -139,13 +141,15 @@ def _edges(left: pd.Series) -> np.ndarray:
 
 
 def _end(*curves: pd.DataFrame) -> tuple[float, float]:
-    """Return the range in which at least one curve is above a hundredth of its largest value."""
+    """Return the range in which at least one curve is above one hundredth of its maximum."""
     seen = [c["x"][c["y"] > 0.01 * c["y"].max()] for c in curves]
     return min(s.min() for s in seen), max(s.max() for s in seen)
 
 
 def phi_by_rate(table: pd.DataFrame) -> Figure:
-    """Draw densities for every rate (one column per theta*), then the median against the rate with its limit."""
+    """Plot the densities for every rate, with one column of panels per theta*. Below them, plot the median against the
+    rate, with its limit.
+    """
     thetas, totals = list(dict.fromkeys(table["theta"])), list(dict.fromkeys(table["total"]))
     rates = sorted(table["rate"].unique())
     colours = dict(zip(rates, GRADED if len(rates) <= len(GRADED) else CYCLE * 9, strict=False))
@@ -184,7 +188,7 @@ def _median_panel(axis, rows: pd.DataFrame, totals: list[int]) -> None:
 
 
 def closer_or_farther(table: pd.DataFrame) -> Figure:
-    """Draw the probability that a single swap moves phi away from 1 against n, with one panel per theta*."""
+    """Plot the probability that a single swap moves phi away from 1 against n, with one panel per theta*."""
     thetas, rates = list(dict.fromkeys(table["theta"])), sorted(table["rate"].unique())
     figure = Figure(figsize=(DOUBLE, 2.6))
     panels = figure.subplots(1, len(thetas), sharey=True, squeeze=False)[0]
@@ -216,7 +220,7 @@ def closer_or_farther(table: pd.DataFrame) -> Figure:
 
 
 def abc_posterior(table: pd.DataFrame) -> Figure:
-    """Draw the accepted draws, the exact densities and the naive densities of the four cell probabilities."""
+    """Plot the accepted draws, the exact densities and the naive densities of the four cell probabilities."""
     single = table[table["x"].isna()].set_index("kind")["y"]
     names = [name for name in dict.fromkeys(table["quantity"]) if name]
     figure = Figure(figsize=(DOUBLE, 3.7))
@@ -241,7 +245,7 @@ def abc_posterior(table: pd.DataFrame) -> Figure:
 
 
 def log_phi(table: pd.DataFrame) -> Figure:
-    """Draw the exact posterior of log phi for several rates, and compare each with the accepted draws."""
+    """Plot the exact posterior of log phi for several rates, and compare each posterior with the accepted draws."""
     rates = sorted(table["rate"].unique())
     figure = Figure(figsize=(DOUBLE, 2.5))
     panels = figure.subplots(1, len(rates), sharex=True, sharey=True, squeeze=False)[0]
@@ -276,7 +280,7 @@ def log_phi(table: pd.DataFrame) -> Figure:
 
 
 def coverage(table: pd.DataFrame) -> Figure:
-    """Draw the coverage of intervals for log phi against the number of records, with 95 % Wilson intervals as bars."""
+    """Plot the coverage of intervals for log phi against the number of records, with 95 % Wilson intervals as bars."""
     thetas, rates = list(dict.fromkeys(table["theta"])), sorted(table["rate"].unique())
     figure = Figure(figsize=(DOUBLE, 2.9))
     panels = figure.subplots(1, len(thetas), sharey=True, squeeze=False)[0]
@@ -307,7 +311,7 @@ def coverage(table: pd.DataFrame) -> Figure:
 
 
 def _wilson(share: pd.Series, size: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """Return the ends of the 95 % Wilson interval of a proportion, widened if necessary to contain the proportion."""
+    """Return the limits of the 95 % Wilson interval of a proportion, widened if necessary to contain the proportion."""
     z2 = 1.96**2
     middle = (share + z2 / (2 * size)) / (1 + z2 / size)
     half = 1.96 * np.sqrt(share * (1 - share) / size + z2 / (4 * size**2)) / (1 + z2 / size)

@@ -1,4 +1,4 @@
-"""Exact distribution of phi against the swap rate, and the probability that one swap moves phi away from 1.
+"""Compute the exact distribution of phi for each swap rate, and the probability that one swap moves phi away from 1.
 
 Slide "Findings: apply different choices of p and theta", and claim 2 of the slide "Result".
 """
@@ -18,8 +18,8 @@ _SAME = 1e-12  # differences of |log phi| below this are ties
 
 
 def phi_by_rate(*, thetas: list[list[float]], totals: list[int], rates: list[float]) -> pd.DataFrame:
-    """Return the distribution of phi under Dirichlet(1 + S) for every rate, where S is the result of one swap of X =
-    total * theta.
+    """Return the distribution of phi under Dirichlet(1 + S) for every rate. S is the result of one swap of X = total *
+    theta.
 
     Long: theta, total, rate, variant, kind, x, y. ``density`` over phi; single numbers at x missing: ``median``,
     ``lower`` and ``upper`` (2.5 and 97.5 %), ``mean_log_phi``, ``sd_log_phi``, ``mean_s11``, ``sd_s11``, ``overlap``
@@ -45,7 +45,7 @@ def phi_by_rate(*, thetas: list[list[float]], totals: list[int], rates: list[flo
 
 
 def _after(original: np.ndarray, rate: float) -> tuple[LogOddsMixture, float, float]:
-    """Return the distribution of log phi after a swap, with the mean and standard deviation of the last cell."""
+    """Return the distribution of log phi after a swap, and the mean and the standard deviation of the last cell."""
     if rate == 0:
         return LogOddsMixture(1 + original.reshape(1, 4)), float(original[1, 1]), 0.0
     return (
@@ -56,8 +56,8 @@ def _after(original: np.ndarray, rate: float) -> tuple[LogOddsMixture, float, fl
 
 
 def _summary(law: LogOddsMixture, first: np.ndarray, grid: np.ndarray, span: np.ndarray) -> pd.DataFrame:
-    """Return summaries of a distribution of log phi; `first` is the density of the original table at the points `span`
-    of log phi.
+    """Return summaries of a distribution of log phi. The argument `first` is the density of the original table at the
+    points `span` of log phi.
     """
     overlap = np.trapezoid(np.minimum(law.pdf(span), first), span)
     lower, median, upper = np.exp(law.quantile([0.025, 0.5, 0.975]))
@@ -70,8 +70,8 @@ def _summary(law: LogOddsMixture, first: np.ndarray, grid: np.ndarray, span: np.
 def simulate(
     size: int, *, rng: np.random.Generator, thetas: list[list[float]], totals: list[int], rates: list[float]
 ) -> pd.DataFrame:
-    """Return the numbers among `size` tables X ~ Multinomial(total, theta) that are closer to or farther from
-    independence after a swap.
+    """Return how many of `size` tables X ~ Multinomial(total, theta) are closer to or farther from independence after a
+    swap.
     """
     rows = []
     for theta in thetas:
@@ -88,7 +88,8 @@ def simulate(
 def closer_or_farther(
     table: pd.DataFrame, *, thetas: list[list[float]], totals: list[int], rates: list[float]
 ) -> pd.DataFrame:
-    """Return the probabilities that one swap moves the table's phi closer to 1, leaves it unchanged, or moves it away.
+    """Return the probabilities that one swap moves the phi of a table closer to 1, leaves it unchanged, or moves it
+    away from 1.
 
     Columns theta, total, rate, data (``fixed``: X = total * theta, exact; ``random``: X drawn for each swap,
     simulated), variant, closer, tie, farther, mc_se (of farther), size (tables drawn; 0 if exact).

@@ -1,4 +1,4 @@
-"""Density of phi before and after swapping, at one rate and at every rate of the slides.
+"""Compute the density of phi before and after swapping, at one rate and at every rate of the slides.
 
 Slides "Findings: fix swap rate p = 0.5" and "Apply different choices of p". The slides do not state n, nor whether a
 curve comes from one swap or many. Here X = n theta*, "original" is the posterior given X, "swapped" the posterior that
@@ -34,7 +34,7 @@ def phi_draws(
     tables: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return summaries and tests of the drawn phi, with one row per theta*, number of records and rate.
+    """Return summaries and tests of the draws of phi, with one row per theta*, number of records and rate.
 
     Columns theta, total, rate, variant, swaps, median (of the drawn phi), mc_se (its error, from the exact density),
     exact (median), p_phi (Kolmogorov-Smirnov test of the draws of phi), p_tables (`tables_tested` of `tables` more
@@ -63,7 +63,9 @@ def phi_draws(
 
 
 def tables_tested(last: NDArray[np.int64], original: NDArray[np.int64], rate: float) -> tuple[float, float]:
-    """Return the p-value of the drawn last cells (`chi_squared.scored`), and the detection limit for the rate."""
+    """Return the p-value of a test of the simulated last cells (see `chi_squared.scored`), and the detection limit for
+    the rate.
+    """
     row = two_by_two.row(original, rate=rate)
     values, size = row.tables(original)[:, 1, 1], len(last)
     counts = np.bincount(last - values[0], minlength=len(values))
@@ -82,7 +84,7 @@ def _long(original: NDArray[np.int64], rate: float, size: int, rng: np.random.Ge
 def _swapped(
     original: NDArray[np.int64], rate: float, swaps: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], LogOddsMixture]:
-    """Return the drawn last cells after the swaps, and the exact distribution of log phi."""
+    """Return the simulated last cells after the swaps, and the exact distribution of log phi."""
     if rate == 0:
         return np.full(swaps, original[1, 1]), LogOddsMixture(1 + original.reshape(1, 4))
     last = swap_draws.tables(original, swaps, rate=rate, rng=rng)[:, 1, 1]
@@ -103,7 +105,9 @@ def simulate(
     draws: int,
     bins: int,
 ) -> pd.DataFrame:
-    """Return the last cell after each of `size` swaps, for every theta and total; `draws` and `bins` are used later."""
+    """Return the last cell after each of `size` swaps, for every theta and total. The arguments `draws` and `bins` are
+    not used here.
+    """
     parts = []
     for theta in thetas:
         for total in totals:
@@ -113,8 +117,8 @@ def simulate(
 
 
 def swapped_law(table: NDArray[np.int64], rate: float) -> LogOddsMixture:
-    """Return the distribution of log phi under Dirichlet(1 + S), where S is the result of one swap of `table`: the
-    average posterior of naive analyses.
+    """Return the distribution of log phi under Dirichlet(1 + S), where S is the result of one swap of `table`. It is
+    the average posterior of analyses that ignore the swap.
     """
     row = two_by_two.row(table, rate=rate)
     return LogOddsMixture(1 + row.tables(table).reshape(-1, 4), np.exp(row.log_forward))
@@ -130,7 +134,7 @@ def phi_density(
     bins: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return curves and single numbers in long format: theta, total, variant, kind, x, y, mc_se.
+    """Return curves and single numbers in long format, with the columns theta, total, variant, kind, x, y, mc_se.
 
     Kinds with x on the phi scale: ``original``, ``swapped exact`` (densities), ``swapped`` (histogram of `draws`
     posterior draws for each simulated swap), ``one swap`` (density after the first simulated swap). Kinds with x
@@ -198,7 +202,7 @@ def _panel(
 def _tests(
     original: NDArray[np.int64], rate: float, last: NDArray[np.int64], log_phi: NDArray[np.float64], law: LogOddsMixture
 ) -> list[tuple[str, float, float]]:
-    """Return p-values of the swapped tables, and of one independent draw of log phi per swap."""
+    """Return p-values of tests of the swapped tables and of independent draws of log phi, with one draw per swap."""
     p_tables, sees = tables_tested(last, original, rate)
     p_phi = float(kstest(log_phi, cast(Any, law.cdf)).pvalue)
     found = [("p tables", p_tables), ("p phi", p_phi), ("swaps", len(last)), ("sees rate", sees)]

@@ -1,5 +1,5 @@
-"""Privacy loss of swapping: the theorem's epsilon, the exact constant, the cost of one exchange, and the remaining
-association.
+"""Privacy loss of swapping, measured by the theorem's epsilon, the exact constant and the cost of one exchange, and the
+association that remains.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ ALL_CLASSES = (
 
 
 def epsilon_table(*, sizes: list[int], rates: list[float]) -> pd.DataFrame:
-    """Return epsilon per unit of Hamming distance by stratum size and swap rate.
+    """Return epsilon per unit of Hamming distance, by stratum size and swap rate.
 
     Columns size, rate, variant (``as_written``: the theorem; ``corrected``: the exact constant), epsilon, best_rate
     (the rate with the smallest epsilon for this size).
@@ -32,7 +32,7 @@ def epsilon_table(*, sizes: list[int], rates: list[float]) -> pd.DataFrame:
 
 
 def privacy_loss(*, sizes: list[int], audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
-    """Return the curves of the privacy figure in long format: kind, group, x, variant, y.
+    """Return the curves of the privacy figure in long format, with the columns kind, group, x, variant, y.
 
     ``rate``: epsilon against the swap rate (x), one group a stratum size, stated and exact. ``exchange``: against the
     number of records (x), one group a rate: exact loss of one exchange in 2 x 2 tables, epsilon and twice epsilon.
@@ -62,7 +62,8 @@ def _classes(n: int) -> str:
 
 
 def exchange_audit(*, audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
-    """Return the worst exchange of two records in 2 x 2 tables, and whether epsilon or twice epsilon bounds its loss.
+    """Return the worst exchange of two records in 2 x 2 tables, and whether epsilon or twice epsilon bounds its privacy
+    loss.
 
     Columns size, rate, classes, variant, per_exchange, per_unit, epsilon, covered_by_epsilon, covered_by_twice,
     margins, originals, output (last cells).

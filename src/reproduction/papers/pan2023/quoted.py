@@ -20,8 +20,8 @@ def _factorial(n: int) -> int:
 
 
 def _excess(b: int = 400) -> float:
-    """Return, for a stratum of b records, b times the difference between the theorem's epsilon and the exact one, ln(b
-    + 1) - ln(D_b/D_(b-2))/2.
+    """Return b times the difference between the theorem's epsilon and the exact epsilon for a stratum of b records. The
+    difference is ln(b + 1) - ln(D_b/D_(b-2))/2.
     """
     return b * (log(b + 1) - 0.5 * log(_derangements(b) / _derangements(b - 2)))
 

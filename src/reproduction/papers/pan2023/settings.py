@@ -1,4 +1,4 @@
-"""Functions that several artefacts share: tables with given proportions, names of panels, and odds ratios."""
+"""Functions that several artefacts share, for tables with given proportions, names of panels, and odds ratios."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -7,7 +7,7 @@ from dpmultinomial._kernels import dirichlet
 
 
 def table_of(theta: list[float], total: int) -> NDArray[np.int64]:
-    """Return the 2 x 2 table total * theta.
+    """Return the 2 x 2 table with the counts total * theta.
 
     Raises
     ------
@@ -22,7 +22,9 @@ def table_of(theta: list[float], total: int) -> NDArray[np.int64]:
 
 
 def posterior_draws(tables: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Draw one theta from Dir(1 + y) for every table y (m, 4), the posterior of the slide Generating Models."""
+    """Draw one theta from Dir(1 + y) for every table y, given as an array (m, 4). This is the posterior of the slide
+    Generating Models.
+    """
     return dirichlet.draw(np.ones(4), tables, rng=rng)
 
 
@@ -38,7 +40,9 @@ def odds_ratio(table: ArrayLike) -> float:
 
 
 def abs_log_odds(tables: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return \\|log odds ratio\\| of tables (m, 2, 2); infinite with one zero cell, 0 if a margin is empty."""
+    """Return the absolute value of the log odds ratio for tables of shape (m, 2, 2). The value is infinite with one
+    zero cell, and 0 if a margin is empty.
+    """
     a, b, c, d = tables.reshape(-1, 4).T.astype(float)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.abs(np.log(a * d) - np.log(b * c))

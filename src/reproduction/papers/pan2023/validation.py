@@ -1,5 +1,5 @@
-"""Rules of a configuration of pan2023 that its schema cannot express. Plain Python: it runs before any kernel
-exists.
+"""Check the rules of a configuration of pan2023 that its schema cannot express. The module is plain Python, because it
+runs before any kernel is compiled.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ _SUM = 1e-9
 
 
 def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Return (path, message) of every mistake."""
+    """Yield (path, message) for every mistake in a section of the configuration."""
     for artefact in ("phi_examples", "phi_density", "phi_by_rate", "phi_draws", "closer_or_farther", "coverage"):
         settings = section[artefact]
         for i, theta in enumerate(settings["thetas"]):

@@ -1,1 +1,3 @@
-"""Ponnoprat (2022): the Dirichlet mechanism for differentially private KL divergence minimisation."""
+"""Reproduce Ponnoprat (2022), a paper about the Dirichlet mechanism for differentially private KL divergence
+minimisation.
+"""

@@ -1,5 +1,5 @@
-"""Compare the paper's printed numbers and claims with the results of the run; `agreement_models` compares the
-experiments.
+"""Compare the paper's printed numbers and claims with the results of the run. The module `agreement_models` compares
+the experiments.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _MEASURES = {
 
 
 def unread_rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield rows of `ours` for images of which no value can be read."""
+    """Yield rows of `ours` for images from which no value can be read."""
     yield from _theory(tables)
     yield from _networks(tables["figure_6"])
     for artefact, (measure, names) in _MEASURES.items():
@@ -32,7 +32,9 @@ def unread_rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 
 def _theory(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield rows on the value at the left end of a curve in each of figures 1, 2, 3 and 8."""
+    """Yield rows of the comparison table about the value at the left end of a curve in each of figures 1, 2, 3 and
+    8.
+    """
     ends: tuple[tuple[str, str, str, str, dict[str, str]], ...] = (
         ("figure_1", "trigamma at the left end", "x", "trigamma", {}),
         ("figure_2", "exact delta at the left end", "gamma", "delta", {"variant": "corrected"}),
@@ -51,7 +53,9 @@ def _theory(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 
 def _networks(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on Figure 6, for which the text states only that the networks are parts of those of Le Quy et al."""
+    """Yield rows of the comparison table about Figure 6. The text states only that the networks in this figure are
+    parts of the networks of Le Quy et al.
+    """
     for name in catalogue.NETWORKS:
         of = table[table["dataset"] == name]
         edges = of[of["parent"].fillna("") != ""]
@@ -62,8 +66,8 @@ def _networks(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _curve(artefact: str, table: pd.DataFrame, name: str, measure: str) -> Row:
-    """Return the row on the Dirichlet's score in the middle of its budgets, as published, with the scores at both ends
-    in the note.
+    """Return the row of the comparison table about the Dirichlet's score in the middle of its budgets, in the published
+    variant. The note contains the scores at both ends.
     """
     about = (artefact, f"{name}: dirichlet in the middle of its budgets")
     mine = table[(table["dataset"] == name) & (table["method"] == "dirichlet") & (table["variant"] == "published")]
@@ -83,8 +87,8 @@ _OTHER_ORDER = "the order is not in this run"
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note; every published quantity has a
-    row for each of its variants.
+    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note. Every published quantity has
+    one row for each of its variants.
     """
     rows = [*_introduction(tables["introduction"]), *_table_1(tables["table_1"]), *_figure_1(tables["figure_1"])]
     rows += [*_figure_2(tables["figure_2"]), *_figure_3_top(tables["figure_3_top"])]
@@ -201,8 +205,8 @@ def _figure_3_bottom(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _smaller(rows: pd.DataFrame) -> tuple[float, int, int]:
-    """Return the proportion of the epsilon_hat grid at which Algorithm 1 has the smaller divergence, the size of the
-    grid, and the number of points of Algorithm 1.
+    """Return the proportion of the epsilon_hat grid on which Algorithm 1 has the smaller divergence, the size of the
+    grid, and the number of grid points at which Algorithm 1 exists.
     """
     theirs = rows[rows["series"] == "Gohari et al."].sort_values("epsilon_hat")
     grid = rows.loc[rows["series"] == "exact profile", "epsilon_hat"]
@@ -259,7 +263,9 @@ def _theorem_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _not_refuted(rows: pd.DataFrame) -> float:
-    """Return log10 of the joint p-value of "no frequency is above its bound" divided by `REFUTED`; at least -300."""
+    """Return log10 of the joint p-value of the hypothesis that no frequency is above its bound, divided by `REFUTED`. A
+    p-value below 1e-300 is replaced by 1e-300.
+    """
     if rows[["above", "draws", "bound"]].isna().any(axis=None):
         return np.nan
     p = np.asarray(binom.sf(rows["above"] - 1, rows["draws"], np.minimum(rows["bound"], 1.0)))

@@ -17,8 +17,8 @@ SIGN = {"cross_entropy": -1.0, "accuracy": 1.0, "log_likelihood": 1.0}
 
 
 def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relative: bool = False) -> pd.DataFrame:
-    """Return the gap by which Algorithm 1's Dirichlet is better than the best of `others`, one row per data set and
-    budget.
+    """Return the gap by which Algorithm 1's Dirichlet is better than the best of `others`, with one row per data set
+    and budget.
 
     Returns
     -------
@@ -40,8 +40,8 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
 
 
 def at_same_reach(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the `advantage` over Gohari et al., where the scores of Algorithm 1's Dirichlet are interpolated in log
-    epsilon_hat.
+    """Return the gap by which Algorithm 1's Dirichlet is better than Gohari et al., as in `advantage`. The scores of
+    Algorithm 1's Dirichlet are interpolated in log epsilon_hat.
 
     Points outside the Dirichlet's range are omitted.
     """
@@ -69,8 +69,8 @@ def _gap(mine: Score, other: Score, sign: float, relative: bool) -> tuple[float,
 
 
 def worst(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Return the margin of a claim about every row, which is the gap farthest on the wrong side, with its standard
-    error.
+    """Return the margin of a claim about every row, with its standard error. The margin is the gap that is farthest on
+    the wrong side, relative to its standard error.
 
     With n rows, the error is increased as in a Bonferroni correction: two standard errors correspond to the n-th part
     of the tail probability.
@@ -87,8 +87,8 @@ def worst(gaps: pd.DataFrame) -> tuple[float, float]:
 
 
 def least_mean(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Return the margin of a claim about every data set, which is the smallest of the data sets' mean gaps over
-    budgets.
+    """Return the margin of a claim about every data set. The margin is the smallest mean gap over budgets among the
+    data sets.
     """
     if not len(gaps):
         return np.nan, np.nan
@@ -99,7 +99,7 @@ def least_mean(gaps: pd.DataFrame) -> tuple[float, float]:
 
 
 def share(good: Sequence[bool]) -> tuple[float, float]:
-    """Return the proportion of cases in which something is true, with its binomial standard error."""
+    """Return the proportion of cases in which a statement is true, with its binomial standard error."""
     if not len(good):
         return np.nan, np.nan
     p = float(np.mean(good))
@@ -122,7 +122,7 @@ MOST = (">", 0.5)  # more than half of the cases
 
 
 def naive_bayes(losses: pd.DataFrame, accuracies: pd.DataFrame) -> Rows:
-    """Yield rows on Figures 4 and 5 (naive Bayes)."""
+    """Yield rows of the comparison table about Figures 4 and 5 (naive Bayes)."""
     yield from _losses(losses)
     yield from _accuracies(accuracies)
     for artefact, table, name, measure in (
@@ -181,7 +181,7 @@ def _accuracies(accuracies: pd.DataFrame) -> Rows:
 
 
 def networks(table: pd.DataFrame) -> Rows:
-    """Yield rows on Figure 7 (Bayesian networks)."""
+    """Yield rows of the comparison table about Figure 7 (Bayesian networks)."""
     cells = "only cells that training holds are released, all by the text (equation 12): erratum 19"
     notes = {
         "corrected": "every cell released, every test cell counted: the Dirichlet is best nowhere",
@@ -214,7 +214,7 @@ def networks(table: pd.DataFrame) -> Rows:
 
 
 def approximate(losses: pd.DataFrame, accuracies: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
-    """Yield rows on Appendix C (approximate differential privacy)."""
+    """Yield rows of the comparison table about Appendix C (approximate differential privacy)."""
     for artefact, table in (("figure_9", losses), ("figure_10", accuracies), ("figure_11", likelihoods)):
         yield from _beside_gohari(artefact, table)
 
@@ -296,7 +296,7 @@ def _judged(
     names: tuple[str, ...],
     limit: tuple[str, float] = (">", 0.0),
 ) -> dict[str, Any]:
-    """Return the row of a claim about the data sets `names`, as a relation to a limit; the row is "not run" unless all
+    """Return the row of a claim about the data sets `names`, as a relation to a limit. The row is "not run" unless all
     of these data sets exist.
     """
     found = set(rows.loc[rows["method"] != "not_run", "dataset"])
@@ -307,8 +307,8 @@ def _judged(
 
 
 def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
-    """Yield rows on the captions of Figures 5 and 10, which state that random guessing is far below all curves on some
-    data sets.
+    """Yield rows of the comparison table about the captions of Figures 5 and 10, which state that random guessing is
+    far below all curves on some data sets.
     """
     quantity = "random guessing is well below the other models on some data sets"
     for variant in BOTH:
@@ -325,7 +325,7 @@ def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
 
 
 def settings(losses: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
-    """Yield rows on statements about the experiments that the run uses as settings."""
+    """Yield rows of the comparison table about the statements on the experiments that the run uses as settings."""
     for artefact, table in (("figure_4", losses), ("figure_7", likelihoods)):
         note, reach = "a setting", table["epsilon"].dropna()
         for quantity, value in (("smallest epsilon", reach.min()), ("largest epsilon", reach.max())):
@@ -346,7 +346,7 @@ def _closeness(rows: pd.DataFrame) -> tuple[float, float]:
 
 
 def _by_method(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the scores of the three mechanisms, with larger scores better, one row per data set and budget."""
+    """Return the scores of the three mechanisms, with one row per data set and budget. Larger scores are better."""
     by_method = rows[rows["epsilon"].notna() & rows["method"].isin(["dirichlet", *NOISE])]
     wide = by_method.pivot(index=["dataset", "epsilon"], columns="method", values=f"{measure}_mean")
     return SIGN[measure] * wide

@@ -1,4 +1,4 @@
-"""Tables of the printed figures, collected from the results for all data sets."""
+"""Collect the tables of the printed figures from the results for all data sets."""
 
 from typing import Any
 
@@ -16,7 +16,9 @@ MEASURES = ("cross_entropy", "accuracy", "log_likelihood")
 
 
 def facts(table: CodedTable | str, *, name: str) -> pd.DataFrame:
-    """Return one row of Table 1, computed from a data set's file; the row has no numbers if the file is missing."""
+    """Return one row of Table 1, computed from the file of a data set. The row has no numbers if the file is
+    missing.
+    """
     row: dict[str, Any] = {"dataset": name, "instances": np.nan, "attributes": np.nan, "classes": np.nan}
     row |= {"positive_percent": np.nan, "note": table if isinstance(table, str) else ""}
     if not isinstance(table, str):
@@ -30,7 +32,9 @@ def facts(table: CodedTable | str, *, name: str) -> pd.DataFrame:
 
 
 def table_1(table: pd.DataFrame) -> pd.DataFrame:
-    """Return Table 1 from the files, with the printed values; for the bundled data sets, no values are printed."""
+    """Return Table 1 computed from the files, together with the printed values. The bundled data sets have no printed
+    values.
+    """
     printed: dict[Any, tuple[float | None, ...]] = {name: source.printed for name, source in catalogue.SOURCES.items()}
     names = ("instances", "attributes", "classes", "positive_percent")
     rows = []
@@ -41,8 +45,8 @@ def table_1(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def scores(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean, the standard deviation over releases (the bars of the figures), and the standard error of the
-    mean.
+    """Return the mean of each score, its standard deviation over releases (the bars of the figures), and the standard
+    error of the mean.
 
     If a variant has several splits, the standard error is that of the splits' means, because releases on one split
     share their test records.
@@ -76,8 +80,8 @@ def _standard_error(group: pd.DataFrame, measure: str) -> float:
 
 
 def paired_differences(table: pd.DataFrame, *, level: float) -> pd.DataFrame:
-    """Return the score of the Dirichlet minus that of each other mechanism on the same split, with a t interval over
-    the splits' mean differences.
+    """Return the score of the Dirichlet minus the score of each other mechanism on the same split, with a t interval
+    over the mean differences of the splits.
 
     A negative difference of cross-entropies favours the Dirichlet; `better` names the mechanism if the interval
     excludes 0.
@@ -109,19 +113,19 @@ def _interval(gap: np.ndarray, level: float, sign: int) -> tuple[float, float, f
 
 
 def figure_4(table: pd.DataFrame) -> pd.DataFrame:
-    """Return cross-entropies of the published, literal and corrected variants; in the corrected variant, the lower
+    """Return the cross-entropies of the published, literal and corrected variants. In the corrected variant, the lower
     bound of noisy counts is sigma, the standard deviation of the noise.
     """
     return _one_measure(table, "cross_entropy")
 
 
 def figure_5(table: pd.DataFrame) -> pd.DataFrame:
-    """Return accuracies in the format of `figure_4`."""
+    """Return the accuracies in the format of `figure_4`."""
     return _one_measure(table, "accuracy")
 
 
 def clipping_floor(table: pd.DataFrame) -> pd.DataFrame:
-    """Return cross-entropies of the corrected variant for each lower bound (floor) of the noisy counts."""
+    """Return the cross-entropies of the corrected variant for each lower bound (floor) of the noisy counts."""
     kept = table[
         (table["variant"] == "corrected") & table["method"].isin(["dirichlet", "gaussian", "laplace", "not_run"])
     ]
@@ -129,32 +133,35 @@ def clipping_floor(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def figure_9(table: pd.DataFrame) -> pd.DataFrame:
-    """Return cross-entropies under approximate differential privacy."""
+    """Return the cross-entropies under approximate differential privacy."""
     return scores(table.drop(columns="accuracy"))
 
 
 def figure_10(table: pd.DataFrame) -> pd.DataFrame:
-    """Return accuracies under approximate differential privacy."""
+    """Return the accuracies under approximate differential privacy."""
     return scores(table.drop(columns="cross_entropy"))
 
 
 def figure_7(table: pd.DataFrame) -> pd.DataFrame:
-    """Return test log-likelihoods of the networks."""
+    """Return the test log-likelihoods of the networks."""
     return scores(table)
 
 
 def figure_11(table: pd.DataFrame) -> pd.DataFrame:
-    """Return test log-likelihoods of the networks under approximate differential privacy."""
+    """Return the test log-likelihoods of the networks under approximate differential privacy."""
     return scores(table)
 
 
 def bundled_sets(table: pd.DataFrame) -> pd.DataFrame:
-    """Return cross-entropies and accuracies on the data sets that scikit-learn provides, for the corrected variant."""
+    """Return the cross-entropies and the accuracies on the data sets that scikit-learn provides, for the corrected
+    variant.
+    """
     return scores(table[(table["variant"] == "corrected") & _main_floor(table)])
 
 
 def introduction() -> pd.DataFrame:
-    """Return the example of the paper's introduction: L1 distances and KL divergences of two noisy versions of p.
+    """Return the numbers of the example in the paper's introduction: L1 distances and KL divergences of two noisy
+    versions of p.
 
     The last row is the example of section 5.1: the loss of a probability of 0.1 over that of 0.4.
     """
@@ -175,8 +182,8 @@ def _one_measure(table: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def _main_floor(table: pd.DataFrame) -> pd.Series:
-    """Return a mask of the rows of all published variants, and of the corrected variant with the floor sigma and the
-    smoothing 0.1.
+    """Return a mask of the rows of all variants other than corrected, and of the rows of the corrected variant with the
+    floor sigma, with no floor, or with the smoothing 0.1.
     """
     return (table["variant"] != "corrected") | table["floor"].astype(str).isin(["sigma", "none", "0.1"]) & ~(
         (table["floor"].astype(str) == "0.1") & table["method"].isin(["gaussian", "laplace"])

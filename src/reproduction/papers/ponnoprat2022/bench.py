@@ -1,4 +1,4 @@
-"""Speed of the naive Bayes experiment at the paper's size, and comparison of the released classifiers with those of
+"""Measure the speed of the naive Bayes experiment at the paper's size, and compare the released classifiers with
 diffprivlib.
 
 diffprivlib is not a dependency of the project and does not support the newest scikit-learn: set
@@ -58,7 +58,7 @@ def benchmarks():
 
 
 def _estimator():
-    """Measure the time to fit a frame of 100,000 records and 10 columns."""
+    """Measure the time to fit and score a private naive Bayes classifier with 100,000 records and 10 columns."""
     rng = stream(1, "bench", "estimators")
     y = rng.integers(0, 2, 100_000)
     X = rng.normal(y[:, None], 1.0, (100_000, 10))
@@ -67,8 +67,8 @@ def _estimator():
 
 
 def _beside_diffprivlib(tables):
-    """Compare test errors at equal budgets: Laplace with pure epsilon, the Dirichlet with (epsilon, 1e-6), and
-    diffprivlib with pure epsilon.
+    """Compare test errors at equal budgets: Laplace noise with pure epsilon, the Dirichlet mechanism with (epsilon,
+    1e-6), and diffprivlib with pure epsilon.
 
     Bounds and levels are taken from the data for both alike, and all releases are of one split. Their neighbours add or
     remove a record, ours replace one, which is the stricter reading of the same number.
@@ -92,8 +92,8 @@ def _beside_diffprivlib(tables):
 
 
 def _arrays(table):
-    """Return features as numbers (codes for text), classes, bounds and the published split, without constant
-    columns.
+    """Return the features as numbers (codes for text), the classes, the bounds and the published split. Constant
+    columns are omitted.
     """
     codes, y = table.features, table.codes[:, -1]
     kept = [k for k in range(codes.shape[1]) if len(table.levels[k]) > 1]
@@ -106,7 +106,7 @@ def _arrays(table):
 
 
 def _theirs(arrays):
-    """Return the test errors and seconds of diffprivlib, or the reason why it could not be run."""
+    """Return the test errors and the seconds of diffprivlib, or the reason why diffprivlib could not be run."""
     python = os.environ.get("DIFFPRIVLIB_PYTHON", sys.executable)
     with tempfile.TemporaryDirectory() as folder:
         for name, data in arrays.items():
@@ -139,7 +139,7 @@ def _errors(data, mechanism, epsilon, order):
 
 
 def _renyi(epsilon, releases):
-    """Return the Rényi budget and order for (epsilon, delta) privacy with which the Dirichlet needs the fewest
+    """Return the Rényi budget and order for (epsilon, delta) privacy at which the Dirichlet mechanism needs the fewest
     pseudo-records.
     """
     found = []
@@ -164,7 +164,9 @@ def _laws(features):
 
 
 def _compiled(table):
-    """Run Dirichlet, Gaussian, Laplace, non-private and random models with the compiled code."""
+    """Run the models of the benchmark with the compiled code: Dirichlet, Gaussian and Laplace releases, the non-private
+    model, and random guessing.
+    """
     counts, test = experiment.prepared(table, "corrected", 0)
     cells, labels = counts.cells(test.test[:, :-1]), test.test[:, -1]
     rng = stream(1, "bench")
@@ -176,7 +178,9 @@ def _compiled(table):
 
 
 def _plain(table):
-    """Run the same models with counting in pandas and with releases and scores in NumPy, one release at a time."""
+    """Run the models of the benchmark in a reference version that counts in pandas and computes releases and scores in
+    NumPy, one release at a time.
+    """
     counts, test = experiment.prepared(table, "corrected", 0)
     train = pd.DataFrame(test.train)
     crossed = [pd.crosstab(train.iloc[:, -1], train.iloc[:, k]).to_numpy() for k in counts.kept]

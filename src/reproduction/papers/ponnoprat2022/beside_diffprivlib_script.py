@@ -1,4 +1,4 @@
-"""Compute errors of diffprivlib's Gaussian naive Bayes; ``bench.py`` runs this script with a Python that has
+"""Compute the errors of diffprivlib's Gaussian naive Bayes. ``bench.py`` runs this script with a Python that has
 diffprivlib.
 
 Arguments: a folder of <set>.npz files (X, y, bounds, train, test), repeats, and the budgets. Prints JSON:

@@ -1,4 +1,5 @@
-"""Catalogue of the eight UCI data sets of Table 1: files with their SHA-256, locations, formats, and printed values.
+"""Catalogue of the eight UCI data sets of Table 1, with the SHA-256 of their files, their locations, their formats, and
+the printed values.
 
 Checksums are those of the uncompressed files as the UCI archive serves them (the CreditCard CSV is a re-export of the
 archive's workbook, equal in every cell). Rows are in the archive's order, training file first, as the author's. The
@@ -12,7 +13,9 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class File:
-    """Raw file, with its name, its SHA-256, and its member in the archive's zip (several names for nested zips)."""
+    """Raw file of a data set, with its name, its SHA-256, and its member in the archive's zip (several names for nested
+    zips).
+    """
 
     name: str
     sha256: str
@@ -21,7 +24,7 @@ class File:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Data set of the catalogue.
+    """Data set of the catalogue, with its files and their format.
 
     Parameters
     ----------
@@ -324,7 +327,9 @@ DOWNLOADED = "downloaded"  # marks a folder whose files were downloaded from the
 
 
 def places(name: str, file: File, folders: Sequence[str | Path]) -> Iterator[Path]:
-    """Return every path at which a file of the data set `name` is searched for, in order; some may not exist."""
+    """Yield every path at which a file of the data set `name` is searched for, in order. Some of the paths may not
+    exist.
+    """
     for folder in map(Path, folders):
         for path in (folder / name / file.name, folder / file.name):
             yield path
@@ -332,7 +337,7 @@ def places(name: str, file: File, folders: Sequence[str | Path]) -> Iterator[Pat
 
 
 def brought(name: str, folders: Sequence[str | Path]) -> list[str]:
-    """Return the files of a data set that the user has provided; a new file causes the data set to be prepared again.
+    """Return the files of a data set that the user has provided. A new file causes the data set to be prepared again.
 
     Downloads are ignored, because they result from an earlier preparation.
     """

@@ -1,4 +1,5 @@
-"""Read raw files from local folders or the UCI archive as integer-coded tables, and record the schema of each table.
+"""Read raw files from local folders or the UCI archive, convert them to integer-coded tables, and record the schema of
+each table.
 
 Every byte of a raw file is verified before it is used or kept.
 """
@@ -81,7 +82,7 @@ def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, ret
 
 
 def _shown(path: str | Path) -> str:
-    """Return `path` relative to the project's root, since published reasons must not name folders of the user's
+    """Return `path` relative to the project's root, because published reasons must not contain folders of the user's
     machine.
     """
     return os.path.relpath(path, _ROOT)
@@ -99,7 +100,9 @@ def verified(content: bytes, file: File, place: str | Path) -> bytes:
 
 
 def _local(name: str, file: File, folders: Sequence[str | Path], wrong: list[str]) -> bytes | None:
-    """Return the first file with the right checksum, and add the mistakes of other files to `wrong`."""
+    """Return the content of the first file with the right checksum, or None. Messages about files with a wrong checksum
+    are added to `wrong`.
+    """
     for path in places(name, file, folders):
         if path.is_file():
             try:
@@ -118,7 +121,7 @@ def _unpacked(path: Path) -> bytes:
 
 
 def _download(address: str, retries: int) -> bytes:
-    """Return the bytes at `address`, and show a progress bar; only a complete transfer is accepted."""
+    """Download the file at `address` with a progress bar and return its bytes. Only a complete transfer is accepted."""
     with pooch.utils.temporary_file() as path:
         downloader = pooch.HTTPDownloader(progressbar=True, timeout=_TIMEOUT)
         for attempt in range(retries + 1):
@@ -132,7 +135,7 @@ def _download(address: str, retries: int) -> bytes:
 
 
 def _member(archive: bytes, file: File, place: str) -> bytes:
-    """Return one file from a zip, which may be in nested zips."""
+    """Return the content of one file from a zip archive, which may contain nested archives."""
     for member in file.member:
         try:
             with zipfile.ZipFile(io.BytesIO(archive)) as opened:
@@ -152,7 +155,7 @@ def _keep(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return the first line of an error without its address and object numbers."""
+    """Return a short reason for an error: the first line of its message, without its address and object numbers."""
     if isinstance(error, requests.HTTPError):
         return f"HTTP status {cast(requests.Response, error.response).status_code}"
     if isinstance(error, (requests.ConnectionError, requests.Timeout)):
@@ -161,7 +164,7 @@ def _reason(error: Exception) -> str:
 
 
 def load(name: str, *, folders: Sequence[str | Path], download: bool, retries: int = 2) -> CodedTable:
-    """Return a data set of the catalogue, or one that scikit-learn provides (``bundled_...``).
+    """Return a data set of the catalogue, or a data set that scikit-learn provides (``bundled_...``).
 
     Relative folders are relative to the repository; reasons why a data set is missing name them as they are configured.
 
@@ -179,7 +182,7 @@ def load(name: str, *, folders: Sequence[str | Path], download: bool, retries: i
 
 
 def tidy(source: Source, content: dict[str, bytes]) -> pd.DataFrame:
-    """Return one data frame of strings from the raw files."""
+    """Return the raw files of a data set as one data frame of strings."""
     if any(name.endswith(".xls") for name in content):
         frame = _workbook(source, *content.values())
     else:
@@ -204,7 +207,9 @@ def _workbook(source: Source, raw: bytes) -> pd.DataFrame:
 
 
 def write(table: CodedTable, csv: str | Path, schema: str | Path) -> None:
-    """Write codes as CSV, and levels and roles as JSON; each file is written completely or not at all."""
+    """Write the codes of a table as CSV, and its levels and roles as JSON. Each file is written completely or not at
+    all.
+    """
     columns = [
         {"name": n, "numeric": bool(q), "levels": v.tolist()}
         for n, q, v in zip(table.columns, table.numeric, table.levels, strict=True)
@@ -221,7 +226,7 @@ def write_missing(name: str, reason: str, csv: str | Path, schema: str | Path) -
 
 
 def read(csv: str | Path, schema: str | Path) -> CodedTable | str:
-    """Return the table, or the reason why the data set has no table."""
+    """Return the table of a data set, or the reason why the data set has no table."""
     about: dict[str, Any] = json.loads(Path(schema).read_text(encoding="utf-8"))
     if about["status"] == NOT_RUN:
         return about["reason"]

@@ -105,7 +105,9 @@ def _bias(_: np.random.Generator, __: int) -> str:
 
 
 def _laplace_and_gaussian(_: np.random.Generator, __: int) -> str:
-    """Return the standard deviations of the noise of one of 14 releases (13 features and the class) at delta = 1e-5."""
+    """Return the standard deviations of the noise in one of 14 releases (13 features and the class) at delta = 1e-5, as
+    text.
+    """
     delta, releases, words = 1e-5, 14, []
     printed = [experiment.published_noise(m, [0.1], delta=delta, share=delta / (2 * releases)) for m in _NOISE]
     words.append(
@@ -142,5 +144,5 @@ ERRATA: evidence.Errata = {
 
 
 def errata(*, runs: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return all errata: number, erratum, evidence, command."""
+    """Return all errata as a table with the columns number, erratum, evidence and command."""
     return evidence.table("ponnoprat2022", ERRATA, rng=rng, size=runs)

@@ -1,4 +1,4 @@
-"""Functions that the experiments share: splits, prepared counts, and the approximate-DP budgets of Appendix C."""
+"""Functions that the experiments share, for splits, prepared counts, and the approximate-DP budgets of Appendix C."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ FIRST_SPLIT = 1  # seed of the published split; further splits use the next seed
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """Categories of a training part and a test part; the target is the last column."""
+    """Coded records of a training set and a test set. The target is the last column."""
 
     train: NDArray[np.int32]
     test: NDArray[np.int32]
@@ -36,7 +36,9 @@ class Split:
 
 
 def published_table(table: CodedTable) -> CodedTable:
-    """Return the table as in the author's copy, where some columns of the data set Shopper are rounded to integers."""
+    """Return the table as in the author's copy of the data, in which some columns of the data set Shopper are rounded
+    to integers.
+    """
     source = catalogue.SOURCES.get(table.name)
     return table.rounded(source.rounded) if source and source.rounded else table
 
@@ -44,8 +46,8 @@ def published_table(table: CodedTable) -> CodedTable:
 def split(
     table: CodedTable, number: int, *, match: str = "nearest", public_levels: bool = False, bins: int = BINS
 ) -> Split:
-    """Return the `number`-th 70-30 split (0 is the published split), with binned columns; the keywords are as for
-    `binning.learn`.
+    """Return the `number`-th 70-30 split with binned columns, where 0 is the published split. The keywords are the same
+    as for `binning.learn`.
     """
     rows = np.arange(len(table.codes))
     train, test = train_test_split(rows, test_size=TEST_SHARE, random_state=FIRST_SPLIT + number)
@@ -58,12 +60,13 @@ def split(
 
 
 def log_grid(least: float, most: float, points: int) -> NDArray[np.float64]:
-    """Return `points` values from `least` to `most`, evenly spaced in their logarithm."""
+    """Return `points` values from `least` to `most` that are evenly spaced on the log scale."""
     return np.geomspace(least, most, points)
 
 
 def dirichlet_for_dp(target: float, *, delta: float, releases: int) -> tuple[float, float]:
-    """Return r and alpha of Algorithm 1 for which `releases` releases are (target, delta)-DP by Rényi composition.
+    """Return r and alpha of Algorithm 1 for which `releases` releases together are (target, delta)-DP by Rényi
+    composition.
 
     The order minimises the number of pseudo-records per cell, alpha/r; it does not depend on data.
     """
@@ -81,8 +84,8 @@ def dirichlet_for_dp(target: float, *, delta: float, releases: int) -> tuple[flo
 
 
 def gaussian_for_dp(target: float, *, delta: float, releases: int) -> float:
-    """Return the standard deviation for which `releases` releases are exactly (target, delta)-DP, computed as a single
-    Gaussian release.
+    """Return the standard deviation of Gaussian noise for which `releases` releases together are exactly (target,
+    delta)-DP, computed as a single Gaussian release.
     """
     squared = 2.0 * releases
 
@@ -94,8 +97,8 @@ def gaussian_for_dp(target: float, *, delta: float, releases: int) -> float:
 
 
 def laplace_for_dp(target: float, *, delta: float, releases: int) -> float:
-    """Return the scale for which `releases` releases are (target, delta)-DP: the smaller scale of pure and Rényi
-    composition.
+    """Return the scale of Laplace noise for which `releases` releases together are (target, delta)-DP. It is the
+    smaller scale of pure and Rényi composition.
     """
 
     def scale(log_excess: float) -> float:
@@ -108,8 +111,8 @@ def laplace_for_dp(target: float, *, delta: float, releases: int) -> float:
 
 
 def gohari_epsilon(r: float, alpha: float, *, total: int, sizes: Sequence[int], delta: float, releases: int) -> float:
-    """Return epsilon_hat of `releases` Dirichlet releases by Gohari et al.: the smaller of basic and advanced
-    composition.
+    """Return epsilon_hat of `releases` Dirichlet releases by the guarantee of Gohari et al. It is the smaller value of
+    basic and advanced composition.
 
     Parameters
     ----------
@@ -140,15 +143,15 @@ def _one_gohari(r: float, alpha: float, total: int, cells: int, delta: float) ->
 
 
 def _gamma_by_union_bound(delta: float, k: float, alpha: float) -> float:
-    """Return the gamma with Pr[Y_i <= gamma] = delta/2 at the lowest vertex, which by the union bound is at most the
+    """Return the gamma with Pr[Y_i <= gamma] = delta/2 at the lowest vertex. By the union bound, it is at most the
     exact gamma.
     """
     return float(min(betaincinv(alpha, k - alpha, delta / 2), 0.49))
 
 
 def published_dirichlet(epsilon: float, *, delta: float) -> tuple[float, float]:
-    """Return r and alpha of the author's approximate-DP runs, in which alpha is 1 + (order - 1) r, too small for
-    Theorem 1.
+    """Return r and alpha of the author's approximate-DP runs. In these runs, alpha is 1 + (order - 1) r, which is too
+    small for Theorem 1.
 
     The order is 1 + 1/e for the Rényi epsilon e that equation 14 then gives `epsilon`.
     """
@@ -168,8 +171,8 @@ def published_dirichlet(epsilon: float, *, delta: float) -> tuple[float, float]:
 
 
 def published_noise(mechanism: str, epsilons: Sequence[float], *, delta: float, share: float) -> Noise:
-    """Return the noise of the author's approximate-DP runs for one release at `epsilons`; `share` is the release's part
-    of delta.
+    """Return the noise of the author's approximate-DP runs for one release at each of `epsilons`. The argument `share`
+    is the release's part of delta.
     """
     if mechanism == "dirichlet":
         pairs = np.array([published_dirichlet(e, delta=share) for e in epsilons])
@@ -183,7 +186,7 @@ def published_noise(mechanism: str, epsilons: Sequence[float], *, delta: float, 
 
 
 def corrected_noise(mechanism: str, targets: Sequence[float], *, delta: float, releases: int) -> Noise:
-    """Return the noise for which `releases` releases are (target, delta)-DP, for every target."""
+    """Return the noise for which `releases` releases together are (target, delta)-DP, for every target."""
     ones = np.ones(len(targets))
     if mechanism == "dirichlet":
         pairs = np.array([dirichlet_for_dp(t, delta=delta, releases=releases) for t in targets])
@@ -193,7 +196,7 @@ def corrected_noise(mechanism: str, targets: Sequence[float], *, delta: float, r
 
 
 def _smallest(cost: Callable[[float], float]) -> float:
-    """Return the minimum of `cost` over log(order - 1), by a grid and a refinement."""
+    """Return the value of log(order - 1) at which `cost` is smallest, found on a grid with a refinement."""
     grid = np.linspace(np.log(1e-2), np.log(1e7), 60)
     at = int(np.argmin([cost(x) for x in grid]))
     bounds = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]

@@ -1,4 +1,4 @@
-"""Figures of Ponnoprat (2022) and of extensions of the paper."""
+"""Plot the figures of Ponnoprat (2022) and of extensions of the paper."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,7 +50,7 @@ LOSS, ACCURACY, LIKELIHOOD = "test cross-entropy (nats)", "test accuracy", "test
 
 
 def panel(axis: Axes, rows: pd.DataFrame, measure: str, variant: str) -> None:
-    """Draw curves with bars of one standard deviation over releases, and reference lines."""
+    """Plot curves with bars of one standard deviation over releases, and reference lines, in one panel."""
     rows = rows[rows["variant"] == variant]
     columns = ("method", "epsilon", f"{measure}_mean", f"{measure}_sd")
     methods, *numbers = (rows[column].to_numpy() for column in columns)
@@ -70,8 +70,8 @@ def panel(axis: Axes, rows: pd.DataFrame, measure: str, variant: str) -> None:
 
 
 def read_off_print(artefact: str) -> pd.DataFrame:
-    """Return the numbers that were read off a printed plot, with the columns of ``published.tsv``, data set and
-    description.
+    """Return the numbers that were read off a printed plot. The columns are the columns of ``published.tsv``, the data
+    set and the description.
     """
     published = read_published(Path(__file__).with_name("published.tsv"))
     rows = published[(published["artefact"] == artefact) & (published["kind"] == "curve")]
@@ -79,14 +79,16 @@ def read_off_print(artefact: str) -> pd.DataFrame:
 
 
 def mark(axis: Axes, x: float, row: Any, colour: str = BLACK, unit: float = 1) -> None:
-    """Draw a number read off a plot as an open diamond, with its reading error."""
+    """Plot a number that was read off a printed plot as an open diamond, with the error of reading it."""
     value, error = row.value / unit, row.error / unit
     look: dict[str, Any] = {"marker": "D", "mfc": "white", "ms": 4.5, "mew": 1, "zorder": 5}
     interval(axis, x, value, value - error, value + error, color=colour, **look)
 
 
 def grid(table: pd.DataFrame, blocks: int, height: float = 1.75) -> tuple[Figure, list[tuple[Axes, str]]]:
-    """Return a figure with up to four panels per row of the given height, for all data sets, `blocks` times."""
+    """Return a figure with panels for all data sets, with up to four panels of the given height per row. The panels are
+    repeated `blocks` times.
+    """
     found = set(table["dataset"])
     names = [n for n in ORDER if n in found] + sorted(found - set(ORDER))
     columns = min(4, max(len(names), 2))
@@ -105,7 +107,7 @@ def grid(table: pd.DataFrame, blocks: int, height: float = 1.75) -> tuple[Figure
 
 
 def empty(axis: Axes, rows: pd.DataFrame) -> bool:
-    """Mark a panel as empty because its data set is unavailable."""
+    """Return whether the data set of a panel is unavailable, and mark such a panel as empty."""
     if (rows["method"] != "not_run").all():
         return False
     axis.text(0.5, 0.5, "not run:\nno data", ha="center", va="center", transform=axis.transAxes, color=GREY)
@@ -114,7 +116,7 @@ def empty(axis: Axes, rows: pd.DataFrame) -> bool:
 
 
 def legend(figure: Figure, table: pd.DataFrame, methods: Sequence[str], further: Sequence[Line2D] = ()) -> None:
-    """Draw one legend above all panels; the handles `further` come last."""
+    """Add one legend above all panels of a figure. The handles `further` come last."""
     found = set(table["method"].str.removeprefix("network, "))
     looks = {m: LOOKS[m] for m in methods if m in found}
     handles = [Line2D([], [], color=c, marker=m, ls=s, label=name) for name, c, m, s in looks.values()]
@@ -133,27 +135,27 @@ METHODS = ("dirichlet", "dirichlet, exact", "gaussian", "laplace", "gohari")
 
 
 def figure_4(table: pd.DataFrame) -> Figure:
-    """Draw the cross-entropy by data set, for the author's protocol (above) and the corrected protocol (below)."""
+    """Plot the cross-entropy by data set, for the author's protocol (above) and the corrected protocol (below)."""
     return _scores(table, "figure_4", "cross_entropy", LOSS, log=True)
 
 
 def figure_5(table: pd.DataFrame) -> Figure:
-    """Draw the accuracy by data set, in the format of `figure_4`."""
+    """Plot the accuracy by data set, in the format of `figure_4`."""
     return _scores(table, "figure_5", "accuracy", ACCURACY, log=False)
 
 
 def figure_9(table: pd.DataFrame) -> Figure:
-    """Draw cross-entropy under approximate differential privacy."""
+    """Plot the cross-entropy under approximate differential privacy."""
     return _scores(table, "figure_9", "cross_entropy", LOSS, log=True, budget=REACH)
 
 
 def figure_10(table: pd.DataFrame) -> Figure:
-    """Draw accuracy under approximate differential privacy."""
+    """Plot the accuracy under approximate differential privacy."""
     return _scores(table, "figure_10", "accuracy", ACCURACY, log=False, budget=REACH)
 
 
 def bundled_sets(table: pd.DataFrame) -> Figure:
-    """Draw cross-entropy (above) and accuracy (below) on the sets that scikit-learn provides."""
+    """Plot the cross-entropy (above) and the accuracy (below) on the data sets that scikit-learn provides."""
     names = list(dict.fromkeys(table["dataset"]))
     figure = Figure(figsize=(DOUBLE, 4.2))
     axes = figure.subplots(2, len(names), squeeze=False)
@@ -171,8 +173,8 @@ def bundled_sets(table: pd.DataFrame) -> Figure:
 
 
 def clipping_floor(table: pd.DataFrame) -> Figure:
-    """Draw cross-entropy of the Gaussian mechanism for each floor of its noisy counts, with the Dirichlet for
-    comparison.
+    """Plot the cross-entropy of the Gaussian mechanism for each lower bound (floor) of its noisy counts, with the
+    Dirichlet mechanism for comparison.
     """
     figure, axes = grid(table, 1)
     shades = {"1e-06": (RED, ":"), "0.1": (ORANGE, "--"), "1.0": (GREEN, "-."), "sigma": (BLACK, "-")}
@@ -196,8 +198,8 @@ def clipping_floor(table: pd.DataFrame) -> Figure:
 
 
 def paired_differences(table: pd.DataFrame) -> Figure:
-    """Draw the Dirichlet's score minus the Gaussian's, with the interval of the difference, for the floor 1e-6 and the
-    floor sigma.
+    """Plot the score of the Dirichlet mechanism minus the score of the Gaussian mechanism, with the interval of the
+    difference, for the floor 1e-6 and the floor sigma.
     """
     table = table[table["method"].isin(["gaussian", "not_run"]) & (table["measure"] == "cross_entropy")]
     looks = {"1e-06": (RED, "--"), "sigma": (BLACK, "-")}
@@ -221,8 +223,8 @@ def paired_differences(table: pd.DataFrame) -> Figure:
 
 
 def figure_7(table: pd.DataFrame) -> Figure:
-    """Draw log-likelihoods of the networks, with rows for the printed budget, the stated budget and the corrected
-    variant.
+    """Plot the log-likelihoods of the networks, with rows of panels for the printed budget, the stated budget and the
+    corrected variant.
     """
     return _likelihoods(
         table,
@@ -233,12 +235,14 @@ def figure_7(table: pd.DataFrame) -> Figure:
 
 
 def figure_11(table: pd.DataFrame) -> Figure:
-    """Draw log-likelihoods of the networks under approximate differential privacy."""
+    """Plot the log-likelihoods of the networks under approximate differential privacy."""
     return _likelihoods(table, "figure_11", {"published": "as published", "corrected": "corrected"}, REACH)
 
 
 def _scores(table: pd.DataFrame, artefact: str, measure: str, label: str, *, log: bool, budget: str = BUDGET) -> Figure:
-    """Draw two panels per data set in the paper's order: the published curves above, the corrected curves below."""
+    """Plot two panels per data set in the paper's order, with the published curves above and the corrected curves
+    below.
+    """
     figure, panels = grid(table, 2)
     printed = read_off_print(artefact)
     half = len(panels) // 2
@@ -263,7 +267,7 @@ def _scores(table: pd.DataFrame, artefact: str, measure: str, label: str, *, log
 
 
 def _likelihoods(table: pd.DataFrame, artefact: str, variants: dict[str, str], budget: str) -> Figure:
-    """Draw one row of panels per variant and one column per network; points read off the printed figure are in the
+    """Plot one row of panels per variant and one column per network. Points read off the printed figure are in the
     first row.
     """
     printed = read_off_print(artefact)
@@ -296,7 +300,7 @@ def _likelihoods(table: pd.DataFrame, artefact: str, variants: dict[str, str], b
 
 
 def _with_errors(axis: Axes, rows: pd.DataFrame, line: str, colour: str) -> None:
-    """Return the mean cross-entropy with two standard errors."""
+    """Plot the mean cross-entropy with bars of two standard errors."""
     look: dict[str, Any] = {"fmt": line, "color": colour, "ms": 2.2, "elinewidth": 0.6}
     axis.errorbar(rows["epsilon"], rows["cross_entropy_mean"], 2 * rows["cross_entropy_se"], **look)
 
@@ -342,7 +346,7 @@ SERIES = {
 
 
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Draw psi' between the bounds of equation 6, and the bounds divided by psi'."""
+    """Plot psi' between the bounds of equation 6, and the bounds divided by psi'."""
     figure = Figure(figsize=(SINGLE, 3.2))
     panels: Any = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     axis, ratio = panels
@@ -361,7 +365,7 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def figure_2(table: pd.DataFrame) -> Figure:
-    """Draw delta against gamma, over the whole range and over the range of the printed plot."""
+    """Plot delta against gamma, both over the whole range and over the range of the printed plot."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     axes = figure.subplots(1, 2)
     looks = {"corrected": ("exact", BLACK, "-"), "published": ("quadrature of degree 50", RED, "--")}
@@ -385,8 +389,8 @@ def figure_2(table: pd.DataFrame) -> Figure:
 
 
 def figure_3_top(table: pd.DataFrame) -> Figure:
-    """Draw the Rényi divergence against r, one column per order (above), and the same relative to the exact worst case
-    (below).
+    """Plot the Rényi divergence against r, with one column of panels per order. The upper panels show the divergence,
+    and the lower panels show its ratio to the exact worst case.
     """
     orders = sorted(table["order"].unique())
     figure = Figure(figsize=(DOUBLE, 3.6))
@@ -414,8 +418,8 @@ def figure_3_top(table: pd.DataFrame) -> Figure:
 
 
 def figure_3_bottom(table: pd.DataFrame) -> Figure:
-    """Draw the expected KL divergence against epsilon_hat, one panel per order, with bands of one standard deviation of
-    a draw.
+    """Plot the expected KL divergence against epsilon_hat, with one panel per order and bands of one standard deviation
+    of a draw.
     """
     orders = sorted(table["order"].unique())
     figure = Figure(figsize=(DOUBLE, 3.0))
@@ -445,7 +449,7 @@ def figure_3_bottom(table: pd.DataFrame) -> Figure:
 
 
 def figure_8(table: pd.DataFrame) -> Figure:
-    """Draw epsilon_hat of equation 14 against r."""
+    """Plot epsilon_hat of equation 14 against r."""
     figure = Figure(figsize=(SINGLE, 2.6))
     axis = figure.subplots()
     looks = zip(sorted(table["order"].unique()), (BLUE, RED, GREEN, ORANGE), MARKERS, strict=False)
@@ -462,7 +466,7 @@ def figure_8(table: pd.DataFrame) -> Figure:
 
 
 def exact_calibration(table: pd.DataFrame) -> Figure:
-    """Draw the expected KL divergence by method of calibration, for Rényi and for approximate differential privacy."""
+    """Plot the expected KL divergence by method of calibration, for Rényi and for approximate differential privacy."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     axes = figure.subplots(1, 2, sharey=True)
     looks = {"Algorithm 1": (BLUE, "o-"), "exact worst case": (ORANGE, "s--"), "exact, free alpha": (BLACK, "^-")}
@@ -485,7 +489,7 @@ def exact_calibration(table: pd.DataFrame) -> Figure:
 
 
 def theorem_2(table: pd.DataFrame) -> Figure:
-    """Draw the frequency of a divergence above eta, and its bound, against alpha."""
+    """Plot the frequency of a divergence above eta, and its bound, against alpha."""
     etas = sorted(table["eta"].unique())
     figure = Figure(figsize=(DOUBLE, 2.7))
     axes = figure.subplots(1, len(etas), sharey=True, squeeze=False)[0]
@@ -509,7 +513,7 @@ def theorem_2(table: pd.DataFrame) -> Figure:
 
 
 def _reach(table: pd.DataFrame) -> str:
-    """Return the label of an axis of epsilon_hat, which states the table's delta."""
+    """Return the label of an axis that shows epsilon_hat. The label states the delta of the table."""
     delta = table["delta"].iloc[0]
     power = np.log10(delta)
     shown = f"10^{{{round(power)}}}" if np.isclose(power, round(power)) else f"{delta:g}"
@@ -526,7 +530,7 @@ _MIDDLE = slice(12, 29)
 
 
 def figure_6(table: pd.DataFrame) -> Figure:
-    """Draw the three networks, with parents above children."""
+    """Plot the three networks, with parents above children."""
     figure = Figure(figsize=(DOUBLE, 5.0), dpi=100)
     names = list(dict.fromkeys(table["dataset"]))
     widest = [table[table["dataset"] == n].drop_duplicates("node").groupby("depth").size().max() for n in names]
@@ -550,14 +554,16 @@ def _box(axis: Axes, node: str, spot: tuple[float, float]) -> Text:
 
 
 def _layers(rows: pd.DataFrame) -> list[tuple[int, list[str], Array]]:
-    """Return the depth, the nodes and the nodes' positions from left to right for every layer, from top to bottom."""
+    """Return, for every layer from top to bottom, its depth, its nodes, and the positions of its nodes from left to
+    right.
+    """
     each = rows.drop_duplicates("node").groupby("depth")
     return [(int(str(depth)), layer["node"].astype(str).tolist(), layer["x"].to_numpy(float)) for depth, layer in each]
 
 
 def _places(layers: list[tuple[int, list[str], Array]], layout: int) -> dict[str, tuple[float, float]]:
-    """Return the positions of the nodes, with every layer in the order number `layout`; a node alone in its layer is
-    shifted sideways.
+    """Return the positions of the nodes, where every layer is in the order number `layout`. If a layer has only one
+    node, this node is shifted sideways.
     """
     place: dict[str, tuple[float, float]] = {}
     for level, nodes, places in layers:
@@ -572,7 +578,7 @@ def _places(layers: list[tuple[int, list[str], Array]], layout: int) -> dict[str
 def _laid_out(
     axis: Axes, rows: pd.DataFrame, layers: list[tuple[int, list[str], Array]], boxes: dict[str, Text]
 ) -> None:
-    """Draw the layout with the smallest penalty, and its arrows from parents to children."""
+    """Plot the layout with the smallest penalty, with its arrows from parents to children."""
     patches: dict[str, Any] = {node: text.get_bbox_patch() for node, text in boxes.items()}
     half: dict[str, Array] = {
         node: np.array(patch.get_window_extent().size) / 2 + _MARGIN for node, patch in patches.items()
@@ -601,7 +607,7 @@ def _routes(
     sides: tuple[float, float],
     least: float = np.inf,
 ) -> tuple[float, list[float]]:
-    """Return the penalty of a layout, and for each edge the smallest curvature that avoids other nodes and arrows.
+    """Return the penalty of a layout, and for each edge the curvature that best avoids other nodes and arrows.
 
     The penalty can only increase: once it reaches `least`, the layout cannot be the best, and the partial result is
     returned.
@@ -641,7 +647,7 @@ def _beside(harm: Array, curves: Array, drawn: list[Array], bends: NDArray[np.in
 
 
 def _curves(start: Array, end: Array) -> Array:
-    """Return points, in pixels, along matplotlib's ``arc3`` (a quadratic Bézier curve), one curve for each
+    """Return points along curves of matplotlib's ``arc3`` (quadratic Bézier curves) in pixels, with one curve for each
     curvature.
     """
     dx, dy = end - start

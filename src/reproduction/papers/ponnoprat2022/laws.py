@@ -26,7 +26,9 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 
 def trigamma(x: ArrayLike) -> Array:
-    """Return psi'(x) = sum 1/(x + k)^2, with the first terms summed and the rest by the Euler-Maclaurin formula."""
+    """Return psi'(x) = sum 1/(x + k)^2, with the first terms summed and the other terms computed by the Euler-Maclaurin
+    formula.
+    """
     start = np.asarray(x, dtype=float)
     far = start + _SHIFTED
     rest = 1 / far + 1 / (2 * far**2) + sum(b / far ** (2 * i + 3) for i, b in enumerate(_BERNOULLI))
@@ -34,20 +36,20 @@ def trigamma(x: ArrayLike) -> Array:
 
 
 def guarantee(r: ArrayLike, order: ArrayLike, l2_squared: ArrayLike = 2.0) -> Array:
-    """Return line 1 of Algorithm 1: (lambda/2) r^2 Delta_2^2 psi'(1 + 3(lambda - 1) r)."""
+    """Return the value of line 1 of Algorithm 1, (lambda/2) r^2 Delta_2^2 psi'(1 + 3(lambda - 1) r)."""
     scale, lam = np.asarray(r, dtype=float), np.asarray(order, dtype=float)
     return lam / 2 * scale**2 * np.asarray(l2_squared) * trigamma(1 + 3 * (lam - 1) * scale)
 
 
 def calibrated(epsilon: float, order: float) -> tuple[float, float]:
-    """Return r of Algorithm 1 for which its line 1 equals epsilon, and alpha = 1 + 4(lambda - 1) r."""
+    """Return the r of Algorithm 1 for which the value of its line 1 equals epsilon, and alpha = 1 + 4(lambda - 1) r."""
     r = brentq(lambda log_r: float(guarantee(np.exp(log_r), order)) / epsilon - 1, -40, 40, xtol=1e-13)
     return float(np.exp(r)), 1 + 4 * (order - 1) * float(np.exp(r))
 
 
 def floor(order: ArrayLike, delta: ArrayLike) -> Array:
-    """Return the term that equation 14 adds: log(1/delta)/(lambda - 1) + log(1 - 1/lambda) -
-    log(lambda)/(lambda - 1).
+    """Return the term that equation 14 adds, log(1/delta)/(lambda - 1) + log(1 - 1/lambda) - log(lambda)/(lambda -
+    1).
     """
     lam = np.asarray(order, dtype=float)
     return np.asarray(-np.log(delta) / (lam - 1) + np.log1p(-1 / lam) - np.log(lam) / (lam - 1))
@@ -78,8 +80,8 @@ def some_below(gamma: float, concentration: float, eta: float, eta_bar: float) -
 
 
 def _some_below(gamma: float, k: float, first: float, second: float) -> float:
-    """Return Pr[1] + Pr[2] - Pr[both], the probability that one of two cells is small; Pr[both] is by Gauss's rule in
-    t, x = gamma t^(1/a).
+    """Return the probability Pr[1] + Pr[2] - Pr[both] that at least one of two cells is at most gamma. Pr[both] is
+    computed by Gauss's rule in t, where x = gamma t^(1/a).
     """
     a, b, rest = k * first, k * second, k * (1 - first - second)
     t = (_NODES + 1) / 2
@@ -101,7 +103,7 @@ FAR = 1e6  # added to every count before additive noise, so that no noisy count 
 def release_laws(
     *, counts: Sequence[int], order: float, epsilon: float, draws: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return Kolmogorov-Smirnov p-values of `draws` releases of one histogram, one row per cell.
+    """Return the Kolmogorov-Smirnov p-values of `draws` releases of one histogram, with one row per cell.
 
     Cells of a Dirichlet release are Beta(a_i, a_0 - a_i) with a = r f + alpha, r and alpha by Algorithm 1 as printed;
     noise is normal or Laplace. Further rows are z tests: the scores of the parameters (``score of r``, ``score of
@@ -145,15 +147,17 @@ def _smirnov(values: np.ndarray, law: Any) -> tuple[float, float, float]:
 
 
 def _z(scores: np.ndarray, information: float, tests: int) -> tuple[float, float, float]:
-    """Return z and p-value of scores with mean 0 and the given information per draw, and the detection limit."""
+    """Return the z score and the p-value of scores with mean 0 and the given information per draw, and the detection
+    limit.
+    """
     per_unit = np.sqrt(len(scores) * information)
     z = float(scores.sum() / per_unit)
     return z, float(2 * stats.norm.sf(abs(z))), power.normal(per_unit, LEVEL / tests)
 
 
 def _scores(logs: np.ndarray, f: np.ndarray, r: float, alpha: float) -> dict[str, tuple[float, float, float]]:
-    """Return the scores of log r and log alpha: logs of Dirichlet shares minus their means, weighted by the derivatives
-    of a.
+    """Return tests of the scores of log r and log alpha. These scores are the logs of Dirichlet shares minus their
+    means, weighted by the derivatives of a.
     """
     a = r * f + alpha
     centred = logs - (digamma(a) - digamma(a.sum()))
@@ -165,8 +169,8 @@ def _scores(logs: np.ndarray, f: np.ndarray, r: float, alpha: float) -> dict[str
 
 
 def _divergence(logs: np.ndarray, f: np.ndarray, mechanism: Dirichlet) -> tuple[float, float, float]:
-    """Return z and p-value of the mean of D_KL(f || y) given its exact mean and variance, and the detection limit for
-    r.
+    """Return the z score and the p-value of the mean of D_KL(f || y), given its exact mean and variance, and the
+    detection limit for r.
     """
     share = f / f.sum()
     found = np.sum(share * np.log(share)) - logs @ share
@@ -182,7 +186,7 @@ _CLOSE = 1e-6  # relative
 
 
 def figure_rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield rows of `agreement.ours` for the figures."""
+    """Yield the rows of `agreement.ours` that are about the figures."""
     yield _figure_1(tables["figure_1"])
     yield _figure_2(tables["figure_2"])
     yield from _figure_3_top(tables["figure_3_top"])
@@ -267,7 +271,9 @@ def _theorem_2(table: pd.DataFrame) -> Row:
 
 
 def _lemma_3(exact: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows that compare equation 13, at the drawn epsilon_hat of equation 14, with the exact profile."""
+    """Yield rows that compare equation 13, at the plotted epsilon_hat of equation 14, with the exact privacy
+    profile.
+    """
     rows = drawn[drawn["variant"] == "corrected"]
     order, spare = rows["order"].to_numpy(), rows["epsilon_hat"] - guarantee(rows["r"], rows["order"])
     delta = np.exp(-(order - 1) * spare) / (order - 1) * (1 - 1 / order) ** order
@@ -288,8 +294,8 @@ def _lemma_3(exact: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[Row]:
 
 
 def _gaussian(artefact: str, table: pd.DataFrame) -> Row:
-    """Return the row on the noise of the Gaussian releases of Appendix C: exactly (epsilon_hat, delta)-DP in the
-    corrected variant, and the author's formula in the published one.
+    """Return the row of the comparison table about the noise of the Gaussian releases of Appendix C. It is exactly
+    (epsilon_hat, delta)-DP in the corrected variant, and follows the author's formula in the published variant.
     """
     about = (artefact, "the Gaussian noise is that of the drawn epsilon_hat")
     rows = table[table["method"] == "gaussian"]
@@ -308,8 +314,8 @@ def _gaussian(artefact: str, table: pd.DataFrame) -> Row:
 
 
 def _proposition_3() -> Row:
-    """Return the row on the log ratio of the densities at the smallest float y_1, for the counts (0, 0) and (1, 0) and
-    r = alpha = 1.
+    """Return the row of the comparison table about the log ratio of the densities at the smallest float y_1, for the
+    counts (0, 0) and (1, 0) and r = alpha = 1.
     """
     least = float(np.finfo(float).tiny)
     ratio = abs(np.log(2 * least))  # Beta(2, 1) has density 2 y, Beta(1, 1) has 1
@@ -318,7 +324,7 @@ def _proposition_3() -> Row:
 
 
 def _apart(drawn: pd.Series, wanted: Any) -> float:
-    """Return the largest relative difference between drawn and expected values; NaN if a number is missing."""
+    """Return the largest relative difference between plotted and expected values, or NaN if a number is missing."""
     with np.errstate(divide="ignore", invalid="ignore"):
         gaps = np.abs(np.asarray(drawn, dtype=float) / np.asarray(wanted, dtype=float) - 1)
     return float(np.max(gaps)) if len(gaps) else np.nan

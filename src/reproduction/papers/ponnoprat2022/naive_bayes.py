@@ -1,4 +1,5 @@
-"""Figures 4, 5, 9 and 10: naive Bayes on the UCI sets under Rényi and approximate differential privacy.
+"""Compute Figures 4, 5, 9 and 10, which show naive Bayes on the UCI data sets under Rényi and approximate differential
+privacy.
 
 Variants: `published` is the author's protocol (its binning loses test cells, noisy counts are lifted to 1e-6, one
 split, 1e-20 is added to probabilities); `as_written` draws the Dirichlet over classes as section 5.1 says; `corrected`
@@ -42,7 +43,7 @@ def runs(
     bins: int = experiment.BINS,
     root_seed: int,
 ) -> pd.DataFrame:
-    """Return test scores of every model, one row per release.
+    """Return the test scores of every model, with one row per release.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def prepared(table: CodedTable, variant: str, number: int, bins: int = experimen
 def _releases(
     counts: Counts, variant: str, order: float, epsilons: Sequence[float], floors: Sequence[float | str], repeats: int
 ) -> Iterator[tuple[str, float | str, NDArray, Noise]]:
-    """Yield (method, floor, epsilons, noise) for every family of releases."""
+    """Yield a tuple (method, floor, epsilons, noise) for every family of releases."""
     each = np.asarray(epsilons) / (counts.features + 1)
     corrected = variant == "corrected"
     for mechanism in calibrated_noise.MECHANISMS:
@@ -132,8 +133,8 @@ def _score(model: Any, counts: Counts, test: Split, variant: str) -> NDArray[np.
 
 
 def _reference(counts: Counts, test: Split, variant: str) -> pd.DataFrame:
-    """Return scores of non-private models with each smoothing, of random guessing, and of always predicting the largest
-    class.
+    """Return the scores of non-private models with each smoothing, of random guessing, and of always predicting the
+    largest class.
     """
     rows = []
     for smoothing in (0.1, 1.0) if variant == "corrected" else (0.1,):
@@ -158,7 +159,8 @@ def approximate(
     bins: int = experiment.BINS,
     root_seed: int,
 ) -> pd.DataFrame:
-    """Return results in the format of `runs` for Appendix C; `epsilon` is the whole model's epsilon_hat at `delta`.
+    """Return results in the format of `runs` for Appendix C. The column `epsilon` is the epsilon_hat of the whole model
+    at `delta`.
 
     Parameters
     ----------
@@ -203,7 +205,7 @@ def approximate(
 
 
 def missing(name: str, reason: str) -> pd.DataFrame:
-    """Return one row for an unavailable data set."""
+    """Return one row that marks an unavailable data set, with the reason."""
     row = dict.fromkeys(COLUMNS, np.nan) | {"dataset": name, "variant": "corrected", "method": "not_run"}
     return pd.DataFrame([row | {"floor": "none", "split": 0, "repeat": 0, "note": reason}], columns=list(COLUMNS))
 

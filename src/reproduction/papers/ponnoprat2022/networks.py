@@ -1,4 +1,4 @@
-"""Figures 6, 7 and 11: Bayesian networks on three UCI sets.
+"""Compute Figures 6, 7 and 11, which show Bayesian networks on three UCI data sets.
 
 Variants: `published` is the author's protocol (epsilon shared by 3, the number of data sets, instead of by the nodes;
 only cells that training holds are released; test cells without one are skipped); `stated_share` is the same with
@@ -34,8 +34,8 @@ NAMES = {
 
 
 def figure_6() -> pd.DataFrame:
-    """Return the edges of the three networks and the positions of the nodes, with layers by the longest path from a
-    root.
+    """Return the edges of the three networks and the positions of the nodes. The layer of a node is the length of the
+    longest path from a root.
     """
     rows = []
     for dataset in catalogue.NETWORKS:
@@ -50,7 +50,7 @@ def figure_6() -> pd.DataFrame:
 
 
 class Prepared:
-    """Counts of one variant, with its test records."""
+    """Counts of one variant of the experiment, together with its test records."""
 
     def __init__(self, table: CodedTable, variant: str) -> None:
         corrected = variant == "corrected"
@@ -75,7 +75,7 @@ class Prepared:
         repeats: int,
         rng: np.random.Generator,
     ) -> pd.DataFrame:
-        """Return scores of `repeats` releases at every epsilon."""
+        """Return the scores of `repeats` releases at every epsilon."""
         released = bayesian_network.release(self.nodes, law.repeated(repeats), floor=floor, rng=rng)
         value, counted = self.score(released)
         rows = {"epsilon": np.repeat(epsilons, repeats), "repeat": np.tile(np.arange(repeats), len(epsilons))}
@@ -83,7 +83,7 @@ class Prepared:
         return pd.DataFrame(rows | {"log_likelihood": value, "counted": counted}).assign(**named)
 
     def non_private(self, smoothings: Sequence[float]) -> pd.DataFrame:
-        """Return scores of the non-private model."""
+        """Return the scores of the non-private model for each smoothing."""
         rows = []
         for smoothing in smoothings:
             value, counted = self.score(bayesian_network.smoothed(self.nodes, smoothing))
@@ -94,7 +94,9 @@ class Prepared:
 def runs(
     table: CodedTable | str, *, name: str, order: float, epsilons: Sequence[float], repeats: int, root_seed: int
 ) -> pd.DataFrame:
-    """Return test log-likelihoods, one row per release; the arguments are as for `naive_bayes.runs`."""
+    """Return the test log-likelihoods, with one row per release. The arguments are the same as for
+    `naive_bayes.runs`.
+    """
     if isinstance(table, str):
         return missing(name, table)
     parts = []
@@ -127,8 +129,8 @@ def approximate(
     repeats: int,
     root_seed: int,
 ) -> pd.DataFrame:
-    """Return results in the format of `runs` for Figure 11; `epsilon` is the whole network's epsilon_hat, and the
-    arguments are as for `naive_bayes.approximate`.
+    """Return results in the format of `runs` for Figure 11. The column `epsilon` is the epsilon_hat of the whole
+    network, and the arguments are the same as for `naive_bayes.approximate`.
     """
     if isinstance(table, str):
         return missing(name, table)
@@ -159,6 +161,6 @@ def approximate(
 
 
 def missing(name: str, reason: str) -> pd.DataFrame:
-    """Return one row for an unavailable data set."""
+    """Return one row that marks an unavailable data set, with the reason."""
     row = dict.fromkeys(COLUMNS, np.nan) | {"dataset": name, "variant": "corrected", "method": "not_run"}
     return pd.DataFrame([row | {"floor": "none", "repeat": 0, "note": reason}], columns=list(COLUMNS))

@@ -1,4 +1,4 @@
-"""Figures 1, 2, 3 and 8: privacy cost and loss of the Dirichlet mechanism, computed in closed form.
+"""Compute Figures 1, 2, 3 and 8, which show the privacy cost and the loss of the Dirichlet mechanism, in closed form.
 
 `published` emulates what the printed figures show (the author's pair, a delta of 2 where 1e-5 was meant, a quadrature
 error); `as_written` takes the text; `corrected` is exact.
@@ -28,7 +28,7 @@ USED_PAIR = ((11, 8, 65, 25, 38, 0), (11, 7, 65, 25, 38, 1))
 
 
 def figure_1(*, least: float, most: float, points: int) -> pd.DataFrame:
-    """Return psi'(x) with the bounds of equation 6."""
+    """Return psi'(x) together with the bounds of equation 6."""
     x = np.linspace(least, most, points)
     lower, upper = 1 / x + 1 / (2 * x**2), 1 / x + 1 / x**2
     return pd.DataFrame({"x": x, "trigamma": polygamma(1, x), "lower": lower, "upper": upper})
@@ -37,8 +37,8 @@ def figure_1(*, least: float, most: float, points: int) -> pd.DataFrame:
 def figure_2(
     *, total: int, cells: int, r: float, order: float, least: float, most: float, points: int, rule: Path
 ) -> pd.DataFrame:
-    """Return the delta of Gohari et al. against gamma: the exact value, and the value by the degree-50 quadrature of
-    the printed figure.
+    """Return the delta of Gohari et al. as a function of gamma, both the exact value and the value by the degree-50
+    quadrature of the printed figure.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ def figure_2(
 
 
 def figure_3_top(*, orders: Sequence[float], least: float, most: float, points: int) -> pd.DataFrame:
-    """Return the Rényi divergence of the pair in the text, of the pair in the figure, and of the worst case, and the
-    bound of the paper.
+    """Return the Rényi divergence of the pair in the text, of the pair in the figure, and of the worst pair, together
+    with the bound of the paper.
     """
     rows = []
     for order in orders:
@@ -84,7 +84,8 @@ def figure_3_bottom(
     points: int,
     gohari_points: int,
 ) -> pd.DataFrame:
-    """Return the mean and standard deviation of D_KL(f || y) against epsilon_hat, by the guarantee that determines r.
+    """Return the mean and the standard deviation of D_KL(f || y) as functions of epsilon_hat, for each guarantee that
+    determines r.
 
     `floor` is the least epsilon_hat that equation 14 gives at the order, `kl_uniform` the divergence from flat shares.
     """
@@ -122,8 +123,8 @@ def _at_order(
 
 
 def gohari_reach(r: float, alpha: float, *, total: int, cells: int, delta: float, empty_cells: bool) -> float:
-    """Return epsilon_hat of Gohari et al. at `delta`; without `empty_cells`, no cell may be empty, as in the published
-    figure.
+    """Return epsilon_hat of Gohari et al. at `delta`. If `empty_cells` is False, it is assumed that no cell is empty,
+    as in the published figure.
     """
     k = r * total + cells * alpha
     low = alpha if empty_cells else r + alpha
@@ -132,7 +133,7 @@ def gohari_reach(r: float, alpha: float, *, total: int, cells: int, delta: float
 
 
 def figure_8(*, orders: Sequence[float], delta: float, least: float, most: float, points: int) -> pd.DataFrame:
-    """Return epsilon_hat of equation 14 against r, with the squared sensitivity of the text (2) and of the
+    """Return epsilon_hat of equation 14 as a function of r, with the squared sensitivity of the text (2) and of the
     figure (1).
     """
     rows = []
@@ -150,8 +151,8 @@ def figure_8(*, orders: Sequence[float], delta: float, least: float, most: float
 def exact_calibration(
     *, counts: Sequence[int], order: float, least: float, most: float, points: int, delta: float
 ) -> pd.DataFrame:
-    """Return the gain of exact accounting: the expected KL divergence by the method of choosing r and alpha, for both
-    kinds of privacy.
+    """Return the gain of exact accounting for both kinds of privacy. The gain is shown by the expected KL divergence
+    for each method of choosing r and alpha.
 
     `privacy` is ``"renyi"`` (epsilon at `order`) or ``"approximate"`` (epsilon_hat at `delta`, Algorithm 1 at its best
     order). "free alpha" chooses alpha for these counts, which then must be public; it is a bound for comparison.

@@ -1,6 +1,4 @@
-"""Simulation of Theorem 2, for settings in which the tail bound holds and for small alpha, for which the
-bound fails.
-"""
+"""Simulate Theorem 2, for settings in which the tail bound holds and for small alpha, for which the bound fails."""
 
 from collections.abc import Sequence
 
@@ -18,8 +16,8 @@ def simulate(
     etas: Sequence[float],
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the frequency of D_KL(p || q) > eta in `size` draws q ~ Dirichlet(beta p + alpha), where p is uniform and
-    beta minimal.
+    """Return how often D_KL(p || q) > eta in `size` draws q ~ Dirichlet(beta p + alpha), where p is uniform and beta is
+    minimal.
     """
     rows = []
     for d in cells:
@@ -33,15 +31,15 @@ def simulate(
 
 
 def least_beta(cells: int, alpha: float, eta: float) -> float:
-    """Return the smallest beta that Theorem 2 allows."""
+    """Return the smallest value of beta that Theorem 2 allows."""
     return cells * alpha / np.expm1(eta / 2)
 
 
 def theorem_2(
     table: pd.DataFrame, *, alphas: Sequence[float], cells: Sequence[int], etas: Sequence[float]
 ) -> pd.DataFrame:
-    """Return the frequency, its standard error, the bound, the exact mean of the divergence, and whether the bound
-    fails.
+    """Return the frequency of a divergence above eta, its standard error, its bound, the exact mean of the divergence,
+    and whether the bound fails.
 
     `broken` requires a frequency more than five standard errors above the bound (false alarms below 1e-6).
     """

@@ -1,1 +1,3 @@
-"""Raim (2021): direct sampling in Bayesian hierarchical models for privacy protected data (presentation slides)."""
+"""Reproduce Raim (2021), presentation slides about direct sampling in Bayesian hierarchical models for privacy
+protected data.
+"""

@@ -1,4 +1,6 @@
-"""Compare the statements of the slides with the results of the run: mechanism, statistics, samplers, models."""
+"""Compare the statements of the slides about the mechanism, the statistics, the samplers and the models with the
+results of the run.
+"""
 
 from typing import Any
 
@@ -23,7 +25,7 @@ FALSE_GIBBS = "erratum 3: as written the chain does not leave its model as it is
 
 
 def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """Yield rows on the sensitivity, the privacy and the noise of the mechanism."""
+    """Return rows of the comparison table about the sensitivity, the privacy and the noise of the mechanism."""
     table, loss = tables["sensitivity"], tables["privacy_loss"]
     at = table[(table["lower"] == -2) & (table["upper"] == 2) & (table["n"] == 1000)]["exact"]
     note = "exact, replace-one; the slides use an upper bound without giving it (22 by adding up ranges)"
@@ -63,7 +65,7 @@ def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 
 def statistics(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on the distributions of the four statistics."""
+    """Return rows of the comparison table about the distributions of the four statistics."""
     slides = table[table["variant"] == "as_written"].set_index("statistic")
     counts = slides.loc[["s_low", "s_high"], "p_value"]
     note = "Kolmogorov's test of s_u and of s_l given s_u, twice the smaller p-value"
@@ -79,8 +81,8 @@ def statistics(table: pd.DataFrame) -> list[Row]:
 
 
 def counts(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on counts drawn in turn: the draws are compared with their distribution, and this distribution with
-    the joint one.
+    """Return rows of the comparison table about counts drawn in turn. The draws are compared with their exact
+    distribution, and this distribution is compared with the joint distribution.
     """
     size = table["drawn"].sum()
     p_value = chi_squared(table["drawn"].to_numpy(float), (table["in_turn"] * size).to_numpy())
@@ -101,7 +103,7 @@ def counts(table: pd.DataFrame) -> list[Row]:
 
 
 def gibbs(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on Geweke's test of the slides' sampler, with and without censoring."""
+    """Return rows of the comparison table about Geweke's test of the slides' sampler, with and without censoring."""
     groups = [of for _, of in table[table["method"] == "as_written"].groupby("limits", sort=False)]
     names = ("the Gibbs sampler has its posterior", "the Gibbs sampler has its posterior where nothing is censored")
     free = law("geweke", names[1], *_moments(groups[-1]), "as_written", sees=_moments_seen(groups[-1]))
@@ -112,8 +114,8 @@ def gibbs(table: pd.DataFrame) -> list[Row]:
 
 
 def corrected_samplers(moments: pd.DataFrame, posteriors: pd.DataFrame) -> list[Row]:
-    """Yield rows on our samplers: Geweke's test of the exact one, and the means of the corrected one, which is an
-    approximation, in comparison with those of the exact one.
+    """Return rows of the comparison table about the samplers of this package: Geweke's test of the exact sampler, and
+    the means of the corrected sampler, which is an approximation, compared with the means of the exact sampler.
     """
     name, exact = "the exact Gibbs sampler has its posterior", moments[moments["method"] == "exact"]
     rows = [not_run("geweke", name, "this run has no exact among the methods")]
@@ -138,21 +140,23 @@ def corrected_samplers(moments: pd.DataFrame, posteriors: pd.DataFrame) -> list[
 
 
 def _moments(of: pd.DataFrame) -> tuple[float, str]:
-    """Return the p-value of the z of all drawn moments together."""
+    """Return the joint p-value of the z scores of all simulated moments, and a note."""
     p_value = 2 * len(of) * stats.t.sf(of["z"].abs().max(skipna=False), BATCHES - 1)
     return float(np.minimum(1.0, p_value)), "Geweke's test, five moments together"
 
 
 def _moments_seen(of: pd.DataFrame, tests: int | None = None, name: str = "a moment") -> str:
-    """Return the largest detection limit of the given moments, as a relative change, if there are `tests` moments in
-    the test.
+    """Return the largest detection limit of the given moments as text, as a relative change, if the test has `tests`
+    moments.
     """
     needed = stats.t.isf(LEVEL / (2 * (tests or len(of))), BATCHES - 1) + stats.norm.ppf(power.SEEN)
     return power.words({name: float((needed * of["se"] / of["expected"].abs()).max())})
 
 
 def ignoring(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on the naive analysis, whose intervals miss the true value far more often than their level allows."""
+    """Return rows of the comparison table about the naive analysis, whose intervals miss the true value far more often
+    than their level allows.
+    """
     quantity = "ignoring the noise distorts results"
     naive = table[(table["method"] == "naive") & (table["epsilon"] == table["epsilon"].min())]
     if not len(naive):
@@ -164,7 +168,7 @@ def ignoring(table: pd.DataFrame) -> list[Row]:
 
 
 def other_noises(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on other additive mechanisms that use the same direct sampler."""
+    """Return rows of the comparison table about other additive mechanisms that use the same direct sampler."""
     rows = []
     for noise in ("Gaussian", "two-sided geometric", "discrete Gaussian"):
         of = table[table["noise"] == noise]
@@ -177,7 +181,7 @@ def other_noises(table: pd.DataFrame) -> list[Row]:
 
 
 def _bars(of: pd.DataFrame) -> float:
-    """Return the p-value of a drawn histogram, given the exact probability of every bin."""
+    """Return the p-value of a plotted histogram, given the exact probability of every bin."""
     bars, inside = of[of["kind"] == "histogram"], of.loc[of["statistic"] == "inside", "y"].iloc[0]
     seen = bars["y"].to_numpy()[:-1] * np.diff(bars["x"]) * inside
     return pooled(seen, bars["expected"].to_numpy()[:-1] * inside, inside)
@@ -188,14 +192,14 @@ FALSE_ENVELOPE = "erratum 7: P(A_u) is largest below u_L, h* stays at P(A_uL); w
 
 
 def jointly(p_values: pd.Series) -> float:
-    """Return the smallest of several p-values multiplied by their number (Bonferroni), at most 1; NaN if a p-value is
-    NaN.
+    """Return the smallest of several p-values multiplied by their number (Bonferroni correction), at most 1, or NaN if
+    a p-value is NaN.
     """
     return float(np.minimum(1.0, len(p_values) * p_values.min(skipna=False)))
 
 
 def formulas(table: pd.DataFrame) -> list[Row]:
-    """Yield rows that compare every formula with an independent evaluation, within the tolerance of the formula."""
+    """Return rows that compare every formula with an independent evaluation, within the tolerance of the formula."""
     rows = []
     row: Any
     for row in table.itertuples():
@@ -207,7 +211,9 @@ def formulas(table: pd.DataFrame) -> list[Row]:
 
 
 def descent(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on P(A_u), which decreases in u, and is constant up to the u_L of floating point."""
+    """Return rows of the comparison table about P(A_u), which decreases in u and is constant up to the floating-point
+    value u_L.
+    """
     rises, before = [], []
     for _, of in table.groupby("target"):
         area = of[of["curve"] == "area"].sort_values("log_u")
@@ -223,7 +229,9 @@ def descent(table: pd.DataFrame) -> list[Row]:
 
 
 def step_functions(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on the envelope above and below u_L, and on the effect of more knots."""
+    """Return rows of the comparison table about the envelope above and below u_L, and about the effect of more
+    knots.
+    """
     area = table[table["kind"] == "area"]
     above, below, bounds = [], [], []
     for _, steps in table[table["kind"] == "step"].groupby("knots"):
@@ -253,7 +261,7 @@ def step_functions(table: pd.DataFrame) -> list[Row]:
 
 
 def accept_reject(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on the number and the positions of accepted candidates."""
+    """Return rows of the comparison table about the number and the positions of accepted candidates."""
     kinds = dict(iter(table.groupby("kind")))
     area, step = (kinds[name].sort_values("u") for name in ("area", "step"))
     envelope = float(np.sum(np.diff(step["u"]) * step["y"].to_numpy()[:-1]))
@@ -275,7 +283,7 @@ def accept_reject(table: pd.DataFrame) -> list[Row]:
 
 
 def _cumulated(table: pd.DataFrame, u: pd.Series) -> np.ndarray:
-    """Return the distribution function of u by the formulas of the slides, for settings that may differ from those of
+    """Return the distribution function of u by the formulas of the slides. The settings may differ from the settings of
     the draws.
     """
     first = table.iloc[0]
@@ -285,8 +293,8 @@ def _cumulated(table: pd.DataFrame, u: pd.Series) -> np.ndarray:
 
 
 def weights(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on the modes and maxima of both weights, computed from the parabola through the three highest points
-    of each curve.
+    """Return rows of the comparison table about the modes and the maxima of both weights, which are computed from the
+    parabola through the three highest points of each curve.
     """
     rows, artefact = [], "weight_functions"
     for target, name in (("xi_mean", "normal"), ("xi_sse", "gamma")):
@@ -302,7 +310,9 @@ def weights(table: pd.DataFrame) -> list[Row]:
 
 
 def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """Yield rows on the settings of the slides' two figures; `figure_checks` compares the data drawn in the figures."""
+    """Return rows of the comparison table about the settings of the slides' two figures. The data plotted in the
+    figures are compared by `figure_checks`.
+    """
     rows = []
     for target in ("xi_mean", "xi_sse"):
         table = tables[target]
@@ -314,7 +324,7 @@ def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 
 def laws(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on the modes that the figures show but do not print."""
+    """Return rows of the comparison table about the modes that the figures show but do not print."""
     rows = []
     for target in ("xi_mean", "xi_sse"):
         law = table[table["target"] == target].iloc[0]
@@ -324,7 +334,9 @@ def laws(table: pd.DataFrame) -> list[Row]:
 
 
 def sampler(table: pd.DataFrame) -> list[Row]:
-    """Yield rows on the sampler: bounds, exactness of the draws, rejections, and adaptive knots."""
+    """Return rows of the comparison table about the sampler: bounds, exactness of the draws, rejections, and adaptive
+    knots.
+    """
     rows, artefact = [], "sampler_accuracy"
     fixed = table[table["mc_se"].notna()]
     for column, quantity in (
@@ -378,8 +390,8 @@ def _rules(table: pd.DataFrame) -> list[Row]:
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note; every published quantity has a
-    row for each of its variants.
+    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note. Every published quantity has
+    one row for each of its variants.
     """
     of_one = {
         "formulas": formulas,

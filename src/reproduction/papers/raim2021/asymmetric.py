@@ -1,4 +1,4 @@
-"""Coverage study with limits that are not symmetric about the mean of the records."""
+"""Study the coverage of intervals with limits that are not symmetric about the mean of the records."""
 
 from typing import Any
 

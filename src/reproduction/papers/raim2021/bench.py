@@ -1,4 +1,6 @@
-"""Speed of the direct sampler, the Gibbs sweeps and the sampler without records, n = 1,000 to 100,000."""
+"""Measure the speed of the direct sampler, of the Gibbs sampler and of the sampler that does not store individual
+records, for n = 1,000 to 100,000.
+"""
 
 import numpy as np
 from measuring import Row, limited, timed
@@ -21,7 +23,9 @@ WEIGHTS = {  # and seconds; the R package takes 0.353 and 1.440
 
 
 def vectorised(weight, rng):
-    """Run the direct sampler in NumPy, with all candidates at once and the knots of the compiled sampler."""
+    """Run a version of the direct sampler in NumPy, which processes all candidates at once and uses the knots of the
+    compiled sampler.
+    """
     sampler = ds.DirectSampler(weight, ds.LaplaceBase(SCALE))
     steps = sampler.step_function()
     left, log_height = steps["log_u"].to_numpy(), steps["log_height"].to_numpy()[:-1]
@@ -69,7 +73,9 @@ def benchmarks():
 
 
 def _hard(rng):
-    """Measure the time for inputs for which fixed knots or plain logarithms would never finish."""
+    """Measure the computing time for inputs with which a sampler with fixed knots or plain logarithms would never
+    finish.
+    """
     narrow = ds.GammaWeight(778.56, sigma2=3.0, count=9500)
     far = [1e7, -1e7, 1e7, 1e7]
     model = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": 1.0, "burn_in": 0}
@@ -95,8 +101,8 @@ def _sweeps(rng):
 
 
 def _without_records(rng):
-    """Measure the seconds for 20,000 effective draws by the sampler without records, and by two other samplers at n =
-    1,000.
+    """Measure the seconds for 20,000 effective draws by the sampler that does not store individual records, and by two
+    other samplers at n = 1,000.
     """
     model, x = {"lower": -0.5, "upper": 3.0}, rng.standard_normal(1000)
     scale = CensoredStatistics(**model).sensitivity(1000)
@@ -116,7 +122,9 @@ def _without_records(rng):
 
 
 def _rate(n, limits, epsilon, rng):
-    """Return the rate for 20,000 effective draws if the set-up time of 0.2 s is spread over a long run."""
+    """Return a benchmark row with the CPU seconds for 20,000 effective draws. The time is measured on a long run, over
+    which the set-up time of 0.2 s is spread.
+    """
     statistics = CensoredStatistics(**limits)
     z = statistics.release(rng.standard_normal(n), epsilon=epsilon, rng=rng)
     setting = {"n": n, **limits, "scale": statistics.sensitivity(n) / epsilon, "rng": rng}
@@ -126,8 +134,8 @@ def _rate(n, limits, epsilon, rng):
 
 
 def _effective(call):
-    """Return the CPU seconds for 20,000 effective draws of mu or sigma2, whichever mixes more slowly; draws (chains,
-    draws, 2).
+    """Return the CPU seconds for 20,000 effective draws of mu or sigma2, whichever mixes more slowly. The function
+    `call` returns draws of shape (chains, draws, 2).
     """
     kept = []
     seconds = timed(lambda: kept.append(call()), 1)

@@ -1,5 +1,5 @@
-"""Extensions of the slides: the exact sensitivity, better releases, and other noise distributions with tests of their
-draws.
+"""Extensions of the slides: the exact sensitivity, better designs of the release, and other noise distributions with
+tests of their draws.
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +26,8 @@ LEAST_EXPECTED = 5.0
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise distribution with a density proportional to exp(-abs(x)/width), or to exp(-x^2/(2 width^2)) if `normal`.
+    """Noise distribution with a density proportional to exp(-abs(x)/width), or to exp(-x^2/(2 width^2)) if `normal` is
+    True.
 
     Parameters
     ----------
@@ -45,8 +46,8 @@ class Noise:
 
 
 def p_value(x: Array, weight: Weight, noise: Noise) -> float:
-    """Return the p-value of draws from w(x) g(x)/psi, by a chi-squared test for integers and by Kolmogorov's test
-    otherwise.
+    """Return the p-value of draws from the density w(x) g(x)/psi. Integers are tested by a chi-squared test, and real
+    numbers by Kolmogorov's test.
     """
     places, mass = law(x, weight, noise)
     if not noise.whole:
@@ -59,8 +60,8 @@ def p_value(x: Array, weight: Weight, noise: Noise) -> float:
 
 
 def law(x: Array, weight: Weight, noise: Noise) -> tuple[Array, Array]:
-    """Return points in the range of the draws x (integers or a fine grid) and the probabilities of the points, which
-    add up to one.
+    """Return points in the range of the draws x and the probabilities of these points, which add up to one. The points
+    are integers or a fine grid.
     """
     if noise.whole:
         reach = int(20 * x.std()) + 50
@@ -73,8 +74,8 @@ def law(x: Array, weight: Weight, noise: Noise) -> tuple[Array, Array]:
 
 
 def masses(edges: Array, x: Array, weight: Weight, noise: Noise) -> Array:
-    """Return the probabilities between neighbouring edges, divided by the probability between the first and the last
-    edge.
+    """Return the probabilities of the intervals between neighbouring edges, divided by the probability between the
+    first and the last edge.
     """
     places, mass = law(x, weight, noise)
     if noise.whole:
@@ -85,8 +86,8 @@ def masses(edges: Array, x: Array, weight: Weight, noise: Noise) -> Array:
 
 
 def sees(x: Array, weight: Weight, noise: Noise, level: float) -> float:
-    """Return the relative change of the noise's width that `p_value` rejects at the given level with
-    probability 0.9.
+    """Return the detection limit of `p_value`: the relative change of the noise's width that the test rejects at the
+    given level with probability 0.9.
     """
     wider = replace(noise, width=1.01 * noise.width)
     mass, moved = law(x, weight, noise)[1], law(x, weight, wider)[1]
@@ -98,8 +99,8 @@ def sees(x: Array, weight: Weight, noise: Noise, level: float) -> float:
 
 
 def chi_squared(counts: Array | NDArray[np.int64], expected: Array) -> float:
-    """Return the p-value of Pearson's chi-squared test; neighbouring cells are merged until each has an expected count
-    of at least five.
+    """Return the p-value of Pearson's chi-squared test. Neighbouring cells are merged until each cell has an expected
+    count of at least five.
     """
     observed, wanted = [0.0], [0.0]
     for count, mass in zip(counts, expected, strict=True):
@@ -123,8 +124,8 @@ Base = ds.LaplaceBase | ds.GaussianBase | ds.GeometricBase | ds.DiscreteGaussian
 
 
 def sensitivity(*, limits: list[list[float]], sizes: list[int], brute_force_up_to: int) -> pd.DataFrame:
-    """Return the sensitivity Delta_s by limits and n: exact formula, brute force over extremal data sets, and sum of
-    the ranges.
+    """Return the sensitivity Delta_s by limits and n, from the exact formula, from brute force over extremal data sets,
+    and as the sum of the ranges.
 
     Returns
     -------
@@ -144,7 +145,8 @@ def sensitivity(*, limits: list[list[float]], sizes: list[int], brute_force_up_t
 def release_designs(
     *, n: int, lower: float, upper: float, epsilons: list[float], data_sets: int, draws: int, burn_in: int, rng
 ) -> pd.DataFrame:
-    """Return the posterior spread by released statistics, all at the same epsilon, for data from N(0, 1).
+    """Return the posterior means and standard deviations for several designs of the released statistics. All designs
+    have the same epsilon, and the data are drawn from N(0, 1).
 
     Designs: the four statistics with the noise of the ranges' sum (22 for [-2, 2]) or of the exact sensitivity; noise
     of separate scales; the sums of x and x^2 in place of mean and sum of squares; and the posterior without privacy.
@@ -190,8 +192,8 @@ def _rows(epsilon: float, design: str, data_set: int, draws: np.ndarray) -> list
 def other_noises(
     *, delta_s: float, epsilon: float, draws: int, knots: int, bins: int, rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Return draws and tests of both targets under four noise distributions of equal variance, with the same direct
-    sampler.
+    """Return draws and tests of both targets under four noise distributions of equal variance. All draws are from the
+    same direct sampler.
 
     Returns
     -------

@@ -1,5 +1,5 @@
-"""Coverage of 95 % intervals over repeated data sets, for every method, two values of epsilon, and the posterior
-without privacy.
+"""Coverage of 95 % intervals over repeated data sets, for every method and for the posterior without privacy, at two
+values of epsilon.
 
 Besides the samplers of `gibbs`: ``statistics`` (the exact law without records), ``bernstein_sheldon`` (their Gibbs
 sampler, a baseline) and ``naive`` (the noise ignored).
@@ -37,7 +37,7 @@ def simulate(
     burn_in: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return results for `size` data sets of n records from N(0, 1): each data set is released once at every epsilon,
+    """Return results for `size` data sets of n records from N(0, 1). Each data set is released once at every epsilon,
     and every method analyses each release.
 
     Returns
@@ -70,7 +70,7 @@ def simulate(
 
 
 def _four_chains(method: str, z: np.ndarray, model: dict, size: dict) -> np.ndarray:
-    """Return the pooled draws of four chains; the total length of the chains is the number of `draws`."""
+    """Return the pooled draws of four chains. The lengths of the four chains add up to the number of `draws`."""
     model = model | {"prior": censored_normal.VAGUE, "rng": size["rng"], "draws": max(8, size["draws"] // 4)}
     if method == "statistics":
         return censored_statistics.sample(z, **model).draws.reshape(-1, 2)
@@ -100,7 +100,7 @@ def _row(
 
 
 def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
-    """Return bias, coverage and interval length by method, epsilon and parameter.
+    """Return the bias, the coverage and the interval length, by method, epsilon and parameter.
 
     Returns
     -------
@@ -132,8 +132,8 @@ def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
 
 
 def median_interval(values: pd.Series) -> tuple[float, float]:
-    """Return a distribution-free 95 % interval of a median: two order statistics, or the smallest and largest of fewer
-    than six values.
+    """Return a distribution-free 95 % interval of a median, whose limits are two order statistics. With fewer than six
+    values, the limits are the smallest and the largest value.
     """
     ordered = np.sort(values.to_numpy())
     rank = max(int(scipy.stats.binom.ppf(0.025, len(ordered), 0.5)), 1)
@@ -141,12 +141,12 @@ def median_interval(values: pd.Series) -> tuple[float, float]:
 
 
 def wilson(share: float, size: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a proportion p, whose ends satisfy (share - p)^2 = z^2 p (1 - p)/size."""
+    """Return Wilson's 95 % interval of a proportion p, whose limits satisfy (share - p)^2 = z^2 p (1 - p)/size."""
     middle, spread = share + Z**2 / (2 * size), Z * (share * (1 - share) / size + Z**2 / (4 * size**2)) ** 0.5
     low, high = (float((middle + sign * spread) / (1 + Z**2 / size)) for sign in (-1, 1))
     return low, high
 
 
 def intervals(table: pd.DataFrame, **settings) -> pd.DataFrame:
-    """Return every interval shown in the figure, one row per data set."""
+    """Return every interval shown in the figure, with one row per data set."""
     return table

@@ -1,4 +1,6 @@
-"""Data of the figures of xi_mean and xi_sse (draws, exact density, step function), and accuracy of the sampler."""
+"""Data for the figures of xi_mean and xi_sse (draws, exact density and step function), and the accuracy of the
+sampler.
+"""
 
 from typing import Any
 
@@ -85,7 +87,7 @@ def xi_sse(*, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
 
 
 def exact_laws(*, deltas: list[float], epsilon: float, **setting) -> pd.DataFrame:
-    """Return closed-form distributions of both targets.
+    """Return summaries of the closed-form distributions of both targets.
 
     Returns
     -------
@@ -105,8 +107,8 @@ def exact_laws(*, deltas: list[float], epsilon: float, **setting) -> pd.DataFram
 def sampler_accuracy(
     *, deltas: list[float], epsilon: float, draws: int, knots: list[int], rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Return rejections, exact rejection rate, bound, total variation and tests of the draws, by rule and number of
-    knots N.
+    """Return the numbers of rejections, the exact rejection rate and its bound, the total variation distance and tests
+    of the draws, by rule and number of knots N.
 
     Returns
     -------
@@ -139,7 +141,9 @@ def sampler_accuracy(
 
 
 def _shift(target: str, scale: float, **setting: Any) -> float:
-    """Return the largest change of the distribution function if the target's parameter (`TELLS`) changes by 100 %."""
+    """Return the largest change of the distribution function of a target if its parameter (`TELLS`) changes by 100
+    %.
+    """
     z = setting["z_mean" if target == "xi_mean" else "z_sse"]
     law = Target(target, z, setting["mu"], setting["sigma2"], setting["count"], scale)
     edges = exact(target, scale, **setting).quantile(np.linspace(1e-4, 1 - 1e-4, 400))

@@ -1,4 +1,4 @@
-"""Errata and omissions of the slides, each with evidence from the run."""
+"""Errata and omissions of the slides. Each entry has evidence from the run."""
 
 from typing import Any
 
@@ -128,5 +128,5 @@ ERRATA: evidence.Errata = {
 
 
 def errata(*, sweeps: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return all errata: number, erratum, evidence, command."""
+    """Return all errata as a table with the columns number, erratum, evidence and command."""
     return evidence.table("raim2021", ERRATA, rng=rng, size=sweeps)

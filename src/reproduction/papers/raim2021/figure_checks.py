@@ -1,4 +1,4 @@
-"""Compare the slides' figures with the slides' formulas, using the same columns that the figures plot."""
+"""Compare the slides' figures with the slides' formulas. The comparison uses the same columns that the figures plot."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ _STEP = 0.01  # relative change of a parameter
 
 
 def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield rows of `agreement.ours` for the figures."""
+    """Yield the rows of `agreement.ours` that are about the figures."""
     yield _areas(tables)
     yield _descent(tables["descent"])
     yield _rectangles(tables["step_functions"])
@@ -28,7 +28,7 @@ def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 
 def target_of(kind: str, table: pd.DataFrame) -> Target:
-    """Return the target that the columns in a table's first row describe."""
+    """Return the target that the first row of a table describes."""
     first: Any = {"mu": 0.0, "count": 1.0} | table.iloc[0].to_dict()
     return Target(kind, **{name: float(first[name]) for name in ("z", "mu", "sigma2", "count", "scale")})
 
@@ -57,8 +57,8 @@ def _descent(table: pd.DataFrame) -> Row:
 
 
 def _rectangles(table: pd.DataFrame) -> Row:
-    """Compare N, the bound and the rejection probability of every panel with values from its steps; psi/c is the
-    integral of P(A_u).
+    """Compare N, the bound and the rejection probability of every panel with values that are computed from the plotted
+    steps. The value psi/c is the integral of P(A_u).
     """
     area = table[table["kind"] == "area"]
     u = np.linspace(1e-9, 1, 200_001)
@@ -119,7 +119,9 @@ def _weighted(table: pd.DataFrame) -> Row:
 
 
 def _target(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on the draws, the density and the knots in every panel of one of the slides' two figures."""
+    """Yield rows of the comparison table about the draws, the density and the knots in every panel of one of the
+    slides' two figures.
+    """
     panels = [of for _, of in table.groupby(["variant", "delta_s"])]
     tests = [_bars(name, of) for of in panels]
     p_values, seen = [p for p, _ in tests], max((s for _, s in tests), key=lambda s: s[1])
@@ -143,8 +145,8 @@ def _panel(name: str, of: pd.DataFrame) -> Target:
 
 
 def _bars(name: str, of: pd.DataFrame) -> tuple[float, tuple[str, float]]:
-    """Return the p-value of a panel's bars (chi-squared test, and score test of the most sensitive parameter), and the
-    detection limit.
+    """Return the p-value of a test of the bars in a panel, and the detection limit of this test. The p-value combines a
+    chi-squared test with a score test of the most sensitive parameter.
     """
     bars, w = of[of["kind"] == "histogram"], _panel(name, of)
     size, width = bars["draws"].iloc[0], bars["bin_width"].iloc[0]
@@ -156,8 +158,8 @@ def _bars(name: str, of: pd.DataFrame) -> tuple[float, tuple[str, float]]:
 
 
 def _order(name: str, panels: list[pd.DataFrame]) -> Row:
-    """Replay the small rectangles algorithm on the drawn knots, and compare each split rectangle with the largest
-    rectangle.
+    """Repeat the small rectangles algorithm on the plotted knots, and compare each rectangle that was split with the
+    largest rectangle.
     """
     worst = []
     for of in panels:

@@ -1,4 +1,6 @@
-"""Formulas of the slides as printed, compared with independent evaluations at the values of the last two figures."""
+"""Evaluate the formulas of the slides as printed, and compare them with independent evaluations at the values of the
+last two figures.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +27,9 @@ def laplace_cdf(xi: Array, scale: float) -> Array:
 
 
 def laplace_quantile(probability: Array, scale: float) -> Array:
-    """Return the Laplace quantile, -scale sgn(probability - 1/2) log(1 - 2 |probability - 1/2|)."""
+    """Return the quantile function of the Laplace distribution, -scale sgn(probability - 1/2) log(1 - 2 |probability -
+    1/2|).
+    """
     away = probability - 0.5
     return -scale * np.sign(away) * np.log(1 - 2 * np.abs(away))
 
@@ -47,7 +51,9 @@ def gamma_maximum(shape: float, beta: float) -> float:
 
 
 def conditional_mean(x: Array, sigma2: float, mu0: float, var0: float) -> float:
-    """Return vartheta, the mean of the full conditional of mu, as printed: without the factor n of t_mean."""
+    """Return vartheta, the mean of the full conditional of mu, as it is printed. The printed formula lacks the factor n
+    of t_mean.
+    """
     return float((x.mean() / sigma2 + mu0 / var0) / conditional_precision(x, sigma2, var0))
 
 
@@ -77,7 +83,7 @@ TOLERANCE = 1e-8
 
 @dataclass(frozen=True)
 class Setting:
-    """Values of the slides' last two figures, and fixed synthetic records for formulas that need records."""
+    """Parameter values of the slides' last two figures, and fixed synthetic records for formulas that need records."""
 
     z_mean: float
     z_sse: float
@@ -164,7 +170,9 @@ def _gamma_ends(at: Setting) -> float:
 
 
 def _conditional(at: Setting) -> tuple[float, float]:
-    """Return, by quadrature, the mean and variance of mu given sigma2 = 1 and the records, with prior N(0, 100)."""
+    """Return the mean and the variance of mu given sigma2 = 1 and the records, computed by quadrature with the prior
+    N(0, 100).
+    """
     x, grid = at.records, np.linspace(-3, 4, 20001)
     logs = -0.5 * ((x[:, None] - grid) ** 2).sum(axis=0) - grid**2 / 200
     mass = np.exp(logs - logs.max())
@@ -181,7 +189,9 @@ def _conditional_variance(at: Setting) -> float:
 
 
 def _conditional_gamma(at: Setting) -> float:
-    """Return, by quadrature in log sigma2, the mean of 1/sigma2 given mu = 0 and the records, with prior IG(1, 1)."""
+    """Return the relative difference between the printed mean of 1/sigma2 given mu = 0 and the records, with the prior
+    IG(1, 1), and its value by quadrature in log sigma2.
+    """
     x, t = at.records, np.linspace(-4, 5, 20001)
     logs = -0.5 * len(x) * t - 0.5 * (x**2).sum() * np.exp(-t) - t - np.exp(-t)
     mass = np.exp(logs - logs.max())
@@ -202,13 +212,15 @@ def _empty(at: Setting) -> float:
 
 
 def _whole(at: Setting) -> float:
-    """Return the difference of P(A_0) from the base's probability of the weight's support, which is 1 or G(z_sse)."""
+    """Return the largest absolute difference between P(A_0) and the base's probability of the weight's support, which
+    is 1 or G(z_sse).
+    """
     found = [np.exp(at.sampler(t).log_whole) for t in ("xi_mean", "xi_sse")]
     return float(max(abs(found[0] - 1), abs(found[1] - stats.laplace.cdf(at.z_sse, scale=at.scale))))
 
 
 def _marginal_of_u(at: Setting) -> float:
-    """Return (c/psi) times the integral of P(A_u) over u, minus 1."""
+    """Return the largest absolute difference between 1 and (c/psi) times the integral of P(A_u) over u."""
     gaps = []
     for target in ("xi_mean", "xi_sse"):
         sampler = at.sampler(target)
@@ -218,8 +230,8 @@ def _marginal_of_u(at: Setting) -> float:
 
 
 def _joint(at: Setting) -> float:
-    """Return the relative difference between the integral of f(x | u) p(u) over u and w(x) g(x)/psi, with psi by
-    quadrature.
+    """Return the largest difference between the integral of f(x | u) p(u) over u and w(x) g(x)/psi, with psi by
+    quadrature, relative to the maximum of the density.
     """
     gaps = []
     for target in ("xi_mean", "xi_sse"):

@@ -1,4 +1,6 @@
-"""Privacy-aware Gibbs sampler of the slides, as written and corrected: traces, posteriors, Geweke's test."""
+"""Privacy-aware Gibbs sampler of the slides, as written and in a corrected version, with traces, posteriors and
+Geweke's test.
+"""
 
 from typing import Any
 
@@ -45,7 +47,7 @@ def _starts(chains: int) -> list[tuple[float, float]]:
 
 
 def gibbs_traces(*, methods: list[str], sweeps: int, rng: np.random.Generator, **setting: Any) -> pd.DataFrame:
-    """Return the first sweeps of one chain per method, started at (0, 1).
+    """Return the first sweeps of one chain per method. Each chain starts at (0, 1).
 
     Returns
     -------
@@ -65,7 +67,8 @@ def gibbs_traces(*, methods: list[str], sweeps: int, rng: np.random.Generator, *
 def gibbs_posteriors(
     *, methods: list[str], chains: int, draws: int, burn_in: int, bins: int, rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Return the posterior of mu and sigma2 by method, as histograms and as summaries with ESS, R-hat and divergence.
+    """Return the posterior of mu and sigma2 by method, as histograms and as summaries with effective sample size (ESS),
+    R-hat and divergence.
 
     Returns
     -------
@@ -92,7 +95,8 @@ def geweke(
     *, methods: list[str], n: int, lower: float, upper: float, wide: float, scale: float, sweeps: int, mu0: float,
     var0: float, shape0: float, rate0: float, rng: np.random.Generator,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return Geweke's joint distribution test of every method, and of the slides' sampler without censoring.
+    """Return the results of Geweke's joint distribution test for every method, and for the slides' sampler without
+    censoring.
 
     Returns
     -------

@@ -1,4 +1,5 @@
-"""Tables of the slides' illustrations: weighted density, P(A_u), step functions, accept-reject, weights.
+"""Compute the tables of the slides' illustrations: weighted density, P(A_u), step functions, acceptance and rejection,
+and weights.
 
 It also has the setting of the slides that several tables share.
 """
@@ -15,7 +16,7 @@ TARGETS = ("xi_mean", "xi_sse")
 
 
 def weight(target: str, *, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int) -> Any:
-    """Return the weight function of a target; `count` is s_c, the number of uncensored records."""
+    """Return the weight function of a target. The argument `count` is s_c, the number of uncensored records."""
     if target == "xi_mean":
         return ds.NormalWeight(z_mean, mu=mu, sigma2=sigma2, count=count)
     return ds.GammaWeight(z_sse, sigma2=sigma2, count=count)
@@ -29,8 +30,8 @@ def exact(target: str, scale: float, *, z_mean: float, z_sse: float, mu: float, 
 
 
 def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.DataFrame:
-    """Return curves for a normal weight on a Laplace base: base, weight, target, the interval A_u, and the density of
-    [x | u].
+    """Return the curves for a normal weight on a Laplace base: the base, the weight, the target, the interval A_u, and
+    the density of [x | u].
 
     Returns
     -------
@@ -52,7 +53,7 @@ def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.D
 
 
 def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, scale: float) -> pd.DataFrame:
-    """Return P(A_u) and p(u) against log u, with both rules for u_L.
+    """Return P(A_u) and p(u) as functions of log u, with u_L according to both rules.
 
     Returns
     -------
@@ -80,7 +81,7 @@ def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int
 
 
 def step_functions(*, z: float, sigma2: float, scale: float, knots: list[int]) -> pd.DataFrame:
-    """Return P(A_u) and its step functions for several N, on the scale of u.
+    """Return P(A_u) and its step-function approximations for several N, as functions of u.
 
     Returns
     -------
@@ -103,7 +104,7 @@ def step_functions(*, z: float, sigma2: float, scale: float, knots: list[int]) -
 def accept_reject(
     *, z: float, sigma2: float, scale: float, knots: int, candidates: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return candidates (u, v h*(u)) under the step function; those below P(A_u) are accepted.
+    """Return candidates (u, v h*(u)) under the step function. Candidates below P(A_u) are accepted.
 
     Returns
     -------
@@ -126,7 +127,7 @@ def accept_reject(
 
 
 def weight_functions(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, levels: list[float]):
-    """Return the normal and gamma weights relative to their maxima, and the intervals A_u at some u.
+    """Return the normal and the gamma weight relative to their maxima, and the intervals A_u at some values of u.
 
     Returns
     -------

@@ -1,5 +1,5 @@
-"""Compare the distributions that the slides give for the four statistics with simulated censored samples; targets of
-the sampler.
+"""Compare the distributions that the slides give for the four statistics with simulated censored samples, and define
+the targets of the sampler.
 """
 
 from dataclasses import dataclass, fields
@@ -34,7 +34,7 @@ _WHOLE = 40_001  # integration points of a normalising constant
 
 @dataclass(frozen=True)
 class Target:
-    """Target xi_mean (normal weight) or xi_sse (gamma weight) on a Laplace base."""
+    """Target density xi_mean (with a normal weight) or xi_sse (with a gamma weight) on a Laplace base."""
 
     kind: str
     z: float
@@ -45,12 +45,12 @@ class Target:
 
     @property
     def variance(self) -> float:
-        """Return tau^2 of the normal weight."""
+        """Return tau^2, the variance of the normal weight."""
         return self.sigma2 / self.count
 
     @property
     def shape(self) -> float:
-        """Return alpha, the shape of the gamma weight; its scale beta is 2 sigma2."""
+        """Return alpha, the shape of the gamma weight. The scale beta of the gamma weight is 2 sigma2."""
         return (self.count - 1) / 2
 
     def log_weight(self, xi: Array) -> Array:
@@ -64,15 +64,15 @@ class Target:
         return np.where(s > 0, logs - top, -np.inf)
 
     def log_maximum(self) -> float:
-        """Return log c: 0 for the normal weight, as printed for the gamma weight."""
+        """Return log c, which is 0 for the normal weight and has the printed value for the gamma weight."""
         if self.kind == "xi_mean":
             return 0.0
         a = self.shape
         return float((a - 1) * np.log(a - 1) - (a - 1) - gammaln(a) - np.log(2 * self.sigma2))
 
     def ends(self, log_u: Array) -> tuple[Array, Array]:
-        """Return the ends of A_u, by the printed formula for the normal weight and by Lambert's function for the gamma
-        weight (w(s) = u c at s = -s* W(..)).
+        """Return the ends of A_u. They follow from the printed formula for the normal weight, and from Lambert's
+        function for the gamma weight (w(s) = u c at s = -s* W(..)).
         """
         if self.kind == "xi_mean":
             with np.errstate(invalid="ignore"):  # for u > 1, A_u is empty: NaN
@@ -94,11 +94,11 @@ class Target:
         return formulas.laplace_cdf(high, self.scale) - formulas.laplace_cdf(low, self.scale)
 
     def density(self, xi: Array) -> Array:
-        """Return the density w g/psi, with psi by quadrature."""
+        """Return the density w g/psi, with psi computed by quadrature."""
         return np.exp(self._log(np.asarray(xi, dtype=float)) - self.log_psi)
 
     def masses(self, edges: Array) -> Array:
-        """Return the probabilities between neighbouring edges."""
+        """Return the probabilities of the intervals between neighbouring edges."""
         parts = np.diff(edges)[:, None] * (np.arange(_CELL) + 0.5) / _CELL
         return np.exp(self._log(edges[:-1, None] + parts) - self.log_psi).mean(axis=1) * np.diff(edges)
 
@@ -111,8 +111,8 @@ class Target:
 
     @cached_property
     def log_psi(self) -> float:
-        """Return the log of psi/c times twice the base's scale, by quadrature over the range in which the weight is not
-        negligible.
+        """Return the log of psi/c times twice the base's scale. It is computed by quadrature over the range in which
+        the weight is not negligible.
         """
         sd = self.variance**0.5 if self.kind == "xi_mean" else 2 * self.sigma2 * self.shape**0.5
         centre = self.z - self.mu if self.kind == "xi_mean" else self.z - 2 * self.sigma2 * self.shape
@@ -128,8 +128,8 @@ class Target:
 def statistics_laws(
     *, mu: float, sigma2: float, n: int, lower: float, upper: float, data_sets: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Compare the statistics of simulated samples with the slides' distributions and with truncated normal
-    distributions.
+    """Compare the statistics of simulated samples with the slides' distributions, and with distributions that follow
+    from truncated normal distributions.
 
     Every statistic is transformed by its cdf (randomised for a count), which makes it uniform under the right
     distribution; the test is Kolmogorov's.
@@ -171,7 +171,7 @@ def statistics_laws(
 
 
 def _sd(law) -> float:
-    """Return the standard deviation of the mixture of the distributions for all data sets."""
+    """Return the standard deviation of the mixture of the distributions of a statistic over all data sets."""
     return float(np.sqrt(np.mean(law.var()) + np.var(law.mean())))
 
 
@@ -186,8 +186,8 @@ def counts_in_turn(
     z_mean: float, z_sse: float, z_low: float, z_high: float, n: int, lower: float, upper: float,
     delta_s: float, epsilon: float, draws: int, rng: np.random.Generator,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the distribution of s_c given theta = (0, 1) and the release, for counts drawn in turn, as in the slides,
-    and jointly.
+    """Return the distribution of s_c given theta = (0, 1) and the release, both for counts drawn in turn, as in the
+    slides, and for counts drawn jointly.
 
     Both by enumeration of all (s_low, s_high), under the slides' model; and as the sampler ``as_written`` draws it in
     its first sweep, `draws` times.
@@ -220,8 +220,8 @@ def counts_in_turn(
 def _in_turn(
     noise: Laplace, z_low: float, z_high: float, n: int, lower: float, upper: float
 ) -> tuple[Array, Array, Array]:
-    """Return log weights of s_low given s_high (one row per s_low), log weights of s_high, and log probabilities of
-    both counts drawn in turn.
+    """Return the log weights of s_low given s_high (one row per s_low), the log weights of s_high, and the log
+    probabilities of both counts drawn in turn.
     """
     k = np.arange(n + 1)
     q_low, q_high = np.asarray(stats.norm.cdf([lower, -upper]))
@@ -232,7 +232,7 @@ def _in_turn(
 
 
 def _log_psi(count: int, z_mean: float, z_sse: float, scale: float) -> float:
-    """Return log psi_mean(s_c) psi_sse(s_c) for the normal and gamma statistics; theta = (0, 1)."""
+    """Return log psi_mean(s_c) psi_sse(s_c) for the normal and the gamma statistic at theta = (0, 1)."""
     normal = ds.exact_normal(z_mean, mu=0.0, sigma2=1.0, count=count, scale=scale).log_normaliser
     gamma = ds.exact_gamma(z_sse, sigma2=1.0, count=count, scale=scale).log_normaliser
     return float(normal + 0.5 * np.log(count / (2 * np.pi)) + gamma)
@@ -247,8 +247,9 @@ def _of_inside(log_law: Array, inside: NDArray[np.int64], n: int) -> Array:
 def privacy_loss(
     *, n: int, lower: float, upper: float, deltas: list[float], epsilon: float, draws: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the privacy loss for the worst neighbours: n - 1 records at one limit, and one record at the other limit
-    that becomes censored.
+    """Return the privacy loss for the worst pair of neighbours. Both data sets have n - 1 records at one limit. The
+    last record is at the other limit in one data set, and beyond this limit, where it is censored, in the other data
+    set.
 
     Returns
     -------

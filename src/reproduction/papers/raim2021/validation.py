@@ -1,5 +1,5 @@
-"""Rules of a configuration of raim2021 that its schema cannot express. Plain Python: it runs before any
-kernel exists.
+"""Check the rules of a configuration of raim2021 that its schema cannot express. The module is plain Python, because it
+runs before any kernel is compiled.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _LIMITED = (
 
 
 def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Return (path, message) of every mistake."""
+    """Yield (path, message) for every mistake in a section of the configuration."""
     for name in _LIMITED:
         if not section[name]["lower"] < section[name]["upper"]:
             yield f"{name}.lower", f"{section[name]['lower']} is not below upper, {section[name]['upper']}"

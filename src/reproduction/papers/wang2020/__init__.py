@@ -1,1 +1,1 @@
-"""Wang (2020): differentially private counts with additive constraints."""
+"""Reproduce Wang (2020), a paper about differentially private counts with additive constraints."""

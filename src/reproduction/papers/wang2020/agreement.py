@@ -15,8 +15,8 @@ _PLACES = (0, 11, 24, 37, 49)
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note; every published quantity has a
-    row for each of its variants.
+    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note. Every published quantity has
+    one row for each of its variants.
     """
     rows = [*_figure_1(tables["figure_1"]), *_table_2(tables["table_2"])]
     rows += _moments("table_1", tables["table_1"], "")
@@ -55,14 +55,16 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _ties(fit: pd.DataFrame) -> str:
-    """Yield rows on the tie rule that explains the printed row of algorithm 3."""
+    """Return a note that compares two tie rules for the printed row of algorithm 3, with the p-values of rounding and
+    of random ties.
+    """
     p = fit.set_index("ties")["p_value"]
     return f"; the ten cells of algorithm 3 fit rounding with p = {p['ieee']:.2g}, random ties with {p['random']:.2g}"
 
 
 def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any]]:
-    """Yield rows on moments (exact for algorithms 1 and 2, simulated for algorithm 3), with the errors of the printed
-    and the reproduced values.
+    """Yield rows of the comparison table about the means and variances, with the errors of the printed and the
+    reproduced values. The moments of algorithms 1 and 2 are exact, and the moments of algorithm 3 are simulated.
 
     The errors are those of 10,000 releases: sqrt(variance/n) of a mean, sqrt((mu4 - variance^2)/n) of a variance.
     Algorithm 3 is Theorem 1 in doubles, as the paper has it; random ties are another method, not a reading of it.
@@ -83,13 +85,13 @@ def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any
 
 
 def _printed_error(row: Any, what: str) -> float:
-    """Return the standard error of a printed mean or variance, from its 10,000 releases."""
+    """Return the standard error of a printed mean or variance, which was computed from 10,000 releases."""
     return float(getattr(row, f"{what}_se") * np.sqrt(row.n / _PRINTED_RUNS))
 
 
 def _literal(readings: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield rows that compare Table 3's first row with releases whose draws must be above 0, as the text of the paper
-    states.
+    """Yield rows that compare the first row of Table 3 with releases whose draws must be above 0, as the text of the
+    paper states.
     """
     name = "Algorithm 1 (ind)"
     errors = {row.representative: row for row in table.itertuples() if row.algorithm == name}

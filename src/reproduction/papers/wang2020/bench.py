@@ -1,4 +1,6 @@
-"""Speed of the additive releases and of their exact posteriors, from the paper's Example 2 to 500 components."""
+"""Measure the speed of the additive releases and of their exact posteriors, from the paper's Example 2 to 500
+components.
+"""
 
 import numpy as np
 from measuring import Row, alone, limited, timed
@@ -40,7 +42,9 @@ def benchmarks():
 
 
 def _posteriors():
-    """Measure the time of posteriors of S components with their means and intervals, by algorithm."""
+    """Measure the computing time of posteriors of S components, including their means and intervals, for each
+    algorithm.
+    """
     fifty = stream(3, "bench").integers(0, 40, 50)
     for counts, epsilon, limit, repeats in ((FEW, 0.01, 5.0, 1), (FEW, 0.1, 0.3, 3), (fifty, 0.1, 2.0, 1)):
         for algorithm in ("1-independent", "2", "3"):

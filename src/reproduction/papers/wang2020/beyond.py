@@ -1,4 +1,6 @@
-"""Posteriors of pairs of counts (Section 4.2, Tables 4 and 5) and, as an extension, of all fifty components."""
+"""Posteriors of pairs of counts (Section 4.2, Tables 4 and 5) and, as an extension of the paper, posteriors of all
+fifty components.
+"""
 
 from typing import Any
 
@@ -25,7 +27,7 @@ def _top(released: list[int], epsilon: float, algorithm: str, rows: int, reading
 
 
 def table_4(*, released: list[int], epsilon: float, window: int, other_window: int, rows: int) -> pd.DataFrame:
-    """Return the most probable pairs given a release of algorithm 2.
+    """Return the most probable pairs of counts given a release of algorithm 2.
 
     ``as_written``: the stated window; ``published``: the narrower window that gives the printed probabilities;
     ``corrected``: no window (NaN). Columns variant, window, ties, row, N1, N2, N, probability.
@@ -35,16 +37,16 @@ def table_4(*, released: list[int], epsilon: float, window: int, other_window: i
 
 
 def table_5(*, released: list[int], epsilon: float, window: int, other_window: int, rows: int) -> pd.DataFrame:
-    """Return the most probable pairs given a release of algorithm 3; in the variant as written, ties are broken by
-    floating-point rounding.
+    """Return the most probable pairs of counts given a release of algorithm 3. In the variant as written, ties are
+    broken by floating-point rounding.
     """
     readings = [("as_written", window, "ieee"), ("published", other_window, "ieee"), ("corrected", None, "random")]
     return _top(released, epsilon, "3", rows, readings)
 
 
 def windows(*, released: list[int], epsilon: float, windows: list[int], rows: int) -> pd.DataFrame:
-    """Return the highest posterior probabilities by window, with the columns algorithm, window (NaN: no window), row,
-    probability.
+    """Return the highest posterior probabilities for each window, with the columns algorithm, window (NaN if there is
+    no window), row, probability.
     """
     parts = []
     for algorithm in ("2", "3"):
@@ -65,8 +67,8 @@ RELEASES = {
 
 
 def precision(*, released: list[int], epsilon: float) -> pd.DataFrame:
-    """Return posterior means and standard deviations, without a window, for each kind of release with the same released
-    numbers.
+    """Return the posterior means and standard deviations for each kind of release with the same released numbers. No
+    window is used.
 
     Long: release, quantity (``N1``, ``N``), mean, sd, and the distribution as value, probability (one row per value).
     """
@@ -89,9 +91,9 @@ def precision(*, released: list[int], epsilon: float) -> pd.DataFrame:
 
 
 def fifty_components(*, epsilon: float, support: int, level: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Return exact posteriors of every component of Example 2 from one noise vector: release (by algorithm, or the
-    noisy counts), component, true, released, mean, sd, lower, upper (central interval), ``log10_pairs`` of the paper's
-    brute force.
+    """Return exact posteriors of every component of Example 2, for all kinds of release from one noise vector. The
+    columns are release (the algorithm, or the noisy counts), component, true, released, mean, sd, lower, upper (central
+    interval), and ``log10_pairs`` of the paper's brute force.
     """
     counts = examples.example_2()
     noise = TwoSidedGeometric(epsilon=epsilon, support=support)
@@ -112,8 +114,8 @@ def fifty_components(*, epsilon: float, support: int, level: float, rng: np.rand
 
 
 def privacy(*, epsilon: float, support: int, claims: list[float]) -> pd.DataFrame:
-    """Return the smallest delta at a claimed epsilon for an additive release, with the columns claimed, counts,
-    changed, delta.
+    """Return the smallest delta at which an additive release satisfies a claimed epsilon, with the columns claimed,
+    counts, changed, delta.
 
     The total alone changes one count; the paper's release uses the total and one component, two counts.
     """

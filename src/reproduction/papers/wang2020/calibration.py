@@ -1,4 +1,5 @@
-"""Calibration of the posteriors for more than two components: coverage and probability integral transforms (PIT).
+"""Study the calibration of the posteriors for more than two components, by their coverage and by probability integral
+transforms (PIT).
 
 True counts are uniform on 0..largest, the releases are made from them, and the posteriors use that same prior. Then the
 randomised PIT P(N < true) + U P(N = true) of every component, and of the total, is uniform.
@@ -21,8 +22,8 @@ _BINS = 20
 def simulate(
     size: int, *, components: int, largest: int, epsilon: float, support: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return one row per replication and method, with the columns method, replication, pit (of one component) and total
-    (PIT of the total).
+    """Return one row per replication and method, with the columns method, replication, pit (PIT of one component) and
+    total (PIT of the total).
     """
     rows = []
     noise = TwoSidedGeometric(epsilon=epsilon, support=support)
@@ -50,8 +51,8 @@ def _pit(values: np.ndarray, probabilities: np.ndarray, true: int, u: float) -> 
 
 
 def calibration(table: pd.DataFrame, *, components: int, largest: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return PIT histograms in long format: method, quantity, bin (left end), density, lower and upper (99 % band of a
-    uniform bin).
+    """Return histograms of the PIT values in long format. The columns are method, quantity, bin (left end), density,
+    and lower and upper (99 % band of a uniform bin).
 
     Also `ecdf_difference`: empirical distribution function minus the uniform one at the bin's right end, and `band`:
     Kolmogorov's simultaneous 99 % bound.
@@ -74,8 +75,8 @@ def calibration(table: pd.DataFrame, *, components: int, largest: int, epsilon: 
 
 
 def coverage(table: pd.DataFrame, *, components: int, largest: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return the coverage of the central 90 % interval with its standard error, and the chi-squared test of
-    uniformity.
+    """Return the coverage of the central 90 % interval with its standard error, and the result of the chi-squared test
+    of uniformity.
     """
     rows = []
     for method in METHODS:

@@ -1,4 +1,4 @@
-"""Claims of the paper about releases and posteriors, each as a relation of numbers with a note.
+"""Claims of the paper about releases and posteriors. Each claim is a relation between numbers, with a note.
 
 Means and variances of algorithms 1 and 2 are exact, those of algorithm 3 are simulated as written (ties by rounding);
 standard errors of margins follow by propagation.
@@ -24,7 +24,7 @@ PAIR = (250, 357)
 
 
 def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on Section 4.2, with windows as stated in the paper."""
+    """Yield rows of the comparison table about Section 4.2, with windows as stated in the paper."""
     part = table[table["variant"] == "as_written"].sort_values("row")
     p, pairs = part["probability"].to_numpy(dtype=float), part[["N1", "N2"]].to_numpy(dtype=float)
     size_pair, others = (p[0], p[1:].max()) if tuple(pairs[0]) == PAIR else (0.0, 1.0)
@@ -44,8 +44,8 @@ def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on Sections 2.2.2, 4.2, 5.2 and 5.3, which compare posteriors; the values are exact and
-    use no window.
+    """Yield rows of the comparison table about Sections 2.2.2, 4.2, 5.2 and 5.3, which compare posteriors. The values
+    are exact and use no window.
     """
     laws = table.groupby(["release", "quantity"])
     sd = laws.apply(_sd)
@@ -78,15 +78,17 @@ def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _sd(of: pd.DataFrame) -> float:
-    """Return the standard deviation of a distribution from its values and probabilities; NaN if a number is missing."""
+    """Return the standard deviation of a distribution, given its values and probabilities, or NaN if a number is
+    missing.
+    """
     p, x = of["probability"].to_numpy(), of["value"].to_numpy()
     mean = np.sum(p * x)
     return float(np.sqrt(np.sum(p * (x - mean) ** 2)))
 
 
 def _as_laws(table: pd.DataFrame, laws: Any) -> Iterator[Row]:
-    """Check that the drawn values and probabilities are distributions on the integers, with their modes at the released
-    values.
+    """Yield rows that check whether the plotted values and probabilities are distributions on the integers, with their
+    modes at the released values.
     """
     mass, note = (
         laws["probability"].apply(lambda p: p.sum(skipna=False)),
@@ -111,7 +113,7 @@ _LEVEL = 1e-4  # level of every test here (published.tsv)
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """Return one row per claim or test."""
+    """Return the rows of all claims and tests, with one row per claim or test."""
     rows = [_uniform(tables["figure_1"])]
     for name in ("table_1", "table_3"):
         rows += of_moments(name, tables[name])
@@ -124,7 +126,9 @@ def ours(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Cells:
-    """Means, variances and their standard errors by (algorithm, representative); true counts by representative."""
+    """Means and variances with their standard errors for each (algorithm, representative), and true counts for each
+    representative.
+    """
 
     mean: dict[tuple[str, str], tuple[float, float]]
     variance: dict[tuple[str, str], tuple[float, float]]
@@ -148,17 +152,17 @@ class Cells:
 
 
 def least(margins: Iterable[Margin]) -> Margin:
-    """Return the smallest margin with its standard error; NaN if a margin is NaN."""
+    """Return the smallest margin with its standard error. A margin that is NaN is returned first."""
     return min(margins, key=lambda m: -inf if isnan(m[0]) else m[0])
 
 
 def most(margins: Iterable[Margin]) -> Margin:
-    """Return the largest margin with its standard error; NaN if a margin is NaN."""
+    """Return the largest margin with its standard error. A margin that is NaN is returned first."""
     return max(margins, key=lambda m: inf if isnan(m[0]) else m[0])
 
 
 def cells(table: pd.DataFrame) -> Cells:
-    """Return exact values of algorithms 1 and 2, and simulated values of algorithm 3 as written."""
+    """Return the exact moments of algorithms 1 and 2, and the simulated moments of algorithm 3 as written."""
     found: dict[str, dict[tuple[str, str], tuple[float, float]]] = {"mean": {}, "variance": {}}
     wanted = np.where(table["algorithm"] == "Algorithm 3", "as_written", "corrected")
     for _, row in table[table["variant"] == wanted].iterrows():
@@ -171,8 +175,8 @@ def cells(table: pd.DataFrame) -> Cells:
 
 
 def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on Tables 1 and 3 (sections 4.1.1, 4.1.2, 5.1), and on simulated releases compared with their exact
-    distribution.
+    """Yield rows of the comparison table about Tables 1 and 3 (sections 4.1.1, 4.1.2, 5.1), and rows that compare
+    simulated releases with their exact distribution.
     """
     c = cells(table)
     far = most((abs(m - c.true[p]), se) for (_, p), (m, se) in c.mean.items())
@@ -196,7 +200,7 @@ def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _small_counts(name: str, c: Cells) -> Iterator[Row]:
-    """Yield rows on the statements of section 4.1.1 about N_min = 0 and about large counts."""
+    """Yield rows of the comparison table about the statements of section 4.1.1 on N_min = 0 and on large counts."""
     far = most((abs(c.mean[a, "N_min"][0] - 1), c.mean[a, "N_min"][1]) for a in ALL)
     note = "largest distance of a mean at N_min from 1; below 0.5 of algorithm 1 only, as printed (0.4 for the others)"
     yield claim(name, "claim: means at N_min are close to 1", far[0], "<", 0.5, note, mc_se=far[1])
@@ -215,7 +219,7 @@ def _small_counts(name: str, c: Cells) -> Iterator[Row]:
 
 
 def _second_example(name: str, c: Cells) -> Iterator[Row]:
-    """Yield rows on the statements of section 4.1.2 about variances in Example 2."""
+    """Yield rows of the comparison table about the statements of section 4.1.2 on variances in Example 2."""
     high = most(c.extremes(MULTINOMIAL, p) for p in REPRESENTATIVES)
     note = "largest ratio of the largest of the three to the smallest at one count; exact"
     yield claim(name, "claim: variances of algorithms 1 and 2 are similar", high[0], "<", 2, note, mc_se=high[1])
@@ -234,7 +238,9 @@ def _independent_and_summed(name: str, c: Cells) -> Iterator[Row]:
 
 
 def _law(name: str, table: pd.DataFrame) -> Row:
-    """Return the Bonferroni p-value that compares all simulated means and variances with the exact ones."""
+    """Return the row with the Bonferroni-corrected p-value of a comparison of all simulated means and variances with
+    the exact values.
+    """
     z = table.loc[np.isfinite(table["exact_mean"]), ["mean_z", "variance_z"]].to_numpy(dtype=float).ravel()
     p = float(np.minimum(1.0, 2 * z.size * norm.sf(np.abs(z).max()))) if z.size else np.nan
     note = f"largest of {z.size} standardised distances from the exact moments, Bonferroni"
@@ -247,7 +253,7 @@ def _law(name: str, table: pd.DataFrame) -> Row:
 
 
 def of_checks(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on Sections 2.1, 3.1 and 5.1, computed from draws."""
+    """Yield rows of the comparison table about Sections 2.1, 3.1 and 5.1, which are computed from draws."""
     rows = dict(iter(table.groupby("statement", sort=False)))
 
     def worst(statement: str) -> Margin:
@@ -287,7 +293,9 @@ def of_checks(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on the statement of Section 5.1 that many zeros reduce the few large counts; the values are exact."""
+    """Yield rows of the comparison table about the statement of Section 5.1 that many zeros reduce the few large
+    counts. The values are exact.
+    """
     bias = table.set_index("algorithm")["bias"]
     for name, of in (("algorithms 1 and 2", ["Algorithm 1 (ind)", "Algorithm 2"]), ("algorithm 3", ["Algorithm 3"])):
         note = "least bias of three counts of 200 among 47 zeros; more than 1 counts as lowered; exact, ties at random"
@@ -295,8 +303,8 @@ def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_comparison(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on Sections 4.1.2 and 5.2: draws of algorithm 3 are close to the true counts, and closer than draws of
-    other methods.
+    """Yield rows of the comparison table about Sections 4.1.2 and 5.2, which state that draws of algorithm 3 are close
+    to the true counts, and closer than draws of the other algorithms.
     """
     by = table.set_index(["example", "method"])
     close, best = [], []
@@ -315,7 +323,7 @@ def of_comparison(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _uniform(table: pd.DataFrame) -> Row:
-    """Return the row on the statement that the counts of Example 1 are uniform."""
+    """Return the row of the comparison table about the statement that the counts of Example 1 are uniform."""
     counts = table.loc[table["count"] >= 60, "count"]
     p = float(kstest(counts, "uniform", args=(60, 940)).pvalue)
     note = f"Kolmogorov's test of the {len(counts)} counts of 60 and more; our vector, the paper's own is not published"

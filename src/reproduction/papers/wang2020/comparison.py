@@ -17,9 +17,9 @@ Whole = NDArray[np.int64]
 
 
 def simulate(size: int, *, vector: int, epsilon: float, support: int, posteriors: int, rng: np.random.Generator):
-    """Return power sums of the errors: example, method, n, and sums over releases of the error e at the largest
-    component (e1, e2, e4), of the squared error over all components (all, all2), and of the error of the total (t1,
-    t2).
+    """Return power sums of the errors with the columns example, method, n, e1, e2, e4, all, all2, t1 and t2. The
+    columns e1, e2 and e4 are sums over releases of powers of the error e at the largest component, all and all2 are
+    sums for the squared error over all components, and t1 and t2 are sums for the error of the total.
 
     `posteriors` of the releases of a block also have their exact posterior mean computed.
     """
@@ -67,8 +67,8 @@ def _errors(released: Whole, counts: Whole) -> dict[str, int]:
 
 
 def comparison(table: pd.DataFrame, *, vector: int, epsilon: float, support: int, posteriors: int) -> pd.DataFrame:
-    """Return a table with the columns example, method, n, bias and variance at the largest component, RMSE over all
-    components, and variance of the total.
+    """Return a table with the columns example, method, n, bias and variance at the largest component, root mean square
+    error (RMSE) over all components, and variance of the total.
 
     Each with its standard error (`bias_se`, `variance_se`, `rmse_se`).
     """

@@ -1,4 +1,6 @@
-"""Check the paper's statements about its releases with draws and exact distributions, and the tie rule of Table 3."""
+"""Check the paper's statements about its releases, and the tie rule of Table 3. The checks use draws and exact
+distributions.
+"""
 
 from collections.abc import Iterator
 from math import exp, sqrt
@@ -24,8 +26,8 @@ LEVEL = 1e-4  # level of the test of the released total (published.tsv)
 
 
 def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return a table with the columns statement, example, algorithm, value, se (of a proportion) and n, from `size`
-    releases by every algorithm.
+    """Return the results of all checks of the releases, from `size` releases by every algorithm. The columns are
+    statement, example, algorithm, value, se (of a proportion) and n.
 
     ``zeros at 0 or 1``, ``zeros above 0``: shares of releases where a true count of 0 becomes that (Example 1); ``wrong
     totals``: releases that are negative somewhere or whose total is not the noisy total (algorithms 2 and 3); ``not
@@ -72,8 +74,8 @@ def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng:
 
 
 def _width(found: Whole, noise: TwoSidedGeometric) -> Iterator[dict[str, Any]]:
-    """Return tests of the mean absolute noise, which is sufficient for epsilon; one draw has the information
-    Var(|noise|) epsilon^2 about log epsilon.
+    """Yield the results of tests of the mean absolute noise, which is sufficient for epsilon. One draw has the
+    information Var(|noise|) epsilon^2 about log epsilon.
     """
     values, p = np.abs(noise.values()), noise.probabilities()
     mean = float(values @ p)
@@ -104,8 +106,8 @@ def _number(statement: str, algorithm: str, value: float) -> dict[str, Any]:
 
 
 def noise_test(found: Whole, noise: TwoSidedGeometric) -> float:
-    """Return the p-value of a chi-squared test of draws against the noise distribution; 0 for a draw outside its
-    support.
+    """Return the p-value of a chi-squared test of draws against the noise distribution. The p-value is 0 if a draw is
+    outside the support.
 
     Cells are single values if at least five draws are expected, else the two tails.
     """
@@ -121,8 +123,8 @@ def noise_test(found: Whole, noise: TwoSidedGeometric) -> float:
 
 
 def is_mode(k: Whole, weights: Whole) -> bool:
-    """Return whether k is a mode of Multinomial(sum k, weights): moving one unit never increases the probability, x_i
-    (k_j + 1) >= x_j k_i.
+    """Return whether k is a mode of Multinomial(sum k, weights). At a mode, moving one unit never increases the
+    probability, that is, x_i (k_j + 1) >= x_j k_i.
     """
     if not weights.any():
         return True  # every result is as likely as any other of its shape; equal shares are not looked at
@@ -132,7 +134,7 @@ def is_mode(k: Whole, weights: Whole) -> bool:
 
 
 def many_zeros(*, zeros: int, large: int, count: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return the exact mean of a large count among many zeros, with the columns algorithm, true, exact_mean, bias,
+    """Return the exact mean of a large count among many zeros, with the columns algorithm, true, exact_mean, bias and
     exact_variance.
 
     Parameters
@@ -153,8 +155,8 @@ def many_zeros(*, zeros: int, large: int, count: int, epsilon: float, support: i
 
 
 def tie_fit(*, tie_rules: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Return the fit of each tie rule to the ten printed cells of Table 3's last row, with the columns ties, cells,
-    chi_squared, p_value.
+    """Return the fit of each tie rule to the ten printed cells in the last row of Table 3, with the columns ties,
+    cells, chi_squared and p_value.
 
     Mean and variance of a count are correlated (`correlation` of `tie_rules`); their errors are those of the printed
     10,000 runs, of our simulation if no exact value is known, and of rounding (unit^2/12).
@@ -169,7 +171,9 @@ def tie_fit(*, tie_rules: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame
 
 
 def _squared(row: "pd.Series[Any]", printed: pd.DataFrame) -> float:
-    """Return the squared Mahalanobis distance between a printed mean and variance and the reproduced ones."""
+    """Return the squared Mahalanobis distance between the printed and the reproduced values of a mean and a
+    variance.
+    """
     known = np.isfinite(row["exact_mean"])
     gap, errors, rounding = [], [], []
     for what in ("mean", "variance"):

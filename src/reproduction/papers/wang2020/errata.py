@@ -173,5 +173,5 @@ ERRATA: evidence.Errata = {
 
 
 def errata(*, size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return all errata: number, erratum, evidence, command."""
+    """Return all errata as a table with the columns number, erratum, evidence and command."""
     return evidence.table("wang2020", ERRATA, rng=rng, size=size)

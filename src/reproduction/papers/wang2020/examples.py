@@ -1,4 +1,4 @@
-"""The paper's two data sets and its five representative components."""
+"""Define the two data sets of the paper and their five representative components."""
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ _FIXED = (0, 0, 0, 1, 2, 3, 60, 382, 736, 977)
 
 
 def example_1(vector: int) -> NDArray[np.int64]:
-    """Return fifty simulated counts that satisfy every constraint stated in the paper, which does not publish the
+    """Return fifty simulated counts that satisfy every constraint stated in the paper. The paper does not publish the
     counts that it used.
 
     Three 0, one each of 1, 2, 3, five in 15..60, the rest in 60..1000; order statistics 0, 60, 382, 736, 977; in all
@@ -53,20 +53,20 @@ def example_2() -> NDArray[np.int64]:
 
 
 def both(vector: int) -> dict[str, NDArray[np.int64]]:
-    """Return both examples by name."""
+    """Return a dictionary with the counts of both examples, by name."""
     return {"example_1": example_1(vector), "example_2": example_2()}
 
 
 def representatives(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indices of the minimum, the quartiles and the maximum, which are order statistics of a stable sort (of
-    fifty counts).
+    """Return the indices of the minimum, the quartiles and the maximum of fifty counts. They are order statistics of a
+    stable sort.
     """
     return np.argsort(counts, kind="stable")[list(_PLACES)]
 
 
 def figure_1(*, vector: int) -> pd.DataFrame:
-    """Return the counts of Example 1 in increasing order, with the columns rank, count, representative (empty for other
-    counts).
+    """Return the counts of Example 1 in increasing order, with the columns rank, count and representative (empty for
+    counts that are not representatives).
     """
     counts = np.sort(example_1(vector))
     names = dict(zip(_PLACES, REPRESENTATIVES, strict=True))
@@ -75,7 +75,7 @@ def figure_1(*, vector: int) -> pd.DataFrame:
 
 
 def table_2() -> pd.DataFrame:
-    """Return the components of Example 2 grouped by count, with the columns count, instances, components."""
+    """Return the components of Example 2, grouped by count, with the columns count, instances and components."""
     rows = pd.DataFrame({"count": SEATS.values(), "component": SEATS.keys()}).groupby("count")["component"]
     table = rows.agg(["size", ", ".join]).reset_index()
     table.columns = ["count", "instances", "components"]

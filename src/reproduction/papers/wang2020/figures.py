@@ -1,4 +1,4 @@
-"""Figures of Wang (2020) and of extensions of the paper."""
+"""Plot the figures of Wang (2020) and of extensions of the paper."""
 
 from typing import Any
 
@@ -36,8 +36,8 @@ RELEASES = {
 
 
 def windows(table: pd.DataFrame) -> Figure:
-    """Draw the highest probabilities against the window; for algorithm 2, also draw them enlarged, at the scale of the
-    printed digits.
+    """Plot the highest probabilities against the window. For algorithm 2, an additional panel enlarges them to the
+    scale of the printed digits.
     """
     figure = Figure(figsize=(DOUBLE, 2.5))
     second, close, third = figure.subplots(1, 3)
@@ -74,7 +74,9 @@ def windows(table: pd.DataFrame) -> Figure:
 
 
 def precision(table: pd.DataFrame) -> Figure:
-    """Draw posterior distributions of a component and of the total by release, as steps, since counts are integers."""
+    """Plot the posterior distributions of a component and of the total for each kind of release. The curves are steps,
+    since counts are integers.
+    """
     figure = Figure(figsize=(DOUBLE, 2.9))
     panels = figure.subplots(1, 2)
     looks = (("-", 2.6), ("--", 1.8), (":", 1.6), ("-", 1.2), ("-", 1.0))  # curves that coincide remain visible
@@ -99,7 +101,7 @@ def precision(table: pd.DataFrame) -> Figure:
 
 
 def fifty_components(table: pd.DataFrame) -> Figure:
-    """Draw the posterior mean minus the true count with its interval, by release."""
+    """Plot the posterior mean minus the true count, with its interval, for each kind of release."""
     names = list(dict.fromkeys(table["release"]))
     figure = Figure(figsize=(DOUBLE, 4.2))
     panels = figure.subplots(2, 2, sharex=True).ravel()
@@ -126,8 +128,8 @@ def fifty_components(table: pd.DataFrame) -> Figure:
 
 
 def comparison(table: pd.DataFrame) -> Figure:
-    """Draw the RMSE over all components (also enlarged), and the spread and bias at the largest component, by method
-    and example.
+    """Plot the root mean square error over all components (also enlarged), and the spread and the bias at the largest
+    component, by method and example.
     """
     methods = list(dict.fromkeys(table["method"]))[::-1]
     figure = Figure(figsize=(DOUBLE, 1.1 + 0.28 * len(methods)))
@@ -180,7 +182,7 @@ __all__ = [
 
 
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Draw a histogram of the true counts, with the single counts below the histogram."""
+    """Plot a histogram of the true counts, with the individual counts below the histogram."""
     figure = Figure(figsize=(SINGLE, 2.4))
     axis = figure.subplots()
     axis.hist(table["count"], bins=range(0, 1001, 50), color=SKY, edgecolor="white", lw=0.5)
@@ -199,7 +201,9 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def tie_rules(table: pd.DataFrame) -> Figure:
-    """Draw the bias of algorithm 3 by tie rule, with a separate panel for the largest count, and the variance ratio."""
+    """Plot the bias of algorithm 3 by tie rule, with a separate panel for the largest count, and the ratio of the
+    variances.
+    """
     rules = {"first": "lowest index", "last": "highest index", "random": "random", "ieee": "rounding (as written)"}
     figure = Figure(figsize=(DOUBLE, 2.7))
     panels = figure.subplots(1, 3, width_ratios=(4, 1.2, 5))
@@ -232,8 +236,8 @@ def tie_rules(table: pd.DataFrame) -> Figure:
 
 
 def calibration(table: pd.DataFrame) -> Figure:
-    """Draw the ECDF of the PIT minus the diagonal: one column per release, components above totals,
-    simultaneous bands.
+    """Plot the empirical distribution function (ECDF) of the PIT minus the diagonal, with simultaneous bands. There is
+    one column of panels per release, with components above totals.
     """
     methods, quantities = list(dict.fromkeys(table["method"])), list(dict.fromkeys(table["quantity"]))
     figure = Figure(figsize=(DOUBLE, 3.2))
@@ -251,8 +255,8 @@ def calibration(table: pd.DataFrame) -> Figure:
 
 
 def privacy(table: pd.DataFrame) -> Figure:
-    """Draw delta against the claimed epsilon on a broken log axis; delta drops at the epsilon from which the claim is
-    true.
+    """Plot delta against the claimed epsilon on a broken log axis. The value of delta drops at the epsilon from which
+    the claim is true.
     """
     figure = Figure(figsize=(SINGLE, 2.9))
     panels: Any = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
@@ -279,7 +283,7 @@ def privacy(table: pd.DataFrame) -> Figure:
 
 
 def agreement(table: pd.DataFrame) -> Figure:
-    """Draw z for every printed mean and variance of the two simulation tables."""
+    """Plot the z score of every printed mean and variance in the two simulation tables."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     panels = figure.subplots(1, 2, sharey=True)
     for axis, artefact in zip(panels, ("table_1", "table_3"), strict=True):

@@ -1,4 +1,4 @@
-"""The paper's procedures step by step in plain Python, used as baselines for timings and as checks of the fast
+"""Implement the paper's procedures step by step in plain Python, as baselines for timings and as checks of the fast
 implementations.
 """
 
@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 
 def release(counts: list[int], *, epsilon: float, support: int, rng: np.random.Generator) -> list[NDArray]:
-    """Return one release by each algorithm, drawn from listed values with listed probabilities (section 3.1)."""
+    """Return one release by each algorithm. Numbers are drawn from listed values with listed probabilities (section
+    3.1).
+    """
     noise = np.arange(-support, support + 1)
     weights = np.exp(-epsilon * np.abs(noise))
     weights = weights / weights.sum()
@@ -51,8 +53,8 @@ def theorem_1(m: int, p: list[float]) -> NDArray[np.int64]:
 
 
 def pair_table(released: list[int], *, epsilon: float, window: int) -> NDArray[np.float64]:
-    """Return the posterior given a release of algorithm 2 by the four-fold sum of section 3.2, over true counts within
-    +-window.
+    """Return the posterior of a pair of counts given a release of algorithm 2, by the four-fold sum of section 3.2. The
+    true counts are restricted to within +-window of the released counts.
     """
     r1, r2 = released
     total = r1 + r2

@@ -1,4 +1,4 @@
-"""Numbers that methods.md and errata.md quote, and the tables from which the numbers follow."""
+"""Define the numbers that methods.md and errata.md quote, and the tables from which these numbers follow."""
 
 from math import exp, sqrt
 

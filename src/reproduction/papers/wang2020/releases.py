@@ -1,4 +1,6 @@
-"""Tables 1 and 3: means and variances of the released counts over many releases, compared with the exact values."""
+"""Compute Tables 1 and 3, which contain means and variances of the released counts over many releases, and compare them
+with the exact values.
+"""
 
 from typing import Any
 
@@ -23,7 +25,7 @@ _POWERS = ("s1", "s2", "s3", "s4")
 
 def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.random.Generator) -> pd.DataFrame:
     """Return power sums of (released - true) for the representatives, with the columns example, algorithm, ties,
-    representative, n, s1 .. s4.
+    representative, n and s1 .. s4.
 
     These are integers, so blocks add up exactly in any order. Algorithm 3 runs under every tie rule, on separate
     releases.
@@ -46,8 +48,9 @@ def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.ra
 
 
 def moments(table: pd.DataFrame, *, vector: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return mean and variance with standard errors: example, algorithm, ties, representative, true, n, mean, mean_se,
-    variance, variance_se (the square root of (mu4 - variance^2)/n), correlation of mean and variance.
+    """Return the means and the variances with their standard errors. The columns are example, algorithm, ties,
+    representative, true, n, mean, mean_se, variance, variance_se (the square root of (mu4 - variance^2)/n), and the
+    correlation of mean and variance.
     """
     keys = ["example", "algorithm", "ties", "representative", "true"]
     sums = table.groupby(keys, sort=False, dropna=False)[["n", *_POWERS]].sum().reset_index()
@@ -67,8 +70,8 @@ def moments(table: pd.DataFrame, *, vector: int, epsilon: float, support: int) -
 
 
 def exact_moments(*, vector: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return the exact moments without simulation, with the columns example, algorithm, ties, representative,
-    exact_mean, exact_variance.
+    """Return the exact moments, computed without simulation, with the columns example, algorithm, ties, representative,
+    exact_mean and exact_variance.
     """
     parts = []
     for example, counts in examples.both(vector).items():
@@ -87,12 +90,14 @@ def exact_moments(*, vector: int, epsilon: float, support: int) -> pd.DataFrame:
 
 
 def table_1(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
-    """Return simulated and exact values for Example 1, one row per algorithm, variant and representative."""
+    """Return the simulated and the exact values for Example 1, with one row per algorithm, variant and
+    representative.
+    """
     return _side_by_side(releases, exact_moments, "example_1")
 
 
 def table_3(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
-    """Return simulated and exact values for Example 2, in the format of `table_1`."""
+    """Return the simulated and the exact values for Example 2, in the format of `table_1`."""
     return _side_by_side(releases, exact_moments, "example_2")
 
 
@@ -113,8 +118,8 @@ def _side_by_side(releases: pd.DataFrame, exact_moments: pd.DataFrame, example: 
 
 
 def tie_rules(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
-    """Return algorithm 3 on Example 2 under the named tie rules: ties, representative, true, n, mean, variance, errors,
-    their correlation, exact values.
+    """Return the results of algorithm 3 on Example 2 under the named tie rules. The columns are ties, representative,
+    true, n, mean, variance, their errors, the correlation of the errors, and the exact values.
     """
     rows = releases[(releases["example"] == "example_2") & (releases["algorithm"] == "Algorithm 3")]
     table = rows.merge(exact_moments, on=["example", "algorithm", "ties", "representative"], how="left")
@@ -122,7 +127,7 @@ def tie_rules(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.Data
 
 
 def readings(*, epsilon: float, support: int) -> pd.DataFrame:
-    """Return the exact moments of Example 2 if "positive" in the paper means > 0 instead of >= 0.
+    """Return the exact moments of Example 2 under the two meanings that "positive" in the paper may have, > 0 and >= 0.
 
     Columns algorithm, reading, variant, representative, mean, variance.
     """

@@ -1,4 +1,6 @@
-"""Timings of the compiled releases and exact posteriors, compared with the procedures as written in the paper."""
+"""Measure the time of the compiled releases and exact posteriors, compared with the procedures as written in the
+paper.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -34,7 +36,8 @@ def timings(
     repeats: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return median times, with the columns task, method, seconds, baseline, baseline_seconds, ratio, note.
+    """Return median computing times, with the columns task, method, seconds, baseline, baseline_seconds, ratio and
+    note.
 
     A baseline run at a smaller size is scaled to the full size (proportional to releases, or to the fourth power of the
     window), as the note states.

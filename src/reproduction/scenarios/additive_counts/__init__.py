@@ -1,1 +1,1 @@
-"""Counts released together with their total, which is their sum."""
+"""Scenario for counts that are released together with a total that equals their sum."""

@@ -1,4 +1,4 @@
-"""Posterior of the true counts and their total from an additive release of counts."""
+"""Compute the posterior of the true counts and of their total, given an additive release of the counts."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,7 +22,9 @@ from . import rules
 
 
 def answer(case: Case) -> Answer:
-    """Return the answer to one case, with other priors of the total for comparison."""
+    """Return the results of one case of the scenario. For comparison, they include the posterior under other priors of
+    the total.
+    """
     settings = case.settings
     release, facts = _release(case)
     mechanism = release.mechanism
@@ -67,7 +69,9 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Return the posterior of every count and of the total for many releases; identical releases are analysed once."""
+    """Return the posterior of every count and of the total for many releases. Identical releases are analysed only
+    once.
+    """
     spent, reasons = one_a_table(tables, "epsilon", settings.get("epsilon"))
     if "algorithm" in tables.columns:
         how, odd = one_a_table(tables, "algorithm")
@@ -99,7 +103,9 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 
 
 def _reason(counts: np.ndarray, names: np.ndarray) -> str:
-    """Return the reason why the values cannot be counts of a release."""
+    """Return the reason why the values cannot be the counts of an additive release, or an empty string if they can
+    be.
+    """
     if not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))):
         return "value must be integers >= 0"
     if counts.sum() > rules.LARGEST:

@@ -1,4 +1,5 @@
-"""Rules of an additive-counts scenario that its schema cannot express, and its assumptions as sentences.
+"""Check the rules of an additive-counts scenario that its schema cannot express, and state its assumptions as
+sentences.
 
 Plain Python: this module runs before any kernel exists.
 """
@@ -16,7 +17,7 @@ _PAIRS_ONLY = {"algorithm": "1-summed", "ties": "ieee"}
 
 
 def stated(settings: Mapping[str, Any], columns: Columns) -> tuple[list[str], list[float]]:
-    """Return the names and the counts as written by the user; the counts are released or synthetic."""
+    """Return the names and the counts as written by the user. The counts are either released or synthetic."""
     if columns is not None:
         return list(columns["name"]), [float(text) if text else float("nan") for text in columns["value"]]
     found = settings.get("released", (settings.get("rehearsal") or {}).get("counts", ()))
@@ -26,7 +27,9 @@ def stated(settings: Mapping[str, Any], columns: Columns) -> tuple[list[str], li
 
 
 def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
-    """Return (key, message) for every mistake; the arguments are as for the rules of every kind."""
+    """Yield a pair (key, message) for every mistake in the settings. The arguments are the same for every kind of
+    scenario.
+    """
     if isinstance(settings["prior"], str) and settings["prior"] not in PRIORS:
         yield ".prior", f"{settings['prior']!r} is not a prior; use {' or '.join(PRIORS)}, or a number"
     if "release" in settings:
@@ -58,7 +61,9 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU seconds and MB of a case: the distribution of each count has as many points as the noise."""
+    """Return the CPU time in seconds and the memory in MB that a case needs. The distribution of each count has as many
+    points as the distribution of the noise.
+    """
     if "epsilon" not in settings:
         return 60.0, 200.0  # the settings that determine the cost are in the record of the release
     size = len(stated(settings, None)[1]) if "file" not in settings else 100
@@ -67,7 +72,7 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
-    """Return the assumptions about how the release was made."""
+    """Return a sentence that states how the counts are assumed to have been released."""
     scale = f"{point['noise']['scale']:g}"
     ties = f", ties {point['ties']}" if point["algorithm"] == "3" else ""
     return [

@@ -1,1 +1,1 @@
-"""Noisy statistics of a censored normal sample."""
+"""Scenario for noisy statistics of a censored normal sample."""

@@ -1,5 +1,5 @@
-"""Posterior of the mean and variance, and of the numbers of censored records, from noisy statistics of a censored
-sample.
+"""Compute the posterior of the mean, the variance and the numbers of censored records, given noisy statistics of a
+censored sample.
 """
 
 from typing import Any
@@ -23,7 +23,9 @@ _TYPES = {"mu": "parameter", "sigma2": "parameter"}
 
 
 def answer(case: Case) -> Answer:
-    """Return the answer to one case, with a weaker prior and an analysis that ignores the noise for comparison."""
+    """Return the results of one case of the scenario. For comparison, they include an analysis with a weaker prior and
+    an analysis that ignores the noise.
+    """
     release, facts = _release(case)
     mechanism = release.mechanism
     default = Prior.from_limits(mechanism.lower, mechanism.upper)
@@ -83,7 +85,9 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
 
 
 def _rehearsed(case: Case, lower: float, upper: float) -> tuple[Release, dict[str, Any]]:
-    """Return a release of synthetic records in which each statistic is measured with a quarter of epsilon."""
+    """Return a simulated release of synthetic records, in which each of the four statistics is measured with a quarter
+    of epsilon, and its metadata.
+    """
     made_up, epsilon = case.settings[REHEARSAL], case.settings["epsilon"]
     mechanism, n = CensoredStatistics(lower=lower, upper=upper), int(made_up["records"])
     records = made_up["mu"] + made_up["sigma2"] ** 0.5 * case.rng.standard_normal(n)

@@ -1,4 +1,4 @@
-"""Rules of a censored-sample scenario that its schema cannot express, and its assumptions as sentences.
+"""Check the rules of a censored-sample scenario that its schema cannot express, and state its assumptions as sentences.
 
 Plain Python: this module runs before any kernel exists.
 """
@@ -12,7 +12,9 @@ _NAMES = ("mu", "sigma2", "below", "above")
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
-    """Return (key, message) for every mistake; the arguments are as for the rules of every kind."""
+    """Yield a pair (key, message) for every mistake in the settings. The arguments are the same for every kind of
+    scenario.
+    """
     for label, question in (settings.get("questions") or {}).items():
         group = question.get("about", "counts")
         names = {"parameters": _NAMES[:2], "counts": _NAMES[2:]}.get(group, ())
@@ -43,7 +45,9 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU seconds and MB of a case, which runs Markov chains under two priors."""
+    """Return the CPU time in seconds and the memory in MB that a case needs. A case runs Markov chains under two
+    priors.
+    """
     return 5.0, 50.0 + 1e-4 * (settings.get("rehearsal") or {}).get("records", 0)
 
 

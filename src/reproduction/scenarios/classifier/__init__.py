@@ -1,1 +1,1 @@
-"""Private models: naive Bayes classifiers and Bayesian networks."""
+"""Scenario for private models, which are naive Bayes classifiers or Bayesian networks."""

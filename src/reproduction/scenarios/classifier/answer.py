@@ -1,4 +1,5 @@
-"""Posterior of the probabilities in a released model, or the expected quality of a release from synthetic records.
+"""Compute the posterior of the probabilities in a released model, or estimate the quality of a release from synthetic
+records.
 
 Questions are about the probabilities of one released table, or of several, which are independent. A comparison of two
 probabilities of one table is exact if its posterior is exact: P(a > b) is the probability that the share a/(a + b) is
@@ -36,7 +37,7 @@ _ESTIMATED = Accuracy(
 
 
 def answer(case: Case) -> Answer:
-    """Return the answer to one case."""
+    """Return the results of one case of the scenario."""
     if REHEARSAL in case.settings:
         return _rehearsed(case)
     from . import model
@@ -90,7 +91,8 @@ def answers(
     level: float,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return one or more rows per question, in the format of `Posterior.ask`.
+    """Return the answers to questions about a model, with one or more rows per question, in the format of
+    `Posterior.ask`.
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ def answers(
 
 
 class _Table:
-    """One released table of a model, and the posterior of its probabilities."""
+    """Table of probabilities in a released model, with the posterior distribution of these probabilities."""
 
     def __init__(self, rows: pd.DataFrame, mechanism: Mechanism, prior: float) -> None:
         self.names, self.rows = tuple(rows["quantity"]), rows
@@ -145,19 +147,19 @@ class _Table:
         self.state = EXACT if (rows["status"] == "exact").all() else _ESTIMATED
 
     def marginal(self, place: int) -> Continuous:
-        """Return the posterior of one probability of the table."""
+        """Return the posterior distribution of one probability of the table."""
         assert self.law is not None
         return Continuous(self.law.beta(place), name=self.names[place], type="rate", accuracy=self.state)
 
     def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw all probabilities of the table jointly."""
+        """Draw all probabilities of the table jointly from their posterior distribution."""
         assert self.law is not None
         return self.law.sample(size, rng=rng)
 
 
 def _together(tables: Sequence[_Table]) -> Posterior:
-    """Return joint draws of the probabilities of several tables; approximate tables come first, since they determine
-    the status.
+    """Return a posterior from which the probabilities of several tables are drawn jointly. Tables with approximate
+    results come first, since they determine the accuracy status.
     """
     ordered = sorted(tables, key=lambda one: one.state is EXACT)
     places = [(one, i) for one in ordered for i in range(len(one.names))]
@@ -186,8 +188,8 @@ def _judge(question: Mapping[str, Any], tables: int) -> None:
 
 
 def _exact(question: Mapping[str, Any], table: _Table, names: Names, level: float) -> tuple[object, ...] | None:
-    """Return mean, sd, lower, upper, level, status and error of an answer that follows from the distribution of a
-    share, or None for any other question.
+    """Return the mean, sd, lower limit, upper limit, level, status and error of an answer that follows from the
+    distribution of a share, or None for any other question.
     """
     if table.law is None:
         return None
@@ -217,7 +219,7 @@ def _exact(question: Mapping[str, Any], table: _Table, names: Names, level: floa
 
 
 def _names(question: Any, names: Names) -> Iterator[str]:
-    """Return the probabilities that a question names."""
+    """Yield the names of the probabilities that occur in a question."""
     if not isinstance(question, Mapping):
         raise TypeError(f"a question must be a mapping such as {{difference: [a, b]}}, got {question!r}")
     listed = list(names.places)

@@ -1,4 +1,6 @@
-"""Posterior of shares given a released distribution: exact if the total is public, approximate if it is estimated."""
+"""Compute the posterior of shares given a released distribution. The posterior is exact for the Dirichlet mechanism
+with a public total, and approximate otherwise.
+"""
 
 from dataclasses import dataclass
 
@@ -42,7 +44,8 @@ class Mechanism:
     floor: float = np.nan
 
     def log_weights(self, released: Array, total: int) -> Array:
-        """Return the log-likelihood of each count 0..total, float64 (cells, total + 1), up to a constant per cell.
+        """Return the log-likelihood of each count 0..total in every cell, up to a constant per cell, as a float64 array
+        of shape (cells, total + 1).
 
         Given the total the Dirichlet's normaliser is constant, so its density is a product over cells. The noisy counts
         before normalising are assumed to add up to the total.
@@ -62,7 +65,7 @@ class Mechanism:
         return np.stack(rows)
 
     def share(self, released: Array, total: float) -> tuple[Array, Array]:
-        """Return moment estimates and standard deviations of the shares."""
+        """Return moment estimates of the shares and the standard deviations of these estimates."""
         if self.law == "dirichlet":
             whole = self.r * total + len(released) * self.alpha
             sd = np.sqrt(released * (1 - released) / (whole + 1)) * whole / (self.r * total)
@@ -109,7 +112,7 @@ def summary(
     prior: float,
     level: float,
 ) -> pd.DataFrame:
-    """Return one row per cell (`accuracy.SUMMARY`).
+    """Return a posterior summary with one row per cell and the columns `accuracy.SUMMARY`.
 
     `public` is True if `total` is the true number of records, False if it is an estimate. The posterior is conditional
     on an estimated total, and above `LARGEST_EXACT` records it is a normal approximation, as its status shows.

@@ -1,4 +1,4 @@
-"""Population probabilities implied by a released naive Bayes model or Bayesian network, cell by cell."""
+"""Compute the population probabilities implied by a released naive Bayes model or Bayesian network, for every cell."""
 
 import json
 from itertools import groupby
@@ -18,7 +18,7 @@ NOT_HERE = "a release of {0!r} is not a model; use a release of naive_bayes or b
 
 
 def mechanism(release: Published) -> Mechanism:
-    """Return the mechanism of a model, from the record of its release.
+    """Return the noise mechanism of a released model, as stated in the record of the release.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def mechanism(release: Published) -> Mechanism:
 
 
 def table(release: Published, *, prior: float, level: float) -> pd.DataFrame:
-    """Return one row per probability of a model: posterior, released value, and assumptions.
+    """Return one row per probability of a model, with its posterior, its released value and the assumptions.
 
     The number of records is public for a node without parents. For a node with parents, it is estimated by the number
     of records times the estimated probability of the parents' configuration, as the status shows.
@@ -80,8 +80,8 @@ def table(release: Published, *, prior: float, level: float) -> pd.DataFrame:
 
 
 def _rows(release: Published) -> dict[str, list[tuple[dict[str, str], list[tuple[str, float]]]]]:
-    """Return a mapping from each node to its histograms: (categories of the parents, [(category, released
-    probability)]).
+    """Return a mapping from each node to its histograms. Each histogram is a pair (categories of the parents,
+    [(category, released probability)]).
     """
     table = release.table
     columns = (table.texts("node"), table.texts("given"), table.texts("category"))
@@ -93,8 +93,8 @@ def _rows(release: Published) -> dict[str, list[tuple[dict[str, str], list[tuple
 
 
 def _probability(given: dict[str, str], estimates: Any, parents: dict[str, list[str]]) -> float:
-    """Return the estimated probability of a configuration of parents from the parents' histograms, treating the parents
-    as a chain.
+    """Return the estimated probability of a configuration of parents. It is computed from the parents' histograms as if
+    the parents formed a chain.
 
     It is exact under the model for two parents if one is a parent of the other; other parents are assumed to be
     independent given their common parents.

@@ -1,5 +1,5 @@
-"""Estimate the expected quality of a release from synthetic data with reproducible noise; nothing computed by this
-module is a release.
+"""Estimate the expected quality of a release from synthetic data with reproducible noise. No result of this module is a
+release.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,8 +27,8 @@ MEASURES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """Design of a comparison: privacy budgets of the whole model at a Rényi order, number of releases at each budget,
-    and lower bound of noisy counts.
+    """Design of a comparison of releases: the privacy budgets of the whole model at a Rényi order, the number of
+    releases for each budget, and the lower bound of the noisy counts.
     """
 
     order: float
@@ -41,15 +41,15 @@ class Design:
 
 
 def read(csv: str, *, target: str, numeric: Sequence[str]) -> CodedTable:
-    """Return the synthetic records; a missing number becomes a separate category."""
+    """Return the synthetic records as coded categories. Missing numbers form a separate category."""
     found = csv_table.read(csv)
     frame = pd.DataFrame({column: found.texts(column) for column in found.columns}, dtype=str)
     return coded_table.encode(frame, name=Path(csv).stem, target=target, numeric=numeric, missing="category")
 
 
 def split(data: CodedTable, *, bins: int, public_levels: bool = False) -> tuple[Codes, Codes, tuple[int, ...]]:
-    """Return the binned categories of a training part and a test part, and the number of categories per column; the
-    last column is the target.
+    """Return the binned categories of a training set and of a test set, and the number of categories of each column.
+    The last column is the target.
     """
     train, test = train_test_split(np.arange(len(data.codes)), test_size=TEST_SHARE, random_state=SPLIT)
     learnt = coded_table.learn(data, train, public_levels=public_levels, bins=bins)
@@ -57,7 +57,8 @@ def split(data: CodedTable, *, bins: int, public_levels: bool = False) -> tuple[
 
 
 def scores(data: CodedTable, design: Design, *, level: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Return one row per measure, method and budget: mean over releases, sd, and t interval of the mean.
+    """Return one row per measure, method and budget, with the mean over the releases, the standard deviation, and a t
+    interval for the mean.
 
     Scores are for naive Bayes, and for a network if one is given, on one 70-30 split.
     """

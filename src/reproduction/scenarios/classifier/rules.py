@@ -1,4 +1,4 @@
-"""Rules of a private-model scenario that its schema cannot express, and its assumptions as sentences.
+"""Check the rules of a private-model scenario that its schema cannot express, and state its assumptions as sentences.
 
 Plain Python: this module runs before any kernel exists.
 """
@@ -14,7 +14,9 @@ from ...config import question_rules
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
-    """Return (key, message) for every mistake; the arguments are as for the rules of every kind."""
+    """Yield a pair (key, message) for every mistake in the settings. The arguments are the same for every kind of
+    scenario.
+    """
     asked = settings.get("questions") or {}
     yield from question_rules.mistakes(asked, [])
     for label, question in asked.items():
@@ -31,7 +33,9 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU seconds and MB of a case: every release of a rehearsal scores all test records."""
+    """Return the CPU time in seconds and the memory in MB that a case needs. If releases of synthetic records are
+    simulated, all test records are scored for every release.
+    """
     rehearsal = settings.get("rehearsal") or {}
     path = Path(str(rehearsal.get("csv", "")))
     size = path.stat().st_size if isfile(path) else 0

@@ -1,1 +1,1 @@
-"""Counts with independent noise."""
+"""Scenario for counts with independent noise."""

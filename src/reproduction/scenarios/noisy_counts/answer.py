@@ -1,5 +1,5 @@
-"""Posterior, given noisy counts, of the counts and shares in a file and of the rates in the population from which the
-file was sampled.
+"""Compute, from noisy counts, the posterior of the counts and shares in a file and of the rates in the population from
+which the file was sampled.
 
 The posterior of a tree of counts has one row per node, with least-squares estimates and the names of levels.
 """
@@ -33,7 +33,7 @@ from .many import many as many
 
 
 def answer(case: Case) -> Answer:
-    """Return the answer to one case.
+    """Return the results of one case of the scenario.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ def answer(case: Case) -> Answer:
 
 
 def _with_confidence(result: Answer, release: Release, settings: Mapping[str, Any]) -> Answer:
-    """Return an answer with confidence intervals if the settings ask for them; otherwise with a sentence if they differ
-    from the credible intervals of counts without a total.
+    """Return an answer with confidence intervals if the settings request them. Otherwise, for counts without a total,
+    add a sentence if the confidence intervals differ from the credible intervals.
     """
     if level := settings.get("confidence"):
         rows = without_prior.columns(result.rows, release, level)
@@ -78,8 +78,8 @@ def _with_confidence(result: Answer, release: Release, settings: Mapping[str, An
 
 
 def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
-    """Return the posterior of the counts of a tree, one row per node, with least-squares estimates, also for sums and
-    differences.
+    """Return the posterior of the counts of a tree, with one row per node. Least-squares estimates are added for all
+    nodes, and for questions about sums and differences.
     """
     law, settings = found.source, case.settings
     assert isinstance(law, TreeLaw)
@@ -157,7 +157,7 @@ def noise_of(settings: Mapping[str, Any], columns: rules.Columns, noise: Mapping
 
 
 def spent_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the privacy cost of the noise, if it is known."""
+    """Return the privacy cost of the noise as a dictionary, which is empty if the cost is not known."""
     stated = settings.get("noise", settings)
     keys = ("epsilon", "rho", "sensitivity", "relation")
     found = {key: stated[key] for key in keys if isinstance(stated, Mapping) and key in stated}
@@ -174,7 +174,7 @@ def _mapping(noise: Any) -> dict[str, Any]:
 
 
 def _groups(settings: Mapping[str, Any], names: list[str], columns: rules.Columns) -> list[str] | None:
-    """Return the group of every count, for which a separate prior is fitted."""
+    """Return the group of every count, or None if there are no groups. A separate prior is fitted to each group."""
     if columns is not None and "group" in columns:
         return list(columns["group"])
     if "groups" not in settings:
@@ -190,7 +190,7 @@ _WIDEST = 200  # maximum number of nodes in a question with least-squares estima
 
 
 def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
-    """Return one row per node, with the columns of a scenario's table and the columns `BESIDE`.
+    """Return one row per node of a tree, with the columns of a scenario's table and the columns `BESIDE`.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
 
 
 def tree_facts(law: TreeLaw) -> dict[str, Any]:
-    """Return metadata about a tree: its levels with their numbers of nodes and measurements, and the prior.
+    """Return metadata about a tree: the number of nodes and the number of measurements at each level, and the prior.
 
     Parameters
     ----------
@@ -244,7 +244,8 @@ def tree_facts(law: TreeLaw) -> dict[str, Any]:
 
 
 def beside_questions(table: pd.DataFrame, questions: Mapping[str, Any], law: TreeLaw) -> pd.DataFrame:
-    """Return the answers about sums and differences of counts, with least-squares estimates added.
+    """Return the table of a scenario, with least-squares estimates added to the answers about sums and differences of
+    counts.
 
     Parameters
     ----------
@@ -268,8 +269,8 @@ def beside_questions(table: pd.DataFrame, questions: Mapping[str, Any], law: Tre
 
 
 def combined(least: LeastSquares, weights: Mapping[str, float]) -> tuple[float, float]:
-    """Return the least-squares estimate and standard deviation of a weighted sum of counts; NaN if a count is not
-    determined.
+    """Return the least-squares estimate and the standard deviation of a weighted sum of counts. Both are NaN if the
+    measurements do not determine one of the counts.
 
     Parameters
     ----------
@@ -282,7 +283,7 @@ def combined(least: LeastSquares, weights: Mapping[str, float]) -> tuple[float, 
 
 
 def _weights(asked: Mapping[str, Any]) -> dict[str, float] | None:
-    """Return the weight of each count in a sum or a difference."""
+    """Return the weight of each count in a question about a sum or a difference, or None for any other question."""
     if asked.get("about", "counts") != "counts" or not {"sum", "difference"} & set(asked):
         return None
     parts = [(1.0, asked["sum"])] if "sum" in asked else list(zip((1.0, -1.0), asked["difference"], strict=True))

@@ -1,5 +1,5 @@
-"""Prior predictive checks of a release: the noise is compared with the public total, and the released counts with the
-prior.
+"""Prior predictive checks of a release. The sum of the noise terms is compared with the noise distribution, given the
+public total, and the released counts are compared with the prior.
 
 Neither check uses confidential data. The sum of all noise terms is the released sum minus the public total, whatever
 the true counts are, so this sum reveals a wrong total or a wrong scale. The prior predictive distribution of a released
@@ -38,7 +38,7 @@ class Fit:
 
     @property
     def least(self) -> float:
-        """Return the smallest p-value multiplied by the number of p-values (Bonferroni), at most 1."""
+        """Return the smallest p-value multiplied by the number of p-values (Bonferroni correction), but at most 1."""
         return min(1.0, min(self.total, *self.counts) * (1 + len(self.counts)))
 
     def __str__(self) -> str:
@@ -50,7 +50,9 @@ class Fit:
 
 
 def of(release: Release, posterior: Posterior) -> Fit | None:
-    """Return both checks of a release with an exact total and one noise distribution; None for any other release."""
+    """Return both checks of a release that has an exact total and one noise distribution, or None for any other
+    release.
+    """
     law, source = release.mechanism, posterior.source
     if not isinstance(law, Law) or np.ndim(getattr(law, "scale", getattr(law, "sigma", 0))):
         return None
@@ -60,7 +62,7 @@ def of(release: Release, posterior: Posterior) -> Fit | None:
 
 
 def fit(noisy: NDArray[np.float64], *, total: int, law: Law, alpha: NDArray[np.float64]) -> Fit:
-    """Return the p-values of both checks, in O(k M) time.
+    """Return the p-value of the total and the p-values of the k released counts, in O(k M) time for the public total M.
 
     Parameters
     ----------
@@ -82,8 +84,8 @@ def fit(noisy: NDArray[np.float64], *, total: int, law: Law, alpha: NDArray[np.f
 
 
 def at_least(law: Law, d: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return P(noise >= d); for the discrete Gaussian, the value is a continuous approximation (relative error about 5
-    %).
+    """Return P(noise >= d). For discrete Gaussian noise, the value is a continuous approximation with a relative error
+    of about 5 %.
     """
     d = np.asarray(d, dtype=float)
     match law:
@@ -99,7 +101,7 @@ def at_least(law: Law, d: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def sum_at_least(law: Law, gap: float, size: int) -> float:
-    """Return P(|sum of `size` noise terms| >= gap).
+    """Return P(|sum of `size` noise terms| >= gap) for independent noise terms.
 
     The sum of k Laplace terms is the difference of two Gamma(k) variables G and H with the same scale, so
     P(G - H > x) = E[P(Poisson(x + H) < k)], a finite sum. Discrete distributions are approximated by their continuous

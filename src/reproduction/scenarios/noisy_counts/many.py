@@ -1,4 +1,4 @@
-"""Many tables of noisy counts, analysed at once."""
+"""Analyse many tables of noisy counts in one call."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -94,7 +94,7 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
 
 
 def _scales(tables: Tables, settings: Mapping[str, Any]) -> tuple[np.ndarray, list[str]]:
-    """Return the noise scale of every row, and the reason if a table has no valid scale."""
+    """Return the noise scale of every row, and an error message for each table without a valid scale."""
     size, none = len(tables.columns["value"]), [""] * len(tables.names)
     if "scale" in tables.columns:
         return tables.columns["scale"], none

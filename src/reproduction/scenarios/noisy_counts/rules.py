@@ -1,4 +1,4 @@
-"""Rules of a noisy-counts scenario that its schema cannot express, and its assumptions as sentences.
+"""Check the rules of a noisy-counts scenario that its schema cannot express, and state its assumptions as sentences.
 
 Plain Python: this module runs before any kernel exists.
 
@@ -38,7 +38,9 @@ _WHOLE = ("discrete_laplace", "discrete_gaussian")
 
 
 def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
-    """Return the names of the counts as written by the user, or "1", "2", ..; empty if a release defines the names."""
+    """Return the names of the counts as written by the user, or "1", "2", .. by default. The list is empty if a release
+    defines the names.
+    """
     if columns is not None:
         return list(columns["name"])
     found = settings.get("counts", (settings.get("rehearsal") or {}).get("counts", ()))
@@ -48,7 +50,9 @@ def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
 
 
 def cells(settings: Mapping[str, Any], columns: Columns) -> list[published_cells.Cell]:
-    """Return the meaning of every given count: its number, its bounds, or neither; raises ValueError."""
+    """Return the meaning of every given count, which is its number, its bounds, or neither; raise ValueError for a cell
+    without a meaning.
+    """
     if columns is not None:
         return published_cells.parsed(columns["value"], settings)
     found = settings.get("counts", (settings.get("rehearsal") or {}).get("counts", ()))
@@ -59,7 +63,8 @@ def cells(settings: Mapping[str, Any], columns: Columns) -> list[published_cells
 def censored_rows(
     columns: Mapping[str, Any], words: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[float], list[float], str]:
-    """Return noise and bounds of the rows of tables of a batch, as `published_cells.censored`.
+    """Return the noise and the bounds for the rows of the tables of a batch, in the format of
+    `published_cells.censored`.
 
     Parameters
     ----------
@@ -92,12 +97,12 @@ def values(settings: Mapping[str, Any], columns: Columns) -> list[float | None]:
 
 
 def stated_scales(columns: Columns) -> list[str]:
-    """Return the columns of a file that give the noise separately for each row."""
+    """Return the names of the columns of a file that specify the noise separately for each row."""
     return [c for c in SCALES if columns is not None and c in columns]
 
 
 def noise(settings: Mapping[str, Any], columns: Columns, whole: bool) -> dict[str, Any]:
-    """Return the noise distribution as settings; a scale that is a column is omitted.
+    """Return the noise distribution as a dictionary of settings. A scale that is given by a column is omitted.
 
     Parameters
     ----------
@@ -113,7 +118,7 @@ def noise(settings: Mapping[str, Any], columns: Columns, whole: bool) -> dict[st
 
 
 def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
-    """Return (key, message) for every mistake.
+    """Yield a pair (key, message) for every mistake in the settings.
 
     Parameters
     ----------
@@ -190,7 +195,7 @@ def _wrong_cell(settings: Mapping[str, Any]) -> str:
 
 
 def _without_numbers(settings: Mapping[str, Any], columns: Columns, found: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the mistakes in counts without a number: ranges under noise, and counts that nothing bounds."""
+    """Yield the mistakes in counts without a number: ranges in combination with noise, and counts without any bound."""
     place, listed = ".file" if columns is not None else ".counts", cells(settings, columns)
     stated = settings.get("noise")
     try:
@@ -239,7 +244,7 @@ def _noise(settings: Mapping[str, Any], columns: Columns, by_row: Sequence[str])
 
 
 def _law(place: str, stated: Mapping[str, Any], by_row: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Return the mistake in a noise distribution."""
+    """Yield a pair (key, message) if the settings of a noise distribution contain a mistake."""
     try:
         from dpmultinomial._mechanisms.law_settings import law_of
     except ImportError:  # kernels are not compiled yet: the job reports it
@@ -291,7 +296,7 @@ def _bounds(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _prior_law(prior: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the mistake in a distribution of the counts that is used as their prior."""
+    """Yield a pair (key, message) if the distribution that is used as the prior of the counts contains a mistake."""
     try:
         from dpmultinomial._posteriors.published.priors import prior_of
     except ImportError:  # kernels are not compiled yet: the job reports it
@@ -330,8 +335,8 @@ def _positive(alpha: Any, size: int) -> bool:
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return rough CPU seconds and MB: the cost of sums of few counts grows with the total, the cost of sums of many
-    counts with their number.
+    """Return rough estimates of the CPU time in seconds and of the memory in MB. For few counts, the cost of their sums
+    grows with the total. For many counts, the cost grows with the number of counts.
     """
     listed = values(settings, None) if "file" not in settings else []
     total = settings.get("total")
@@ -349,7 +354,7 @@ _SHARE = "questions: {name: {share: {of: [..], among: [..]}}}"
 
 
 def is_tree(columns: Table | None) -> bool:
-    """Return whether a file has a column of parents."""
+    """Return whether a file has a column of parents, so that its rows form a tree."""
     return columns is not None and "parent" in columns
 
 
@@ -407,8 +412,8 @@ def depths(columns: Table) -> dict[str, int]:
 
 
 def levels(columns: Table) -> list[str] | None:
-    """Return the names of the levels from the column `level`, beginning with the root's level; None if the file has no
-    such column.
+    """Return the names of the levels from the column `level`, beginning with the level of the root, or None if the file
+    does not have this column.
 
     Parameters
     ----------
@@ -437,7 +442,7 @@ def levels(columns: Table) -> list[str] | None:
 
 
 def tree_mistakes(settings: Mapping[str, Any], columns: Table) -> Mistakes:
-    """Return (key, message) for every mistake in a tree.
+    """Yield a pair (key, message) for every mistake in the settings and the file of a tree of counts.
 
     Parameters
     ----------
@@ -525,7 +530,9 @@ def _counts_were(size: int) -> str:
 
 
 def _limits_text(bounds: Mapping[str, Any]) -> str:
-    """Return the stated bounds of the counts as a sentence; empty if counts are only >= 0."""
+    """Return the stated bounds of the counts as a sentence, which is empty if the only bound is that counts are >=
+    0.
+    """
     lower, upper = (float(bounds.get(key, default)) for key, default in (("lower", 0), ("upper", inf)))
     if upper < inf and lower > -inf:
         return f"Every true count is between {lower:,g} and {upper:,g}, by the stated bounds."
@@ -547,7 +554,9 @@ def noise_sentence(words: Mapping[str, Any]) -> str:
 
 
 def within(words: Mapping[str, Any]) -> str:
-    """Return the 95 % bound on the absolute value of the noise; empty if the noise differs by row or is modified."""
+    """Return the bound that the absolute value of the noise exceeds with a probability of at most 5 %, as text. The
+    text is empty unless the noise is unmodified Laplace or discrete Laplace noise with the same scale in all rows.
+    """
     scale = words.get("scale")
     if set(words) != {"law", "scale"} or not isinstance(scale, (int, float)):
         return ""
@@ -560,7 +569,9 @@ def within(words: Mapping[str, Any]) -> str:
 
 
 def prior_text(words: Mapping[str, Any]) -> str:
-    """Return a description of the prior and of how it was chosen, for each group if the scenario has several groups."""
+    """Return a description of the prior and of how it was chosen. If the scenario has several groups, the description
+    covers each group.
+    """
     if "groups" in words:
         parts = [f"{name}: {_prior_law_text(part)}" for name, part in words["groups"].items()]
         return f"{'; '.join(parts)} ({words['chosen']})"
@@ -568,7 +579,7 @@ def prior_text(words: Mapping[str, Any]) -> str:
 
 
 def _level(name: str) -> str:
-    """Return the name of a level as text; the default names are ``level 0``, ``level 1``, .."""
+    """Return the name of a level as text. The default names are ``level 0``, ``level 1``, .."""
     return name if name.startswith("level ") else f"level {name}"
 
 

@@ -1,5 +1,5 @@
-"""Posterior of counts without a total: all counts in one call, a comparison with a flat prior, and many tables with one
-prior.
+"""Compute the posterior of counts without a total. All counts are analysed in one call, the results are compared with a
+flat prior, and many tables can be analysed with one prior.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _EMPTY, _UNREAD = "value is empty", "value is not a number"
 
 
 def rows(source: PublishedCounts, level: float) -> pd.DataFrame:
-    """Return one row per count, with the columns of a scenario's table.
+    """Return one row of results per count without a total, with the columns of a scenario's table.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def rows(source: PublishedCounts, level: float) -> pd.DataFrame:
 
 
 def decided(posterior: Posterior, level: float) -> pd.DataFrame:
-    """Return rows for comparison: the results under a flat prior for the counts whose posterior depends strongly on the
+    """Return, for comparison, the results under a flat prior for the counts whose posterior depends strongly on the
     prior.
 
     Parameters
@@ -62,8 +62,8 @@ def decided(posterior: Posterior, level: float) -> pd.DataFrame:
 
 
 def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
-    """Return the posterior of the counts of many tables, each analysed separately; a fitted prior is fitted to the
-    whole file.
+    """Return the posterior of the counts of many tables. Each table is analysed separately, but a fitted prior is
+    fitted to the whole file.
 
     Parameters
     ----------
@@ -95,7 +95,9 @@ def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
 
 @lru_cache(maxsize=4)
 def _priors(settings: str, columns: tuple[str, ...]) -> dict[str, CountPrior]:
-    """Return the prior of every group, fitted to the whole file even if only a part of the file is analysed."""
+    """Return the prior of every group. A fitted prior is fitted to the whole file, even if only a part of the file is
+    analysed.
+    """
     wanted: dict[str, Any] = json_text.decoded(settings)
     texts = {"group": "text"} if "group" in columns else {}
     numbers = {name: "number" for name in columns if name in rules.SCALES}

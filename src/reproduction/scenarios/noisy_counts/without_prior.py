@@ -1,4 +1,6 @@
-"""Confidence intervals in the table of noisy counts, next to the credible intervals, and a comparison of both."""
+"""Add confidence intervals to the table of noisy counts, next to the credible intervals, and compare both kinds of
+interval.
+"""
 
 from typing import Any
 
@@ -18,7 +20,8 @@ DIFFERENT = 0.5  # widths of the credible interval by which an end differs notic
 
 
 def columns(rows: pd.DataFrame, release: Release, level: float) -> pd.DataFrame:
-    """Return a table of results with confidence intervals of its counts and, given a public total, its rates.
+    """Return a table of results with added confidence intervals for the counts and, if the total is public, for the
+    rates.
 
     Parameters
     ----------
@@ -81,7 +84,7 @@ def columns_of_cells(rows: pd.DataFrame, cells: Cells, level: float) -> pd.DataF
 
 
 def sentence(level: float, rows: pd.DataFrame) -> str:
-    """Return the meaning of the confidence intervals of a table, as a sentence.
+    """Return a sentence that explains the confidence intervals of a table.
 
     Parameters
     ----------
@@ -98,7 +101,8 @@ def sentence(level: float, rows: pd.DataFrame) -> str:
 
 
 def differing(rows: pd.DataFrame, release: Release, level: float) -> str:
-    """Return a sentence about the count whose credible and confidence intervals differ most, in units of the width.
+    """Return a sentence about the count for which the credible interval and the confidence interval differ most,
+    relative to the width of the credible interval.
 
     Parameters
     ----------
@@ -133,7 +137,7 @@ def differing(rows: pd.DataFrame, release: Release, level: float) -> str:
 
 
 def _summary(sure: Confidence, level: float) -> pd.DataFrame:
-    """Return the confidence intervals of names that occur once, with remarks in the column method."""
+    """Return the confidence intervals of quantities whose names occur only once, with remarks in the column method."""
     found = sure.summary(level)
     counts = found["type"] == "count"
     remarks = {name: note.partition("; uses")[0] for name, note in sure.notes(level).items()}

@@ -1,4 +1,6 @@
-"""Posterior of the counts of geographic units from noisy measurement files, with least-squares estimates."""
+"""Compute the posterior of the counts of geographic units from noisy measurement files, together with least-squares
+estimates.
+"""
 
 from typing import Any
 
@@ -14,7 +16,7 @@ from ..case import Answer, Case
 
 
 def answer(case: Case) -> Answer:
-    """Return the answer to one case.
+    """Return the results of one case of the scenario.
 
     Parameters
     ----------
@@ -37,7 +39,9 @@ def answer(case: Case) -> Answer:
 
 
 def _places(case: Case) -> Places:
-    """Return the posterior of the counts of the geographic units, by default given draws of the totals."""
+    """Return the posterior of the counts of the geographic units. By default, it is conditional on draws of the
+    totals.
+    """
     settings = case.settings
     folder = places.public(settings["folder"])
     named = {key: settings[key] for key in ("product", "table", "state", "cell")}

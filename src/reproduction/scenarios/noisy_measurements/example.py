@@ -1,4 +1,6 @@
-"""Write synthetic files to try the scenario: ``python -m reproduction.scenarios.noisy_measurements.example nmf``."""
+"""Write synthetic measurement files with which the scenario can be tried: run ``python -m
+reproduction.scenarios.noisy_measurements.example nmf``.
+"""
 
 import argparse
 from collections.abc import Sequence
@@ -8,7 +10,7 @@ from reproduction import synthetic_census
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write a small synthetic state with the noise of the 2020 Redistricting files."""
+    """Write the measurement files of a small synthetic state, with the noise of the 2020 Redistricting files."""
     asked = argparse.ArgumentParser(prog="example", description="Make synthetic noisy measurement files.")
     asked.add_argument("folder", help="folder for US_Person_PL_PROD and the true counts")
     asked.add_argument("--state", default="VT", help="state: two letters or FIPS code")

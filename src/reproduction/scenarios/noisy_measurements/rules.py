@@ -1,4 +1,5 @@
-"""Rules of a noisy-measurements scenario that its schema cannot express, and its assumptions as sentences.
+"""Check the rules of a noisy-measurements scenario that its schema cannot express, and state its assumptions as
+sentences.
 
 Plain Python: no file is opened.
 """
@@ -18,7 +19,9 @@ _PER_MB = 0.02  # seconds to read and analyse one MB of files
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
-    """Return (key, message) for every mistake; the arguments are as for the rules of every kind."""
+    """Yield a pair (key, message) for every mistake in the settings. The arguments are the same for every kind of
+    scenario.
+    """
     if "state" not in settings:
         yield ".state", "is missing: state the two letters of the state, such as VT"
         return
@@ -46,7 +49,7 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
 
 
 def _there(settings: Mapping[str, Any], product: products.Product) -> Iterator[tuple[str, str]]:
-    """Yield the mistake in the folder of measurement files, if it has a mistake."""
+    """Yield a pair (key, message) for every mistake in the folder of measurement files."""
     try:
         state = products.state_number(settings["state"])
     except ValueError:
@@ -78,7 +81,7 @@ def _there(settings: Mapping[str, Any], product: products.Product) -> Iterator[t
 
 
 def files(settings: Mapping[str, Any]) -> list[str]:
-    """Return the files that a case reads; empty if the folder is invalid."""
+    """Return the paths of the files that a case reads. The list is empty if the folder is invalid."""
     try:
         product = products.product_of(settings["product"], settings["table"])
         state = products.state_number(settings["state"])
@@ -90,7 +93,9 @@ def files(settings: Mapping[str, Any]) -> list[str]:
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU seconds and MB of a case, which are proportional to the size of the files."""
+    """Return the CPU time in seconds and the memory in MB that a case needs. Both grow linearly with the size of the
+    files.
+    """
     size = sum(Path(path).stat().st_size for path in files(settings)) / 1e6
     return 1.0 + _PER_MB * size, 300.0 + 0.5 * size
 

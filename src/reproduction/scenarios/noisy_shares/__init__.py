@@ -1,1 +1,1 @@
-"""Shares drawn by the Dirichlet mechanism."""
+"""Scenario for shares drawn by the Dirichlet mechanism."""

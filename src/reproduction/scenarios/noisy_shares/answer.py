@@ -1,4 +1,4 @@
-"""Posterior of counts, shares and underlying rates from shares drawn by the Dirichlet mechanism."""
+"""Compute the posterior of counts, shares and underlying rates, given shares drawn by the Dirichlet mechanism."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from . import rules
 
 
 def answer(case: Case) -> Answer:
-    """Return the answer to one case."""
+    """Return the results of one case of the scenario."""
     settings = case.settings
     names, listed = rules.stated(settings)
     facts: dict[str, Any] = {"origin": "published"}

@@ -1,4 +1,4 @@
-"""Rules of a noisy-shares scenario that its schema cannot express, and its assumptions as sentences.
+"""Check the rules of a noisy-shares scenario that its schema cannot express, and state its assumptions as sentences.
 
 Plain Python: this module runs before any kernel exists.
 """
@@ -13,7 +13,7 @@ _WAYS = ({"epsilon", "order"}, {"r", "alpha"})
 
 
 def stated(settings: Mapping[str, Any]) -> tuple[list[str], list[float]]:
-    """Return the names, and the shares or synthetic counts, as written by the user."""
+    """Return the names as written by the user, together with the released shares or the synthetic counts."""
     found = settings.get("shares", (settings.get("rehearsal") or {}).get("counts", ()))
     if isinstance(found, Mapping):
         return [str(name) for name in found], list(found.values())
@@ -21,7 +21,9 @@ def stated(settings: Mapping[str, Any]) -> tuple[list[str], list[float]]:
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
-    """Return (key, message) for every mistake; the arguments are as for the rules of every kind."""
+    """Yield a pair (key, message) for every mistake in the settings. The arguments are the same for every kind of
+    scenario.
+    """
     names, listed = stated(settings)
     if "shares" in settings:
         if "total" not in settings:
@@ -48,7 +50,9 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU seconds and MB of a case, which grow in proportion to the total times the number of shares."""
+    """Return the CPU time in seconds and the memory in MB that a case needs. Both grow linearly with the total
+    multiplied by the number of shares.
+    """
     _, listed = stated(settings)
     size = len(listed) * settings.get("total", sum(listed))
     return 1.0 + 0.1 * len(listed) + 4e-6 * size, 7e-5 * size + 0.2 * len(listed)

@@ -1,1 +1,1 @@
-"""Rates or shares of many areas, by exposure and covariates, from protected counts."""
+"""Scenario for the rates or shares of many areas, estimated from protected counts with exposures and covariates."""

@@ -1,4 +1,4 @@
-"""Rules of a scenario of protected rates that its schema cannot express, and its assumptions as sentences.
+"""Check the rules of a protected-rates scenario that its schema cannot express, and state its assumptions as sentences.
 
 Plain Python: this module runs before any kernel exists.
 """
@@ -14,7 +14,9 @@ SCALES = ("scale", "sd", "sigma", "variance")
 
 
 def numbers(settings: Mapping[str, Any]) -> dict[str, list[float]]:
-    """Return the columns of the exposure and of the covariates, NaN for empty cells; raises ValueError."""
+    """Return the columns of the exposure and of the covariates, with NaN for empty cells. Raise ValueError if a column
+    is missing.
+    """
     wanted = [settings["exposure"], *settings["covariates"]]
     header = table_files.columns(settings["file"], False)
     if missing := [name for name in wanted if name not in header]:
@@ -24,7 +26,9 @@ def numbers(settings: Mapping[str, Any]) -> dict[str, list[float]]:
 
 
 def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
-    """Return (key, message) for every mistake; the arguments are as for the rules of every kind."""
+    """Yield a pair (key, message) for every mistake in the settings. The arguments are the same for every kind of
+    scenario.
+    """
     if "exposure" not in settings:
         yield ".exposure", "is missing: name the column of the file with the exposures (persons, births)"
     by_row = [name for name in SCALES if columns is not None and name in columns]
@@ -58,7 +62,9 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU seconds and MB of a case: about 3,000 areas per second."""
+    """Return the CPU time in seconds and the memory in MB that a case needs. About 3,000 areas are analysed per
+    second.
+    """
     return 5.0, 200.0
 
 
@@ -80,7 +86,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
 
 
 def prior_text(prior: Mapping[str, Any]) -> str:
-    """Return the priors of the parameters as words."""
+    """Return a description of the priors of the parameters."""
     shape = prior["log shape"]
     return (
         f"the logarithm of the shape is normal with mean {shape['mean']:.3g} and standard deviation {shape['sd']:g}, "

@@ -1,1 +1,1 @@
-"""Tables in which the values of one variable were swapped between records."""
+"""Scenario for tables in which the values of one variable were swapped between records."""

@@ -1,4 +1,6 @@
-"""Posterior of the table before the swap, the underlying probabilities and the odds ratio, from a swapped table."""
+"""Compute the posterior of the table before swapping, of the underlying probabilities and of the odds ratio, given a
+swapped table.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -29,7 +31,7 @@ _REFUSED = "not used: "
 
 
 def answer(case: Case) -> Answer:
-    """Return the answer to one case, with an analysis that ignores the swap for comparison."""
+    """Return the results of one case, with an analysis that ignores the swapping for comparison."""
     settings, found = case.settings, origin.of(case)
     facts: dict[str, Any] = {
         **found.facts,
@@ -59,7 +61,7 @@ def answer(case: Case) -> Answer:
 
 
 def _strata_alone(case: Case, found: Source, facts: dict[str, Any]) -> Answer:
-    """Return the posterior of the odds ratio that many 2 x 2 tables have in common."""
+    """Return the posterior of the odds ratio that is common to many 2 x 2 tables."""
     law = common_odds_ratio(found.counts, rate=found.rate)
     curve = pd.DataFrame({"quantity": COMMON, "type": "parameter", "x": law.grid, "density": law.density})
     facts |= {"method": "exact", "groups": ["parameters"], "among": []}
@@ -76,7 +78,7 @@ def _common(found: Source, level: float) -> pd.DataFrame:
 
 
 def _naive(found: Source, law: Any, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the rates and the odds ratio of the analysis that ignores the swap."""
+    """Return the rates and the odds ratio from an analysis that ignores the swapping."""
     level, tails = settings["level"], [(1 - settings["level"]) / 2, (1 + settings["level"]) / 2]
     alpha = getattr(law, "alpha", np.full(found.counts.size, 1.0))
     naive = DirichletMixture(alpha, ExplicitLaw(found.counts.reshape(1, -1), np.ones(1)))
@@ -93,8 +95,8 @@ def _naive(found: Source, law: Any, settings: Mapping[str, Any]) -> pd.DataFrame
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Return the rates of all cells of many tables, and the log odds ratios of 2 x 2 tables, with an analysis that
-    ignores the swap.
+    """Return the rates of all cells of many tables, and the log odds ratios of 2 x 2 tables. An analysis that ignores
+    the swapping is added for comparison.
     """
     owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
     data = pd.DataFrame({"table": owner, **tables.columns}).rename(columns={"value": "count"})
@@ -122,7 +124,9 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 
 
 def _all_naive(cells: pd.DataFrame, data: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Return rates that treat each swapped table as the original table, as Beta distributions of single cells."""
+    """Return posterior summaries of the rate in each cell, computed as if each swapped table were the original table.
+    Each rate then has a Beta distribution.
+    """
     known = dict(zip(zip(data["table"], data["row"], data["column"], strict=True), data["count"], strict=True))
     keys = zip(cells["position"], cells["row"], cells["column"], strict=True)
     counts = np.array([known.get(key, 0.0) for key in keys])

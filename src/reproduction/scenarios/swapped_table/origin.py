@@ -1,5 +1,5 @@
-"""Origin of swapped tables: a release of swapped records, published tables, a file, or a rehearsal with synthetic
-tables.
+"""Read swapped tables from their origin: a release of swapped records, published tables, a file, or a simulation with
+synthetic tables.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _MOST_LEVELS = 50  # maximum number of different values of a table's side
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Swapped tables and the known facts about the swap.
+    """Swapped tables, together with the known facts about the swapping.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ class Source:
     facts: Mapping[str, object]
 
     def names(self) -> list[str]:
-        """Return ``row/column`` for every cell, by stratum; the name of the stratum is put in front if the tables have
-        several strata.
+        """Return the name ``row/column`` of every cell, ordered by stratum. If the tables have several strata, the name
+        of the stratum is put in front.
         """
         several = len(self.strata) > 1
         return [
@@ -50,7 +50,9 @@ class Source:
 
 
 def of(case: Case) -> Source:
-    """Return the source of a case; raise ValueError if a release has no swapped records or its table is too large."""
+    """Return the swapped tables of a case, together with the known facts about the swapping. Raise ValueError if a
+    release has no swapped records or its table is too large.
+    """
     settings = case.settings
     if case.release:
         published = open_release(case.release)
@@ -81,8 +83,8 @@ def _largest(counts: NDArray[np.int64]) -> int:
 
 
 def _of_file(case: Case, facts: Mapping[str, object]) -> Source:
-    """Return one table from a file of cells; the categories are sorted or in the order of `names`, and missing cells
-    are 0.
+    """Return one table from a file of cells. The categories are either sorted or in the order of `names`, and missing
+    cells are 0.
     """
     assert case.columns is not None
     rows, columns = (_side(case, side) for side in ("row", "column"))
@@ -107,7 +109,7 @@ def _of_file(case: Case, facts: Mapping[str, object]) -> Source:
 
 
 def _side(case: Case, side: str) -> tuple[str, ...]:
-    """Return the categories of the rows or of the columns of a file's table."""
+    """Return the categories of the rows or of the columns of a table in a file."""
     assert case.columns is not None
     names_of_side = set(case.columns[side])
     given = (case.settings.get("names") or {}).get(f"{side}s")
@@ -121,7 +123,9 @@ def _side(case: Case, side: str) -> tuple[str, ...]:
 
 
 def _of_release(release: Published, swapped: Sequence[str] | None, held: Sequence[str]) -> Source:
-    """Return tables of swapped columns by unswapped columns, one table per stratum, from a file of swapped records."""
+    """Return tables of swapped columns by unswapped columns, made from a file of swapped records. There is one table
+    per stratum.
+    """
     record = release.record
     moved = _texts(record, "swapped")
     rows = list(swapped or moved)
@@ -156,8 +160,8 @@ def _texts(record: Mapping[str, object], key: str) -> list[str]:
 
 
 def _codes(release: Published, columns: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Return a code for each record's combination of values in some columns, and the combinations in the order of their
-    codes.
+    """Return a code for the combination of values that each record has in some columns, and the list of combinations in
+    the order of their codes.
     """
     if not columns:
         return np.zeros(len(release.table), dtype=np.int64), ("all",)

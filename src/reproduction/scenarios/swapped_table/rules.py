@@ -1,4 +1,4 @@
-"""Rules of a swapped-table scenario that its schema cannot express, and its assumptions as sentences.
+"""Check the rules of a swapped-table scenario that its schema cannot express, and state its assumptions as sentences.
 
 Plain Python: this module runs before any kernel exists.
 """
@@ -21,7 +21,9 @@ def tables(settings: Mapping[str, Any]) -> list[list[list[int]]]:
 
 
 def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
-    """Return (key, message) for every mistake; the arguments are as for the rules of every kind."""
+    """Yield a pair (key, message) for every mistake in the settings. The arguments are the same for every kind of
+    scenario.
+    """
     if "release" in settings:
         if "held" not in settings:
             yield ".held", "is missing: name the unswapped columns that form the columns of the table"
@@ -63,7 +65,9 @@ def _shapes(found: list[list[list[int]]]) -> Iterator[tuple[str, str]]:
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU seconds and MB of a case; Markov chains, which are used if no sum is feasible, take longest."""
+    """Return the CPU time in seconds and the memory in MB that a case needs. Cases that use Markov chains, because no
+    sum is feasible, take longest.
+    """
     return 30.0, 300.0
 
 

@@ -1,4 +1,4 @@
-"""Posterior of r = p1/(p1 + p0) by enumeration of all compositions, independent of the samplers' code.
+"""Posterior of r = p1/(p1 + p0) by enumeration of all compositions, with code that is independent of the samplers.
 
 Given S, r is Beta(alpha + S1, alpha + S0), and S has weight prod_i Gamma(alpha + S_i)/S_i! exp(-|Sn_i - S_i|/scale).
 Scores are derivatives of the log density with respect to the log of a parameter; they are used to test it with draws.
@@ -47,7 +47,7 @@ class Posterior:
         return found
 
     def mean(self, values: Array) -> float:
-        """Return the mean of a function of r given on the grid."""
+        """Return the mean of a function of r that is given on the grid."""
         return float(np.trapezoid(values * self.pdf, self.grid))
 
     def information(self, parameter: str) -> float:
@@ -55,13 +55,15 @@ class Posterior:
         return self.mean(self.scores[parameter] ** 2)
 
     def shift(self, parameter: str) -> float:
-        """Return the largest change of the distribution function, to first order, if a parameter changes by 100 %."""
+        """Return the largest change of the distribution function, to first order, that a change of a parameter by 100 %
+        would cause.
+        """
         change = self.scores[parameter] * self.pdf
         return float(np.abs(np.cumsum((change[1:] + change[:-1]) / 2 * np.diff(self.grid))).max())
 
 
 def posterior(counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0) -> Posterior:
-    """Return the posterior of r given noisy `counts`, with its scores; results for a few settings are cached."""
+    """Return the posterior of r given noisy `counts`, with its scores. The results for a few settings are cached."""
     return _posterior(tuple(counts), total, scale, alpha)
 
 
@@ -81,7 +83,7 @@ def _posterior(counts: tuple[float, ...], total: int, scale: float, alpha: float
 
 
 def density(x: Array, counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0) -> Array:
-    """Return the density of r at points of [0, 1]; the ends require alpha >= 1."""
+    """Return the density of r at points of [0, 1]. The end points require alpha >= 1."""
     a, b, weights = _mixture(counts, total, scale, alpha)
     ends = (
         np.maximum(xlogy(1.0, x), -1e300),
@@ -95,8 +97,8 @@ def density(x: Array, counts: Sequence[float], *, total: int, scale: float, alph
 def moments_given(
     p: Array, counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0
 ) -> tuple[Array, Array]:
-    """Return means and variances of r ~ Beta(alpha + S1, alpha + S0), where S is drawn given each p and the noisy
-    counts.
+    """Return means and variances of r ~ Beta(alpha + S1, alpha + S0), where S is drawn given p and the noisy counts,
+    for each p.
 
     Parameters
     ----------
@@ -137,7 +139,7 @@ def _mixture(counts: Sequence[float], total: int, scale: float, alpha: float) ->
 
 
 def _parts(total: int) -> Array:
-    """Return all compositions of `total` in three parts: float64 (n, 3)."""
+    """Return all compositions of `total` in three parts, float64 (n, 3)."""
     s1, s0 = (side.ravel() for side in np.meshgrid(np.arange(total + 1.0), np.arange(total + 1.0), indexing="ij"))
     kept = s1 + s0 <= total
     return np.column_stack([s1[kept], s0[kept], total - s1[kept] - s0[kept]])

@@ -42,7 +42,7 @@ def posteriors(methods, time=seconds, vectors=6):
 
 
 def in_r(time=seconds, calls=CALLS, ratios=RATIOS):
-    """Return a synthetic table r_timings."""
+    """Return a synthetic table in the format of r_timings."""
     noise = stream(2, "sabotage")
     figure_3 = posteriors([STANDARD, IMPROVED], time).assign(what="figure_3", repeat=0)
     each = [
@@ -56,7 +56,7 @@ def in_r(time=seconds, calls=CALLS, ratios=RATIOS):
 
 
 def here():
-    """Return synthetic tables figure_3_timings and table_2_timings."""
+    """Return synthetic tables in the formats of figure_3_timings and table_2_timings."""
     rows = [
         {"setup": "own p", "method": method, "environment": "Python", "repeat": repeat, "seconds": value, "products": 1}
         for method, value in RATIOS.items()
@@ -74,7 +74,7 @@ def growing(method, curve):
 
 
 def with_effect(method):
-    """Return a function like `seconds` in which one method takes longer at larger epsilon, by up to 60 %."""
+    """Return a function like `seconds` in which one method takes up to 60 % longer at larger epsilon."""
     return lambda name, total, epsilon: seconds(name, total, epsilon) * (1 + 0.4 * epsilon * (name == method))
 
 

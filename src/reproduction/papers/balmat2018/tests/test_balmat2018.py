@@ -1,5 +1,5 @@
-"""Check the paper's functions at small size: properties that hold for any draws, the scale of the noise, and the rules
-of a configuration beyond its schema.
+"""Check the paper's functions at small size: properties that hold for any draws, the scale of the noise, and rules of a
+configuration that its schema cannot express.
 """
 
 import shutil
@@ -240,8 +240,8 @@ def test_frozen_runs_scatter_and_exact_ones_do_not():
 
 
 def test_interpreted_methods_run_on_fewer_vectors():
-    """Check that, for two vectors and three values of M, compiled and exact methods have six times and interpreted
-    methods three.
+    """Check that, for two vectors and three values of M, compiled and exact methods have six measured times and
+    interpreted methods three.
     """
     python, _, _ = timings()
     interpreted = {"standard (Python)", "vectorised, no table (NumPy)", "table (NumPy)"}
@@ -333,8 +333,8 @@ def test_posteriors_know_noise_of_scale_two_over_epsilon(name, monkeypatch):
 
 
 def test_shares_of_known_counts_are_beta():
-    """Check that at epsilon = 1e5 the counts (3, 2, 1) are known, so that share i is Beta(1 + c, 9 - 1 - c) by
-    conjugacy.
+    """Check that at epsilon = 1e5 the counts (3, 2, 1) are practically known, so that share i is Beta(1 + c, 9 - 1 - c)
+    by conjugacy.
     """
     table = beyond.six_categories(counts=[3, 2, 1], epsilon=1e5, rng=stream(2, "beta"))
     found = table[table["x"].isna()].set_index(["category", "kind"])["y"]
@@ -351,9 +351,7 @@ def test_shares_of_known_counts_are_beta():
 
 
 def test_noise_itself_has_scale_two_over_epsilon(monkeypatch):
-    """Check that the noise is drawn by a mechanism of scale 4 at epsilon = 1/2, independently of the scale assumed by
-    the analysis.
-    """
+    """Check that a mechanism of scale 4 draws the noise at epsilon = 1/2, whatever scale the analysis assumes."""
     scales = []
     right = Laplace.sample
     monkeypatch.setattr(
@@ -374,8 +372,8 @@ def test_timed_vectors_have_noise_of_scale_two_over_epsilon(monkeypatch):
 
 
 def test_chains_that_are_trapped_know_the_scale(monkeypatch):
-    """Check the weight exp(-|z - s|/4) at epsilon = 1/2: compared with (2, 0, 0), (1, 1, 0) differs in two counts by 1
-    and has exp(-2/4) of the weight.
+    """Check the weight exp(-|z - s|/4) at epsilon = 1/2. Compared with (2, 0, 0), the composition (1, 1, 0) differs in
+    two counts by 1, so that its weight is smaller by the factor exp(-2/4).
     """
     found = []
     monkeypatch.setattr(laws, "_last_move", lambda rows, static, *_: found.append((rows, static)))
@@ -400,8 +398,8 @@ def test_what_is_lost_to_the_printed_noises():
 
 
 def test_the_erratum_on_the_scale_names_what_each_costs():
-    """Check that, at EPSILON = 1, the erratum states a cost of 2 for the text's scale 1 and a cost of 1 for the
-    listings' scale 2.
+    """Check that, at EPSILON = 1, the erratum states a cost of 2 for scale 1 in the text and a cost of 1 for scale 2 in
+    the listings.
     """
     assert errata.EPSILON == 1
     said = errata._scale(RNG, 0)
@@ -410,8 +408,8 @@ def test_the_erratum_on_the_scale_names_what_each_costs():
 
 
 def test_intervals_of_the_calibration_are_of_95_percent():
-    """Check calibration with PITs at (i + 1/2)/400: 95 % lie between 0.025 and 0.975, and the 99 % band of 20 bins is
-    2.576 sqrt(20/400).
+    """Check the calibration with PITs at (i + 1/2)/400: 95 % of them lie between 0.025 and 0.975, and the 99 % band of
+    20 bins is 2.576 sqrt(20/400).
     """
     frame = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, (np.arange(400) + 0.5) / 400)})
     asked = {"total": 50, "epsilons": [1.0], "gibbs_draws": 1, "burn_in": 0}

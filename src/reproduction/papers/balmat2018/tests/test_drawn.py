@@ -1,4 +1,6 @@
-"""What the figures draw: every line, mark, bar and band of made-up tables, by its columns."""
+"""Tests of what the figures draw: every line, marker, bar and band for synthetic tables, compared with the columns of
+the tables.
+"""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +12,7 @@ from reproduction.verdicts import artists as a
 
 
 def outline(rows):
-    """The corners of a histogram on [0, 1] with left ends x and heights y."""
+    """Return the corners of a histogram on [0, 1] with left ends x and heights y."""
     edges = [*rows["x"], 1.0]
     return np.repeat(edges, 2)[1:-1], np.repeat(rows["y"], 2)
 
@@ -142,7 +144,9 @@ def test_six_categories():
 
 
 def test_what_is_drawn_otherwise_is_named():
-    """Ends exchanged, a line for a band, another column, and one line too many."""
+    """Check that the comparison reports each of these differences: exchanged end points, a line instead of a band, a
+    different column, and an additional line.
+    """
     axis = figures.Figure().subplots()
     axis.plot([1, 2], [3, 4], color=GREEN)
     axis.fill_between([1, 2], [0, 1], [3, 4])

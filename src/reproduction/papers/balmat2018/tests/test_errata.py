@@ -27,7 +27,7 @@ def compositions(total):
 
 
 class Recording:
-    """Generator that records its arguments."""
+    """Random generator that records the arguments of its calls."""
 
     def __init__(self, rng):
         self.rng, self.asked = rng, []
@@ -41,8 +41,8 @@ class Recording:
 
 
 def test_draws_that_start_from_the_confidential_counts():
-    """Check E (1 - q)^n = 49/(49 + n) for the first share of Dirichlet(10, 39, 1), q ~ Beta(1, 49), and n = 4,000 draws
-    of 50.
+    """Check that E (1 - q)^n = 49/(49 + n) for the first share of Dirichlet(10, 39, 1), where q ~ Beta(1, 49), and n =
+    4,000 draws of 50.
     """
     rng = Recording(stream(3, "start"))
     text = said(3, rng=rng)
@@ -55,8 +55,8 @@ def test_draws_that_start_from_the_confidential_counts():
 
 
 def test_p_that_does_not_move():
-    """Check that a chain of n iterations has only 1 distinct p as written, and n distinct p if p is carried over. Modes
-    scatter, the posterior's not.
+    """Check that a chain of n iterations has only 1 distinct p as written, and n distinct p if p is carried over. The
+    modes of the listing vary between runs, and those of the posterior do not.
 
     The mode 0.109 is that of the paper's Figure 1, by another program.
     """
@@ -68,8 +68,8 @@ def test_p_that_does_not_move():
 
 
 def test_draws_that_do_not_see_the_release():
-    """Check that the same stream gives the same draws for two releases as printed, and different rows with the lines
-    joined.
+    """Check that the same stream gives the same draws for two releases with the lines as printed, and different draws
+    with the lines joined.
     """
     printed, joined = numbers("equal draws of 400: # % as printed, # % with the lines joined", said(2, 400))
     assert printed == 100
@@ -103,8 +103,8 @@ def test_small_totals_and_zero_counts():
 
 
 def test_rows_that_underflow(monkeypatch):
-    """Check the rows for which exp(sum s log p) underflows, below 2.3e-308, although coefficient times
-    power does not.
+    """Check the rows for which exp(sum s log p) is below 2.3e-308 and underflows, although coefficient times power does
+    not.
     """
     asked, right = [], products.fewest_digits
     monkeypatch.setattr(products, "fewest_digits", lambda *given: (asked.append(given[3]), right(*given))[1])
@@ -124,8 +124,8 @@ def test_rows_that_underflow(monkeypatch):
 
 
 def test_the_last_total_without_overflow():
-    """Check that the largest coefficient, M!/(s!)^3 at equal shares, is below 2^1024 up to M = 652, and the table's
-    recurrence up to M = 647.
+    """Check that the largest coefficient at equal shares, M!/(s!)^3, is below 2^1024 up to M = 652, and that the
+    recurrence of the table does not overflow up to M = 647.
     """
 
     def largest(m):
@@ -138,7 +138,7 @@ def test_the_last_total_without_overflow():
 
 
 def test_what_the_listings_return():
-    """Check that the listings return the first share of p1 and p0, and p1 itself, of the same chain."""
+    """Check that the two listings return the first share of p1 and p0, and p1 itself, from the same chain."""
     p = laplace_multinomial.gibbs(
         (5, 40, 5), total=50, scale=2.0, alpha=1.0, draws=30, burn_in=100, rng=stream(8, "errata", 12)
     )
@@ -147,7 +147,7 @@ def test_what_the_listings_return():
 
 
 def test_equation_3_is_not_the_joint_law():
-    """Compare the model's mean of r with a sum over all compositions, with a flat prior of S and r given S from Beta(1
+    """Compare the model's mean of r with a sum over all compositions, where S has a flat prior and r given S is Beta(1
     + S1, 1 + S0).
     """
     rows = np.array(compositions(50))

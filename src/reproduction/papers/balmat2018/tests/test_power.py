@@ -1,4 +1,4 @@
-"""Check the posterior by enumeration, and the power of the tests applied to Figure 1's draws."""
+"""Check the posterior by enumeration, and the power of the tests that are applied to the draws of Figure 1."""
 
 import numpy as np
 import pytest
@@ -17,8 +17,8 @@ SCALE, ALPHA = enumerated.SCALE, enumerated.ALPHA
 
 
 def test_enumeration_where_all_is_known():
-    """Check enumeration for M = 1, huge noise and alpha = 1, where Beta(2, 1), Beta(1, 2) and Beta(1, 1) have weight
-    1/3 each.
+    """Check enumeration for M = 1, very wide noise and alpha = 1, where Beta(2, 1), Beta(1, 2) and Beta(1, 1) have
+    weight 1/3 each.
 
     The density is (2 x + 2 (1 - x) + 1)/3 = 1, the distribution function x. With alpha = 2 the weights stay 1/3 and
     the laws are Beta(3, 2), Beta(2, 3), Beta(2, 2): at 1/2 they are 12/8, 12/8 and 6/4, all 3/2.
@@ -53,8 +53,8 @@ def test_scores_are_the_slope_of_the_log_density(name, change):
 
 
 def test_what_is_seen_is_refused_nine_times_of_ten():
-    """Check that, if the noise is wider by the detection limit, at least 30 of 40 samples are rejected (expected at
-    0.9: 36 +- 1.9).
+    """Check that at least 30 of 40 samples are rejected if the noise is wider by the detection limit (the expected
+    number at a power of 0.9 is 36 +- 1.9).
     """
     law = enumerated.posterior(SETTINGS["a"], total=50, scale=2.0)
     rng, size = stream(3, "power"), 60_000
@@ -120,8 +120,8 @@ def test_between_grid_points_a_law_is_straight():
 
 @pytest.mark.parametrize("alpha", [0.0, 0.4])
 def test_a_chain_reaches_a_vertex_when_its_reference_does(alpha):
-    """Check against the reference implementation when chains reach a vertex, for M = 9 and noise so wide that most
-    chains without alpha end within 300 iterations.
+    """Check against the reference implementation when chains reach a vertex. M is 9, and the noise is so wide that most
+    chains without alpha reach a vertex within 300 iterations.
     """
     rows, log_coefficients = compositions.log_multinomial_table(9)
     static = log_coefficients - np.abs(np.array([2.5, 4.0, 3.1]) - rows).sum(axis=1) / 6.0

@@ -265,7 +265,7 @@ def judge(honest):
 
 @pytest.fixture(scope="module")
 def flips(honest, judge):
-    """Return a mapping from each replacement to the quantities whose verdicts it changes; each replacement is computed
+    """Return a mapping from each replacement to the quantities whose verdicts it changes. Each replacement is computed
     once.
     """
     before, found = judge.verdicts, {}

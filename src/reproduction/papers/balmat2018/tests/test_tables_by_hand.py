@@ -1,4 +1,4 @@
-"""Check tables and margins of balmat2018 that can be derived by hand; each derivation is next to the assertion."""
+"""Check tables and margins of balmat2018 that can be derived by hand. Each derivation is next to the assertion."""
 
 from math import sqrt
 
@@ -18,8 +18,8 @@ def ours(rows):
 
 
 def test_margins_of_table_1():
-    """Check Table 1 at M = 50: 1,326 rows, 5,000 iterations, and the coefficients 1, 50, 50 of (50, 0, 0), (49, 0, 1),
-    (49, 1, 0).
+    """Check Table 1 at M = 50, which has 1,326 rows, 5,000 iterations, and the coefficients 1, 50, 50 of (50, 0, 0),
+    (49, 0, 1), (49, 1, 0).
     """
     found = ours(agreement._table_1(tables.table_1(total=50)))
     assert found["rows at M = 50"]["ours"] == 1326
@@ -41,8 +41,8 @@ def test_margins_of_table_1():
 
 
 def test_margins_of_equation_3():
-    """Check margins for means of .5 and .2 under (3) and .128 and .12 under the model, with a total variation of .4 and
-    methods that differ by 3e-6.
+    """Check the margins for means of .5 and .2 under (3) and of .128 and .12 under the model, with a total variation of
+    .4 and methods that differ by 3e-6.
     """
     rows = [(beyond.EQUATION, "mean of r", way, value) for way, value in (("quadrature", 0.5), ("simulation", 0.49))]
     rows += [(beyond.EQUATION, "mean of r given S", way, 0.2) for way in ("quadrature", "simulation")]
@@ -57,8 +57,8 @@ def test_margins_of_equation_3():
 
 
 def test_margins_of_the_listings():
-    """Check the margin for listings with spreads .3 and .2 over 51 runs and Gibbs chains with .01 and .05: .03 - .3,
-    with the error .3/sqrt(100).
+    """Check the margin for listings with spreads .3 and .2 over 51 runs and Gibbs chains with spreads .01 and .05,
+    which is .03 - .3 with the error .3/sqrt(100).
     """
     rows = [
         {"quantity": "r", "method": m, "setting": s, "spread": spread, "runs": 51}
@@ -71,7 +71,7 @@ def test_margins_of_the_listings():
 
 
 def test_margin_of_the_closed_form_without_noise():
-    """Check the margin for Beta(6, 41), whose mean is 6/47: a table value of .13 has an error of .13 - 6/47."""
+    """Check the margin for Beta(6, 41), whose mean is 6/47, so that a table value of .13 has an error of .13 - 6/47."""
     table = pd.DataFrame({"quantity": ["r", "pe"], "method": "no noise", "S1": 5, "S0": 40, "mean": [0.13, 9.0]})
     assert agreement._no_noise(table)["ours"] == pytest.approx(1e-6 - (0.13 - 6 / 47))
     assert agreement._no_noise(table.drop(columns="S1"))["variant"] == "not_run"
@@ -84,8 +84,8 @@ def points(pair, **p):
 
 
 def test_margins_of_figure_2(monkeypatch):
-    """Check margins for 40 triplets with 12.5 digits at p1 = .005, 13 at p1 = .3, and 11 at p0 < 1e-6, and .4 digits at
-    the smallest p.
+    """Check the margins for 40 triplets with 12.5 digits at p1 = .005, 13 at p1 = .3, and 11 at p0 < 1e-6, and with .4
+    digits at the smallest p.
     """
     monkeypatch.setattr(agreement, "_fewest", lambda total, p: 12.75)
     table = points([12.5, 13.0] * 19 + [12.5, 11.0], p1=[0.005, 0.3] * 20, p0=[0.3, 0.4] * 19 + [0.3, 1e-7])
@@ -111,8 +111,8 @@ def test_margins_of_figure_2(monkeypatch):
 
 
 def test_digits_of_footnote_12_by_hand(monkeypatch):
-    """Check the digits at M = 1, where (1, 0, 0) has coefficient 1 and product p1, so an error of d in log gamma causes
-    an error of p1 (e^d - 1).
+    """Check the digits at M = 1, where (1, 0, 0) has coefficient 1 and product p1. An error of d in log gamma then
+    causes an error of p1 (e^d - 1).
     """
     real, fewest = agreement.math.lgamma, agreement._fewest.__wrapped__  # what is kept knows no patch
     monkeypatch.setattr(agreement.math, "lgamma", lambda x: real(x) + (1e-6 if x == 2 else 0.0))
@@ -124,8 +124,8 @@ def test_digits_of_footnote_12_by_hand(monkeypatch):
 
 
 def test_margins_of_the_triplets():
-    """Check the margins of 100 triplets with values below 1/4 and above 3/4: 55 and 5 for p1 give .5, 40 and 20 for p0
-    give .2, with error sqrt(60)/100.
+    """Check the margins of 100 triplets with values below 1/4 and above 3/4. The numbers 55 and 5 for p1 give .5; the
+    numbers 40 and 20 for p0 give .2 with error sqrt(60)/100.
     """
     table = pd.DataFrame({"p1": [0.1] * 55 + [0.8] * 5 + [0.5] * 40, "p0": [0.2] * 40 + [0.9] * 20 + [0.5] * 40})
     table = table.assign(perr=[0.01] * 60 + [0.85] * 10 + [0.5] * 30)
@@ -139,8 +139,8 @@ def test_margins_of_the_triplets():
 
 
 def test_three_stages_with_a_shorter_second_stage():
-    """Check that Kolmogorov's test at level 1e-4 accepts 200,000 triplets with a second stage of 0.8 for that width,
-    and rejects them for the full width.
+    """Check that Kolmogorov's test at level 1e-4 accepts 200,000 triplets with a second stage of width 0.8 for that
+    width, and rejects them for the full width.
     """
     rng = stream(6, "stages")
     first, u = rng.random((2, 200_000))
@@ -151,8 +151,8 @@ def test_three_stages_with_a_shorter_second_stage():
 
 
 def test_ratios_of_table_2_are_medians_of_the_repeats():
-    """Check the ratios for repeats (2, 4) and (1, 3): ratios .5 and .75, median .625, middle half .5625 to .6875, sd
-    .1768.
+    """Check the ratios for repeats (2, 4) and (1, 3): the ratios are .5 and .75, their median is .625, the middle half
+    is .5625 to .6875, and the sd is .1768.
     """
     rows = [
         ("Python", "own p", m, r, t) for m, times in ((1, (2.0, 4.0)), (2, (1.0, 3.0))) for r, t in enumerate(times)
@@ -195,8 +195,8 @@ def test_times_of_figure_3():
 
 
 def test_products_of_table_2_are_all_the_same(monkeypatch):
-    """Check that every set-up and method computes the same products p1^S1 p0^S0 perr^Serr, by comparing the results of
-    the calls.
+    """Check that every set-up and every method computes the same products p1^S1 p0^S0 perr^Serr, by comparing the
+    results of the calls.
     """
     made = []
 
@@ -217,8 +217,8 @@ def test_products_of_table_2_are_all_the_same(monkeypatch):
 
 
 def test_margins_of_table_2():
-    """Check margins for ratios .8 and .3 with sd .1 and .06 over 4 repeats: 1 - .8 and .8 - .3; with a ratio above 1,
-    the first method is faster.
+    """Check the margins for ratios .8 and .3 with sd .1 and .06 over 4 repeats, which are 1 - .8 and .8 - .3. If a
+    ratio is above 1, the first method is faster.
 
     The standard error of a median of normal numbers is sqrt(pi/2) = 1.2533 times that of their mean.
     """
@@ -234,7 +234,7 @@ def test_margins_of_table_2():
 
 
 def test_margins_of_calls():
-    """Check the margin log 2 for the fastest of (4, 5) relative to the fastest of (2, 2.5), and its combined relative
+    """Check the margin log 2 for the fastest of (4, 5) relative to the fastest of (2, 2.5), and the combined relative
     error from .5/2 and .25/2.
     """
     rows = [("dmultinom", 4.0), ("dmultinom", 5.0), ("product", 2.0), ("product", 2.5), ("coefficient", 3.0),
@@ -293,8 +293,8 @@ def test_margins_of_growth():
 
 
 def test_bands_of_the_calibration():
-    """Check calibration for 400 evenly spaced PITs: density 1, band 2.576 sqrt(20/400), coverage exactly .95, and
-    chi-squared 0.
+    """Check the calibration for 400 evenly spaced PITs, with density 1, band 2.576 sqrt(20/400), coverage exactly .95,
+    and chi-squared 0.
     """
     pits = (np.arange(400) + 0.5) / 400
     table = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, pits)})
@@ -314,7 +314,9 @@ def test_bands_of_the_calibration():
 
 
 def test_modes_and_moments_of_draws():
-    """Check the mode of two draws in each of five cells: the mean midpoint of the five fullest of 250 cells."""
+    """Check the mode of two draws in each of five cells, which is the mean midpoint of the five fullest of 250
+    cells.
+    """
     draws = np.repeat([0.1, 0.2, 0.3, 0.4, 0.5], 2)
     rest = np.array([0.0, 1.0])
     mode = figure_1.frequency_mode(np.concatenate([draws, rest]))
@@ -331,8 +333,8 @@ def test_modes_and_moments_of_draws():
 
 
 def test_the_realised_share_by_enumeration():
-    """Check the realised share by enumeration for counts (2, 1, 0), scale 2/epsilon = 2 and a flat prior: every
-    composition has weight exp(-distance/2).
+    """Check the realised share by enumeration for counts (2, 1, 0), scale 2/epsilon = 2 and a flat prior, where every
+    composition has the weight exp(-distance/2).
     """
     table = beyond.realised_share(settings={"a": [2, 1, 0]}, total=3, epsilon=1.0)
     rows = [(a, b) for a in range(4) for b in range(4 - a)]
@@ -356,8 +358,8 @@ def test_the_realised_share_by_enumeration():
 
 
 def test_choosing_epsilon_is_relative_to_no_noise():
-    """Check that without noise r is Beta(1 + S1, 1 + S0), that the mean sd is relative to these, and that noise gives a
-    relative sd above 1.
+    """Check that without noise r is Beta(1 + S1, 1 + S0), that the mean sd is relative to this case, and that noise
+    gives a relative sd above 1.
     """
     table = beyond.choosing_epsilon(
         totals=[20], epsilons=[0.5], probabilities=[0.4, 0.4, 0.2], releases=6, rng=stream(2, "choose")
@@ -371,7 +373,7 @@ def test_choosing_epsilon_is_relative_to_no_noise():
 
 
 def test_counts_of_trapped_chains(monkeypatch):
-    """Check that, of three chains that end at 4, never and at 8, two are trapped, at a median of 6."""
+    """Check that, of three chains that end at 4, never, and at 8, two are trapped at a median iteration of 6."""
     ends = iter([4, None, 8, None, None, None])
     monkeypatch.setattr(laws, "_last_move", lambda *_: next(ends))
     table = laws.trapped(settings={"a": [2, 1, 0]}, total=3, epsilon=1.0, chains=3, iterations=9, rng=stream(1, "t"))

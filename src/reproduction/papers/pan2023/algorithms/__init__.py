@@ -1,1 +1,1 @@
-"""Algorithms used only by this paper: an audit of the swapping mechanism."""
+"""Algorithms that are used only by this paper: an audit of the swapping mechanism."""

@@ -1,4 +1,4 @@
-"""Exact audit of swapped tables, over every pair of original tables with the same margins and every output.
+"""Audit swapped tables exactly, over every pair of original tables with the same margins and every output.
 
 The theorem promises epsilon per unit of Hamming distance, so 2 epsilon for one exchange. If epsilon is read as the loss
 of one exchange, the theorem is false; `two_by_two` computes the difference.
@@ -16,7 +16,7 @@ from dpmultinomial._mechanisms.swapping import exact_swapping
 
 @dataclass(frozen=True, kw_only=True)
 class SwapAudit:
-    """Worst cases over all classes of 2 x 2 tables with n records.
+    """Largest privacy losses over all classes of 2 x 2 tables with n records.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class SwapAudit:
 
 
 def log_kernel(n: int, r1: int, c1: int, *, rate: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the log transition probabilities within the class of 2 x 2 tables with n records in which r1 have V1 = 1
-    and c1 have V2 = 1.
+    """Return the log transition probabilities between 2 x 2 tables with n records, of which r1 have V1 = 1 and c1 have
+    V2 = 1.
 
     Parameters
     ----------

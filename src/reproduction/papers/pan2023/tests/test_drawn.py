@@ -1,4 +1,6 @@
-"""What the figures draw: every line, mark, bar and band of made-up tables, by its columns."""
+"""Tests of what the figures draw: every line, marker, bar and band for synthetic tables, compared with the columns of
+the tables.
+"""
 
 import numpy as np
 import pandas as pd
@@ -11,12 +13,12 @@ THETAS = ("(0.27, 0.23, 0.23, 0.27)", "(0.7, 0.1, 0.1, 0.1)")
 
 
 def curves(*kinds, **keys):
-    """Curves of the given kinds at four places."""
+    """Return a synthetic table of curves of the given kinds at four points."""
     return a.crossed("y", **keys, kind=kinds, x=[0.5, 1.0, 1.5, 2.0])
 
 
 def single(seed, *kinds, **keys):
-    """Numbers without a place."""
+    """Return a synthetic table whose entries are single numbers without an x coordinate."""
     return a.crossed("y", seed=seed, **keys, kind=kinds).assign(x=np.nan)
 
 

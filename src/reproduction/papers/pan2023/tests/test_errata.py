@@ -1,4 +1,6 @@
-"""Check the claims of the errata against arithmetic, the compiled swap, and draws from the posteriors."""
+"""Test the claims of the errata against arithmetic, against the compiled swap, and against draws from the
+posteriors.
+"""
 
 import re
 from math import comb, exp, log
@@ -30,16 +32,16 @@ def drawn_phi(tables, rng):
 
 
 def off(log_phi):
-    """Return four standard errors, relative, of a median of exp(log_phi), for a nearly normal distribution
-    of log_phi.
+    """Return four relative standard errors of a median of exp(log_phi), assuming that the distribution of log_phi is
+    nearly normal.
     """
     return 4 * 1.2533 * log_phi.std() / len(log_phi) ** 0.5
 
 
 @pytest.mark.parametrize("total", [100, 300])
 def test_medians_before_and_after_one_swap(total):
-    """Check the medians of phi for the shares .27, .23, .23, .27 against draws from both posteriors, with tables
-    swapped by the compiled sampler.
+    """Check the medians of phi for the shares .27, .23, .23, .27 against draws from the posteriors before and after one
+    swap. The tables are swapped by the compiled sampler.
     """
     rng = stream(2, "medians")
     table = np.rint(total * np.array([[0.27, 0.23], [0.23, 0.27]])).astype(np.int64)
@@ -60,13 +62,13 @@ def test_a_share_of_zero_is_no_parameter_of_zero():
 
 
 def test_the_odds_ratio_of_the_heads():
-    """Check that the odds ratio of the heads is .3 x .3/(.2 x .2) = 9/4."""
+    """Check the odds ratio of the interpretation table with corrected column heads, .3 x .3/(.2 x .2) = 9/4."""
     assert "phi = 2.25 at (0.3, 0.2, 0.2, 0.3)" in said(3)
 
 
 def test_what_the_margins_and_what_the_cells_accept():
-    """Check acceptance probabilities for rows 3, 7 and columns 4, 6: four of the C(13, 3) = 286 tables of ten have
-    these margins (first cell 0 to 3).
+    """Check the acceptance probabilities for row sums 3, 7 and column sums 4, 6. Four of the C(13, 3) = 286 tables of
+    ten records have these margins (the first cell is 0 to 3).
 
     An original of an output has the weight with which it is swapped into (1, 2, 3, 4).
     """
@@ -86,13 +88,13 @@ def test_what_the_margins_and_what_the_cells_accept():
 
 
 def test_a_held_value_that_moves():
-    """Check that the first record whose V2 changes in the printed swap goes from (1, 0) to (1, 1)."""
+    """Check that the first record whose V2 changes in the printed swap changes from (1, 0) to (1, 1)."""
     assert said(5) == "record 2 goes from (1, 0) to (1, 1)"
 
 
 def test_privacy_of_ten_records():
-    """Check that epsilon is ln(11) - ln(1/9) = ln 99 and that the bound for an exchange, which changes two records, is
-    2 ln 99. Ten records at p = 0.1.
+    """Check the privacy loss of ten records at p = 0.1. Epsilon is ln(11) - ln(1/9) = ln 99, and the bound for an
+    exchange, which changes two records, is 2 ln 99.
     """
     nine = said(9)
     claimed, twice = numbers("epsilon is #, the bound for one exchange #$", nine)
@@ -103,8 +105,8 @@ def test_privacy_of_ten_records():
 
 
 def test_the_worst_pair_of_ten_records_by_enumeration():
-    """Check by enumeration the worst pair with five of ten records in each margin: the originals (5, 0, 0, 5) and (4,
-    1, 1, 4) swapped into (0, 5, 5, 0), or the reverse.
+    """Check by enumeration the worst pair with five of ten records in each margin. The originals (5, 0, 0, 5) and (4,
+    1, 1, 4) are swapped into (0, 5, 5, 0), or the reverse.
 
     K = k selected with C(10, k) p^k q^(10 - k), not 1; derangements of k uniform, so the value that lands on a record
     is that of any other of the selected.
@@ -133,14 +135,14 @@ def test_the_worst_pair_of_ten_records_by_enumeration():
 
 
 def test_means_of_phi():
-    """Check that E phi of Dir(2, 3, 4, 5) is 2 x 5/((3 - 1)(4 - 1)), and that E phi is infinite if an original table
-    has a count of 0.
+    """Check that E phi of Dir(2, 3, 4, 5) is 2 x 5/((3 - 1)(4 - 1)), and that E phi is infinite if a possible original
+    table has a count of 0.
     """
     assert said(7) == f"E phi: naive {10 / 6:.4f}, after swapping at p = 0.1 inf"
 
 
 def test_shares_after_swapping():
-    """Check that swapping half of 1,000 records moves the expected shares half of the distance to the product of the
+    """Check that swapping half of 1,000 records moves the expected shares by half of the distance to the product of the
     margins.
 
     (.7, .1, .1, .1) has margins .8, .2: (.64, .16, .16, .04); half way (.67, .13, .13, .07), to 1/1000.
@@ -153,8 +155,8 @@ def test_shares_after_swapping():
 
 
 def test_nobody_selected():
-    """Check that P(K = 0) is .9^10/(1 - 10 x .1 x .9^9), and that a table stays unchanged as often as in the compiled
-    swap.
+    """Check that no record of ten is selected with probability P(K = 0) = .9^10/(1 - 10 x .1 x .9^9), and that a table
+    stays unchanged as often as in the compiled swap.
     """
     none, stays, simulated = numbers(r"nobody selected with #, table unchanged with # \(simulated #\)", said(10))
     assert none == pytest.approx(0.9**10 / (1 - 0.9**9), abs=5e-5)
@@ -164,7 +166,9 @@ def test_nobody_selected():
 
 
 def test_the_best_rate_of_ten_records():
-    """Check that epsilon is ln(11) at p = 1/2 and half as large at o = sqrt(11), where p = o/(1 + o)."""
+    """Check the swap rate with the smallest epsilon for ten records. Epsilon is ln(11) at p = 1/2, and it is half as
+    large at the odds o = sqrt(11), where p = o/(1 + o).
+    """
     at_half, least, rate = numbers("epsilon # at p = 0.5, least # at p = #", said(12))
     assert (at_half, least) == pytest.approx((log(11), log(11) / 2), abs=5e-5)
     assert rate == pytest.approx(exp(log(11) / 2) / (1 + exp(log(11) / 2)), abs=5e-5)

@@ -1,4 +1,6 @@
-"""Check small cases derived by hand: distributions of the algorithm, pooled tests, coverage, and margins of claims."""
+"""Test small cases against derivations by hand: distributions of the algorithm, pooled tests, coverage, and margins of
+claims.
+"""
 
 import re
 from fractions import Fraction
@@ -220,8 +222,8 @@ def test_the_note_on_iterations_is_there_only_if_they_are_not_the_slides():
 
 @pytest.mark.parametrize("astray", [None, *(f"{what} theta{i}" for what in ("mean", "sd") for i in (1, 2, 3, 4))])
 def test_every_moment_of_the_conjugate_posterior_counts(astray):
-    """Check every moment for the counts 3, 4, 5, 6: Dirichlet(4, 5, 6, 7) has the sum 22, means a/22 and variances a
-    (22 - a)/(22^2 23).
+    """Check that an error in any moment of the conjugate posterior is detected. For the counts 3, 4, 5, 6, Dirichlet(4,
+    5, 6, 7) has the sum 22, means a/22 and variances a (22 - a)/(22^2 23).
     """
     values = {"weight of [3, 4, 5, 6]": 1.0}
     for i, a in enumerate((4, 5, 6, 7), 1):
@@ -260,8 +262,9 @@ def test_every_class_is_audited_up_to_twenty_records():
 
 
 def test_weights_and_acceptance_under_another_prior():
-    """Two records: table (2, 0, 0, 0) has probability a (a + 1)/(4 a (4 a + 1)) under Dir(a, a, a, a), and (1, 1, 0, 0)
-    has 2 a^2/(4 a (4 a + 1)). Under a = 1 these are 1/10 each, under a = 2 they are 1/12 and 1/9.
+    """Check the weights and the acceptance probability under another prior, for two records. The table (2, 0, 0, 0) has
+    probability a (a + 1)/(4 a (4 a + 1)) under Dir(a, a, a, a), and (1, 1, 0, 0) has probability 2 a^2/(4 a (4 a + 1)).
+    For a = 1 both probabilities are 1/10, and for a = 2 they are 1/12 and 1/9.
     """
     tables, weights = [[2, 0, 0, 0], [1, 1, 0, 0]], np.array([0.3, 0.7])
     assert drawn_formulas.accepted(tables, weights, 1.0) == pytest.approx(1, rel=1e-12)

@@ -1,4 +1,4 @@
-"""Replace samplers, distributions and tables by wrong ones, and check which verdicts change.
+"""Replace samplers, distributions and tables by wrong versions, and check which verdicts change.
 
 Each checked statement must change its verdict under at least one replacement. Sample sizes are large enough for a clear
 result.
@@ -49,7 +49,7 @@ def verdicts(judge):
 
 @pytest.fixture
 def turned(honest, judge, verdicts):
-    """Return a function that recomputes or replaces some tables and returns the statements whose verdict changes."""
+    """Return a function that recomputes or replaces some tables and returns the statements whose verdicts change."""
 
     def run(*again, **replaced):
         kept = {name: table for name, table in honest.items() if name not in again} | replaced
@@ -105,7 +105,7 @@ def test_the_identity_in_place_of_the_swap(monkeypatch, turned):
 
 
 def shuffled_sources(strata, *, rate, rng):
-    """Shuffle the selected records instead of deranging them; a single record can be selected."""
+    """Shuffle the selected records instead of drawing a derangement. A single record can be selected."""
     sources = np.arange(len(strata))
     for stratum in np.unique(strata):
         chosen = np.flatnonzero((strata == stratum) & (rng.random(len(strata)) < rate))
@@ -285,7 +285,9 @@ def test_an_audit_that_forgets_the_probability_of_the_output(monkeypatch, turned
 
 def test_a_sampler_that_does_not_swap(monkeypatch, turned):
     def unswapped(observed, alpha, iterations, *, rate, rng):
-        """Accept the swapped table itself as the original (X = S), at the acceptance rate of the correct sampler."""
+        """Accept the swapped table itself as the original table (X = S), at the acceptance rate of the correct
+        sampler.
+        """
         law = swapped_table.exact(observed, rate=rate)
         size = rng.binomial(iterations, law.acceptance)
         return rng.dirichlet(1 + observed.ravel(), size), np.repeat(observed.reshape(1, 4), size, axis=0)
@@ -327,8 +329,8 @@ def test_an_exact_posterior_of_another_rate(monkeypatch, turned):
 
 
 def test_inclusion_and_exclusion_where_the_kernel_is_known():
-    """Check inclusion and exclusion against known probabilities: the slides' table from (0, 3, 4, 3) and (2, 1, 2, 5)
-    at p = 0.1, and two records, which exchange if selected.
+    """Check inclusion and exclusion against known probabilities. The cases are the slides' table from the originals (0,
+    3, 4, 3) and (2, 1, 2, 5) at p = 0.1, and two records, which are exchanged if both are selected.
 
     With two records (1, 0, 0, 1) the last cell falls to 0 if both are selected: p^2 of p^2 + (1 - p)^2.
     """
@@ -339,8 +341,8 @@ def test_inclusion_and_exclusion_where_the_kernel_is_known():
 
 @pytest.mark.parametrize("phi", [0.02, 0.7, 5.0, 400.0])
 def test_what_lies_below_a_median_where_two_logistic_laws_add_up(phi):
-    """Check P(phi <= y) = y (y - 1 - ln y)/(y - 1)^2 for uniform theta, where log phi is the sum of two standard
-    logistic variables.
+    """Check that P(phi <= y) = y (y - 1 - ln y)/(y - 1)^2 for uniform theta. In this case, log phi is the sum of two
+    standard logistic variables.
     """
     below = phi * (phi - 1 - np.log(phi)) / (phi - 1) ** 2
     found = drawn_formulas.log_phi_excess(np.log(phi), [[0, 0, 0, 0]], [1.0])
@@ -366,7 +368,7 @@ def test_a_posterior_without_its_prior(monkeypatch, turned):
 
 
 def without_numbers(table, rows):
-    """Return the table with NaN in place of the computed numbers in some rows."""
+    """Return the table with NaN in place of the computed numbers in the given rows."""
     kept = ["rate", "x", "size", "level", "theta1", "theta2", "theta3", "theta4"]
     numbers = sorted({*table.select_dtypes("float").columns.difference(kept), *({"simulated"} & set(table))})
     table = table.astype(dict.fromkeys(numbers, float))

@@ -1,4 +1,5 @@
-"""The (epsilon, delta) guarantee of Gohari et al. (2021) for Dirichlet draws, with delta computed by exact integration.
+"""Compute the (epsilon, delta) guarantee of Gohari et al. (2021) for Dirichlet draws, with delta computed by exact
+integration.
 
 Mechanism: Y ~ Dirichlet(k p) for p with p_i >= eta on a set W of cells and at most 1 - eta_bar in total on W; adjacent
 p differ by `shift` in L1 norm, on two cells of W. For counts k = r N + d alpha, eta = alpha/k, eta_bar = (d - |W|)
@@ -33,7 +34,7 @@ Array = NDArray[np.float64]
 
 
 def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, shift: float, members: int = 2) -> float:
-    """Return the epsilon of the guarantee, which holds outside an event of probability `delta`.
+    """Return the epsilon of the guarantee of Gohari et al. The guarantee holds outside an event of probability `delta`.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, s
 
 
 def delta(gamma: float, *, concentration: float, eta: float, eta_bar: float, members: int = 2) -> float:
-    """Return the largest probability, over the vertices of the region, that some cell of W is at most gamma.
+    """Return the largest probability, over the vertices of the region, that at least one cell of W is at most gamma.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def delta(gamma: float, *, concentration: float, eta: float, eta_bar: float, mem
 
 
 def vertices(concentration: float, eta: float, eta_bar: float, members: int) -> list[Array]:
-    """Return Dirichlet parameters at the two kinds of vertices of the region.
+    """Return the Dirichlet parameters at the two kinds of vertices of the region.
 
     Parameters
     ----------
@@ -114,8 +115,8 @@ def vertices(concentration: float, eta: float, eta_bar: float, members: int) -> 
 
 
 def delta_by_product_rule(gamma: float, *, concentration: float, eta: float, eta_bar: float, degree: int = 51) -> float:
-    """Return `delta` for |W| = 2 as 1 minus a product Gauss rule over points above gamma, which emulates an error in
-    the printed figure.
+    """Return `delta` for |W| = 2 as 1 minus a product Gauss rule over points above gamma. This method emulates an error
+    in the printed figure.
 
     The integrand is far too peaked for a rule of this degree, and the subtraction turns its error into a floor.
     The printed figure came from another rule of about the same degree.
@@ -175,8 +176,8 @@ def calibrate(target: float, *, concentration: float, eta: float, eta_bar: float
 
 
 def _around(target: float, parameters: list[Array]) -> tuple[float, float]:
-    """Return the logs of a lower and an upper bound of the gamma of `calibrate`, from the most probable cell and from
-    the union bound.
+    """Return the logs of a lower and an upper bound of the gamma that `calibrate` finds. The bounds follow from the
+    most probable cell and from the union bound.
     """
     ends = []
     for level in (target / (len(parameters[0]) - 1), target):
@@ -197,8 +198,8 @@ def _checked(gamma: float, concentration: float, eta: float, eta_bar: float, mem
 
 
 def _checked_some_below(gamma: float, a: Array) -> float:
-    """Return the probability that some cell other than the last is <= gamma, by two rules, of which the second is used
-    if they disagree.
+    """Return the probability that at least one cell other than the last is <= gamma. It is computed by two rules, and
+    the second rule is used if they disagree.
     """
     with np.errstate(all="ignore"):
         sticks = float(_some_below(np.asarray(gamma), a))
@@ -207,8 +208,8 @@ def _checked_some_below(gamma: float, a: Array) -> float:
 
 
 def _some_below_by_quantiles(gamma: Array, a: Array) -> Array:
-    """Return the result of `_some_below` as Pr[first] + Pr[some other] - Pr[both]; Pr[both] is at most either term, so
-    no digits cancel.
+    """Return the result of `_some_below` as Pr[first] + Pr[some other] - Pr[both]. Since Pr[both] is at most either
+    term, no digits are lost by cancellation.
 
     Given Y_1 = y the others are a Dirichlet scaled by 1 - y; y runs over quantiles q exp(-v) of its distribution below
     gamma.
@@ -227,8 +228,8 @@ def _some_below_by_quantiles(gamma: Array, a: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def _exponential() -> tuple[Array, Array]:
-    """Return nodes and weights for the integral of exp(-v) g(v) over v > 0, from Gauss rules on cells that shrink
-    towards 0.
+    """Return nodes and weights for the integral of exp(-v) g(v) over v > 0. They combine Gauss rules on intervals that
+    become shorter towards 0.
     """
     x, w = _quadrature.legendre(12)
     edges = np.concatenate([[0.0], np.geomspace(1e-9, 1.0, 28), np.arange(2.0, 46.0, 2.0)])
@@ -238,8 +239,8 @@ def _exponential() -> tuple[Array, Array]:
 
 
 def _some_below(gamma: Array, a: Array) -> Array:
-    """Return the probability that some cell other than the last of Y ~ Dirichlet(a) is <= gamma, by splitting off one
-    cell.
+    """Return the probability that at least one cell other than the last of Y ~ Dirichlet(a) is <= gamma. It is computed
+    recursively by integrating over the first cell.
     """
     if len(a) == 2:
         return np.asarray(betainc(a[0], a[1], np.minimum(gamma, 1.0)))
@@ -255,7 +256,7 @@ def _some_below(gamma: Array, a: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def _double_exponential() -> tuple[Array, Array]:
-    """Return nodes and weights of the tanh-sinh rule on (0, 1), whose nodes are dense at both ends."""
+    """Return the nodes and the weights of the tanh-sinh rule on (0, 1), whose nodes are dense at both ends."""
     t = np.linspace(-4.2, 4.2, _NODES)
     inner = np.pi / 2 * np.sinh(t)
     nodes = 0.5 * (1 + np.tanh(inner))
@@ -263,7 +264,9 @@ def _double_exponential() -> tuple[Array, Array]:
 
 
 def _triangle_rule(order: int) -> tuple[Array, Array]:
-    """Return the conical product rule on the triangle x, y >= 0, x + y <= 1: points (order^2, 2) and weights."""
+    """Return the conical product rule on the triangle x, y >= 0, x + y <= 1, as points of shape (order^2, 2) and
+    weights.
+    """
     x, wx = roots_jacobi(order, 1, 0)
     t, wt = roots_legendre(order)
     x, wx, t, wt = (x + 1) / 2, wx / 4, (t + 1) / 2, wt / 2
@@ -277,7 +280,8 @@ def _log_beta(a: Array) -> float:
 
 @cache
 def degree_50_rule(path: Path = DEGREE_50_RULE) -> tuple[Array, Array]:
-    """Return the rule of degree 50 on the triangle, as barycentric coordinates (453, 3) and weights that add up to 1.
+    """Return the quadrature rule of degree 50 on the triangle, as barycentric coordinates of shape (453, 3) and weights
+    that add up to 1.
 
     A row of the file is an orbit under the triangle's symmetries: two coordinates of one of its 3 or 6 points.
     """
@@ -293,8 +297,8 @@ def degree_50_rule(path: Path = DEGREE_50_RULE) -> tuple[Array, Array]:
 def delta_by_degree_50(
     gamma: float, *, concentration: float, eta: float, eta_bar: float, path: Path = DEGREE_50_RULE
 ) -> float:
-    """Return the delta of Gohari et al. for two cells as 1 minus the integral, by the rule of degree 50, over points
-    above gamma.
+    """Return the delta of Gohari et al. for two cells as 1 minus an integral over points above gamma, computed with the
+    quadrature rule of degree 50.
 
     As `gohari.delta_by_product_rule`: the density is too peaked for the degree, and its error becomes a floor.
     """

@@ -1,4 +1,4 @@
-"""Synthetic records under the names of the data sets, with which the experiments run without the UCI files."""
+"""Synthetic records for the names of the data sets, with which the experiments run without the UCI files."""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ NETWORKS_DP = {
 
 
 def records(name: str) -> CodedTable:
-    """Return `RECORDS` records in which all columns are correlated with the target."""
+    """Return a synthetic data set with `RECORDS` records, in which all columns are correlated with the target."""
     nodes = tuple(catalogue.SOURCES[name].networks) or ("a", "b", "c", "d", "y")
     rng = stream(SEED, "stand-in", name)
     lean = rng.integers(0, 2, RECORDS)
@@ -34,8 +34,8 @@ def records(name: str) -> CodedTable:
 
 
 def sized(name: str) -> CodedTable:
-    """Return records with the number of records, columns and classes, and the share of positives, that
-    Table 1 prints.
+    """Return a data set with the number of records, columns and classes and the share of positives that are printed in
+    Table 1.
     """
     source = catalogue.SOURCES[name]
     rows, attributes, classes, positive = source.printed
@@ -49,7 +49,7 @@ def sized(name: str) -> CodedTable:
 
 
 def experiments() -> dict[str, pd.DataFrame]:
-    """Return the collected tables of the experiments, computed with the current patches."""
+    """Return the collected tables of the experiments, computed while the current patches are active."""
     every = {name: records(name) for name in catalogue.NAMES}
     few = {name: every[name] for name in catalogue.NETWORKS}
 
@@ -70,7 +70,7 @@ def experiments() -> dict[str, pd.DataFrame]:
 
 
 def table_1(of=sized) -> pd.DataFrame:
-    """Return Table 1 of `sized` records."""
+    """Return Table 1, computed from the data sets of `sized`."""
     return artefacts.table_1(pd.concat([artefacts.facts(of(n), name=n) for n in catalogue.NAMES], ignore_index=True))
 
 

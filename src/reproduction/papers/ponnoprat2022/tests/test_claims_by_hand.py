@@ -34,8 +34,8 @@ def runs(**columns):
 
 
 def test_scores_of_releases():
-    """Check that losses 1, 2 and 6 have mean 3 and sd sqrt(14/3) over the releases, and that the error of the mean is
-    sqrt(7)/sqrt(3).
+    """Check that the losses 1, 2 and 6 of three releases have mean 3 and standard deviation sqrt(14/3), and that the
+    standard error of the mean is sqrt(7)/sqrt(3).
     """
     row = artefacts.scores(runs(cross_entropy=[1.0, 2.0, 6.0], counted=0.5)).iloc[0]
     assert (row["cross_entropy_mean"], row["releases"], row["counted"]) == (3, 3, 0.5)
@@ -46,16 +46,16 @@ def test_scores_of_releases():
 
 
 def test_scores_of_releases_on_several_splits():
-    """Check that the means 2 and 6 of two splits give an error of sqrt(8)/sqrt(2) = 2, whatever the releases within the
-    splits are.
+    """Check that the mean scores 2 and 6 of two splits give a standard error of sqrt(8)/sqrt(2) = 2, whatever the
+    releases within the splits are.
     """
     row = artefacts.scores(runs(cross_entropy=[1.0, 3.0, 6.0, 6.0], split=[0, 0, 1, 1])).iloc[0]
     assert (row["cross_entropy_mean"], row["cross_entropy_se"]) == pytest.approx((4, 2))
 
 
 def test_paired_differences():
-    """Check the differences -2 and -4 of two splits: mean -3, sd sqrt(2), and a t interval with one degree of freedom
-    at 80 % (3.0777).
+    """Check the paired differences -2 and -4 of two splits. They have mean -3 and sd sqrt(2), and the 80 % t interval
+    with one degree of freedom has half-width 3.0777.
     """
     mine = runs(split=[0, 1], cross_entropy=[1.0, 2.0], accuracy=[0.5, 0.5])
     other = runs(split=[0, 1], cross_entropy=[3.0, 6.0], accuracy=[0.5, 0.5]).assign(method="laplace", floor="sigma")
@@ -78,8 +78,8 @@ def test_paired_differences():
 
 
 def test_floors_that_figures_4_and_5_show():
-    """Check that the figures show all of the published variant, and of the corrected variant the floor sigma, no floor,
-    and smoothing 0.1 without noise.
+    """Check which rows the figures show: all rows of the published variant, and the rows of the corrected variant with
+    the floor sigma, with no floor, or with smoothing 0.1 and no noise.
     """
     table = pd.DataFrame({
         "variant": ["published", "corrected", "corrected", "corrected", "corrected", "corrected"],
@@ -99,7 +99,7 @@ def test_the_introduction_by_hand():
 
 
 def scored(values, measure="accuracy", error=0.03, dataset="A", epsilons=None):
-    """Return scores of (dirichlet, gaussian, laplace) at every budget."""
+    """Return the given scores of (dirichlet, gaussian, laplace) at every budget, as a table."""
     rows = []
     for i, triple in enumerate(values):
         for method, value in zip(("dirichlet", "gaussian", "laplace"), triple, strict=True):
@@ -109,8 +109,8 @@ def scored(values, measure="accuracy", error=0.03, dataset="A", epsilons=None):
 
 
 def test_no_winner_and_as_well_as_the_others():
-    """Check the largest proportion of wins in four cases: Dirichlet twice (once tied with Gaussian), Gaussian twice,
-    Laplace once.
+    """Check the largest proportion of wins in four cases. The Dirichlet wins twice (once tied with the Gaussian), the
+    Gaussian wins twice, and the Laplace wins once.
 
     Within .01 of the best the Dirichlet is in three of four.
     """
@@ -123,8 +123,8 @@ def test_no_winner_and_as_well_as_the_others():
 
 
 def test_laplace_against_gaussian():
-    """Check that Laplace has a smaller loss than the Gaussian in one of four cases, and that the same numbers as
-    likelihoods are larger in two of four.
+    """Check that Laplace has a smaller loss than the Gaussian in one of four cases. If the same numbers are
+    likelihoods, Laplace is better in two of four cases.
     """
     table = scored([(1.0, 2.0, 1.5), (1.0, 2.0, 2.5), (1.0, 2.0, 2.0), (1.0, 2.0, 3.0)], "cross_entropy")
     assert claims._laplace(table, "cross_entropy")[0] == pytest.approx(0.25)
@@ -133,8 +133,8 @@ def test_laplace_against_gaussian():
 
 
 def test_closeness_to_the_model_without_privacy():
-    """Check the mean distance in logs for losses e and e^3 and the reference e: 0 and 2, mean 1; the errors of .1 give
-    .1/sqrt(2).
+    """Check the mean distance on the log scale: losses e and e^3 have distances 0 and 2 from the reference e, so the
+    mean is 1. If each log loss has standard error .1, the mean has standard error .1/sqrt(2).
     """
     table = scored([(np.e, 9, 9), (np.e**3, 9, 9)], "cross_entropy")
     table["cross_entropy_se"] = 0.1 * table["cross_entropy_mean"]
@@ -144,8 +144,8 @@ def test_closeness_to_the_model_without_privacy():
 
 
 def test_decline_of_gohari_from_the_largest_to_the_smallest_budget():
-    """Check that losses 5, 4, 2 at budgets 1, 2, 4 improve by 3 with errors .3 and .4, and that likelihoods have the
-    opposite sign.
+    """Check that the losses 5, 4, 2 at the budgets 1, 2, 4 improve by 3, with standard errors .3 and .4 at the two
+    ends. Likelihoods have the opposite sign.
     """
     table = pd.DataFrame({"dataset": "A", "method": "gohari", "epsilon": [4.0, 1.0, 2.0],
                           "cross_entropy_mean": [2.0, 5.0, 4.0], "cross_entropy_se": [0.4, 0.3, 9.0]})  # fmt: skip
@@ -166,8 +166,8 @@ def test_a_claim_is_judged_only_where_all_its_sets_are():
 
 
 def test_margins_of_figures_1_and_2():
-    """Check that trigamma 2 between 1.9 and 2.2 has a smallest relative distance of .05, and that delta 2.1e-3 is a
-    decade above 2.1e-4.
+    """Check that the trigamma value 2 between the bounds 1.9 and 2.2 has a smallest relative distance of .05, and that
+    delta = 2.1e-3 is one decade above 2.1e-4.
     """
     (row,) = agreement._figure_1(pd.DataFrame({"trigamma": [2.0, 4.0], "lower": [1.9, 3.0], "upper": [2.2, 4.4]}))
     assert row["ours"] == pytest.approx(0.05)
@@ -181,8 +181,8 @@ def test_margins_of_figures_1_and_2():
 
 
 def test_margins_of_figure_3():
-    """Check that bounds 2, 3 over divergences 1, 2 have the largest ratio 2, and that the log of the bound rises by
-    log(3/2).
+    """Check the margins by which the claims about Figure 3 hold. The bounds 2, 3 divided by the divergences 1, 2 have
+    the largest ratio 2, and the log of the bound increases by log(3/2).
     """
     rows = []
     for (series, variant), values in {
@@ -201,8 +201,9 @@ def test_margins_of_figure_3():
 
 
 def test_share_of_points_where_algorithm_1_is_better():
-    """Check that Gohari's divergence, 8 at 1 and 2 at 4, is interpolated as 4 at 2, where Algorithm 1 is compared. Of
-    the grid 1/2, 1, 2, 4 three are in their range.
+    """Check that Gohari's divergence, 8 at epsilon_hat = 1 and 2 at epsilon_hat = 4, is interpolated as 4 at
+    epsilon_hat = 2, where it is compared with Algorithm 1. Three points of the grid 1/2, 1, 2, 4 are in the range of
+    Gohari's curve.
 
     Algorithm 1 exists at 2 with 3 and at 4 with 5: better at one of three.
     """
@@ -225,8 +226,8 @@ def test_share_of_points_where_algorithm_1_is_better():
 
 
 def test_margins_of_figure_8():
-    """Check that epsilon_hat 1, 2 and 1/2, 1/2 at two r increases by log 2 and 0 with r, and decreases with lambda by
-    log 2 and log 4.
+    """Check the margins by which the claims about Figure 8 hold. For two values of lambda, epsilon_hat is 1, 2 and 1/2,
+    1/2 at two values of r. It increases with r by log 2 and 0, and decreases with lambda by log 2 and log 4.
     """
     rows = [(0.1, 2, 1.0), (0.2, 2, 2.0), (0.1, 20, 0.5), (0.2, 20, 0.5)]
     table = pd.DataFrame(rows, columns=["r", "order", "epsilon_hat"]).assign(variant="corrected")
@@ -250,8 +251,8 @@ def test_margins_of_laws_and_audits():
 
 
 def test_joint_tests_of_theorem_2():
-    """Check the joint test: 5 of 10 above a bound of .1 have P(Bin >= 5) = .00163, which a second, harmless frequency
-    doubles.
+    """Check the joint test: if 5 of 10 values exceed a bound with probability .1, the p-value is P(Bin(10, .1) >= 5) =
+    .00163. With a second frequency that is not significant, the Bonferroni correction doubles the p-value.
     """
     table = pd.DataFrame({"above": [5, 0], "draws": 10, "bound": [0.1, 0.5]})
     p = 2 * stats.binom(10, 0.1).sf(4)
@@ -259,8 +260,8 @@ def test_joint_tests_of_theorem_2():
 
 
 def test_the_bound_of_theorem_2():
-    """Check beta = d alpha/(exp(eta/2) - 1), the bound exp(-beta eta^2/(2 (2 + eta)(4 + 3 eta))), and the frequency
-    .075 for 3 of 40.
+    """Check the formulas of Theorem 2: beta = d alpha/(exp(eta/2) - 1) and the bound exp(-beta eta^2/(2 (2 + eta)(4 + 3
+    eta))). The frequency is .075 for 3 of 40 draws.
     """
     table = pd.DataFrame({"alpha": 0.5, "cells": 10, "eta": 0.4, "beta": 22.583, "draws": [20, 20], "above": [1, 2]})
     row = theorem_2.theorem_2(table, alphas=[0.5], cells=[10], etas=[0.4]).iloc[0]
@@ -273,8 +274,8 @@ def test_the_bound_of_theorem_2():
 
 
 def test_references_of_a_model():
-    """Check the reference scores: guessing among three classes has log 3 and 1/3, and the largest class has two of four
-    test records.
+    """Check the reference scores. Random guessing among three classes has cross-entropy log 3 and accuracy 1/3, and the
+    largest class contains two of four test records.
     """
 
     class Counts:
@@ -298,8 +299,8 @@ def test_references_of_a_model():
 
 
 def test_smoothings_of_the_models_without_privacy(monkeypatch):
-    """Check that the published variants use the printed smoothing 0.1, and that the corrected variant also uses
-    Laplace's smoothing 1.
+    """Check that the published variants use the smoothing constant 0.1 printed in the paper, and that the corrected
+    variant also uses Laplace smoothing with constant 1.
     """
     asked = {}
 
@@ -323,8 +324,8 @@ def test_smoothings_of_the_models_without_privacy(monkeypatch):
 
 @pytest.mark.parametrize("order", [2.0, 5.0])
 def test_every_dirichlet_of_a_guarantee_has_the_alpha_of_theorem_1(order):
-    """Check that alpha = 1 + 4 (order - 1) r for every method of choosing r: 4 (order - 1) r from the theorem and 1
-    from the prior.
+    """Check that alpha = 1 + 4 (order - 1) r for every method of choosing r. The part 4 (order - 1) r follows from the
+    theorem, and the part 1 is the prior.
     """
     size = {"counts": [30, 20, 10], "delta": 1e-5, "least": 1.0, "most": 20.0, "points": 2, "gohari_points": 3}
     table = privacy.figure_3_bottom(orders=[order], **size)
@@ -334,7 +335,9 @@ def test_every_dirichlet_of_a_guarantee_has_the_alpha_of_theorem_1(order):
 
 
 def test_the_catalogue_has_the_printed_sizes():
-    """Check records, attributes, classes and the share of positives in the catalogue against Table 1."""
+    """Check the number of records, attributes and classes and the share of positives in the catalogue against Table
+    1.
+    """
     printed = pd.read_csv(Path(catalogue.__file__).with_name("published.tsv"), sep="\t", dtype=str)
     printed = printed[printed["artefact"] == "table_1"].set_index("quantity")["value"]
     names = ("instances", "attributes", "classes", "percent positive")
@@ -345,20 +348,20 @@ def test_the_catalogue_has_the_printed_sizes():
 
 
 def scores(*rows, measure="cross_entropy"):
-    """Return a table with the columns dataset, method, epsilon, mean and standard error."""
+    """Return a table of scores with the columns dataset, method, epsilon, mean and standard error."""
     return pd.DataFrame(rows, columns=["dataset", "method", "epsilon", f"{measure}_mean", f"{measure}_se"])
 
 
 def widened(n):
-    """Return the factor of the error for n rows, for which two increased errors have the n-th part of the tail
-    probability of two errors.
+    """Return the factor by which standard errors are increased for n rows. Two increased standard errors have the n-th
+    part of the tail probability of two standard errors.
     """
     return norm.isf(norm.sf(2) / n) / 2
 
 
 def test_advantage_over_the_best_of_the_others():
-    """Check that losses 2 +- .3 and 3 +- .4 (the smaller of the competitors' 3 and 5) differ by 1 +- .5, or in logs by
-    log(3/2) +- hypot(.15, .4/3).
+    """Check the gap between the losses 2 +- .3 and 3 +- .4, which is the smaller of the competitors' losses 3 and 5.
+    The gap is 1 +- .5, or log(3/2) +- hypot(.15, .4/3) on the log scale.
     """
     table = scores(
         ("A", "dirichlet", 1.0, 2.0, 0.3), ("A", "laplace", 1.0, 3.0, 0.4), ("A", "gaussian", 1.0, 5.0, 0.1),
@@ -381,8 +384,8 @@ def test_missing_scores_stay_missing():
 
 
 def test_points_of_another_guarantee_meet_the_dirichlet_between_its_own():
-    """Check that the losses 4 at 1 and 2 at e^2 are interpolated as 3 at e, with an error of .35, so that 5 +- .12 is
-    worse by 2 +- .37.
+    """Check that the losses 4 at epsilon_hat = 1 and 2 at epsilon_hat = e^2 are interpolated as 3 at e, with a standard
+    error of .35. The loss 5 +- .12 at e is therefore worse by 2 +- .37.
     """
     e = np.e
     table = scores(
@@ -406,8 +409,8 @@ def test_the_worst_row_and_its_widened_error():
 
 
 def test_the_least_mean_of_the_sets():
-    """Check the margins of data set A, (1 + 3)/2 +- hypot(.3, .4)/2, and B, 5 +- 1, of which B is worse since it is
-    only five errors from 0.
+    """Check the margin of a claim about every data set. Data set A has the mean gap (1 + 3)/2 +- hypot(.3, .4)/2, and
+    data set B has the gap 5 +- 1. The margin is the gap of B, because it is only five standard errors from 0.
     """
     gaps = pd.DataFrame({"dataset": ["A", "A", "B"], "gap": [1.0, 3.0, 5.0], "se": [0.3, 0.4, 1.0]})
     assert agreement_models.least_mean(gaps) == pytest.approx((5.0, widened(2)))
@@ -416,8 +419,8 @@ def test_the_least_mean_of_the_sets():
 
 
 def test_a_share_and_its_binomial_error():
-    """Check that 3 of 4 are a share of .75 +- sqrt(.75 .25/4), and that for 4 of 4, p (1 - p) is
-    replaced by 1/(4 n).
+    """Check that 3 of 4 cases are a proportion of .75 with standard error sqrt(.75 .25/4). For 4 of 4 cases, p (1 - p)
+    is replaced by 1/(4 n).
     """
     assert agreement_models.share([True, True, True, False]) == pytest.approx((0.75, np.sqrt(0.75 * 0.25 / 4)))
     assert agreement_models.share([True] * 4) == pytest.approx((1.0, np.sqrt(0.25 / 4 / 4)))
@@ -426,8 +429,8 @@ def test_a_share_and_its_binomial_error():
 
 @pytest.mark.parametrize(("measure", "gap"), [("cross_entropy", -0.3), ("accuracy", 0.3), ("log_likelihood", 0.3)])
 def test_losses_count_down_and_scores_up(measure, gap):
-    """Check that, for 0.9 compared with 0.6, a loss is worse by 0.3, and an accuracy or a likelihood is
-    better by 0.3.
+    """Check the sign of a difference between 0.9 and 0.6. A loss of 0.9 is worse by 0.3, and an accuracy or a
+    likelihood of 0.9 is better by 0.3.
     """
     table = scores(("A", "dirichlet", 1.0, 0.9, 0.03), ("A", "laplace", 1.0, 0.6, 0.04), measure=measure)
     found = agreement_models.advantage(table, measure, ["laplace"]).iloc[0]

@@ -1,4 +1,6 @@
-"""Check raw files from folders and from a local web server that also sends wrong, truncated and failing responses."""
+"""Test the reading of raw files from folders and from a local web server that also sends wrong, truncated and failing
+responses.
+"""
 
 import gzip
 import hashlib
@@ -184,7 +186,9 @@ def test_the_archives_workbook_holds_the_same_table_as_the_text_file():
 
 
 def test_folders_are_named_as_they_are_configured(monkeypatch, tmp_path):
-    """Whatever the working directory, and where the repository was reached through a link."""
+    """Check that an error names the folders as they are configured, whatever the working directory is, even if the
+    repository was reached through a link.
+    """
     monkeypatch.chdir(tmp_path)
     with pytest.raises(datasets.UnavailableError, match=r"not in data/nowhere, \.\./shared/nowhere, and downloads"):
         datasets.load("Thyroid", folders=["data/nowhere", "../shared/nowhere"], download=False)

@@ -1,4 +1,6 @@
-"""What the figures draw: every line, mark, bar and band of made-up tables, by its columns."""
+"""Tests of what the figures draw: every line, marker, bar and band for synthetic tables, compared with the columns of
+the tables.
+"""
 
 import numpy as np
 import pandas as pd
@@ -115,14 +117,16 @@ def test_theorem_2():
 
 
 def scored(measure, methods, **keys):
-    """Scores of mechanisms at three budgets, with the levels of three models without a budget."""
+    """Return synthetic scores of mechanisms at three budgets, and the scores of reference models without a budget."""
     table = a.crossed(f"{measure}_mean", f"{measure}_sd", **keys, method=methods, epsilon=EPSILONS)
     flat = a.crossed(f"{measure}_mean", seed=2, **keys, method=["non-private", "random"]).assign(epsilon=np.nan)
     return pd.concat([table, flat], ignore_index=True).assign(floor="sigma")
 
 
 def curves(rows, measure, unit=1.0):
-    """A curve with bars of one standard deviation for each mechanism, and two levels."""
+    """Yield the expected artists of a panel: for each mechanism, a curve with bars of one standard deviation, and two
+    horizontal lines.
+    """
     for method, colour in COLOURS.items():
         mine = of(rows, method=method).dropna(subset="epsilon").sort_values("epsilon")
         if len(mine):

@@ -1,4 +1,4 @@
-"""Check the claims of the errata against numbers computed by other methods."""
+"""Test the claims of the errata against numbers that are computed by other methods."""
 
 import re
 
@@ -19,21 +19,21 @@ def said(number):
 
 
 def guarantee(r, order, squared):
-    """Return the privacy cost by Theorem 1, with the offset of equation 14."""
+    """Return the privacy cost by Theorem 1, including the offset of equation 14."""
     bound = order * r**2 * squared / 2 * polygamma(1, 1 + 3 * (order - 1) * r)
     return bound + np.log(order - 1) - (np.log(DELTA) + order * np.log(order)) / (order - 1)
 
 
 def test_the_pair_of_figure_3():
-    """Check the divergences of the two pairs, (11, 8, 65, 25, 38, 1) with 148 records and (11, 7, 65, 25, 38, 0) with
-    146, by multiprecision.
+    """Check the Rényi divergences of the two pairs against multiprecision values. The pairs contain (11, 8, 65, 25, 38,
+    1) with 148 records and (11, 7, 65, 25, 38, 0) with 146 records.
     """
     assert "148 and 146 records; D_2 at r = 1: text 0.2398, figure 0.3032" in said(1)
 
 
 def test_the_slip_of_figure_3():
-    """Check the KL divergence against an independent run, and the offset at order 2, which is -log(delta) - 2 log 2 =
-    10.1266.
+    """Check the KL divergence against an independent run, and the offset at order 2. The offset is -log(delta) - 2 log
+    2 = 10.1266.
     """
     text = said(2)
     assert "r = 6.43, KL 7.374e-04" in text
@@ -43,8 +43,8 @@ def test_the_slip_of_figure_3():
 
 
 def test_the_quadrature_of_figure_2():
-    """Check that the fine rule agrees with the exact value, and that delta(gamma) = 1e-5 at the printed k = 171.87 and
-    alpha = 4.88.
+    """Check that the fine quadrature rule agrees with the exact value, and that delta(gamma) = 1e-5 at the printed k =
+    171.87 and alpha = 4.88.
     """
     text = said(3)
     assert float(re.search(r"degree 301 is ([\d.]+)", text)[1]) == pytest.approx(1.0, abs=2e-6)
@@ -58,15 +58,15 @@ def test_the_sensitivity_of_figure_8():
 
 
 def test_theorem_2_for_small_alpha():
-    """Check that, for beta = 200/(exp(0.15) - 1) = 1235.8, every one of 40 draws is above eta although the bound is
-    0.0072.
+    """Check that all of 40 draws are above eta for beta = 200/(exp(0.15) - 1) = 1235.8, although the bound of Theorem 2
+    is 0.0072.
     """
     assert "beta = 1236: above eta in 40 of 40 draws, bound 0.0072" in said(5)
 
 
 def test_what_the_wrong_alpha_and_the_wrong_scales_cost():
-    """Check that a change of one cell by 1 costs half as much as a change of two cells. Two cells by 1: the target
-    itself.
+    """Check the exact cost of the published alpha, and the exact costs of three Laplace scales. The scale for a change
+    of one cell by 1 costs twice the target, and the scale for a change of two cells by 1 costs exactly the target.
     """
     assert float(re.search(r"exact cost ([\d.]+)", said(6))[1]) == pytest.approx(3.33, abs=0.005)
     costs = [float(cost) for cost in re.findall(r"costs ([\d.]+)", said(7))]
@@ -76,8 +76,8 @@ def test_what_the_wrong_alpha_and_the_wrong_scales_cost():
 
 
 def test_the_bias_that_no_budget_lowers():
-    """Check that, as r goes to infinity, the release is (f + c)/(N + 6 c) with c = 4 (order - 1) pseudo-records per
-    cell.
+    """Check that the release converges to (f + c)/(N + 6 c) as r goes to infinity, with c = 4 (order - 1)
+    pseudo-records per cell.
     """
     text, p = said(8), COUNTS / COUNTS.sum()
     for order in (2, 20, 200):
@@ -88,14 +88,16 @@ def test_the_bias_that_no_budget_lowers():
 
 
 def test_the_introduction():
-    """Check 0.1 log(0.1/0.001) + 0.9 log(0.9/0.862) = 0.4993, which normalising the sum 0.863 reduces by -log 0.863."""
+    """Check that 0.1 log(0.1/0.001) + 0.9 log(0.9/0.862) = 0.4993, and that normalising the sum 0.863 reduces this
+    value by -log 0.863.
+    """
     plain = 0.1 * np.log(100) + 0.9 * np.log(0.9 / 0.862)
     assert f"= {plain:.4f}; normalised, {plain + np.log(0.863):.4f}" in said(9)
 
 
 def test_laplace_and_gaussian_of_appendix_c():
-    """Check the printed standard deviations of the noise; that of Laplace noise is sqrt(2) times the scale. Printed: 20
-    sqrt(log(5e4)/log(1e5)) and 10 sqrt(2 log(1.25 28e5) 2).
+    """Check the printed standard deviations of the noise in Appendix C. They follow from the Laplace scale 20
+    sqrt(log(5e4)/log(1e5)), multiplied by sqrt(2), and from the Gaussian 10 sqrt(2 log(1.25 28e5) 2).
     """
     laplace, gaussian = 20 * np.sqrt(2 * np.log(5e4) / np.log(1e5)), 10 * np.sqrt(4 * np.log(1.25 * 28 / DELTA))
     text = said(18)

@@ -1,4 +1,6 @@
-"""Check Appendix C against formulas derived by hand: the total cost of n releases, and the division of delta."""
+"""Test the privacy accounting of Appendix C against formulas derived by hand, for the total cost of n releases and for
+the division of delta.
+"""
 
 import functools
 
@@ -26,7 +28,7 @@ def offset(order, delta=DELTA):
 
 
 def one_gohari(r, alpha, total, cells, delta):
-    """Return the epsilon of Theorem 1 of Gohari et al. for two cells of W between which one record moves.
+    """Return the epsilon of Theorem 1 of Gohari et al. for a record that moves between the two cells of W.
 
     With k = r N + d alpha, k eta = alpha, k (1 - eta_bar - eta) = r N + alpha and k shift/2 = r: epsilon is
     r log((1 - g)/g) + log B(alpha, r N + alpha) - log B(alpha + r, r N + alpha - r). Off probability delta: each of
@@ -41,8 +43,9 @@ def one_gohari(r, alpha, total, cells, delta):
     ("r", "releases", "delta", "basic"), [(0.5, 3, DELTA, True), (1e-4, 400, DELTA, False), (1e-4, 400, 0.03, False)]
 )
 def test_gohari_by_basic_and_by_advanced_composition(r, releases, delta, basic):
-    """Check that basic composition of n releases uses delta/n for each release. Advanced composition (Dwork, Rothblum,
-    Vadhan 2010) has n of delta/(2n), and delta/2 for
+    """Check the smaller of two composition bounds for n releases. Basic composition uses delta/n for each release.
+    Advanced composition (Dwork, Rothblum, Vadhan 2010) uses delta/(2n) for each of the n releases, and delta/2 for the
+    bound
 
     epsilon sqrt(2 n log(2/delta)) + n epsilon (exp(epsilon) - 1). The histogram of most cells is not the dearest.
     """
@@ -56,8 +59,8 @@ def test_gohari_by_basic_and_by_advanced_composition(r, releases, delta, basic):
 
 
 def test_the_dearest_histogram_is_charged_for_all():
-    """Check that the largest histogram determines the cost, since more cells reduce g: 7 cells among (2, 7, 3); one
-    cell has no cost.
+    """Check that the histogram with most cells determines the cost, since more cells reduce g. It has 7 cells among (2,
+    7, 3), and a histogram with one cell has no cost.
     """
     kw = {"total": 80, "delta": DELTA, "releases": 2}
     found = [experiment.gohari_epsilon(0.3, 2.2, sizes=sizes, **kw) for sizes in ((2, 7, 3), (7,), (1, 7), (2,), (3,))]
@@ -66,8 +69,8 @@ def test_the_dearest_histogram_is_charged_for_all():
 
 
 def test_the_union_bound_is_on_the_safe_side_and_close():
-    """Check that the exact probability of the gamma by the union bound is at most delta and more than delta/2, which
-    one cell alone has.
+    """Check the gamma by the union bound. Its exact probability is at most delta and more than delta/2, which is the
+    probability for one cell alone.
     """
     r, alpha, total, cells = 0.4, 2.6, 100, 5
     k = r * total + cells * alpha
@@ -78,8 +81,8 @@ def test_the_union_bound_is_on_the_safe_side_and_close():
 
 
 def test_a_very_small_budget_stays_finite():
-    """Check that the result is finite for epsilon of more than 700 per release, where the advanced bound overflows and
-    the basic bound is n times the release.
+    """Check that the result is finite if epsilon is more than 700 per release. In this case, the advanced bound
+    overflows, and the basic bound is n times the epsilon of one release.
     """
     one = one_gohari(50.0, 1.0, 1000, 2, DELTA / 2)
     found = experiment.gohari_epsilon(50.0, 1.0, total=1000, sizes=(2,), delta=DELTA, releases=2)
@@ -89,8 +92,8 @@ def test_a_very_small_budget_stays_finite():
 
 @pytest.mark.parametrize(("target", "releases"), [(0.3, 1), (2.0, 11)])
 def test_gaussian_spends_its_delta(target, releases):
-    """Check that n releases are equivalent to one Gaussian release whose mean moves by D = sqrt(2 n) (one record moves
-    two cells by 1):
+    """Check the noise of n releases, which are equivalent to one Gaussian release whose mean moves by D = sqrt(2 n),
+    because one record moves two cells by 1:
 
     delta = Phi(D/2s - e s/D) - exp(e) Phi(-D/2s - e s/D), Balle and Wang (2018), Theorem 8.
     """
@@ -107,8 +110,8 @@ def theorem_1(r, order, times):
 
 
 def laplace_cost(scale, order):
-    """Return twice the Rényi divergence of the Laplace mechanism for a shift of 1 (Mironov 2017, Table II), because two
-    cells change by 1:
+    """Return the cost of Laplace noise, which is twice the Rényi divergence for a shift of 1 (Mironov 2017, Table II),
+    because two cells change by 1:
 
     log(o/(2o - 1) exp((o - 1)/b) + (o - 1)/(2o - 1) exp(-o/b))/(o - 1).
     """
@@ -118,8 +121,9 @@ def laplace_cost(scale, order):
 
 
 def test_laplace_takes_the_better_of_two_accounts():
-    """Check that a few releases get the scale of pure composition, 2 n/target, since each release moves by 2 in L1.
-    Many: the least over orders of n times the Rényi cost.
+    """Check the scale of Laplace noise. A few releases get the scale of pure composition, 2 n/target, since each
+    release changes by 2 in L1. For many releases, the total cost is the smallest value over the orders of n times the
+    Rényi cost plus the offset.
     """
     assert experiment.laplace_for_dp(5.0, delta=1e-9, releases=1) == 2 / 5
     assert experiment.laplace_for_dp(8.0, delta=1e-9, releases=2) == 4 / 8
@@ -132,8 +136,8 @@ def test_laplace_takes_the_better_of_two_accounts():
 
 @pytest.mark.parametrize(("target", "releases"), [(0.5, 20), (6.0, 1)])
 def test_dirichlet_spends_its_budget_at_the_best_order(target, releases):
-    """Check that each release costs o r^2 psi'(1 + 3 (o - 1) r) by Theorem 1 with squared sensitivity 2 and alpha = 1 +
-    4 (o - 1) r.
+    """Check that the releases use their budget completely at the best order. Each release costs o r^2 psi'(1 + 3 (o -
+    1) r) by Theorem 1 with squared sensitivity 2 and alpha = 1 + 4 (o - 1) r.
 
     n of it and equation 14's offset are the target at the order that alpha reveals; alpha/r is nowhere smaller.
     """
@@ -151,8 +155,8 @@ def test_dirichlet_spends_its_budget_at_the_best_order(target, releases):
 
 @pytest.mark.parametrize("epsilon", [0.02, 1.0])
 def test_published_pair_of_the_dirichlet(epsilon):
-    """Check that the order is 1 + 1/e for the e with e + offset = epsilon, that r is from Theorem 1, and that alpha = 1
-    + (order - 1) r without the factor 4.
+    """Check r and alpha of the author's Dirichlet runs. The order is 1 + 1/e for the e with e + offset = epsilon, r
+    follows from Theorem 1, and alpha = 1 + (order - 1) r lacks the factor 4.
     """
     r, alpha = experiment.published_dirichlet(epsilon, delta=DELTA)
     order = 1 + (alpha - 1) / r
@@ -162,7 +166,8 @@ def test_published_pair_of_the_dirichlet(epsilon):
 
 
 def test_published_noise():
-    """Check sigma = sqrt(2 log(1.25/share)) sqrt(2)/epsilon, which is 4 sqrt(2)/epsilon for the share 1.25 exp(-8).
+    """Check the published Gaussian noise, sigma = sqrt(2 log(1.25/share)) sqrt(2)/epsilon. For the share 1.25 exp(-8),
+    sigma is 4 sqrt(2)/epsilon.
 
     Laplace: (2/epsilon) sqrt(log(1/2 delta)/log(1/delta)); for delta = 1/4 the root is sqrt(1/2).
     """
@@ -187,8 +192,8 @@ def test_corrected_noise_is_each_law_at_its_own_budget():
 
 
 def test_whole_models_share_delta_among_all_their_histograms(monkeypatch):
-    """Check that two attributes and the labels are three releases. Published: delta/(2 3) a release, and the printed
-    factor
+    """Check the division of delta for a model with two attributes and the labels, which are three releases. In the
+    published variant, each release has the share delta/(2 3), with the printed factor
 
     2 sqrt(2 m log(1/2 delta)) on it for m = 2 attributes; corrected and Gohari: delta for all three. Gohari's bound on
     the number of records is the training part, 70 % of 60; its pairs have alpha = 1 + 4 r (order 2).
@@ -216,8 +221,8 @@ def test_whole_models_share_delta_among_all_their_histograms(monkeypatch):
 
 @pytest.fixture
 def calibrations(monkeypatch):
-    """Return a list that records every call of `calibrated_noise.calibrated`: distribution, epsilons of one release,
-    and calibration.
+    """Return a list that records every call of `calibrated_noise.calibrated`, with the distribution, the epsilons of
+    one release, and the calibration.
     """
     found, right = [], calibrated_noise.calibrated
 
@@ -230,8 +235,8 @@ def calibrations(monkeypatch):
 
 
 def test_a_model_shares_epsilon_evenly_among_its_releases(calibrations):
-    """Check that four attributes and the labels are five releases, each with epsilon/5. Laplace: one cell moves by 1 as
-    published (so that
+    """Check that a model with four attributes and the labels makes five releases, each with epsilon/5. The Laplace
+    noise is calibrated for a change of one cell by 1 in the published variant (so that
 
     the scale is half of what two cells need), two cells in the corrected variant; Dirichlet there also exactly.
     """
@@ -258,8 +263,9 @@ def test_a_network_shares_epsilon_among_its_nodes_and_by_three_in_the_slip(calib
 
 
 def test_a_network_shares_delta_among_its_nodes(monkeypatch):
-    """Check that a network divides delta among its nodes: as published, delta/(2 3) per release and 2 sqrt(2 k
-    log(1/delta)) times its epsilon; otherwise, delta for all k nodes.
+    """Check that a network divides delta among its nodes. In the published variant, each release has delta/(2 3), and
+    the epsilon of the network is 2 sqrt(2 k log(1/delta)) times the epsilon of a release. In the other variants, delta
+    is for all k nodes together.
     """
     name, asked = catalogue.NETWORKS[0], []
     for what in ("published_noise", "corrected_noise", "gohari_epsilon"):
@@ -289,14 +295,14 @@ def test_rounded_columns_are_those_of_the_catalogue():
 
 
 def test_figure_1_at_two():
-    """Check that psi'(2) = pi^2/6 - 1 is between 1/2 + 1/8 and 1/2 + 1/4."""
+    """Check that psi'(2) = pi^2/6 - 1 is between its bounds 1/2 + 1/8 and 1/2 + 1/4."""
     row = privacy.figure_1(least=2.0, most=3.0, points=2).iloc[0]
     assert row[["trigamma", "lower", "upper"]].tolist() == pytest.approx([np.pi**2 / 6 - 1, 0.625, 0.75])
 
 
 def test_pairs_of_figure_2_have_the_alpha_of_algorithm_1():
-    """Check alpha = 1 + 4 (order - 1) r, which is 5 for order 3 and r = 0.5, and k = r N + d alpha, where |W| = 2 of d
-    cells.
+    """Check alpha and k of Figure 2. Algorithm 1 has alpha = 1 + 4 (order - 1) r, which is 5 for order 3 and r = 0.5,
+    and k = r N + d alpha for d cells, of which |W| = 2 cells are considered.
     """
     table = privacy.figure_2(
         total=100, cells=4, r=0.5, order=3.0, least=1e-4, most=1e-3, points=2, rule=gohari.DEGREE_50_RULE
@@ -312,8 +318,8 @@ def test_pairs_of_figure_2_have_the_alpha_of_algorithm_1():
 
 
 def test_the_slip_of_figure_3():
-    """Check that equation 14 with delta = 2 gives epsilon = target - offset(2), with r at squared sensitivity 1 and
-    alpha = 1 + 4 r.
+    """Check that equation 14 with delta = 2 gives epsilon = target - offset(2), with r computed for a squared
+    sensitivity of 1 and alpha = 1 + 4 r.
 
     The exact profile's pair has the same alpha; Gohari's with empty cells has eta = alpha/k, else (r + alpha)/k.
     """
@@ -336,8 +342,8 @@ def test_the_slip_of_figure_3():
 
 
 def test_figure_8_is_theorem_1_and_the_floor():
-    """Check that Figure 8 is the sum of o r^2 psi'(1 + 3 (o - 1) r) (squared sensitivity 2; half of it for 1) and the
-    offset.
+    """Check that Figure 8 shows the sum of the cost o r^2 psi'(1 + 3 (o - 1) r) and the offset. The cost is for squared
+    sensitivity 2, and half of it is for squared sensitivity 1.
     """
     table = privacy.figure_8(orders=[10.0], delta=DELTA, least=0.5, most=2.0, points=1)
     row = table.set_index("variant")["epsilon_hat"]
@@ -346,8 +352,9 @@ def test_figure_8_is_theorem_1_and_the_floor():
 
 
 def test_audited_laplace_scales_are_those_of_their_sensitivities():
-    """Check that noise calibrated for a change of one cell by 1 has an exact cost of twice the claim. One cell by 2
-    costs more than two cells by 1, so it holds with
+    """Check that Laplace noise calibrated for a change of one cell by 1 has an exact cost of twice the claim. A change
+    of one cell by 2 costs more than a change of two cells by 1, so noise calibrated for one cell by 2 satisfies the
+    claim with
 
     slack. Two cells by 1: exactly the claim.
     """
@@ -358,8 +365,8 @@ def test_audited_laplace_scales_are_those_of_their_sensitivities():
 
 
 def test_the_least_beta_and_the_bound_of_theorem_2():
-    """Check beta = d alpha/(exp(eta/2) - 1), which is d alpha/2 for eta = 2 log 3, and the bound exp(-beta eta^2/(2 (2
-    + eta)(4 + 3 eta))).
+    """Check the formulas of Theorem 2: beta = d alpha/(exp(eta/2) - 1), which is d alpha/2 for eta = 2 log 3, and the
+    bound exp(-beta eta^2/(2 (2 + eta)(4 + 3 eta))).
     """
     assert theorem_2.least_beta(10, 0.5, 2 * np.log(3)) == pytest.approx(2.5)
     blocks = pd.DataFrame({"alpha": 0.5, "cells": 10, "eta": 1.0, "beta": 21.0, "draws": 50, "above": [30, 20]})

@@ -1,4 +1,4 @@
-"""Check the two rules for Gohari's delta separately, since one rule could hide an error of the other rule.
+"""Test the two quadrature rules for Gohari's delta separately, since one rule could hide an error of the other rule.
 
 The rule of degree 50 is exact up to its degree, and its error on the peaked density is the printed floor.
 """
@@ -19,8 +19,8 @@ RULES = [(gohari._some_below, 1e-4), (gohari._some_below_by_quantiles, 1e-7)]  #
 @pytest.mark.parametrize("gamma", [1e-9, 1e-3, 0.05, 0.2])
 @pytest.mark.parametrize("cells", [2, 3, 4])
 def test_of_equal_uniform_cells_some_is_small(rule, rel, gamma, cells):
-    """Check that k - 1 of the k cells of Dirichlet(1, .., 1), which is uniform, exceed g with probability (1 - (k - 1)
-    g)^(k - 1).
+    """Check the probability that a cell is small for Dirichlet(1, .., 1), which is uniform. All of k - 1 of its k cells
+    exceed g with probability (1 - (k - 1) g)^(k - 1).
     """
     expected = -np.expm1((cells - 1) * np.log1p(-(cells - 1) * gamma))
     assert float(rule(np.asarray(gamma), np.ones(cells))) == pytest.approx(expected, rel=rel)
@@ -29,7 +29,7 @@ def test_of_equal_uniform_cells_some_is_small(rule, rel, gamma, cells):
 @pytest.mark.parametrize(("rule", "rel"), RULES)
 @pytest.mark.parametrize("a", [(2.0, 3.0, 5.0), (0.4, 7.0, 2.0), (30.0, 0.8, 40.0)])
 def test_of_three_cells_some_is_small(rule, rel, a):
-    """Check P(Y1 > g, Y2 > g) against a midpoint rule over Y1 = y with 400,000 nodes, where Y2/(1 - y) is
+    """Check P(Y1 > g, Y2 > g) against a midpoint rule over Y1 = y with 400,000 nodes. Given Y1 = y, Y2/(1 - y) is
     Beta(a2, a3).
     """
     gamma = 0.04
@@ -40,7 +40,7 @@ def test_of_three_cells_some_is_small(rule, rel, a):
 
 
 def test_their_nodes_integrate_what_they_are_made_for():
-    """Check that the nodes integrate exp(-v) v^n over v > 0 to n!, and y^p over (0, 1) to 1/(p + 1)."""
+    """Check that the quadrature nodes integrate exp(-v) v^n over v > 0 to n!, and y^p over (0, 1) to 1/(p + 1)."""
     v, weight = gohari._exponential()
     for n, expected in ((0, 1.0), (1, 1.0), (4, 24.0)):
         assert weight @ v**n == pytest.approx(expected, rel=1e-12)
@@ -52,8 +52,8 @@ def test_their_nodes_integrate_what_they_are_made_for():
 
 @pytest.mark.parametrize("part", [0.9, 0.5, 0.1])
 def test_no_gamma_is_named_where_the_least_one_misses_the_target(part):
-    """Check that the smallest gamma, 1e-300, is returned if the target is out of reach: a cell with parameter 0.001 has
-    half of its mass below 1e-300.
+    """Check that the smallest gamma, 1e-300, is returned if the target cannot be reached. For example, a cell with
+    parameter 0.001 has half of its probability below 1e-300.
     """
     law = {"concentration": 0.01, "eta": 0.1, "eta_bar": 0.1, "members": 2}
     least = gohari.delta(1e-300, **law)
@@ -68,8 +68,8 @@ LAWS = [(50, 0.01, 0.1, 2), (5000, 0.1, 0.1, 2), (0.5, 0.3, 0.4, 2), (500, 0.01,
 @pytest.mark.parametrize("target", [1e-9, 1e-3, 0.2])
 @pytest.mark.parametrize("law", LAWS)
 def test_the_gamma_named_is_the_largest(law, target):
-    """Check that a gamma that is larger by a relative 1e-10 exceeds the target delta, and that a gamma that is smaller
-    by a relative 1e-10 does not.
+    """Check that `calibrate` returns the largest gamma. If gamma is increased by a relative 1e-10, delta exceeds the
+    target. If gamma is decreased by a relative 1e-10, delta does not exceed the target.
     """
     about = dict(zip(("concentration", "eta", "eta_bar", "members"), law, strict=True))
     gamma = gohari.calibrate(target, **about)
@@ -93,8 +93,8 @@ REGION = {"concentration": 171.87, "eta": 4.88 / 171.87, "eta_bar": 4 * 4.88 / 1
 
 
 def test_rule_integrates_every_monomial_of_its_degree():
-    """Check that the mean of x^i y^j over the triangle x, y >= 0, x + y <= 1 is 2 i! j!/(i + j + 2)! (Dirichlet's
-    integral).
+    """Check that the rule gives 2 i! j!/(i + j + 2)! (Dirichlet's integral) as the mean of x^i y^j over the triangle x,
+    y >= 0, x + y <= 1, for every monomial up to degree 50.
     """
     corners, weights = gohari.degree_50_rule()
     assert corners.shape == (453, 3)
@@ -108,7 +108,9 @@ def test_rule_integrates_every_monomial_of_its_degree():
 
 
 def test_rule_fails_far_beyond_its_degree():
-    """Check that the rule fails for x^2000, which is concentrated closer to its corner than any point of the rule."""
+    """Check that the quadrature rule fails for x^2000, which is concentrated closer to its corner than any point of the
+    rule.
+    """
     corners, weights = gohari.degree_50_rule()
     exact = 2 * np.exp(lgamma(2001) - lgamma(2003))
     assert abs(weights @ corners[:, 0] ** 2000 / exact - 1) > 0.5
@@ -116,15 +118,15 @@ def test_rule_fails_far_beyond_its_degree():
 
 @pytest.mark.parametrize("gamma", [3e-4, 6e-4])
 def test_its_error_is_the_printed_floor(gamma):
-    """Check that the rule gives 2.1e-4, as printed in section 2.4 with two digits, where the exact delta is
-    below 1e-6.
+    """Check that the rule gives 2.1e-4 (printed in section 2.4 with two digits), although the exact delta is below
+    1e-6.
     """
     assert gohari.delta_by_degree_50(gamma, **REGION) == pytest.approx(2.1e-4, abs=0.06e-4)
 
 
 def test_a_gentle_density_is_integrated_exactly():
-    """Check that the rule is exact for concentration 12 and eta = eta_bar = 1/4, where Dirichlet(3, 3, 6) and (3, 6, 3)
-    are polynomials of degree 9.
+    """Check that the quadrature rule is exact for concentration 12 and eta = eta_bar = 1/4. In this case, the densities
+    of Dirichlet(3, 3, 6) and Dirichlet(3, 6, 3) are polynomials of degree 9.
     """
 
     def above(a, g=0.05):

@@ -1,4 +1,4 @@
-"""Check the paper's tables against multiprecision numbers and against independent runs of the author's protocol."""
+"""Test the paper's tables against multiprecision numbers and against independent runs of the author's protocol."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Replace a distribution, sampler, mechanism or table by a wrong one, and check that verdicts change.
+"""Replace a distribution, a sampler, a mechanism or a table by a wrong version, and check that verdicts change.
 
 The experiments run on synthetic records under the data sets' names (`stand_ins`). Values read off plots, which need the
 UCI files, are in the last tests.
@@ -60,7 +60,7 @@ def made(names):
 
 @pytest.fixture(scope="module", autouse=True)
 def calibrated_once():
-    """Compute only once the slow results that no replacement affects."""
+    """Cache the slow results that no replacement affects, so that they are computed only once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(privacy_profiles, "dirichlet_calibration", cache(privacy_profiles.dirichlet_calibration))
         patch.setattr(gohari, "calibrate", cache(gohari.calibrate))
@@ -78,8 +78,8 @@ def judge(honest):
 
 
 def flips(judge, changed, before=None):
-    """Return the statements whose verdict differs from `before` (the unmodified verdicts) if the tables `changed` are
-    replaced.
+    """Return the statements whose verdicts change if the tables `changed` are replaced, compared with `before` (by
+    default, the unmodified verdicts).
     """
     before, after = judge.verdicts if before is None else before, judge(changed)
     found = set(before.index[before != after])
@@ -94,7 +94,9 @@ def doubled(epsilon, **more):
 
 
 def cauchy(counts, starts, *, rng, **more):
-    """Return Cauchy draws in place of the noise, and a single repeated release in place of the Dirichlet releases."""
+    """Return Cauchy draws in place of the noise. In place of the Dirichlet releases, return a single release that is
+    repeated.
+    """
     if more["law"] == "dirichlet":
         return np.repeat(RELEASE(counts, starts, rng=rng, **more)[:1], len(more["scale"]), axis=0)
     return np.log(
@@ -242,7 +244,9 @@ def test_a_drawn_curve_two_percent_off(honest, judge, name, column):
 
 @pytest.mark.parametrize("law", ["gaussian", "laplace", "dirichlet"])
 def test_noise_a_tenth_too_small(judge, monkeypatch, law):
-    """Check that noise that is too small by a tenth changes a verdict; the tests detect 3.5 to 7 % at these sizes."""
+    """Check that noise that is too small by a tenth changes a verdict. The tests detect errors of 3.5 to 7 % at these
+    sizes.
+    """
 
     def less(counts, starts, *, scale, **more):
         return RELEASE(counts, starts, scale=scale * (0.9 if more["law"] == law else 1.0), **more)
@@ -289,8 +293,8 @@ def test_what_is_drawn_is_judged(honest):
 
 
 def leaking(mechanism, epsilons, **more):
-    """Return noise that makes the Dirichlet release the data without privacy, and a hundred times the noise for the
-    other mechanisms.
+    """Return noise with which the Dirichlet mechanism releases the data without privacy, and a hundred times the noise
+    for the other mechanisms.
     """
     law = CALIBRATED(mechanism, epsilons, **more)
     if law.law != "dirichlet":
@@ -299,7 +303,7 @@ def leaking(mechanism, epsilons, **more):
 
 
 def flat(mechanism, epsilons, **more):
-    """Return noise that makes Dirichlet releases independent of the data."""
+    """Return noise with which Dirichlet releases are independent of the data."""
     law = CALIBRATED(mechanism, epsilons, **more)
     return (
         Noise(law.law, np.full_like(law.scale, 1e-9), np.full_like(law.alpha, 0.2)) if law.law == "dirichlet" else law
@@ -381,7 +385,7 @@ def test_reversed_reaches_flip_goharis_decline(honest, judge):
 
 
 def printed():
-    """Return the kind of every statement, except for numbers that the paper does not print."""
+    """Return the kind of every statement, omitting numbers that the paper does not print."""
     found = agreement.read_published(FOLDER / "published.tsv").set_index(["artefact", "quantity"])
     return found.loc[(found["kind"] != "number") | found["value"].notna(), "kind"]
 
@@ -402,8 +406,8 @@ def uci(name):
 
 
 def test_another_share_of_the_budget_flips_the_values_read_off_figure_7(judge, monkeypatch):
-    """Check, if the UCI files of the three networks exist, that only the figure's own third of epsilon reproduces the
-    values read off Figure 7.
+    """Check that only a third of epsilon, as used in the printed figure, reproduces the values read off Figure 7. The
+    test requires the UCI files of the three networks.
     """
     sets = {name: uci(name) for name in catalogue.NETWORKS}
 
@@ -421,8 +425,8 @@ def test_another_share_of_the_budget_flips_the_values_read_off_figure_7(judge, m
 
 
 def test_swapped_classes_flip_the_values_read_off_figures_4_and_5(honest, judge, monkeypatch):
-    """Check, if the UCI files of Bank and Adult exist, that swapped classes change the verdicts on the values read off
-    Figures 4 and 5.
+    """Check that swapped classes change the verdicts on the values read off Figures 4 and 5. The test requires the UCI
+    files of Bank and Adult.
     """
     sets = {name: uci(name) for name in ("Bank", "Adult")}
 
@@ -453,8 +457,8 @@ def test_swapped_classes_flip_the_values_read_off_figures_4_and_5(honest, judge,
 
 
 def test_every_judged_row_was_flipped():
-    """Check that every checked statement was changed by a replacement; values read off plots are included only if the
-    UCI files exist. This test runs last, after all replacements.
+    """Check that every checked statement was changed by at least one replacement. Values read off plots are included
+    only if the UCI files exist. This test runs last, after all replacements.
     """
     if len(SABOTAGED) < len(SABOTAGES) + 7:
         pytest.skip("not all sabotages of this file were run before")

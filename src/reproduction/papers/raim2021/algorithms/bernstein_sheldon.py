@@ -1,4 +1,4 @@
-"""Gibbs sampler of Bernstein and Sheldon (2018) for the censored normal model, used as a baseline.
+"""Gibbs sampler of Bernstein and Sheldon (2018) for the censored normal model, which is used as a baseline.
 
 Idea of "Differentially Private Bayesian Inference for Exponential Families": the distribution of the statistics given
 theta is approximated by a normal distribution with the same mean and covariance; Laplace noise is normal with an
@@ -35,8 +35,8 @@ def gibbs(
     prior: Prior | None = None,
     chains: int = 4,
 ) -> Array:
-    """Return dependent draws of (mu, sigma2), float64 (chains, draws, 2), from the posterior in which the statistics
-    are approximated by a normal distribution.
+    """Return dependent draws of (mu, sigma2) from the posterior in which the statistics are approximated by a normal
+    distribution, as a float64 array of shape (chains, draws, 2).
 
     Parameters
     ----------

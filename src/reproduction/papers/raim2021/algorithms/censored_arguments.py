@@ -1,4 +1,4 @@
-"""Check the arguments that both samplers for a release of censored statistics share."""
+"""Check the arguments that are common to both samplers for a release of censored statistics."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ FARTHEST = 1e7  # distance in scales of a released number from its statistic's r
 
 
 class Arguments(NamedTuple):
-    """Checked arguments, in the order of `checked`.
+    """Checked arguments of the samplers, in the order of `checked`.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ def checked(
     *,
     sums: bool = False,
 ) -> Arguments:
-    """Return the checked arguments of `censored_gibbs.statistics_chain`.
+    """Check the arguments of `censored_gibbs.statistics_chain` and return them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Posterior of (mu, sigma2) from a noisy release of a censored normal sample (Raim 2021).
+"""Sample the posterior of (mu, sigma2) given a noisy release of a censored normal sample (Raim 2021).
 
 Model: x_1 .. x_n ~ N(mu, sigma2), z = s(x) + Laplace noise, mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). Methods are
 those of `censored_gibbs`: ``"corrected"``, ``"as_written"``, ``"slides_model"`` and ``"exact"``.
@@ -30,7 +30,8 @@ APPROXIMATE = {  # reason why the sampler's distribution is not the posterior
 
 
 class Chain(NamedTuple):
-    """Finished chain: draws (draws, 6) with the columns `COLUMNS`, acceptance rate, and fraction of impossible sweeps.
+    """Finished Gibbs chain, with its draws of shape (draws, 6) in the columns `COLUMNS`, its acceptance rate, and its
+    fraction of impossible sweeps.
 
     Parameters
     ----------
@@ -46,19 +47,21 @@ class Chain(NamedTuple):
 
     @property
     def diverged(self) -> bool:
-        """Return whether, in more than 5 % of the sweeps, the mean of uncensored records is outside [a, b], which is
-        impossible for data.
+        """Return whether the chain diverged, that is, whether the mean of the uncensored records is outside [a, b] in
+        more than 5 % of the sweeps. Such a mean is impossible for data.
         """
         return self.impossible > 0.05
 
     @property
     def accuracy(self) -> Accuracy:
-        """Return ``not converged``, because a single chain cannot be checked; `judged` compares several."""
+        """Return the accuracy status ``not converged``, because the convergence of a single chain cannot be checked.
+        Use `judged` to compare several chains.
+        """
         why = f"{self.impossible:.0%} of the sweeps are impossible; " if self.diverged else ""
         return Accuracy("not converged", float("nan"), f"{why}one chain is not judged, several are (`judged`)")
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return the mean, sd and central interval of mu, sigma2 and the four statistics, in the columns
+        """Return the mean, the sd and a central interval of mu, sigma2 and the four statistics, with the columns
         `accuracy.SUMMARY`.
 
         Parameters
@@ -125,7 +128,8 @@ def gibbs(
     prior: Iterable[float] = VAGUE,
     initial: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    """Return dependent draws of (mu, sigma2), float64 (draws, 2); the arguments are as for `chain`.
+    """Return dependent draws of (mu, sigma2) as a float64 array of shape (draws, 2). The arguments are the same as for
+    `chain`.
 
     ``method="as_written"`` diverges from the posterior in most settings: check ``chain(..).diverged``.
 
@@ -219,8 +223,8 @@ def chain(
 
 
 def first_guess(release: ArrayLike, *, n: int, lower: float, upper: float) -> tuple[float, float]:
-    """Return (mu, sigma2) for which the released counts equal their expectation, or the middle of [a, b] as mu if the
-    counts are uninformative.
+    """Return (mu, sigma2) for which the released counts equal their expectation. If the counts are uninformative, mu is
+    the middle of [a, b].
 
     Parameters
     ----------
@@ -238,8 +242,8 @@ def first_guess(release: ArrayLike, *, n: int, lower: float, upper: float) -> tu
 
 
 def diagnostics(chains: list[Chain]) -> pd.DataFrame:
-    """Return a posterior summary of (mu, sigma2) over chains of equal length: ESS, R-hat, fraction of impossible
-    sweeps.
+    """Return a posterior summary of (mu, sigma2) over chains of equal length, with the effective sample size (ESS),
+    R-hat and the fraction of impossible sweeps.
 
     Returns
     -------
@@ -270,8 +274,8 @@ def geweke(
     rng: np.random.Generator,
     batches: int = 50,
 ) -> pd.DataFrame:
-    """Return Geweke's (2004) joint distribution test: if the release is redrawn after each sweep, theta must follow its
-    prior.
+    """Return the results of Geweke's (2004) joint distribution test. If the release is redrawn after each sweep, theta
+    must follow its prior.
 
     Parameters
     ----------
@@ -318,7 +322,8 @@ def without_privacy(
     burn_in: int,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return draws of the posterior from exact statistics, by augmentation of the censored records: float64 (draws, 2).
+    """Return draws from the posterior given exact statistics, as a float64 array of shape (draws, 2). The sampler
+    augments the data by the censored records.
 
     Arguments as in `chain`. `normal_model.posterior` is the same distribution without simulation.
 

@@ -1,4 +1,5 @@
-"""Direct sampling of the noise in a released statistic (Walker et al. 2011, Raim 2021), and its target distributions.
+"""Direct sampling of the noise in a released statistic (Walker et al. 2011, Raim 2021), and the target distributions of
+this noise.
 
 Target f(xi) proportional to w(xi) g(xi): the weight w is the density of the unprotected statistic z - xi, and the base
 g is the density of the noise. `exact_normal` and `exact_gamma` are the same targets in closed form (Laplace noise).
@@ -33,7 +34,7 @@ _FARTHEST = 1e150  # represents infinity if a logarithm of xi is needed
 
 
 class NoiseLaw(ABC):
-    """Distribution of noise xi on the real line; its density has a kink at 0."""
+    """Distribution of the noise xi on the real line, given a released value. Its density has a kink at 0."""
 
     @abstractmethod
     def _log_pdf(self, xi: Array) -> Array: ...
@@ -47,38 +48,40 @@ class NoiseLaw(ABC):
     @property
     @abstractmethod
     def log_normaliser(self) -> float:
-        """Return log psi, psi = integral of weight times base."""
+        """Return log psi, where psi is the integral of the weight times the base density."""
 
     @abstractmethod
     def mode(self) -> float:
         """Return the mode of the density."""
 
     def pdf(self, xi: ArrayLike) -> Array:
-        """Return the density at xi, an array of any shape."""
+        """Return the density of the noise at xi, which may be an array of any shape."""
         return np.exp(_flat(self._log_pdf, xi))
 
     def cdf(self, xi: ArrayLike) -> Array:
-        """Return P(noise <= xi), with full relative precision in the tail."""
+        """Return P(noise <= xi). Small probabilities in the tail have full relative precision."""
         return np.exp(_flat(lambda x: self._log_cdf(x, False), xi))
 
     def sf(self, xi: ArrayLike) -> Array:
-        """Return P(noise > xi), with full relative precision in the tail."""
+        """Return P(noise > xi). Small probabilities in the tail have full relative precision."""
         return np.exp(_flat(lambda x: self._log_cdf(x, True), xi))
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return the xi with P(noise <= xi) = q, where q is strictly between 0 and 1."""
+        """Return the quantile xi with P(noise <= xi) = q, where q is strictly between 0 and 1."""
         levels = _checks.fraction("q", q)
         if np.any((levels == 0) | (levels == 1)):
             raise ValueError("q must lie strictly between 0 and 1: the quantiles at 0 and 1 are not defined")
         return _flat(self._quantile, levels)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Return independent draws by inversion, float64 (size,); each draw uses one uniform number."""
+        """Return independent draws by inversion, as a float64 array of shape (size,). Each draw uses one uniform
+        number.
+        """
         uniforms = _checks.generator(rng).random(_checks.integer("size", size))
         return self._quantile(1.0 - uniforms) if size else uniforms  # 1 - u is never 0; 1 is moved one step down
 
     def mean(self) -> float:
-        """Return the expected noise."""
+        """Return the expected value of the noise."""
         return self._moments[0]
 
     def variance(self) -> float:
@@ -101,7 +104,7 @@ class NoiseLaw(ABC):
 
 @dataclass(frozen=True)
 class NormalStatistic(NoiseLaw):
-    """Distribution of xi given z = s + xi with s ~ N(mu, variance), xi ~ Laplace(scale).
+    """Distribution of the noise xi given z = s + xi, where s ~ N(mu, variance) and xi ~ Laplace(scale).
 
     The weight is exp(-(z - xi - mu)^2/(2 variance)), with maximum 1, as on the slides.
 
@@ -144,7 +147,8 @@ class NormalStatistic(NoiseLaw):
 
 @dataclass(frozen=True)
 class GammaStatistic(NoiseLaw):
-    """Distribution of xi given z = s + xi with s ~ Gamma(shape, scale beta), xi ~ Laplace(scale); xi < z.
+    """Distribution of the noise xi given z = s + xi, where s ~ Gamma(shape, scale beta) and xi ~ Laplace(scale). The
+    noise is below z.
 
     The weight is the gamma density of z - xi, as on the slides.
 
@@ -178,8 +182,8 @@ class GammaStatistic(NoiseLaw):
 
     @property
     def _peaked(self) -> bool:
-        """Return whether the distribution is a peak at 0 that is much narrower than z, so that z - xi contains no
-        information about xi.
+        """Return whether the distribution is a peak at 0 that is much narrower than z, so that the gamma density of z -
+        xi contains no information about xi.
         """
         if not self.z > 0:
             return False
@@ -224,7 +228,7 @@ LEAST_COUNT = 4  # minimum number of records in a sum of squares, for a bounded 
 
 @dataclass(frozen=True)
 class NormalWeight:
-    """Weight w(xi) = exp(-(z - xi - mu)^2 count/(2 sigma2)), whose largest value is 1, at xi = z - mu.
+    """Weight w(xi) = exp(-(z - xi - mu)^2 count/(2 sigma2)). Its maximum is 1, at xi = z - mu.
 
     Parameters
     ----------
@@ -266,8 +270,8 @@ class NormalWeight:
 
 @dataclass(frozen=True)
 class GammaWeight:
-    """Weight w(xi), the Gamma density of z - xi with shape (count - 1)/2 and scale 2 sigma2; the weight is bounded if
-    count >= 4.
+    """Weight w(xi), which is the gamma density of z - xi with shape (count - 1)/2 and scale 2 sigma2. The weight is
+    bounded if count >= 4.
 
     Parameters
     ----------
@@ -317,7 +321,7 @@ class GammaWeight:
 
 @dataclass(frozen=True)
 class LaplaceBase:
-    """Laplace(scale) noise as the base distribution of the sampler."""
+    """Laplace noise with a given scale, as the base distribution of the sampler."""
 
     scale: float
 
@@ -330,7 +334,7 @@ class LaplaceBase:
 
 @dataclass(frozen=True)
 class GaussianBase:
-    """N(0, sd^2) noise as the base distribution of the sampler."""
+    """Normal noise N(0, sd^2), as the base distribution of the sampler."""
 
     sd: float
 
@@ -354,7 +358,7 @@ class IntegerBase(ABC):
 
 @dataclass(frozen=True)
 class GeometricBase(IntegerBase):
-    """Two-sided geometric noise, P(k) proportional to exp(-abs(k)/scale)."""
+    """Two-sided geometric noise, for which P(k) is proportional to exp(-abs(k)/scale)."""
 
     scale: float
 
@@ -368,7 +372,7 @@ class GeometricBase(IntegerBase):
 
 @dataclass(frozen=True)
 class DiscreteGaussianBase(IntegerBase):
-    """Discrete Gaussian noise, P(k) proportional to exp(-k^2/(2 sd^2)) (Canonne, Kamath, Steinke 2020)."""
+    """Discrete Gaussian noise, for which P(k) is proportional to exp(-k^2/(2 sd^2)) (Canonne, Kamath, Steinke 2020)."""
 
     sd: float
 
@@ -439,7 +443,7 @@ def exact_gamma(z: float, *, sigma2: float, count: int, scale: float) -> GammaSt
 
 
 class DirectSampler:
-    """Sampler of exact draws from w(x) g(x)/psi with a step function on `knots` intervals.
+    """Sampler that draws exactly from the density w(x) g(x)/psi, using a step function on `knots` intervals.
 
     Parameters
     ----------
@@ -493,8 +497,8 @@ class DirectSampler:
                 self._place(count, spacing, midpoint)
 
     def _place(self, knots: int, spacing: str, midpoint: str) -> None:
-        """Place the knots: `_added` in the order in which they are added, `_u` and `_p` = log P(A_u) in
-        sorted order.
+        """Place the knots of the step function. `_added` contains the knots in the order in which they are added, and
+        `_u` and `_p` = log P(A_u) are in sorted order.
         """
         if spacing == "equal":
             share = np.arange(knots + 1) / knots
@@ -509,11 +513,12 @@ class DirectSampler:
         self._u, self._p = self._added[self._order], p[self._order]
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return independent draws, float64 (size,)."""
+        """Return independent draws from the target density, as a float64 array of shape (size,)."""
         return self.sample_counted(size, rng=rng)[0]
 
     def sample_counted(self, size: int, *, rng: np.random.Generator) -> tuple[NDArray[np.float64], int, int]:
-        """Return the draws, the number of rejections, and the final number of intervals (which grows if `adaptive`).
+        """Return the draws, the number of rejections, and the final number of intervals, which grows if `adaptive` is
+        True.
 
         Parameters
         ----------
@@ -546,8 +551,8 @@ class DirectSampler:
         return self.weight.mode - left, self.weight.mode + right
 
     def step_function(self) -> pd.DataFrame:
-        """Return the pieces of the step function, with the columns log_u (left end, -inf first), log_height, and order
-        in which the left knot was added.
+        """Return the pieces of the step function. The columns are log_u (left end, -inf first), log_height, and order,
+        which is the order in which the left knot was added.
 
         order 0 is u_L, 1 is u_H (its height is 0, it closes the last piece); -1 marks the piece below u_L.
         """
@@ -562,8 +567,8 @@ class DirectSampler:
 
     @cached_property
     def log_psi(self) -> float:
-        """Return log(psi/c), where psi/c is the integral of P(A_u); the integral has a closed form for Laplace noise
-        and is a sum or quadrature otherwise.
+        """Return log(psi/c), where psi/c is the integral of P(A_u). The integral has a closed form for Laplace noise,
+        and is computed by a sum or by quadrature otherwise.
         """
         if isinstance(self.base, LaplaceBase):
             return self.weight.exact(self.base.scale).log_normaliser - self.weight.log_maximum
@@ -584,8 +589,8 @@ class DirectSampler:
 
     @property
     def bound(self) -> float:
-        """Return an upper bound of the rejection probability and of the total variation distance: c/psi times the sum
-        of the rectangles.
+        """Return an upper bound of the rejection probability and of the total variation distance, which is c/psi times
+        the total area of the rectangles.
 
         The rectangle between 0 and u_L is included; the slides omit it. Never NaN; at most 8e307.
         """
@@ -631,8 +636,8 @@ class DirectSampler:
 
     @cached_property
     def _peak(self) -> tuple[float, float]:
-        """Return the log u at which u P(A_u) is largest, and the log of the maximum, by a doubling grid and two
-        refinements.
+        """Return the log u at which u P(A_u) is largest, and the log of this maximum. They are found on a doubling grid
+        with refinements.
         """
         grid = self.log_upper - 2.0 ** np.arange(-20, 60, 0.5)
         for _ in range(4):
@@ -643,7 +648,9 @@ class DirectSampler:
         return float(grid[16]), float(value[best])
 
     def _machine_end(self) -> float:
-        """Return the smallest u for which P(A_u) differs from P(A_0) in floating point, by bisection in log u."""
+        """Return the log of the smallest u for which P(A_u) differs from P(A_0) in floating point, found by
+        bisection.
+        """
         low, high = self.log_upper - 1.0, self.log_upper
         while self.log_area(low)[0] < self.log_whole:
             low, high = 2 * low, low

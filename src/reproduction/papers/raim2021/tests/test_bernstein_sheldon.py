@@ -1,5 +1,5 @@
-"""Check the baseline of Bernstein and Sheldon: its kernel against the reference implementation, distributions, and
-invalid input.
+"""Test the baseline of Bernstein and Sheldon: the agreement of its kernel with the reference implementation, its
+distributions, and invalid input.
 """
 
 import numpy as np
@@ -22,8 +22,8 @@ RELEASE, SLIDES = (-21.27, 778.56, 23.0, 27.0), {"n": 1000, "lower": -2.0, "uppe
     (60, (-1.2, -3.0, 30.0, 45.0), 1e-3),
 ])  # fmt: skip
 def test_the_baseline_equals_its_reference(n, z, scale):
-    """Check that three chains from different starting points equal the reference implementation, which takes inverses
-    and roots by LAPACK.
+    """Check that three chains from different starting points equal the reference implementation, which computes matrix
+    inverses and square roots with LAPACK.
     """
     start = np.array(
         [[0.0, 0.25, 0.0, 0.2 * n, 1.0, 1.0], [-1.5, 1.0, 0.3, 0.1 * n, 2.0, 0.0], [0.9, 0.04, 0.5, 1.0, 0.0, 1.0]]
@@ -68,8 +68,8 @@ def test_a_normal_law_without_covariance_is_said():
 
 
 def test_bernstein_sheldon_is_near_where_its_normal_laws_are():
-    """Check that, with symmetric limits and n = 1,000, means are within 0.03 and sds within 15 % of the exact
-    posterior.
+    """Check the posterior of the Bernstein-Sheldon sampler with symmetric limits and n = 1,000. The means are within
+    0.03 of the exact posterior means, and the standard deviations are within 15 %.
     """
     found = bernstein_sheldon.gibbs(
         RELEASE, **SLIDES, draws=1500, burn_in=200, prior=VAGUE, chains=8, rng=stream(9, "baseline")

@@ -1,5 +1,5 @@
-"""Check the censored normal model: statistics, sensitivity, reference implementations of the Gibbs samplers, and
-invalid input.
+"""Test the censored normal model: its statistics, its sensitivity, the agreement of the Gibbs samplers with reference
+implementations, and invalid input.
 """
 
 import numpy as np
@@ -82,8 +82,8 @@ def test_the_law_of_the_counts_is_that_of_all_pairs(n, limits, theta, scales, re
 
 @pytest.mark.parametrize("form", ["as_written", "corrected"])
 def test_counts_are_the_inverse_of_their_law(form):
-    """Check, with a prior that fixes theta, that drawn counts are the inverse distribution function of the uniform
-    numbers of a known stream.
+    """Check that drawn counts are the inverse distribution function, evaluated at the uniform numbers of a known
+    stream. The prior fixes theta.
     """
     n, theta, draws, uniforms = 100, (0.1, 1.2), 2000, {"as_written": 2, "corrected": 1}[form]
     setting = ((0.6, 50.0, 9.5, 12.2), n, -1.0, 1.5, (3.0,) * 4)
@@ -135,7 +135,9 @@ def test_any_release_gives_finite_draws(method, release):
 
 
 def made(shift=(0.0, 0.0), *, method="exact", impossible=0.0, draws=2000):
-    """Return two chains of independent normal draws about 0 and 5, shifted by `shift`, with known ESS and R-hat."""
+    """Return two chains of independent normal draws with means 0, 5, .., 25, shifted by `shift`, so that ESS and R-hat
+    are known.
+    """
     rng = stream(6, "made")
     values = [rng.standard_normal((draws, 6)) + 5.0 * np.arange(6) + s for s in shift]
     return [censored_normal.Chain(v, 0.5, impossible, method) for v in values]

@@ -1,5 +1,5 @@
-"""Check the direct sampler and the noise distributions in closed form: multiprecision values, references, ranges, and
-invalid input.
+"""Test the direct sampler and the noise distributions in closed form against multiprecision values and reference
+implementations, and check their ranges and invalid input.
 """
 
 import numpy as np
@@ -80,8 +80,8 @@ def test_gamma_law_is_consistent_wherever_the_release_lies(z, sigma2, count, sca
      (1e12, 40.0, 1e10, 0.5)],
 )  # fmt: skip
 def test_a_peak_far_narrower_than_the_release_keeps_its_digits(z, shape, beta, scale):
-    """Check the distribution function at the quantiles against mpmath's quadrature of exp(-|xi|/scale) times the gamma
-    density of z - xi.
+    """Check the distribution function at the quantiles against numerical integration by mpmath. The integrand is
+    exp(-|xi|/scale) times the gamma density of z - xi.
     """
     mp = pytest.importorskip("mpmath")
     law = ds.GammaStatistic(z=z, shape=shape, beta=beta, scale=scale)
@@ -245,7 +245,9 @@ def test_no_draws():
 
 
 def test_open_knots_follow_the_need():
-    """Check that an adaptive sampler rejects few candidates where the slides' 25 knots reject all but 2e-15 of them."""
+    """Check that an adaptive sampler rejects few candidates in a case in which the slides' 25 knots reject all but
+    2e-15 of the candidates.
+    """
     weight = ds.GammaWeight(778.56, sigma2=3.0, count=9500)
     sampler = ds.DirectSampler(weight, ds.LaplaceBase(SCALE))
     assert sampler.adaptive
@@ -259,8 +261,8 @@ def test_open_knots_follow_the_need():
 @pytest.mark.parametrize("z", [-50.0, 1.0, 15.35, 1e4])
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e3])
 def test_no_release_makes_the_sampler_wait_and_bounds_are_numbers(z, scale):
-    """Check draws in 24 settings by Kolmogorov-Smirnov tests with p > 4e-5, which have a false alarm probability of 0.1
-    % in total.
+    """Check draws in 24 settings by Kolmogorov-Smirnov tests. The limit p > 4e-5 gives a probability of a false alarm
+    of 0.1 % in total.
     """
     for weight in (ds.NormalWeight(z, mu=0.0, sigma2=0.04, count=113), ds.GammaWeight(z, sigma2=80.0, count=4083)):
         sampler = ds.DirectSampler(weight, ds.LaplaceBase(scale))

@@ -1,4 +1,4 @@
-"""What the figures draw: every line, mark, bar and rectangle of made-up tables, by its columns."""
+"""Check what the figures show: every line, mark, bar and rectangle is compared with the columns of synthetic tables."""
 
 import numpy as np
 import pandas as pd

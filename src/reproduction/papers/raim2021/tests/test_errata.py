@@ -1,4 +1,4 @@
-"""Check the claims of the errata against formulas and quadrature by other methods."""
+"""Check the claims of the errata against formulas, and against quadrature by other methods."""
 
 import re
 
@@ -25,8 +25,8 @@ def numbers(pattern, text):
 
 
 def test_the_missing_n():
-    """Check the printed vartheta, which lacks the factor n, for samples of 3 + N(0, 1) records, with precision 1000/1 +
-    1/100 and prior mean 0. Of many samples, as rounding hides a small slip.
+    """Check the printed vartheta, which lacks the factor n, for 1,000 records from 3 + N(0, 1), with precision 1000/1 +
+    1/100 and prior mean 0. The check uses many samples, because rounding hides a small error.
     """
     for seed in range(100):
         mean = 3 + stream(seed, "errata").standard_normal(1000).mean()
@@ -36,8 +36,8 @@ def test_the_missing_n():
 
 
 def test_counts_in_turn():
-    """Check that the mean of s_c is 953.20 if counts are drawn in turn and 950.60 if drawn jointly, by an independent
-    enumeration of all counts.
+    """Check that the mean of s_c is 953.20 if the counts are drawn in turn and 950.60 if they are drawn jointly. Both
+    values come from an independent enumeration of all counts.
     """
     in_turn, error, joint, its_error = numbers(r"s_c # \(#\) as written, # \(#\) with", said(2, size=400))
     assert in_turn == pytest.approx(953.20, abs=4 * error)
@@ -48,7 +48,7 @@ def test_counts_in_turn():
 
 
 def test_censored_records_have_a_smaller_variance():
-    """Check that the variance of N(0, 1) inside [-2, 2] is 1 - 4 phi(2)/(2 Phi(2) - 1) = 0.7737."""
+    """Check that the variance of N(0, 1) truncated to [-2, 2] is 1 - 4 phi(2)/(2 Phi(2) - 1) = 0.7737."""
     text = said(3)
     inside = 1 - 4 * stats.norm.pdf(2) / (2 * stats.norm.cdf(2) - 1)
     # the variance of a variance: (mu4 - inside^2)/n, mu4 < 2^2 inside
@@ -59,7 +59,9 @@ def test_censored_records_have_a_smaller_variance():
 
 
 def test_the_first_sweep_outside_is_counted_from_one(monkeypatch):
-    """Check that the first of five sweeps with s_mean outside [-2, 2] is the second sweep, counted from one."""
+    """Check that sweeps are counted from one: the first of five sweeps with s_mean outside [-2, 2] is reported as sweep
+    2.
+    """
 
     def chain(*given, draws, **stated):
         s_mean = np.array([0.0, 2.5, 1.0, -3.0, 2.0])[:draws]
@@ -73,7 +75,9 @@ def test_the_first_sweep_outside_is_counted_from_one(monkeypatch):
 
 
 def test_end_points():
-    """Check that 3 exp(-x^2/2) is half of its maximum at sqrt(2 log 2), up to the steps of 1e-4 of the grid."""
+    """Check that 3 exp(-x^2/2) is half of its maximum at x = sqrt(2 log 2). The tolerance is given by the grid step of
+    1e-4.
+    """
     text = said(4)
     assert numbers("ends at #;", text)[0] == pytest.approx((2 * np.log(2)) ** 0.5, abs=1.5e-4)
     assert f"sqrt(-2 log u) = {(2 * np.log(2)) ** 0.5:.4f}," in text
@@ -81,15 +85,15 @@ def test_end_points():
 
 
 def test_closed_ends_of_the_gamma_weight():
-    """Check that both methods find the same ends of the gamma weight's interval, to the accuracy of the slower method:
-    1e-9 for ends near 170.
+    """Check that both methods find the same ends of the gamma weight's interval. The tolerance is the accuracy of the
+    slower method, 1e-9 for ends near 170.
     """
     assert numbers("from ours #$", said(5))[0] < 1e-6
 
 
 def test_the_lower_end_of_floating_point():
-    """Check u_L, at which Laplace noise of scale b is outside [-21.27 - r, -21.27 + r] with a probability of about
-    2^-53, exp(-(r - 21.27)/b)/2.
+    """Check u_L, at which Laplace noise of scale b is outside [-21.27 - r, -21.27 + r] with probability exp(-(r -
+    21.27)/b)/2, which is about 2^-53.
 
     log u_L = -950 r^2/2, to the factor of two within which a sum is rounded.
     """
@@ -108,8 +112,8 @@ def test_the_lower_end_of_floating_point():
 
 
 def test_the_envelope_below_its_first_knot():
-    """Check the envelope below its first knot for a standard normal weight at 1/2 and Laplace noise: P(A_u) = 1 -
-    e^(1/2 - s)/2 - e^(-1/2 - s)/2.
+    """Check the envelope below its first knot for a standard normal weight at 1/2 and Laplace noise of scale 1. The
+    area is P(A_u) = 1 - e^(1/2 - s)/2 - e^(-1/2 - s)/2.
 
     Here s^2 = -2 log u.
     """
@@ -124,8 +128,8 @@ def test_the_envelope_below_its_first_knot():
 
 
 class Cut:
-    """Gamma weight of shape 949/2 and scale 2 at z, divided by its maximum, on a base of Laplace noise of
-    scale 8.494.
+    """Gamma density with shape 949/2 and scale 2 at z, divided by its maximum, which is the weight function for Laplace
+    noise of scale 8.494.
     """
 
     noise = stats.laplace(scale=8.494)
@@ -142,12 +146,12 @@ class Cut:
         return tuple(brentq(lambda x: self.log_relative(x) - log_u, *side) for side in sides)
 
     def excess(self, t):
-        """Return log(P(A_u)/P(A_0)) minus log(1e-10) at log u = -exp(t)."""
+        """Return log(P(A_u)/P(A_0)) - log(1e-10) at log u = -exp(t)."""
         low, high = self.ends(-np.exp(t))
         return np.log(self.noise.cdf(high) - self.noise.cdf(low)) - self.noise.logcdf(self.z) - np.log(1e-10)
 
     def lost(self):
-        """Return P(U > u_H), where P(A_uH) = 1e-10 P(A_0): given x, U is uniform below w(x)/c and exceeds u_H with
+        """Return P(U > u_H), where P(A_uH) = 1e-10 P(A_0). Given x, U is uniform below w(x)/c and exceeds u_H with
         probability max(0, 1 - u_H c/w(x)).
         """
         cut = -np.exp(brentq(self.excess, np.log(1e-12), np.log(400.0)))
@@ -164,8 +168,8 @@ def test_mass_lost_above_a_small_area():
 
 
 def test_errata_are_at_the_figures_settings(monkeypatch):
-    """Check that the errata use the figures' settings: mu = 0, sigma2 = 1, 950 records inside, z = -21.27 and 778.56,
-    noise of scale 16.988/2, [-2, 2], n = 1,000.
+    """Check that the errata use the settings of the figures: mu = 0, sigma2 = 1, 950 records inside the limits, z =
+    -21.27 and 778.56, noise of scale 16.988/2, the limits [-2, 2] and n = 1,000.
     """
     seen, models = set(), []
 

@@ -1,5 +1,6 @@
 """Check the tables that the paper's functions return, the curves of the slides' figures, and the rules of the paper's
-configuration: properties, independently written formulas, and values derived by hand (next to each assertion).
+configuration. The expected values are properties, independently written formulas, and values derived by hand next to
+each assertion.
 """
 
 from itertools import combinations
@@ -137,15 +138,15 @@ def curve(table, name, column="curve"):
 
 
 def area(u):
-    """Return P(A_u) of the normal weight at 1/2, variance 2, under Laplace noise of scale 1.5."""
+    """Return P(A_u) of the normal weight with mean 1/2 and variance 2, under Laplace noise of scale 1.5."""
     reach = np.sqrt(-4 * np.log(u))
     law = stats.laplace(scale=1.5)
     return law.cdf(0.5 + reach) - law.cdf(0.5 - reach)
 
 
 def test_weighted_density():
-    """Check the curves for the base Laplace(1.5) and the weight exp(-(x - 1/2)^2/4): A_u is where the weight is above u
-    = 0.3.
+    """Check the curves for the base Laplace(1.5) and the weight exp(-(x - 1/2)^2/4). The interval A_u is the set in
+    which the weight is above u = 0.3.
     """
     table = method.weighted_density(**NORMAL, u=0.3)
     x, base = curve(table, "base")
@@ -173,8 +174,8 @@ def test_step_functions_have_the_area_and_start_at_one():
 
 
 def test_candidates_are_uniform_under_the_steps():
-    """Check that the height of a candidate divided by the height of its step is uniform, and that a step of height h
-    has the mass h du.
+    """Check that the height of a candidate, divided by the height of its step, is uniform, and that a step of height h
+    and width du has the mass h du.
     """
     table = method.accept_reject(**NORMAL, knots=4, candidates=4000, rng=stream(1, "candidates"))
     steps = table[table["kind"] == "step"].sort_values("u")
@@ -206,7 +207,7 @@ def test_descent_is_the_area_against_log_u():
 
 
 def test_intervals_of_the_weight_functions():
-    """Check that the normal weight equals u at z - mu -+ sqrt(-2 log(u)/950)."""
+    """Check that the normal weight equals u at the points z - mu -+ sqrt(-2 log(u)/950)."""
     table = method.weight_functions(**SETTING, levels=[0.5, 0.1])
     ends = table[(table["target"] == "xi_mean") & (table["curve"] == "interval")]
     reach = np.sqrt(-2 * np.log([0.5, 0.1]) / 950)
@@ -216,8 +217,8 @@ def test_intervals_of_the_weight_functions():
 
 
 def test_numbers_of_the_sampler():
-    """Check that rates are proportions of candidates with binomial errors, and that an adaptive sampler has no error
-    estimate.
+    """Check that observed rates are proportions of candidates with binomial standard errors, and that an adaptive
+    sampler has no standard error.
     """
     table = draws.sampler_accuracy(
         **SETTING, deltas=[16.988], epsilon=2.0, draws=400, knots=[10], rng=stream(4, "accuracy")
@@ -247,8 +248,8 @@ def test_bars_and_steps_of_the_targets():
 
 
 def test_exact_laws_in_closed_form():
-    """Check a normal weight N(z, 1/950) on a Laplace base, far to the left of 0, against a normal distribution with
-    mean z + 1/(950 b).
+    """Check the distribution for a normal weight N(z, 1/950) on a Laplace base, far to the left of 0. It is a normal
+    distribution with mean z + 1/(950 b).
     """
     row = draws.exact_laws(deltas=[16.988], epsilon=2.0, **SETTING).set_index("target").loc["xi_mean"]
     mean, sd = -21.27 + 1 / (950 * 8.494), 950**-0.5
@@ -273,8 +274,8 @@ def test_histograms_of_other_noises_close_at_zero():
 
 
 def test_whole_draws_against_their_law():
-    """Check that draws from the distribution pass, that draws from another distribution fail, and that draws that are
-    not integers have p = 0.
+    """Check that integer draws from the distribution pass the test, that draws from another distribution fail, and that
+    draws that are not integers have p-value 0.
     """
     weight = SimpleNamespace(log_relative=lambda x: -((x - 3.0) ** 2) / 8)
     noise = beyond.Noise(2.0, whole=True)
@@ -326,7 +327,9 @@ def test_a_missing_bound_is_no_bound():
 
 
 def test_first_values_of_the_chains_alternate_around_zero_and_one():
-    """Check that the starting points of mu are 0, -1/2, 1/2, -1 and those of sigma2 are 1, 1, 1.5, 1/1.5."""
+    """Check that the starting points of mu are 0, -1/2, 1/2 and -1, and that the starting points of sigma2 are 1, 1,
+    1.5 and 1/1.5.
+    """
     assert gibbs._starts(4) == [pytest.approx(pair) for pair in ((0, 1), (-0.5, 1), (0.5, 1.5), (-1, 1 / 1.5))]
 
 
@@ -345,7 +348,9 @@ def test_limits_stand_in_order():
 
 
 def test_a_joint_p_value_is_at_most_one(monkeypatch):
-    """Two panels with p-values of 0.9 and 0.8 have 1 together, and 0.3 and 0.8 have 0.6."""
+    """Check the joint p-value of two panels, which is twice the smaller p-value and at most 1. The p-values 0.9 and 0.8
+    give 1, and the p-values 0.3 and 0.8 give 0.6.
+    """
     panels = pd.DataFrame({"variant": ["as_written", "corrected"], "delta_s": 1.0, "p": [0.9, 0.8], "kind": "none"})
     monkeypatch.setattr(figure_checks, "_bars", lambda name, of: (of["p"].iloc[0], ("scale", 0.1)))
     assert next(figure_checks._target("xi_mean", panels))["ours"] == 1
@@ -354,8 +359,8 @@ def test_a_joint_p_value_is_at_most_one(monkeypatch):
 
 
 def test_scales_of_the_designs(monkeypatch):
-    """Check the noise scales of the release designs at w = 4, n = 60 and epsilon = 2. Ranges: (2 + 4 + 16)/2. Exact: (1
-    + 4/60 + 16 (1 - 1/60))/2.
+    """Check the noise scales of the release designs at w = 4, n = 60 and epsilon = 2. The design with the ranges has
+    scale (2 + 4 + 16)/2, and the design with the exact sensitivity has scale (1 + 4/60 + 16 (1 - 1/60))/2.
 
     Separate: a third of epsilon each, 4, 16 and 2 (both counts together) over 2/3. Sums, half width 2: a record lost
     changes them by 1 + 2 + 4, over 2.
@@ -376,7 +381,7 @@ def test_scales_of_the_designs(monkeypatch):
 
 def test_noises_have_equal_variance(monkeypatch):
     """Check that all noise distributions have the standard deviation of Laplace noise of scale 16.988/2 = 8.494, which
-    is sqrt(2) 8.494 = 12.01233.
+    is sqrt(2) times 8.494, or 12.01233.
     """
     found = []
     right = ds.GaussianBase
@@ -395,7 +400,9 @@ def test_noises_have_equal_variance(monkeypatch):
 
 
 def test_pearson():
-    """Check that (10 - 20)^2/20 + 0 + (30 - 20)^2/20 = 10 with two degrees of freedom has the p-value exp(-5)."""
+    """Check Pearson's chi-squared test: the statistic (10 - 20)^2/20 + 0 + (30 - 20)^2/20 = 10 with two degrees of
+    freedom has the p-value exp(-5).
+    """
     found = beyond.chi_squared(np.array([10.0, 20, 30]), np.array([20.0, 20, 20]))
     assert found == pytest.approx(np.exp(-5))
     # cells that expect 3, 3 and 20, and a last one of 2, become 6 and 22: (9 - 6)^2/6 + (19 - 22)^2/22, one degree
@@ -404,7 +411,7 @@ def test_pearson():
 
 
 def test_wilson():
-    """Check Wilson's interval against scipy, and for 0 of 40 against [0, z^2/(40 + z^2)]."""
+    """Check Wilson's interval against scipy. For 0 of 40, the interval is [0, z^2/(40 + z^2)]."""
     for k in (0, 7, 40):
         theirs = stats.binomtest(k, 40).proportion_ci(0.95, method="wilson")
         assert coverage.wilson(k / 40, 40) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
@@ -422,8 +429,8 @@ def test_chains_of_the_baseline_are_put_one_after_the_other():
 
 
 def test_median_interval():
-    """Check that the interval for ten values is the second to the ninth: P(Bin(10, 1/2) <= 1) = 11/1024 < .025 <
-    56/1024 = P(.. <= 2).
+    """Check that the interval for the median of ten values extends from the second to the ninth value, because
+    P(Bin(10, 1/2) <= 1) = 11/1024 < .025 < 56/1024 = P(Bin(10, 1/2) <= 2).
     """
     values = pd.Series([7.0, 1, 9, 3, 5, 2, 8, 4, 10, 6])
     assert coverage.median_interval(values) == (2, 9)
@@ -435,8 +442,8 @@ def test_median_interval():
 
 
 def test_worst_pair():
-    """Check the change from [2, .., 2, -2] to [2, .., 2, -3]: count 1, mean 4/1000, sum of squares 16 (1 - 1/1000) =
-    15.984.
+    """Check the change of the statistics from [2, .., 2, -2] to [2, .., 2, -3]. The count changes by 1, the mean by
+    4/1000, and the sum of squares by 16 (1 - 1/1000) = 15.984.
     """
     table = statistics_laws.privacy_loss(
         n=1000, lower=-2.0, upper=2.0, deltas=[16.988], epsilon=2.0, draws=10, rng=stream(1, "pair")
@@ -446,8 +453,8 @@ def test_worst_pair():
 
 
 def test_counts_in_turn_and_jointly():
-    """Check the mean of s_c, 953.20 in turn and 950.60 jointly, and the total variation 0.184, from an independently
-    written program.
+    """Check that the mean of s_c is 953.20 for counts drawn in turn and 950.60 for counts drawn jointly, and that the
+    total variation distance is 0.184. These values come from an independently written program.
     """
     table = statistics_laws.counts_in_turn(
         z_mean=-21.27, z_sse=778.56, z_low=23.0, z_high=27.0, n=1000, lower=-2.0, upper=2.0,
@@ -459,8 +466,8 @@ def test_counts_in_turn_and_jointly():
 
 
 def test_level_of_the_joint_test():
-    """Check that the bound for |z| of five moments at the joint level 0.01 is 3.265, the 0.999 quantile of Student's t
-    with 49 degrees of freedom.
+    """Check the bound for |z| of five moments at the joint level 0.01. It is 3.265, the 0.999 quantile of Student's t
+    distribution with 49 degrees of freedom.
     """
     assert stats.t.isf(gibbs.PASSED / 10, gibbs.BATCHES - 1) == pytest.approx(3.265, abs=5e-4)
 
@@ -472,7 +479,7 @@ def test_least_p_value():
 
 
 def test_samplers_know_noise_of_scale_delta_over_epsilon(monkeypatch):
-    """Check that every chain and the mechanism get the scale 3 if Delta_s = 6 and epsilon = 2."""
+    """Check that every chain and the mechanism use the noise scale 3 if Delta_s = 6 and epsilon = 2."""
     scales, releases = [], []
     chain, release = censored_normal.chain, CensoredStatistics.release
 
@@ -498,7 +505,9 @@ def test_samplers_know_noise_of_scale_delta_over_epsilon(monkeypatch):
 
 
 def test_intervals_hold_95_percent_of_the_draws():
-    """Check that the 2.5 and 97.5 % points of the draws 0, 1, .., 1000 are 25 and 975, and that the mean is 500."""
+    """Check that the 2.5 % and 97.5 % quantiles of the draws 0, 1, .., 1000 are 25 and 975, and that their mean is
+    500.
+    """
     draws = np.column_stack([np.arange(1001.0), 3 * np.arange(1001.0), np.full(1001, np.nan)])
     first, second = coverage._rows(4, 2.0, "exact", draws, True)
     assert (first["lower"], first["upper"], first["mean"]) == pytest.approx((25, 975, 500))
@@ -507,8 +516,8 @@ def test_intervals_hold_95_percent_of_the_draws():
 
 
 def test_coverage_by_hand():
-    """Check that two of [-1, 1], [1, 2], [-3, 0] and [-5, -1] contain the true value 0 (ends included), and that their
-    lengths are 2, 1, 3, 4.
+    """Check the coverage and the lengths of four intervals. Two of [-1, 1], [1, 2], [-3, 0] and [-5, -1] contain the
+    true value 0 (ends included), and the lengths are 2, 1, 3 and 4.
     """
     ends = {"lower": [-1.0, 1.0, -3.0, -5.0], "upper": [1.0, 2.0, 0.0, -1.0]}
     about = {
@@ -526,8 +535,8 @@ def test_coverage_by_hand():
 
 
 def test_edges_of_whole_numbers_lie_between_them():
-    """Check the bins for the middle 99.9 % of 0, .., 1000, which is .5 to 999.5: integers have bins of width
-    round(999/100) = 10 from -1/2, real numbers equal widths.
+    """Check the bins for the middle 99.9 % of the values 0, .., 1000, which is the range from .5 to 999.5. For
+    integers, the bins begin at -1/2 and have width round(999/100) = 10. For real numbers, the bins have equal widths.
     """
     edges = beyond._edges(np.arange(1001.0), 100, True)
     assert edges[:3].tolist() == [-0.5, 9.5, 19.5]
@@ -537,8 +546,8 @@ def test_edges_of_whole_numbers_lie_between_them():
 
 
 def test_laws_of_the_statistics_where_nothing_is_censored():
-    """Check the statistics of N(1, 4) for n = 50 without censoring: mean 1 with sd 2/sqrt(50), sum of squares 4 x 49
-    with sd 4 sqrt(2 x 49).
+    """Check the statistics of samples from N(1, 4) with n = 50 and no censoring. The mean has expectation 1 and sd
+    2/sqrt(50), and the sum of squares has expectation 4 x 49 and sd 4 sqrt(2 x 49).
     """
     table = statistics_laws.statistics_laws(
         mu=1.0, sigma2=4.0, n=50, lower=-99.0, upper=101.0, data_sets=300, rng=stream(3, "laws")
@@ -553,8 +562,9 @@ def test_laws_of_the_statistics_where_nothing_is_censored():
 
 
 def test_laws_of_the_statistics_where_a_side_is_censored():
-    """Check the statistics of N(1, 4) censored below 1 and above 5, two sd above the mean: n/2 below, n (1 - Phi(2))
-    above, and truncated normal moments.
+    """Check the statistics of samples from N(1, 4) that are censored below 1 and above 5, which is two sd above the
+    mean. The expected counts are n/2 below and n (1 - Phi(2)) above, and the other moments are truncated normal
+    moments.
     """
     table = statistics_laws.statistics_laws(
         mu=1.0, sigma2=4.0, n=400, lower=1.0, upper=5.0, data_sets=400, rng=stream(3, "cut")
@@ -576,8 +586,9 @@ def test_laws_of_the_statistics_where_a_side_is_censored():
 
 
 def test_geweke_of_one_set_of_limits():
-    """Check that only the wide limits are tested without the slides' limits; with both, each row is tested by the
-    largest |z| of four.
+    """Check Geweke's test with one set and with both sets of limits. Without the slides' limits, only the wide limits
+    are tested. With both sets, the p-value of each row is four times the upper tail probability of the largest |z|, for
+    two moments and two sides.
     """
     wide = pd.DataFrame({"method": "as_written", "limits": "[-99, 99]", "z": [-1.5, 1.0], "se": 0.01, "expected": 1.0})
     cut = wide.assign(limits="[-2, 2]", z=[0.0, 5.0])
@@ -590,8 +601,8 @@ def test_geweke_of_one_set_of_limits():
 
 
 def test_margins_of_the_mechanism():
-    """Check margins of the mechanism: the sensitivities 6 and 24 at widths 2 and 4 give a power of 2, and the exact 6
-    is compared with 5.5 by brute force.
+    """Check the margins by which the claims about the mechanism hold. The sensitivities 6 and 24 at widths 2 and 4 grow
+    as the power 2 of the width, and the exact sensitivity 6 is compared with 5.5 by brute force.
     """
     table = pd.DataFrame({
         "lower": [-1.0, -2.0, -2.0], "upper": [1.0, 2.0, 2.0], "n": [3, 3, 1000], "exact": [6.0, 20.0, 24.0],
@@ -615,8 +626,8 @@ def test_margins_of_the_mechanism():
 
 
 def test_margins_of_the_noise_that_is_ignored():
-    """Check the margin at the smallest epsilon, where the larger of two coverages is .55 with an interval of 2 x .0784:
-    .95 - .55 with the error .04.
+    """Check the margin by which the claim about ignoring the noise holds at the smallest epsilon. The larger of two
+    coverages is .55 with an interval of width 2 x .0784, so the margin is .95 - .55 with standard error .04.
     """
     about = {"method": "naive", "data_sets": 40}
     rows = [(1.0, 0.2), (1.0, 0.55), (2.0, 0.9)]
@@ -629,8 +640,8 @@ def test_margins_of_the_noise_that_is_ignored():
 
 
 def test_margins_of_the_sampler():
-    """Check the margins for two targets with bounds .3 and .5, rates .1 and .45, and z = (.1 - .1)/.01 and (.48 -
-    .45)/.01 = 3.
+    """Check the margins by which the claims about the sampler hold. The two targets have the bounds .3 and .5, the
+    rejection rates .1 and .45, and the z scores (.1 - .1)/.01 = 0 and (.48 - .45)/.01 = 3.
     """
     about = {"rule": "efficient", "delta_s": 8.0, "knots": 10, "seen": 0.02}
     rows = [
@@ -668,8 +679,9 @@ def test_margins_of_the_sampler():
 
 
 def test_margins_of_the_rules_at_25_knots():
-    """Check the margin 2 if the bounds of equal spacing are 100 and 1000 times those of small rectangles, and that the
-    rate of the slides' rule is reported.
+    """Check the margins by which the claims about the rules at 25 knots hold. The bounds of equal spacing are 100 and
+    1000 times the bounds of small rectangles, so the margin is log10(100) = 2. The rejection rate of the slides' rule
+    is reported.
     """
     rows = [(rule, target, bound * times, rate) for rule, times, rate in (
         ("efficient", 1.0, 0.1), ("equal spacing", 100.0, 0.2), ("as on the slides", 5.0, 0.3))

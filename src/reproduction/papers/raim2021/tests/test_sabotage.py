@@ -1,4 +1,4 @@
-"""Replace a correct part by a wrong one, and check that a verdict changes; each checked statement must change at least
+"""Replace a correct part by a wrong part, and check that a verdict changes. Each checked statement must change at least
 once.
 
 At these sizes the unmodified run has the verdicts of a full run; streams are fixed, so verdicts are reproducible.
@@ -48,8 +48,8 @@ def honest() -> dict[str, pd.DataFrame]:
 
 
 def flipped(honest, *again: str, **replaced: pd.DataFrame) -> set[tuple[str, str]]:
-    """Return the statements whose verdict changes if the tables in `again` are recomputed and other tables are
-    replaced.
+    """Return the statements whose verdicts change if the tables in `again` are recomputed and the tables in `replaced`
+    are used instead of the unmodified tables.
     """
     anew = in_process.tables_of(SLUG, SIZES, only=again) if again else {}
     after = JUDGES[0](anew | replaced)
@@ -57,7 +57,9 @@ def flipped(honest, *again: str, **replaced: pd.DataFrame) -> set[tuple[str, str
 
 
 def test_honest_verdicts(honest):
-    """Check that the unmodified verdicts differ from the slides for the five false statements only."""
+    """Check that, without modifications, exactly the six false statements of the slides have the verdict
+    ``differs``.
+    """
     found = JUDGES[0].verdicts
     assert set(found.index[found == "differs"]) == {
         ("formulas", "mean of the full conditional of mu"),
@@ -145,8 +147,8 @@ def test_draws_that_repeat_the_one_before(honest, monkeypatch):
     ],
 )
 def test_noises_of_the_sampler_half_as_wide_again(honest, monkeypatch, name, noise):
-    """Check that wider noise in the sampler changes the verdict, since the reference does not take the noise from the
-    sampler.
+    """Check that wider noise in the sampler changes the verdict. The reference distribution does not take its noise
+    from the sampler.
     """
     right = getattr(ds, name)
     monkeypatch.setattr(ds, name, lambda width: right(1.5 * width))
@@ -204,7 +206,7 @@ def test_no_adaptation(honest):
 
 
 def test_area_too_large(honest, monkeypatch):
-    """Check that P(A_u) + 0.01 in place of P(A_u) changes verdicts."""
+    """Check that verdicts change if P(A_u) is replaced by P(A_u) + 0.01."""
     right = ds.DirectSampler.log_area
     monkeypatch.setattr(ds.DirectSampler, "log_area", lambda self, u: np.logaddexp(right(self, u), np.log(0.01)))
     found = flipped(honest, "step_functions", "formulas")
@@ -231,7 +233,9 @@ def test_area_reversed(honest):
 
 
 def test_right_height_below(honest):
-    """Check that the verdict changes if the steps start at P(A_0), which makes the printed envelope correct."""
+    """Check that the verdict changes if the steps start at P(A_0). With these steps, the printed statement about the
+    envelope is correct.
+    """
     table = honest["step_functions"].copy()
     table.loc[(table["kind"] == "step") & (table["order"] == 0), "y"] = 1.0
     found = flipped(honest, step_functions=table)
@@ -320,7 +324,7 @@ def test_support_of_the_weight(honest, monkeypatch):
 
 
 def test_doubled_budget(honest, monkeypatch):
-    """Check that noise of half the scale, which costs twice the stated epsilon, changes the verdict."""
+    """Check that noise of half the scale, which costs twice the stated epsilon, changes the verdict on the noise."""
     right = CensoredStatistics.release
     monkeypatch.setattr(
         CensoredStatistics,
@@ -355,7 +359,7 @@ def test_wrong_sensitivity(honest, monkeypatch, wrong, quantities):
 
 
 def test_swapped_tails(honest, monkeypatch):
-    """Check that counts moved to the wrong category change the verdict on their distribution."""
+    """Check that moving counts to a wrong category changes the verdict on the distribution of the counts."""
     right = CensoredStatistics.of
     monkeypatch.setattr(CensoredStatistics, "of", lambda self, x: right(self, x) + np.array([0, 0, 3.0, 0]))
     found = flipped(honest, "statistics_laws")
@@ -364,7 +368,9 @@ def test_swapped_tails(honest, monkeypatch):
 
 
 def test_statistics_of_uncensored_samples(honest, monkeypatch):
-    """Check that the rows of the slides' distributions would be reproduced if these distributions were correct."""
+    """Check that the slides' distributions of the statistics would be reproduced if the simulated samples had these
+    distributions.
+    """
 
     def of(self, x):
         rng = np.random.Generator(np.random.PCG64(int(abs(x[0]) * 1e9)))
@@ -399,7 +405,9 @@ def test_counts_without_noise_and_without_psi(honest, monkeypatch):
 
 
 def test_joint_law_without_psi(honest, monkeypatch):
-    """Check that the table's psi distinguishes the two distributions of the counts."""
+    """Check that the factor psi in the table distinguishes the distribution of counts drawn in turn from the joint
+    distribution.
+    """
     monkeypatch.setattr(statistics_laws, "_log_psi", lambda *_: 0.0)
     found = flipped(honest, "counts_in_turn")
     # without psi what is left to differ is s_l's normaliser given s_u, less than a thousandth here

@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 
 def scaled(noisy: ArrayLike, totals: ArrayLike) -> Array:
-    """Return non-negative parts scaled to add up to the total; equal shares if all parts are 0.
+    """Return non-negative counts that are scaled to add up to the total. All shares are equal if all counts are 0.
 
     Parameters
     ----------
@@ -35,7 +35,8 @@ def scaled(noisy: ArrayLike, totals: ArrayLike) -> Array:
 
 
 def projected(noisy: ArrayLike, totals: ArrayLike) -> Array:
-    """Return the nearest (least squares) non-negative rows with the given totals: max(noisy - shift, 0).
+    """Return the non-negative rows with the given totals that are nearest to the noisy counts in the least-squares
+    sense, which are max(noisy - shift, 0).
 
     Parameters
     ----------
@@ -63,8 +64,8 @@ def projected(noisy: ArrayLike, totals: ArrayLike) -> Array:
 
 
 def least_squares(noisy: ArrayLike, noisy_totals: ArrayLike) -> tuple[Array, Array]:
-    """Return generalised least-squares estimates of the counts, with the noisy total as an additional observation of
-    equal variance.
+    """Return generalised least-squares estimates of the counts. The noisy total is an additional observation with the
+    same variance.
 
     Parameters
     ----------
@@ -87,8 +88,8 @@ def least_squares(noisy: ArrayLike, noisy_totals: ArrayLike) -> tuple[Array, Arr
 
 
 def largest_remainder(rows: Array, totals: ArrayLike) -> NDArray[np.int64]:
-    """Return integers with the given totals: each part is rounded down, and the parts with the largest remainders are
-    increased by one.
+    """Return integers with the given totals by the largest-remainder method. Each part is rounded down, and the parts
+    with the largest remainders are increased by one.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Exact means and variances of the additive releases of Wang (2020), for which Tables 1 and 3 of the paper print
-simulated values.
+"""Compute the exact means and variances of the additive releases of Wang (2020), for which Tables 1 and 3 of the paper
+contain simulated values.
 
 Algorithms ``1-independent`` and ``2`` release X ~ Multinomial(M, theta) with M independent of theta = A/(A + B), A the
 weight of one component and B that of the others: two convolutions. In ``1-summed`` M depends on the sum of the noisy
@@ -40,7 +40,7 @@ Group = tuple[Whole, Array, int, bool]  # values, probabilities, repeats, whethe
 
 
 class LawOfCount(Protocol):
-    """Protocol of a distribution on consecutive integers from `low`, such as `release_moments.Law`."""
+    """Protocol of a distribution on consecutive integers that begin at `low`, such as `release_moments.Law`."""
 
     @property
     def low(self) -> int: ...
@@ -54,7 +54,8 @@ class LawOfCount(Protocol):
 
 
 def mode_moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, ties: str) -> tuple[float, float]:
-    """Return the first and second moments of the component `index` of the mode.
+    """Return the first and the second moment of the component `index` of a multinomial mode with random weights and
+    total.
 
     Parameters
     ----------
@@ -95,8 +96,8 @@ def mode_moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, t
 
 
 def _groups(laws: Sequence[LawOfCount], index: int, ties: str) -> list[Group]:
-    """Return the weights of the other components, grouped by equal distributions: (values, probabilities, repeats, wins
-    ties).
+    """Return the distributions of the weights of the other components, grouped by equal distributions. Each group is a
+    tuple (values, probabilities, number of repeats, whether it wins ties).
     """
     found: dict[tuple[int, int, float, bool], int] = {}
     kinds: dict[tuple[int, int, float, bool], LawOfCount] = {}
@@ -115,8 +116,8 @@ def _groups(laws: Sequence[LawOfCount], index: int, ties: str) -> list[Group]:
 
 
 def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) -> tuple[int, Array]:
-    """Return (start, P(units >= k) for k = start + 1, ..); up to an error of 1e-11, the probability is 1 before these k
-    and 0 after them.
+    """Return (start, P(units >= k) for k = start + 1, ..). For smaller k the probability is 1, and for larger k it is
+    0, up to an error of 1e-11.
     """
     mean = [float(v @ p) * n for v, p, n, _ in groups]
     variance = [n * float((v - v @ p) ** 2 @ p) for v, p, n, _ in groups]
@@ -137,7 +138,7 @@ def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) 
 
 
 def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str) -> Array:
-    """Return P(at least k units | weight a) for every number of units k."""
+    """Return P(at least k units | weight a) for every number k of units."""
     units = _units(a, k, groups)
     if ties != "random":
         wins = np.array([wins for *_, wins in groups])[:, None]
@@ -158,8 +159,8 @@ def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str
 
 
 class _Units(NamedTuple):
-    """Number of units of every group before the k-th unit of the component, for every k, as spectra of circular
-    distributions around a mean.
+    """Number of units of every group that come before the k-th unit of the component, for every k. The distributions
+    are stored as spectra of circular distributions around a mean.
     """
 
     length: int
@@ -171,7 +172,9 @@ class _Units(NamedTuple):
     repeats: Whole  # (G,)
 
     def law(self, rows: Whole, place: Whole, nodes: Array, weights: Array) -> Array:
-        """Return the distribution of the sum of units for some rows, integrated over lost ties: float64 (K, length)."""
+        """Return the distribution of the sum of units for some rows, integrated over lost ties, as a float64 array of
+        shape (K, length).
+        """
         about = {"rows": rows, "nodes": nodes, "weights": weights}
         return np.fft.irfft(integrated(self.every, self.some, place, self.repeats, **about), n=self.length)
 
@@ -208,7 +211,7 @@ def _units(a: int, k: Whole, groups: list[Group]) -> _Units:
 
 
 def _cumulated(law: Array, centres: Whole, k: Whole, total: LawOfCount) -> Array:
-    """Return P(k + sum <= total), from the circular distribution of the sum around its mean."""
+    """Return P(k + sum <= total), computed from the circular distribution of the sum around its mean."""
     half = law.shape[1] // 2
     shift, near = centres.T[..., None]
     turned = np.take_along_axis(law, (np.arange(law.shape[1]) + near - half) % law.shape[1], axis=1)
@@ -222,7 +225,7 @@ _NEGLIGIBLE = 1e-20
 
 @dataclass(frozen=True)
 class Law:
-    """Distribution on consecutive integers from `low`.
+    """Distribution on consecutive integers that begin at `low`.
 
     Parameters
     ----------
@@ -234,7 +237,7 @@ class Law:
     p: Array
 
     def values(self) -> Whole:
-        """Return the integers on which the distribution is defined, int64 (n,)."""
+        """Return the integers on which the distribution is defined, as an int64 array of shape (n,)."""
         return self.low + np.arange(len(self.p))
 
     def moment(self, power: int) -> float:
@@ -242,8 +245,8 @@ class Law:
         return float(self.values().astype(float) ** power @ self.p)
 
     def plus(self, other: "Law") -> "Law":
-        """Return the distribution of the sum of two independent variables; tails with a probability below 1e-20 are
-        truncated.
+        """Return the distribution of the sum of two independent variables. Values in the tails with a probability below
+        1e-20 are dropped.
         """
         p = np.convolve(self.p, other.p)
         kept = np.flatnonzero(p > _NEGLIGIBLE)
@@ -302,7 +305,8 @@ def moments(
     ties: str = "random",
     least: int = 0,
 ) -> tuple[Array, Array]:
-    """Return the mean and variance of released components without simulation, to a relative accuracy of about 1e-9.
+    """Return the mean and the variance of released components, computed without simulation to a relative accuracy of
+    about 1e-9.
 
     Parameters
     ----------
@@ -343,7 +347,9 @@ def moments(
 
 
 def _weight(count: int, noise: TwoSidedGeometric, drawn: bool, least: int) -> Law:
-    """Return the distribution of a weight, which is the clipped noisy count or the posterior draw given that count."""
+    """Return the distribution of a weight, which is either the clipped noisy count or the posterior draw given the
+    noisy count.
+    """
     if not drawn:
         return clipped(count, noise, least)
     low, joint = posterior_draw(count, noise, least)
@@ -357,7 +363,7 @@ def _share(a: Whole, b: Whole, size: int) -> Array:
 
 
 def _independent(laws: list[Law], index: int, total: Law) -> tuple[float, float]:
-    """Return the first two moments of Multinomial(M, theta)[index], where M is independent of theta."""
+    """Return the first two moments of component `index` of Multinomial(M, theta), where M is independent of theta."""
     others = Law(0, np.ones(1))
     for i, law in enumerate(laws):
         if i != index:
@@ -368,8 +374,8 @@ def _independent(laws: list[Law], index: int, total: Law) -> tuple[float, float]
 
 
 def _summed(counts: Whole, index: int, noise: TwoSidedGeometric) -> tuple[float, float]:
-    """Return the first two moments for ``1-summed``: E[X] = E[m1(n*) theta], where m1 and m2 are the moments of M given
-    n*.
+    """Return the first two moments of a component released by ``1-summed``. The first moment is E[X] = E[m1(n*) theta],
+    where m1 and m2 are the moments of M given n*.
     """
     rest = np.delete(counts, index)
     gaps, low, law = _noise_and_draws(rest, noise)
@@ -387,7 +393,9 @@ def _summed(counts: Whole, index: int, noise: TwoSidedGeometric) -> tuple[float,
 
 
 def _noise_and_draws(counts: Whole, noise: TwoSidedGeometric) -> tuple[Whole, int, Array]:
-    """Return the joint distribution of (sum of noises, sum of draws): (noise values, first draw value, table)."""
+    """Return the joint distribution of the sum of the noise terms and the sum of the draws, as (noise values, first
+    draw value, table).
+    """
     reach = noise.support
     kinds, repeats = np.unique(
         np.minimum(counts, 2 * reach), return_counts=True
@@ -409,9 +417,7 @@ def _noise_and_draws(counts: Whole, noise: TwoSidedGeometric) -> tuple[Whole, in
 
 
 def _total_moments(total: int, size: int, noise: TwoSidedGeometric) -> tuple[Array, Array]:
-    """Return E[M | n*] and E[M^2 | n*], averaged over the noisy total, for every difference n* - total that
-    can occur.
-    """
+    """Return E[M | n*] and E[M^2 | n*], averaged over the noisy total, for every possible difference n* - total."""
     logs, reach = additive_release.summed_noise(noise.epsilon, noise.support, size)
     support, p = noise.support, noise.probabilities()
     m = total + np.arange(-2 * support, 2 * support + 1)

@@ -1,4 +1,4 @@
-"""Deliberate errors; each recomputes the tables that the error affects from unmodified tables."""
+"""Deliberate errors for tests. Each error recomputes the affected tables from unmodified tables."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ Wrong = Callable[[pytest.MonkeyPatch, Tables], Tables]
 
 
 def again(honest: Tables, *names: str, settings: Mapping[str, Any] | None = None) -> Tables:
-    """Return the unmodified tables in which the tables `names`, and the tables computed from them, are recomputed."""
+    """Return the unmodified tables, except that the tables `names` and the tables computed from them are recomputed."""
     above = {"releases": ("table_1", "table_3", "tie_rules", "tie_fit")}
     stale = {*names, *(table for name in names for table in above.get(name, ()))}
     kept = {name: table for name, table in honest.items() if name not in stale}
@@ -31,7 +31,9 @@ def again(honest: Tables, *names: str, settings: Mapping[str, Any] | None = None
 
 
 def released_as(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
-    """Replace every simulated release, an array (algorithms, size, S), by `change(released, counts, epsilon, rng)`."""
+    """Replace every simulated release by `change(released, counts, epsilon, rng)`, where `released` is an array of
+    shape (algorithms, size, S).
+    """
     true = releases.additive_counts.release_all
 
     def wrong(counts, *, rng, **settings):
@@ -51,8 +53,8 @@ def of(table: pd.DataFrame, *algorithms: str) -> "pd.Series[bool]":
 
 
 def remade(honest: Tables, exact: pd.DataFrame | None = None) -> Tables:
-    """Return the releases, Tables 1 and 3 and the checks, recomputed from patched samplers with the given exact
-    moments.
+    """Return the tables after recomputing the releases, Tables 1 and 3 and the checks from patched samplers, with the
+    given exact moments.
     """
     return again(honest if exact is None else honest | {"exact_moments": exact}, "releases", "release_checks")
 
@@ -60,8 +62,8 @@ def remade(honest: Tables, exact: pd.DataFrame | None = None) -> Tables:
 def posterior_of(
     patch: pytest.MonkeyPatch, change: Callable[[Any, dict[str, Any]], tuple[Any, dict[str, Any]]]
 ) -> None:
-    """Replace every posterior of the pair by the posterior for the arguments that `change(released,
-    settings)` returns.
+    """Replace every posterior of the pair by the posterior for modified arguments, which `change(released, settings)`
+    returns.
     """
     true = beyond.additive_counts.posterior
 
@@ -92,7 +94,7 @@ def frozen(patch, honest):
 
 
 def identity(patch, honest):
-    """Release the true counts, with the corresponding moments."""
+    """Release the true counts without noise, and use the corresponding exact moments."""
     released_as(patch, lambda released, counts, epsilon, rng: np.broadcast_to(counts, released.shape))
     true = honest["table_3"].drop_duplicates("representative").set_index("representative")["true"]
     exact = honest["exact_moments"].copy()
@@ -102,7 +104,7 @@ def identity(patch, honest):
 
 
 def at_least_one(patch, honest):
-    """Release zeros as ones."""
+    """Release every count of 0 as 1."""
     released_as(patch, lambda released, counts, epsilon, rng: np.maximum(released, 1))
     exact = honest["exact_moments"].copy()
     exact.loc[(exact["representative"] == "N_min") & (exact["example"] == "example_1"), "exact_mean"] = 1.0
@@ -110,7 +112,7 @@ def at_least_one(patch, honest):
 
 
 def one_for_all(patch, honest):
-    """Use algorithm 2 in place of every algorithm."""
+    """Replace the releases by every algorithm by releases by algorithm 2."""
     released_as(
         patch, lambda released, counts, epsilon, rng: np.repeat(released[2:3], 4, 0) if len(released) == 4 else released
     )
@@ -123,7 +125,7 @@ def one_for_all(patch, honest):
 
 
 def noisy_counts(patch, honest):
-    """Release the noisy counts by algorithm 3, without making them add up."""
+    """Replace the counts released by algorithm 3 by noisy counts, which do not add up to the total."""
 
     def change(released, counts, epsilon, rng):
         noise = beyond.TwoSidedGeometric(epsilon=epsilon, support=50)
@@ -146,7 +148,7 @@ def no_noise(patch, honest):
 
 
 def tied_noise(patch, honest):
-    """Give the noisy total the same noise as the first component."""
+    """Use the same noise for the noisy total and for the first component."""
     true, kept = draws.TwoSidedGeometric.sample, []
 
     def wrong(self, counts, rng):
@@ -161,7 +163,7 @@ def tied_noise(patch, honest):
 
 
 def no_mode(patch, honest):
-    """Move a unit of the mode of Theorem 1 from the first nonzero component to the last."""
+    """Move one unit of the mode of Theorem 1 from the first nonzero component to the last component."""
     true = draws.additive_release.modes
 
     def wrong(totals, weights, **settings):
@@ -185,7 +187,7 @@ def biased_moments(patch, honest):
 
 
 def swapped_classes(patch, honest):
-    """Exchange algorithm 1 (ind) and algorithm 2 in the exact moments."""
+    """Exchange algorithm 1 (ind) with algorithm 2 in the exact moments."""
 
     def change(exact):
         names = {"Algorithm 1 (ind)": "Algorithm 2", "Algorithm 2": "Algorithm 1 (ind)"}
@@ -225,7 +227,9 @@ def no_window(patch, honest):
 
 
 def swapped_algorithms(patch, honest):
-    """Exchange the posteriors of algorithms 2 and 3, and of the summed and independent variants of algorithm 1."""
+    """Exchange the posterior of algorithm 2 with the posterior of algorithm 3, and the posteriors of the summed and the
+    independent variant of algorithm 1.
+    """
     other = {"2": "3", "3": "2", "1-independent": "1-summed", "1-summed": "1-independent"}
     posterior_of(patch, lambda released, rest: (released, rest | {"algorithm": other[rest["algorithm"]]}))
     return again(honest, "table_4", "table_5", "precision")
@@ -261,7 +265,7 @@ def unbiased_zeros(patch, honest):
 
 
 def exchanged_methods(patch, honest):
-    """Exchange algorithms 1 and 3 in the comparison."""
+    """Exchange algorithm 1 with algorithm 3 in the comparison."""
     true = comparison.release_from_noisy
     other = {"1-independent": "3", "3": "1-independent"}
 
@@ -273,7 +277,7 @@ def exchanged_methods(patch, honest):
 
 
 def crowded(patch, honest):
-    """Reduce the counts of Example 1 to a third."""
+    """Reduce the counts of Example 1 to a third, so that they are no longer uniform up to 1000."""
     true = examples.example_1
     patch.setattr(examples, "example_1", lambda vector: true(vector) // 3)
     return again(honest, "figure_1")

@@ -1,5 +1,5 @@
-"""Check numbers, tables and margins of the paper's functions that can be derived by hand, with each derivation, and
-valid configurations.
+"""Check numbers, tables and margins of the paper's functions that can be derived by hand, each with its derivation, and
+check valid configurations.
 """
 
 from math import exp, sqrt, tanh
@@ -49,8 +49,8 @@ def test_the_noise_test_takes_its_law_and_refuses_others():
 
 
 def test_the_width_of_noise_by_hand():
-    """Check the test of the noise's width by hand: at support 1 and a = exp(-epsilon), |d| is 1 with probability q = 2
-    a/(1 + 2 a) and has sd sqrt(q (1 - q)).
+    """Check the test of the width of the noise against a calculation by hand. At support 1 and with a = exp(-epsilon),
+    the absolute noise |d| is 1 with probability q = 2 a/(1 + 2 a), so it has sd sqrt(q (1 - q)).
     """
     noise, found = TwoSidedGeometric(epsilon=0.5, support=1), np.array([1] * 60 + [0] * 40)
     q = 2 * exp(-0.5) / (1 + 2 * exp(-0.5))
@@ -63,8 +63,8 @@ def test_the_width_of_noise_by_hand():
 
 
 def test_the_full_size_sees_two_percent_of_epsilon():
-    """Check that the detection limit at the default settings, with five totals of two examples per completely checked
-    release, is at most 2 % of epsilon.
+    """Check that the detection limit at the default settings is at most 2 % of epsilon. Each completely checked release
+    contributes five totals of each of the two examples.
     """
     size = paper.discover()["wang2020"].settings["sections"]["release_checks"]["properties"]["size"]["default"]
     noise = TwoSidedGeometric(epsilon=1.0, support=50)
@@ -229,7 +229,9 @@ def test_totals_that_are_not_the_noisy_one_are_counted():
 
 
 class Recording:
-    """Generator that returns the most probable values and records the choices and their probabilities."""
+    """Random generator for tests that returns the most probable values and records the choices and their
+    probabilities.
+    """
 
     def __init__(self):
         self.laws, self.shares = [], []
@@ -295,8 +297,8 @@ def test_the_first_row_of_table_3_read_as_above_0():
 
 
 def test_representatives_are_order_statistics():
-    """Check that the representatives are the order statistics 1, 12, 25, 38 and 50 of fifty counts, with equal counts
-    in their original order.
+    """Check that the representatives are the order statistics 1, 12, 25, 38 and 50 of fifty counts. Equal counts keep
+    their original order.
     """
     counts = np.arange(50)[::-1] * 10
     assert counts[examples.representatives(counts)].tolist() == [0, 110, 240, 370, 490]
@@ -314,7 +316,7 @@ def test_representatives_are_order_statistics():
 
 
 def test_seats_by_count():
-    """Check that the printed note is at the count seven, that instances add up to fifty, and that counts times
+    """Check the table of seats: the note is at the count seven, the instances add up to fifty, and the counts times the
     instances add up to 863.
     """
     table = examples.table_2()
@@ -325,8 +327,8 @@ def test_seats_by_count():
 
 
 def test_correlations_of_small_errors():
-    """Check the correlation of the errors 0, 0, 0, 1: m2 = 3/16, m3 = 3/32 and m4 - m2^2 = 3/64 give a correlation of
-    1. Errors that are all 0: none, 0.
+    """Check the correlation of the errors of mean and variance. The errors 0, 0, 0, 1 have m2 = 3/16, m3 = 3/32 and m4
+    - m2^2 = 3/64, so the correlation is 1. If all errors are 0, the correlation is 0.
     """
     about = {"example": "e", "algorithm": "a", "ties": "", "representative": "r", "true": 10}
     sums = pd.DataFrame([about | {"n": 4, "s1": 1, "s2": 1, "s3": 1, "s4": 1}])
@@ -357,8 +359,8 @@ def test_notes_on_windows():
 
 
 def test_laws_of_a_release_by_loops():
-    """Check the distribution of N1 under algorithm 2 against the four-fold loop, and the mean and sd of every
-    distribution against its values.
+    """Check the distribution of N1 under algorithm 2 against the four-fold loop. The mean and the sd of every
+    distribution are checked against its values and probabilities.
     """
     table = beyond.precision(released=[12, 11], epsilon=3.0)
     loop, near = literal.pair_table([12, 11], epsilon=3.0, window=5), np.arange(-5, 6)
@@ -376,7 +378,9 @@ def test_laws_of_a_release_by_loops():
 
 
 def test_windows_of_the_loop():
-    """Check that a window w has (2 w + 1)^2 cells, and that the released pair in the middle is the most probable."""
+    """Check that the table for a window w has (2 w + 1)^2 cells, and that the released pair in the middle is the most
+    probable pair.
+    """
     table = literal.pair_table([8, 9], epsilon=2.0, window=2)
     assert table.shape == (5, 5)
     assert np.unravel_index(table.argmax(), table.shape) == (2, 2)
@@ -391,8 +395,8 @@ def test_ratios_of_variances():
 
 
 def moments_table(mean, variance):
-    """Return exact moments of algorithms 1 and 2 and simulated moments of algorithm 3 with errors 0, for five counts of
-    100.
+    """Return a table with exact moments of algorithms 1 and 2 and simulated moments of algorithm 3 with standard error
+    0, for five counts of 100.
     """
     rows = [
         {"algorithm": a, "representative": p, "variant": "as_written" if a == "Algorithm 3" else "corrected",
@@ -404,8 +408,8 @@ def moments_table(mean, variance):
 
 
 def test_margins_of_table_1():
-    """Check that, for means 100.2, 100, 99.9, 100 and variances 110, 108, 100, 4 at every count, margins follow from
-    the claims' thresholds.
+    """Check that the margins by which the claims about Table 1 hold follow from the thresholds of the claims. The four
+    algorithms have the means 100.2, 100, 99.9 and 100 and the variances 110, 108, 100 and 4 at every count.
     """
     mean = dict(zip(claims.ALL, (100.2, 100.0, 99.9, 100.0), strict=True))
     variance = dict(zip(claims.ALL, (110.0, 108.0, 100.0, 4.0), strict=True))
@@ -436,8 +440,8 @@ def test_margins_of_table_3():
 
 
 def test_margins_of_the_checks():
-    """Check the margins of the release checks: the worst of several proportions, sums over examples, p-values of two
-    examples, and the tail.
+    """Check the margins by which the claims about the releases hold. The margins use the worst of several proportions,
+    sums over examples, p-values of two examples, and the tail probability.
     """
     rows = [("zeros at 0 or 1", 0.7, 0.01), ("zeros at 0 or 1", 0.8, 0.02), ("zeros above 0", 0.3, 0.01),
             ("zeros above 0", 0.2, 0.015), ("wrong totals", 0, 0.0), ("wrong totals", 2, 0.0),
@@ -475,8 +479,8 @@ def test_margins_of_zeros_and_of_the_comparison():
 
 
 def test_margins_of_the_posteriors():
-    """Check margins for variables with the values 0 and 1 and the probabilities q and p: the sd is sqrt(p q), the total
-    variation the difference of the p.
+    """Check the margins by which the claims about posteriors hold, using Bernoulli variables with P(0) = q and P(1) =
+    p.
 
     Totals .5 and sqrt(.24) given algorithms 1; N1 .5 and .4 given algorithms 2 and 3.
     """
@@ -499,7 +503,7 @@ def test_margins_of_the_posteriors():
 
 
 def test_many_zeros_are_those_asked_for():
-    """Check the results for two counts of 5 among 4 zeros: the bias is the exact mean minus the count."""
+    """Check the results for two counts of 5 among 4 zeros. The bias is the exact mean minus the count."""
     table = draws.many_zeros(zeros=4, large=2, count=5, epsilon=1.0, support=6).set_index("algorithm")
     assert (table["bias"] == table["exact_mean"] - 5).all()
     assert (table["zeros"].eq(4) & table["large"].eq(2) & table["true"].eq(5)).all()
@@ -510,8 +514,8 @@ def test_many_zeros_are_those_asked_for():
 
 
 def test_the_fit_of_a_tie_rule():
-    """Check the fit for means 2.1 (printed 2.0) and variances 3.0 (printed 2.8), n = 2,500: errors .3 and .4 times 1/2,
-    or times sqrt(5/4) if simulated.
+    """Check the fit of a tie rule for the mean 2.1 (printed 2.0) and the variance 3.0 (printed 2.8) with n = 2,500. The
+    errors .3 and .4 are multiplied by 1/2 if exact values are known, and by sqrt(5/4) if the values are simulated.
 
     Both have a decimal: rounding adds .01/12 to each variance. Without correlation two squares are added.
     """
@@ -539,8 +543,8 @@ def test_the_fit_of_a_tie_rule():
 
 
 def test_order_statistics_of_the_seats_as_they_are_stated():
-    """Check that the 1st, 12th, 25th, 38th and 50th of the fifty seat counts are 1, 2, 6, 11 (as printed) and 435, and
-    that the total is 863.
+    """Check that the order statistics 1, 12, 25, 38 and 50 of the fifty seat counts are 1, 2, 6, 11 (as printed) and
+    435, and that the total is 863.
     """
     found = {row["quantity"]: row["ours"] for row in agreement._table_2(examples.table_2())}
     assert [found[name] for name in examples.REPRESENTATIVES] == [1, 2, 6, 11, 435]
@@ -555,7 +559,9 @@ def test_order_statistics_of_the_seats_as_they_are_stated():
 
 
 def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
-    """Check that the named tie rules have rows for Example 2 only, in addition to the rules that both examples have."""
+    """Check that the named tie rules have exact moments for Example 2 only, in addition to the rules that both examples
+    have.
+    """
     table = releases.exact_moments(vector=1, epsilon=1.0, support=3)
     rules = table[table["algorithm"] == "Algorithm 3"].groupby("example")["ties"].agg(set)
     assert {"first", "last"} <= rules["example_2"]
@@ -564,7 +570,7 @@ def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
 
 
 def test_rules_of_the_tables_of_pairs():
-    """Check that only algorithm 3 has a tie rule, and that a missing window is NaN."""
+    """Check that only algorithm 3 has a tie rule, and that the window is NaN if there is no window."""
     second = beyond.table_4(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)
     third = beyond.table_5(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)
     assert set(second["ties"]) == {""}
@@ -580,8 +586,8 @@ def test_rules_of_the_tables_of_pairs():
 
 
 def test_baselines_are_scaled_to_the_full_size(monkeypatch):
-    """Check that baselines are scaled if every time is 2 s: 50 releases from 4 in proportion, a window of 9 from 4 by
-    ((2 9 + 1)/(2 4 + 1))^4.
+    """Check the scaling of baselines if every measured time is 2 s. The time of 4 releases is scaled to 50 releases in
+    proportion, and the time for a window of 4 is scaled to a window of 9 by ((2 9 + 1)/(2 4 + 1))^4.
     """
     monkeypatch.setattr(speed, "_median", lambda call, repeats: 2.0)
     table = speed.timings(
@@ -596,9 +602,9 @@ def test_baselines_are_scaled_to_the_full_size(monkeypatch):
 
 
 def test_margins_of_the_scattered_counts():
-    """Check the test of uniformity for 60, 295 and 530, which are at 0, 1/4 and 1/2 of their range: the largest
-    distance is one half, at the last step. An end 1 % further moves the distribution function by 10/940 there, of what
-    the test needs.
+    """Check the test of uniformity for the counts 60, 295 and 530, which are at 0, 1/4 and 1/2 of their range. The
+    largest distance is one half, at the last step. The detection limit assumes that an upper end 1 % higher moves the
+    distribution function by 10/940 at 1000.
     """
     row = claims._uniform(pd.DataFrame({"count": [3, 60, 295, 530]}))
     assert row["ours"] == pytest.approx(kstwo.sf(1 / 2, 3), rel=1e-12)

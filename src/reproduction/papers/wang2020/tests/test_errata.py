@@ -1,4 +1,6 @@
-"""Check the claims of the errata against formulas of the noise, plain loops, and the paper's tables."""
+"""Check the claims of the errata against formulas for the noise, against plain loops, and against the paper's
+tables.
+"""
 
 import re
 from fractions import Fraction
@@ -29,8 +31,8 @@ def numbers(pattern, text):
 
 
 def printed(table, algorithm, representative):
-    """Return the paper's simulated mean and variance, and for each an error of four standard errors plus half a unit of
-    its last digit.
+    """Return the mean and the variance printed in the paper, and a tolerance for each number, which is four standard
+    errors plus half a unit of the last digit.
     """
     mean, variance = (PUBLISHED.loc[table, f"{algorithm}, {representative}: {what}"] for what in ("mean", "variance"))
     round_off = [0.5 * 10 ** -cell["digits"] for cell in (mean, variance)]
@@ -40,8 +42,8 @@ def printed(table, algorithm, representative):
 
 
 def test_draws_above_zero_or_not():
-    """Check the mean of a count of 1 among fifty counts with the sum 863: noise, then a draw of at least 1 or at least
-    0, then a share of a noisy total.
+    """Check the mean of a count of 1 among fifty counts with the sum 863. The count gets noise, is replaced by a draw
+    of at least 1 or at least 0, and becomes a share of a noisy total.
 
     Drawn near a centre below the least value, it lies above that by a geometric number, wherever the centre is.
     """
@@ -61,7 +63,7 @@ def test_draws_above_zero_or_not():
 
 
 def test_windows():
-    """Check the ten largest probabilities of the four-fold sum of section 3.2 over windows of 9, 10 and 11."""
+    """Check the ten largest probabilities against the four-fold sum of section 3.2 over windows of 9, 10 and 11."""
     text = said(2)
     for window in (9, 10, 11):
         top = np.sort(literal.pair_table([250, 357], epsilon=1.0, window=window).ravel())[:-11:-1]
@@ -72,8 +74,8 @@ def test_windows():
 
 
 def test_captions():
-    """Check the first of the ten probabilities printed in Tables 4 and 5: Table 4 was computed with smaller windows,
-    Table 5 was not.
+    """Check the first of the ten probabilities printed in Tables 4 and 5. Table 4 was computed with smaller windows,
+    and Table 5 was not.
     """
     text = said(3)
     third = PUBLISHED.loc[("table_5", "row 1: probability")]
@@ -91,7 +93,7 @@ def test_the_total_has_the_noise_of_one_count():
 
 
 def test_sums_of_noises():
-    """Check that variances of noise add up, and that squared weights are the noise of epsilon = 2."""
+    """Check that the variances of noise terms add up, and that squared weights correspond to noise with epsilon = 2."""
     b = exp(-2)
     squared = 50 * 2 * b / (1 - b) ** 2
     wanted = f"3 components: variance {3 * VARIANCE:.2f}; 50 components: variance {50 * VARIANCE:.2f}; re-weighted by "
@@ -99,16 +101,14 @@ def test_sums_of_noises():
 
 
 def test_a_component_of_weight_zero():
-    """Check that a component of weight zero gets no unit: the largest of 1/1, 1/2, 3/1, 3/2, .. are 3 and 3/2, so both
-    units go to the third component.
+    """Check that a component of weight zero gets no unit: for weights (1, 0, 3), the two largest quotients of 1/1, 1/2,
+    3/1, 3/2, .. are 3 and 3/2, so both units go to the third component.
     """
     assert "ours [0, 0, 2] for weights [1, 0, 3], total 2" in said(6)
 
 
 def modes_by_fractions(total, weights):
-    """Return the modes in which the first or the last component wins ties, computed with fractions, and whether the
-    mode is unique.
-    """
+    """Return the two modes in which the first or the last component wins ties, computed with fractions."""
     quotients = sorted((Fraction(int(w), k), -i) for i, w in enumerate(weights) for k in range(1, int(w) + 50))[::-1]
     least = quotients[total - 1][0]
     tied = sorted(-i for q, i in quotients if q == least)
@@ -123,8 +123,8 @@ def modes_by_fractions(total, weights):
 
 
 def test_ties():
-    """Compare ten releases with the same noise: seats by exact quotients, and Theorem 1 as printed, in
-    floating point.
+    """Compare the modes of ten releases with the same noise: modes computed from exact quotients, and modes by Theorem
+    1 as printed, in floating point.
     """
     counts, rng = examples.example_2(), stream(3, "errata")
     noise = TwoSidedGeometric(epsilon=1.0, support=50)
@@ -160,8 +160,8 @@ def test_moments_are_those_that_the_paper_prints(number, table, name, place, pat
 
 
 def test_simulated_variances_are_unbiased():
-    """Check that simulated variances are unbiased: two releases a and b have the variance (a - b)^2/2 and the mean (a +
-    b)/2.
+    """Check that simulated variances are unbiased. Two releases a and b have the mean (a + b)/2 and the unbiased
+    variance (a - b)^2/2.
     """
     for number, pattern in (
         (8, r"simulated\): mean ([\d.]+), variance ([\d.]+)"),
@@ -179,8 +179,8 @@ def test_simulated_variances_are_unbiased():
 
 
 def test_states_and_quartiles():
-    """Check that 49 states had 428 seats after the census of 2010, all but Alabama's 7; seven states have 1 seat, five
-    have 2, and three have 3.
+    """Check the data of Example 2, which contain 49 states with 428 of the 435 seats after the census of 2010.
+    Alabama's 7 seats are missing. Seven states have 1 seat, five have 2, and three have 3.
 
     The default of R, at 1 + 49/4 = 13.25, is a 3; type 3 takes the 12th of fifty, a 2.
     """
@@ -193,8 +193,8 @@ def test_states_and_quartiles():
 
 
 def test_alpha_and_what_a_release_costs():
-    """Check delta(1) = (1 + a)^-2 (1 - 1/e): each of the two shifts has a loss of 1 with probability 1/(1 + a), and of
-    -1 otherwise.
+    """Check that delta(1) = (1 + a)^-2 (1 - 1/e). Each of the two shifts has a privacy loss of 1 with probability 1/(1
+    + a), and of -1 otherwise.
 
     At epsilon = 2 only the ends of the support are left: 2 P(50) of the cut law.
     """
@@ -204,8 +204,8 @@ def test_alpha_and_what_a_release_costs():
 
 
 def test_weights_that_are_all_zero():
-    """Check that for a total of 0 the mean released total is E max(noise, 0) = a/(1 - a^2), half of it in each
-    component.
+    """Check that, for a total of 0, the mean released total is E max(noise, 0) = a/(1 - a^2), and that half of it is in
+    each component.
     """
     found = np.array(numbers(r"mean \[([\d.]+), ([\d.]+)\]", said(12, 20_000)))
     assert found == pytest.approx(A / (1 - A**2) / 2, abs=4 * (VARIANCE / 20_000) ** 0.5)
@@ -218,8 +218,8 @@ def test_the_largest_count_and_its_noise():
 
 
 def test_spreads_of_the_posteriors():
-    """Check the sd of N: algorithms 2 and 3 add one noise term, algorithm 1 (ind) adds two. Of N1: a binomial share of
-    607 and the noise.
+    """Check the posterior standard deviations of N and N1. For N, algorithms 2 and 3 add one noise term, and algorithm
+    1 (ind) adds two. For N1, the variance is the sum of the variance of a binomial share of 607 and of the noise.
 
     Given N the share is known to n p q = 607 x 250 x 357/607^2 = 147.0; the total's noise adds p^2 times its variance,
     that of the two counts q^2 + p^2 times. Algorithm 3 leaves the noise of the counts and rounding.

@@ -1,4 +1,4 @@
-"""Replace a sampler, a distribution, a mechanism or a table by a wrong one, and check which verdicts change."""
+"""Replace a sampler, a distribution, a mechanism or a table by a wrong version, and check which verdicts change."""
 
 from dataclasses import dataclass
 
@@ -14,8 +14,8 @@ pytestmark = pytest.mark.sabotage
 
 @dataclass(frozen=True)
 class Expected:
-    """Expected effect of an error: artefacts whose printed numbers all change, and prefixes of the ``artefact: claim``
-    entries that change.
+    """Expected effect of a deliberate error: the artefacts whose printed numbers all change, and the prefixes of the
+    ``artefact: claim`` entries that change.
     """
 
     numbers: tuple[str, ...] = ()
@@ -130,7 +130,9 @@ def judge(honest) -> in_process.Judge:
 
 @pytest.fixture(scope="module")
 def judged(judge) -> "pd.Series[str]":
-    """Return the unmodified verdicts on the checked statements, on stricter readings and on facts."""
+    """Return the unmodified verdicts on the checked statements, on stricter interpretations of statements, and on
+    facts.
+    """
     published = agreement.read_published(paper.discover()[s.SLUG].folder / "published.tsv")
     kinds = published.set_index(["artefact", "quantity"])["kind"]
     verdicts = judge.verdicts

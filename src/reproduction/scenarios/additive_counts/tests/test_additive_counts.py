@@ -1,4 +1,6 @@
-"""Check scenarios of additive counts: the library's posterior, other priors, and batches compared with single cases."""
+"""Test scenarios of additive counts. The tests check the results against the posterior of the library and other priors,
+and compare batches with single cases.
+"""
 
 import pandas as pd
 import pytest

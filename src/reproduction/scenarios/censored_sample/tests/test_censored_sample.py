@@ -1,5 +1,5 @@
-"""Check scenarios of censored samples: with almost no noise the posterior equals that of the noise-free sample, and the
-naive comparison is correct.
+"""Test scenarios of censored samples. With almost no noise, the posterior equals the posterior of the noise-free
+sample. The tests also check the comparison that ignores the noise.
 """
 
 import pytest
@@ -47,7 +47,7 @@ def test_without_noise_the_counts_are_those_released(tmp_path):
 
 @pytest.fixture(autouse=True)
 def _without_nothing(monkeypatch):
-    """Return the settings whose value is not None."""
+    """Ignore settings whose value is None in every test of this module."""
     single = scenario_settings.single
     clean = lambda name, written, kinds: single(name, {k: v for k, v in written.items() if v is not None}, kinds)  # noqa: E731
     monkeypatch.setattr(scenario_settings, "single", clean)

@@ -1,4 +1,4 @@
-"""Check released models against enumeration and hand calculation, and rehearsals with synthetic records."""
+"""Test released models against enumeration and hand calculation, and test simulated releases of synthetic records."""
 
 import itertools
 
@@ -30,8 +30,9 @@ NETWORK |= {"network": {"age": ["tenure", "block"], "tenure": [], "block": ["ten
 
 
 def test_shares_of_a_dirichlet_release_by_moments():
-    """Check estimated shares of a Dirichlet release against moments derived by hand: with r = 1/2, alpha = 2 and ten
-    records in four cells, a0 is 5 + 8. E y = (5 f + 2)/13: f = (13 y - 2)/5, sd by y's own.
+    """Check the estimated shares of a Dirichlet release against moments derived by hand. With r = 1/2, alpha = 2 and
+    ten records in four cells, a0 is 5 + 8 = 13 and E y = (5 f + 2)/13, so the estimate is f = (13 y - 2)/5. The
+    standard deviation of f follows from the standard deviation of y.
 
     y of Dirichlet(a) has the variance y (1 - y)/(a0 + 1), and f is 13/5 of it.
     """
@@ -43,8 +44,8 @@ def test_shares_of_a_dirichlet_release_by_moments():
 
 @pytest.mark.parametrize(("law", "times"), [("discrete_laplace", np.sqrt(2)), ("discrete_gaussian", 1.0)])
 def test_shares_of_a_release_with_noise(law, times):
-    """Check that estimated shares of a noisy release equal the released shares, with the sd of the noise divided by the
-    total as their sd.
+    """Check that the estimated shares of a noisy release equal the released shares, and that their standard deviation
+    is the standard deviation of the noise divided by the total.
     """
     shares, sd = Mechanism(law=law, words="", scale=3.0, floor=1.0).share(np.array([0.3, 0.7]), 60.0)
     assert shares.tolist() == [0.3, 0.7]
@@ -52,8 +53,8 @@ def test_shares_of_a_release_with_noise(law, times):
 
 
 def test_the_posterior_of_a_released_histogram_is_the_enumerated_one():
-    """Check the posterior against enumeration of P(f | y) over all f with three cells and 12 records, with scipy's
-    Dirichlet density and a flat prior.
+    """Check the posterior of a released histogram against enumeration of P(f | y) over all counts f in three cells with
+    12 records. The expected values use the Dirichlet density of scipy and a flat prior.
     """
     r, alpha, total = 0.8, 2.5, 12
     y = np.array([0.2, 0.5, 0.3])
@@ -81,8 +82,8 @@ def test_weights_of_discrete_noise_take_a_lifted_count_as_one_below_the_floor(la
 
 
 def test_moments_of_a_large_conditional_histogram_are_those_of_the_exact_law():
-    """Compare the normal approximation by moments with the exact posterior at 5,000 records, where the prior has a
-    weight of 4 in 5,000.
+    """Check that the normal approximation by moments agrees with the exact posterior within 2 % at 5,000 records, where
+    the prior has a weight of only 4 in 5,000.
     """
     how = Mechanism(law="dirichlet", words="", r=0.9, alpha=8.0)
     y = np.array([0.1, 0.2, 0.3, 0.4])
@@ -149,8 +150,8 @@ RELEASED = {"mark": [0.2, 0.5, 0.3], "age": [0.7, 0.3]}
 
 
 def released_table(total=12, public=True, **given):
-    """Return tables in the form of `model.table`: two columns without parents, or the given table of conditional
-    probabilities.
+    """Return tables in the format of `model.table`. By default, the model has two columns without parents. Keyword
+    arguments give other tables.
     """
     rows = []
     for node, values in (given or RELEASED).items():
@@ -163,7 +164,9 @@ def released_table(total=12, public=True, **given):
 
 
 def enumerated(values, total=12):
-    """Return every table of counts with its weight given the release, from scipy's Dirichlet density."""
+    """Return every table of counts with the given total, and its posterior weight given the released values. The
+    weights are computed with the Dirichlet density of scipy.
+    """
     k = len(values)
     every = np.array([f for f in itertools.product(range(total + 1), repeat=k) if sum(f) == total])
     weights = np.array([dirichlet_law(HOW.r * f + HOW.alpha).pdf(values) for f in every])
@@ -177,7 +180,9 @@ def asked(questions, table=None, level=0.9):
 
 
 def test_questions_within_a_table_are_exact_where_a_share_answers_them():
-    """Check answers within a table: given counts f, p is Dirichlet(f + 1), so a/(a + b) is Beta(f_a + 1, f_b + 1)."""
+    """Check that questions about shares within one table have exact answers. Given counts f, p is Dirichlet(f + 1), so
+    a/(a + b) is Beta(f_a + 1, f_b + 1).
+    """
     every, weights = enumerated(RELEASED["mark"])
     a, b, c = (every[:, i] + 1.0 for i in range(3))
     questions = {
@@ -205,8 +210,8 @@ def test_questions_within_a_table_are_exact_where_a_share_answers_them():
 
 
 def test_other_questions_are_drawn_with_their_monte_carlo_error():
-    """Check answers that are drawn: differences within a table and between tables, which are independent given the
-    release.
+    """Check answers that are computed from draws: differences within a table, and differences between two tables, which
+    are independent given the release.
     """
     (every, weights), (other, chances) = (enumerated(values) for values in RELEASED.values())
     a, b, _ = (every[:, i] + 1.0 for i in range(3))
@@ -313,8 +318,8 @@ def test_mistakes(tmp_path, change, said):
 
 
 def test_what_a_rehearsal_costs(tmp_path):
-    """Check the estimated cost of a rehearsal: a fixed second, plus 1e-4 s per release and 1e-8 s per byte of the
-    records.
+    """Check that the estimated CPU time for simulated releases of synthetic records is 1 s plus, for each release, 1e-4
+    s and 1e-8 s per byte of the records.
     """
     path = tmp_path / "mine.csv"
     path.write_text("x" * 5000)

@@ -1,5 +1,5 @@
-"""Check noisy counts against enumeration: counts, shares and rates of the README's example, tests of a release against
-its total, noise and prior, and confidence intervals without a prior.
+"""Check noisy counts against enumeration: counts, shares and rates of the example in the README, tests of a release
+against its total, noise and prior, and confidence intervals without a prior.
 """
 
 from itertools import product
@@ -26,7 +26,9 @@ EXAMPLE = {
 
 
 def enumerated(alpha=1.0, scale=2.0, total=50):
-    """Return all compositions of `total` in three parts, (n, 3), and the posterior probability of each composition."""
+    """Return all compositions of `total` into three parts, as an array of shape (n, 3), and the posterior probability
+    of each composition.
+    """
     rows = np.array([(a, b, total - a - b) for a, b in product(range(total + 1), repeat=2) if a + b <= total])
     logs = [
         sum(lgamma(n + alpha) - lgamma(n + 1) - abs(y - n) / scale for n, y in zip(row, NOISY.values(), strict=True))
@@ -86,7 +88,7 @@ def test_the_readmes_example_is_right_by_enumeration(tmp_path, prior):
 
 
 def test_the_readmes_numbers(tmp_path):
-    """Check the numbers printed in the README, to all printed digits."""
+    """Check that the example in the README gives the numbers printed there, to all printed digits."""
     rows, _, facts = made(tmp_path)
     share, rate = (one(rows, "met among met, not_met", what) for what in ("share", "rate"))
     assert [round(x, 3) for x in (share["mean"], share["lower"], share["upper"])] == [0.953, 0.667, 1.0]
@@ -273,8 +275,8 @@ def test_gaussian_noise_with_a_total(tmp_path):
 
 @pytest.mark.parametrize("d", [-3, 0, 1, 4])
 def test_tails_of_the_noises(d):
-    """Check P(noise >= d) of Laplace noise against scipy, of discrete Laplace noise against the sum of (1 - a)/(1 + a)
-    a^|k|, and of discrete Gaussian noise against the exact sum within 5 %.
+    """Check P(noise >= d) for three noise distributions. Laplace noise is compared with scipy, discrete Laplace noise
+    with the sum of (1 - a)/(1 + a) a^|k|, and discrete Gaussian noise with the exact sum, within 5 %.
     """
     where = np.array([float(d)])
     assert fit.at_least(Laplace(scale=3.0), where)[0] == pytest.approx(stats.laplace(scale=3.0).sf(d))
@@ -288,8 +290,8 @@ def test_tails_of_the_noises(d):
 
 
 def test_the_sum_of_two_laplace_noises():
-    """Check P(|sum| >= g) = (2 + g/b) exp(-g/b)/2 for the sum of two Laplace variables, which has density (1 + |x|/b)
-    exp(-|x|/b)/(4 b).
+    """Check that the sum of two Laplace variables satisfies P(|sum| >= g) = (2 + g/b) exp(-g/b)/2. This value follows
+    from the density of the sum, (1 + |x|/b) exp(-|x|/b)/(4 b).
     """
     g, b = 3.0, 1.5
     assert fit.sum_at_least(Laplace(scale=b), g, 2) == pytest.approx((2 + g / b) / 2 * exp(-g / b))
@@ -305,8 +307,8 @@ def test_the_sum_of_two_laplace_noises():
 
 
 def test_fit_of_two_counts_by_enumeration():
-    """Check the fit of two counts by enumeration: with alpha = (1, 1), every true count 0..2 has prior 1/3. Two-sided,
-    and three probabilities in all (Bonferroni).
+    """Check the p-values of two released counts by enumeration. With alpha = (1, 1), every true count 0..2 has prior
+    probability 1/3. The p-values are two-sided, and the Bonferroni factor is 3, because there are three p-values.
     """
     law, noisy = Laplace(scale=0.8), np.array([3.1, 0.4])
     found = fit.fit(noisy, total=2, law=law, alpha=np.ones(2))
@@ -337,7 +339,9 @@ def answered(tmp_path, **settings):
 
 
 def test_columns_screen_and_page(tmp_path):
-    """h = 10 at sigma 5: P(N >= 10) = .028, P(N >= 11) = .018."""
+    """Check the confidence intervals in the table, on screen and on the page. The half-width at sigma 5 is h = 10,
+    because P(N >= 10) = .028 is above .025 and P(N >= 11) = .018 is below .025.
+    """
     files, rows, _, _ = answered(tmp_path, counts={"a": 17, "b": -2, "c": -15}, confidence=0.95)
     assert rows["ci_lower"].tolist() == [7, 0, 0]
     assert rows["ci_upper"].tolist() == [27, 8, 0]
@@ -371,7 +375,10 @@ def test_a_tree_has_intervals_of_each_measured_count(tmp_path):
 
 @pytest.mark.parametrize(("value", "said"), [(-15, True), (17, False)])
 def test_a_sentence_only_if_both_intervals_differ(tmp_path, value, said):
-    """At -15 no count fits, so that the interval is 0 to 0; a flat prior gives 0 to about 5."""
+    """Check that a sentence about the confidence interval appears only if it differs from the credible interval. At the
+    released value -15, no count fits, so the confidence interval is 0 to 0, whereas the credible interval under a flat
+    prior is 0 to about 5.
+    """
     files, rows, _, facts = answered(tmp_path, counts={"a": value}, prior="flat")
     assert ("confidence" in facts["points"][0]) == said
     assert ("a: 95 % confidence interval 0 to 0, without a prior" in summary.as_text(files)) == said

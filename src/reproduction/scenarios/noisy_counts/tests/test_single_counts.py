@@ -1,4 +1,6 @@
-"""Check counts without a total, from YAML to files: 3,143 counties, shards, invalid rows, and texts on screen."""
+"""Test counts without a total, from the YAML configuration to the result files. The tests use 3,143 counties, shards
+and invalid rows, and check the text on screen.
+"""
 
 import numpy as np
 import pandas as pd
@@ -29,7 +31,7 @@ GAUSS = {"law": "gaussian", "sd": 2.0}
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Return the files of one scenario given in YAML, computed in a separate folder."""
+    """Return a function that computes one scenario given in YAML, in a separate folder, and returns its files."""
     monkeypatch.chdir(tmp_path)
 
     def make(text, name="counties", shards=1):
@@ -46,7 +48,9 @@ def made(tmp_path, monkeypatch):
 
 
 def counties(size, seed, **more):
-    """Return published counts with their variances, as a frame; the true distribution is negative binomial."""
+    """Return published counts with the variances of their noise, as a DataFrame. The true counts have a negative
+    binomial distribution.
+    """
     rng = stream(seed, "counties")
     variance = np.round(np.exp(rng.uniform(0, np.log(100), size)), 3)
     law = law_of({"law": "discrete_gaussian", "variance": variance})
@@ -56,8 +60,8 @@ def counties(size, seed, **more):
 
 
 def by_sums(frame, prior):
-    """Return every posterior on 0..1499 by its definition, normalised so that constants of prior and noise cancel:
-    array (rows, 1500).
+    """Return the posterior distribution of every count on 0..1499, computed from its definition, as an array of shape
+    (rows, 1500). The rows are normalised, so that constant factors of the prior and the noise cancel.
     """
     y, v = frame["value"].to_numpy(float)[:, None], frame["variance"].to_numpy()[:, None]
     p = prior * np.exp(-((y - N) ** 2) / (2 * v) + np.maximum(0, -y) ** 2 / (2 * v))
@@ -65,7 +69,9 @@ def by_sums(frame, prior):
 
 
 def ends(p, level=0.95):
-    """Return central intervals with a probability of at most (1 - level)/2 beyond either end."""
+    """Return the limits of central intervals, which leave a probability of at most (1 - level)/2 beyond either
+    limit.
+    """
     below = np.cumsum(p, axis=1)
     tail = (1 - level) / 2
     return np.argmax(below >= tail * (1 - 1e-9), axis=1), np.argmax(below >= 1 - tail * (1 + 1e-9), axis=1)
@@ -135,7 +141,9 @@ scenarios:
 
 
 def many(tmp_path, *bad):
-    """Return 400 counts in forty tables and two groups, with some invalid rows."""
+    """Write a file of 400 counts in forty tables and two groups, with the given invalid values, and return it as a
+    DataFrame.
+    """
     frame = counties(400, 2).assign(table=[f"state {i // 10}" for i in range(400)])
     frame["group"] = np.where(np.arange(400) % 2 == 0, "even", "odd")
     frame = frame.astype({"value": object, "variance": object})
@@ -312,8 +320,8 @@ def test_every_prior_is_answered_beside_a_noisy_total(prior, tmp_path):
 
 
 def test_a_batch_without_a_total_shows_what_a_flat_prior_says_where_a_single_file_does(made, tmp_path):
-    """Check that a batch with one table of 60 counts gives the same fitted prior and the same comparison with a flat
-    prior as a single file.
+    """Check that a batch with one table of 60 counts gives the same comparison with a flat prior as a single file with
+    these counts, because the fitted prior is the same.
     """
     rng = stream(8, "beside")
     values = rng.poisson(20, 60) + rng.normal(0, 3, 60).round(3)

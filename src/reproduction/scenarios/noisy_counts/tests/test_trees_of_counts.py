@@ -1,4 +1,6 @@
-"""Check scenarios of trees, from YAML to page: enumeration, repeated measurements of a count, least squares."""
+"""Test scenarios of trees of counts, from the YAML configuration to the HTML page. The tests use enumeration, repeated
+measurements of a count, and least squares.
+"""
 
 import itertools
 import json
@@ -39,7 +41,7 @@ ROWS = [("state", 9, 1), ("south", 4, 0.8), ("south", 6, 1.2), ("a", 3, 1), ("b"
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Return the files of the scenario, computed with additional keys."""
+    """Return a function that computes the scenario with additional settings and returns its files."""
     monkeypatch.chdir(tmp_path)
 
     def make(text=TREE, **more):
@@ -54,8 +56,8 @@ def made(tmp_path, monkeypatch):
 
 
 def enumerated(total=None):
-    """Return the posterior distributions of all counts, computed from the definition by enumeration. With concentration
-    1 all splits of N are alike, N + 1 of them: (p, counts).
+    """Return the joint posterior of all counts of the tree, computed from the definition by enumeration, as a pair (p,
+    counts). With concentration 1, all N + 1 ways to split a count N between two children are equally likely.
     """
     axes = dict(zip("abcd", np.meshgrid(*[np.arange(24)] * 4, indexing="ij", sparse=True), strict=True))
     n = {node: sum(axes[leaf] for leaf in leaves) for node, leaves in LEAVES.items()}
@@ -68,7 +70,9 @@ def enumerated(total=None):
 
 
 def dense(rows=ROWS):
-    """Return the estimates and covariance of all nodes from the normal equations over the leaves."""
+    """Return the design vectors of all nodes, and the least-squares estimates and covariance of the leaves, computed
+    from the normal equations.
+    """
     design = {node: np.array([float(leaf in leaves) for leaf in "abcd"]) for node, leaves in LEAVES.items()}
     x = np.stack([design[node] for node, _, _ in rows])
     variance = [float(dpm.DiscreteGaussian(sigma=sigma).variance()) for _, _, sigma in rows]
@@ -222,8 +226,8 @@ WRONG = {
 
 
 def test_a_count_that_was_withheld_needs_its_scale(made):
-    """Check that a row without a value is treated as a count without a measurement, unless a threshold withheld the
-    value, which requires a scale.
+    """Check that a row without a value is a count without a measurement, which does not need a scale. If a threshold
+    withheld the value, the scale is required.
     """
     made(TREE)
     noise = {"law": "discrete_gaussian", "threshold": -5}
@@ -300,7 +304,9 @@ def test_bounds_of_a_count_that_is_given_twice_are_the_closer_ones():
 
 
 def test_levels_without_names_are_numbered(made):
-    """Check the assumptions and the prior of a tree without the column level: state, two regions, four counties."""
+    """Check the description of a tree without the column level. The levels are numbered, with one state at level 0, two
+    regions at level 1 and four counties at level 2.
+    """
     text = "".join(",".join(w for i, w in enumerate(line.split(",")) if i != 3) + "\n" for line in TREE.split())
     said = json.dumps(summarise(made(text)).assumptions)
     assert "1 at level 0, 2 at level 1 and 4 at level 2" in said

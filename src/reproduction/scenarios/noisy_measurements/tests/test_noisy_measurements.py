@@ -1,4 +1,4 @@
-"""Check scenarios of noisy measurement files: tables by GEOID, questions, errors, large tables, the command line."""
+"""Test scenarios of noisy measurement files: tables by GEOID, questions, errors, large tables and the command line."""
 
 import json
 

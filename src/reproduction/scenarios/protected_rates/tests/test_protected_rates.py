@@ -1,4 +1,4 @@
-"""Scenarios of protected rates, from a file to rows, sentences, figures and a batch."""
+"""Test scenarios of protected rates, from the input file to result rows, sentences, figures and a batch."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from reproduction.scenarios import figure, making, sentences
 
 @pytest.fixture
 def counties(tmp_path, monkeypatch):
-    """Write 30 counties with noisy deaths, births and a covariate, and return the frame."""
+    """Write a file of 30 counties with noisy deaths, births and a covariate, and return it as a DataFrame."""
     monkeypatch.chdir(tmp_path)
     rng = dpm.stream(1, "counties")
     x, births = rng.normal(size=30), np.round(np.exp(rng.normal(8.5, 0.8, 30)))
@@ -74,7 +74,9 @@ def test_rows_sentences_and_figure(counties, tmp_path):
 
 
 def test_values_as_agencies_publish_them(counties, tmp_path):
-    """Withheld values and ranges bound the counts: the rates are those under the mechanism that withheld them."""
+    """Check that withheld values and ranges bound the counts. The expected rates are computed with the mechanism that
+    withheld the values.
+    """
     counties["value"] = [str(v) if v >= 10 else "*" for v in counties["value"]]
     counties.to_csv("counties.csv", index=False)
     rows, _, _ = making.read(made(tmp_path, noise="exact", withheld={"below": 10}, questions={}))
@@ -122,7 +124,9 @@ def test_plans_reject_rates_in_their_own_words(tmp_path):
 
 
 def test_withheld_noisy_values_are_below_a_threshold(counties, tmp_path):
-    """With noise, a withheld value says that the noisy value, not the count, was below the limit."""
+    """Check that, with noise, a withheld value implies that the noisy value was below the limit; the count itself may
+    be above it.
+    """
     counties["value"] = [str(v) if v >= 4 else "<4" for v in counties["value"]]
     counties.to_csv("counties.csv", index=False)
     rows, comparison, _ = making.read(made(tmp_path, questions={}))

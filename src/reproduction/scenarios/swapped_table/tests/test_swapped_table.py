@@ -1,4 +1,6 @@
-"""Check scenarios of swapped tables: the table before the swap by enumeration, and the naive comparison."""
+"""Test scenarios of swapped tables: compare the posterior of the table before swapping with enumeration, and check the
+naive comparison.
+"""
 
 from itertools import combinations, permutations
 
@@ -21,8 +23,8 @@ def made(folder, name="mine", **settings):
 
 
 def likelihood(original):
-    """Return P(swapped table is TABLE | original), by enumerating every selection of records and every derangement of
-    the selection.
+    """Return P(swapped table is TABLE | original). The probability is computed by enumerating every selection of
+    records and every derangement of the selection.
 
     Each record is selected with probability RATE, anew while exactly one is; the swapped values of those selected are
     put into an order in which none stays with its record, all such orders alike.
@@ -46,8 +48,8 @@ def likelihood(original):
 
 
 def test_the_table_before_the_swap_by_enumeration(tmp_path):
-    """Check the table before the swap by enumeration: a flat Dirichlet prior of the cells gives all tables with the
-    same margins equal weight.
+    """Check the posterior of the table before swapping against enumeration. A flat Dirichlet prior of the cells gives
+    equal weight to all tables with the same margins.
     """
     originals = [[[a, 3 - a], [3 - a, a]] for a in range(4)]
     weights = np.array([likelihood(t) for t in originals])
@@ -110,8 +112,8 @@ def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monk
 
 
 def test_a_category_without_a_row_in_the_file_counts_where_it_is_named(tmp_path, monkeypatch):
-    """Check that a named category without a row in the file counts: a third named row of [[3, 4], [2, 2]] changes the
-    prior, and so the distribution of every cell.
+    """Check that a named category belongs to the table even if the file has no row for it. A third named row of [[3,
+    4], [2, 2]] changes the prior, and therefore the distribution of every cell.
     """
     monkeypatch.chdir(tmp_path)
     cells = [("x", "u", 3), ("x", "v", 4), ("y", "u", 2), ("y", "v", 2)]
