@@ -281,6 +281,7 @@ CASES = {
     "two": {"counts": {"a": 5, "b": 9}, "total": 14},
     "many": {"counts": {f"c{i}": 5.5 + i % 7 for i in range(200)}, "total": 1700},
     "grid": {"counts": {"a": 5, "b": 9}, "total": [14, 20]},
+    "sure": {"counts": {"a": 17, "b": 40}, "confidence": 0.95},
 }
 
 
@@ -313,7 +314,18 @@ def test_a_page_fits_its_window_and_asks_nobody(browser, folder, name, width):
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-@pytest.mark.parametrize("name", ["names", "grid"])
+def test_a_page_shows_the_confidence_interval_of_each_count(browser, folder):
+    """Discrete Laplace noise of scale 2, h = 6: P(N >= 6) = .031 and P(N >= 7) = .019, so that 17 gives 11 to 23."""
+    browser.get(f"{folder.as_uri()}/sure.html")
+    cells = browser.execute_script(
+        "return [...document.querySelectorAll('td[data-label=\"confidence interval\"]')].map(t => t.textContent.trim())"
+    )
+    assert cells == ["11 to 23", "34 to 46"]
+    text = browser.execute_script("return document.body.innerText")
+    assert "cover the true count in at least 95 % of releases, whatever the count" in text
+
+
+@pytest.mark.parametrize("name", ["names", "grid", "sure"])
 def test_axe_finds_nothing(browser, folder, name):
     axe = Path(pytest.importorskip("axe_selenium_python").__file__).parent / "node_modules/axe-core/axe.min.js"
     browser.get(f"{folder.as_uri()}/{name}.html")

@@ -22,6 +22,7 @@ WRITTEN = {
     "mine": {"kind": "noisy_counts", "file": "many.csv", "epsilon": 1.0},
     "grid": {"kind": "noisy_counts", "counts": [12.3, 30.1], "total": 50, "epsilon": [0.5, 2.0], "prior": "jeffreys"},
     "single": {"kind": "noisy_counts", "rehearsal": {"counts": [5, 9]}, "epsilon": 1.0},
+    "sure": {"kind": "noisy_counts", "counts": {"a": 17, "b": 40}, "epsilon": 1.0, "confidence": 0.95},
 }
 
 
@@ -118,7 +119,13 @@ def test_a_page_and_a_plan_are_targets(run):
     written = {"scenarios": WRITTEN, "plans": plans, "releases": {"public": release}}
     (run.path / "mine.json").write_text(json.dumps(written))
     mine = ("--configfile", str(run.path / "mine.json"))
-    run.snakemake("page_single", "plan_county", "plan_widths", *mine)
+    run.snakemake("page_single", "page_sure", "plan_county", "plan_widths", *mine)
+    sure = pd.read_csv(run.path / "results/scenarios/sure.csv")
+    assert sure[["ci_lower", "ci_upper"]].to_numpy().tolist() == [[11, 23], [34, 46]]  # h = 6 at scale 2
+    assert sure["ci_method"].tolist() == ["tails", "tails"]
+    assert '<td data-label="confidence interval">11 to 23</td>' in (run.path / "pages/sure.html").read_text()
+    planned_widths = pd.read_csv(run.path / "results/plans/widths.csv")
+    assert (planned_widths["epsilon_at_delta"] <= planned_widths["cost"]).all()
     widths = (run.path / "results/plans/widths.csv").read_text().splitlines()
     assert len(widths) == 1 + 5  # a quarter to four times the epsilon of the release
     assert "secret" not in (run.path / "results/plans/widths.provenance.json").read_text()

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import dpmultinomial as dpm
-from dpmultinomial._confidence.hypotheses import TwoRates
+from dpmultinomial._confidence.hypotheses import TwoRates, _two_shares
 from dpmultinomial._confidence.noise_sums import Ratio, SignedSum, added
 from dpmultinomial._seeding import stream
 
@@ -118,6 +118,30 @@ def test_difference_of_two_rates_covers():
     test = TwoRates((5.0, 15.0), n, (added([(law, 1)]),) * 2)
     assert test.pvalue(row["lower"]) <= 0.05 < test.pvalue(row["lower"] + 0.01)
     assert test.pvalue(row["upper"]) <= 0.05 < test.pvalue(row["upper"] - 0.01)
+
+
+@pytest.mark.slow
+def test_power_at_the_sizes_of_an_independent_study():
+    """Power at rates .1 and .3 with 50 records and noise DL 2, by sums over releases: .393 in an independent study."""
+    n, law = (50, 50), DL(scale=2.0)
+    x, p = noise(law, 1e-4)
+    sums = added([(law, 1)])
+    y = np.arange(x[0], 50 + x[-1] + 1)
+    first, second = (np.convolve(stats.binom.pmf(np.arange(51), 50, rate), p) for rate in (0.1, 0.3))
+    power = total = 0.0
+    for i, j in np.argwhere(np.multiply.outer(first, second) > 2e-4):
+        weight = first[i] * second[j]
+        power += weight * (TwoRates((float(y[i]), float(y[j])), n, (sums, sums)).pvalue() <= 0.05)
+        total += weight
+    assert power / total == pytest.approx(0.393, abs=0.03)
+
+
+def test_shares_of_four_cells_by_hand():
+    """Shares 30/100 and 20/50, common share 1/3, noise of variance 4 in every cell."""
+    z, sizes, p = _two_shares(np.array([[30.0], [70.0], [20.0], [30.0]]), np.array([4.0, 4.0, 4.0, 4.0]))
+    variance = (1 / 3) * (2 / 3) * (1 / 100 + 1 / 50) + 4 * (4 / 9 + 1 / 9) * (1 / 100**2 + 1 / 50**2)
+    assert z[0] == pytest.approx(0.1 / math.sqrt(variance), rel=1e-12)
+    assert (sizes[:, 0].tolist(), p[0]) == ([100.0, 50.0], pytest.approx(1 / 3))
 
 
 def test_tests_of_counts_by_hand():

@@ -242,3 +242,10 @@ def test_the_pvalue_of_a_pair_by_enumeration():
     assert 2 * GAMMA < pvalue < 0.5
     assert pair.accepts(p, 1 - pvalue + 1e-5)
     assert not pair.accepts(p, 1 - pvalue - 1e-5)
+
+
+def test_a_normal_distribution_replaces_the_sums_above_5000_records():
+    sure = dpm.confidence(dpm.Release({"a": 1001, "b": 4000}, mechanism=DL(scale=2.0)))
+    row = sure.rates["a"].row(0.95)
+    assert row[3:5] == ("normal distribution", "approximate")
+    assert 0 < row[5] < 1e-3

@@ -1,11 +1,13 @@
 """Tests of the study of confidence intervals: coverage by hand, the guarantee, the figure."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpmultinomial as dpm
 from reproduction import studies, style
 from reproduction.studies import confidence as study
+from reproduction.verdicts import artists
 
 SETTINGS = {"level": 0.9, "largest": 8, "noise": [{"law": "discrete_gaussian", "sigma": 1.5}]}
 
@@ -42,6 +44,41 @@ def test_confidence_reaches_the_level_everywhere():
     assert by_kind["coverage"].min()["credible, flat prior"] == pytest.approx(0.889, abs=5e-4)
     widths = found[(found["interval"] == "confidence") & found["truth"].isin([0, 15, 60])]["width"]
     assert widths.tolist() == pytest.approx([15, 27.5, 30], abs=0.06)
+
+
+def synthetic():
+    """Return two noise distributions with three intervals each, and a different number in every cell."""
+    rng = np.random.default_rng(3)
+    rows = [(noise, truth, kind) for noise in ("L 1", "G 2") for truth in (0, 4, 9) for kind in study.INTERVALS]
+    found = pd.DataFrame(rows, columns=["noise", "truth", "interval"])
+    return found.assign(level=0.77, coverage=rng.random(len(rows)), width=rng.uniform(3, 9, len(rows)))
+
+
+def mistakes(table, drawn):
+    found = []
+    for axes, noise in zip(drawn.axes, ("L 1", "G 2"), strict=True):
+        rows = {kind: table[(table["noise"] == noise) & (table["interval"] == kind)] for kind in study.INTERVALS}
+        curves = [
+            artists.line(part["truth"], part["coverage"], style.CYCLE[i], kind="curve")
+            for i, part in enumerate(rows.values())
+        ]
+        found += artists.wrong(axes, *curves, artists.across("level", 0.77))
+        names = [line.get_label() for line in axes.lines[:3]]
+        found += [] if names == list(study.INTERVALS) and axes.get_title() == noise else ["names"]
+    return found
+
+
+def test_every_line_of_the_figure_is_its_column():
+    table = synthetic()
+    with style.applied():
+        assert mistakes(table, study.figure(table)) == []
+        for one, other in (("coverage", "width"), ("coverage", "truth"), ("level", "coverage")):
+            swapped = table.rename(columns={one: other, other: one})
+            assert mistakes(table, study.figure(swapped)) != []
+        exchanged = table.assign(
+            interval=table["interval"].replace(dict(zip(study.INTERVALS, reversed(study.INTERVALS), strict=True)))
+        )
+        assert mistakes(table, study.figure(exchanged)) != []
 
 
 def test_the_study_is_found_and_drawn(table):
