@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from dpmultinomial._files import csv_table
-from dpmultinomial._mechanisms.swapping import swap_draws
+from dpmultinomial._mechanisms.swapping import permutation_swaps
 from dpmultinomial._releases import _protocol, room
 from dpmultinomial._seeding import stream
 from tests.attacks import doors, outer_doors
@@ -80,7 +80,7 @@ def inverted_swap(root, tries):
     path = root / "confidential" / "p.csv"
     path.write_text("id,g,income\n" + "".join(f"{i},{i % 2},{1000 + i}\n" for i in range(120)))
     true, strata = [str(1000 + i) for i in range(120)], np.arange(120) % 2
-    permuted = [swap_draws.sources(strata, rate=0.5, rng=stream(seed, "p")) for seed in range(attacks.SEEDS)]
+    permuted = [permutation_swaps.sources(strata, rate=0.5, rng=stream(seed, "p")) for seed in range(attacks.SEEDS)]
 
     def recovered(values):
         return any([values[i] for i in np.argsort(sources).tolist()] == true for sources in permuted)

@@ -13,7 +13,7 @@ import pytest
 
 from dpmultinomial._files import csv_table
 from dpmultinomial._files.csv_table import parse
-from dpmultinomial._mechanisms.swapping import swap_draws
+from dpmultinomial._mechanisms.swapping import permutation_swaps
 from dpmultinomial._releases import _confidential, _noise, room
 from dpmultinomial._seeding import stream
 
@@ -112,11 +112,11 @@ def test_inverting_a_swap(tmp_path):
     def invert(table):
         values, found = table.texts("income"), []
         for seed in range(SEEDS):
-            sources = swap_draws.sources(strata, rate=0.5, rng=stream(seed, "pan2023", "scenario", "p"))
+            sources = permutation_swaps.sources(strata, rate=0.5, rng=stream(seed, "pan2023", "scenario", "p"))
             found.append([values[i] for i in np.argsort(sources).tolist()])
         return found
 
-    weak = swap_draws.sources(strata, rate=0.5, rng=stream(5, "pan2023", "scenario", "p"))
+    weak = permutation_swaps.sources(strata, rate=0.5, rng=stream(5, "pan2023", "scenario", "p"))
     (tmp_path / "weak.csv").write_bytes(true.exchanged(["income"], weak))
     assert true.texts("income") in invert(csv_table.read(tmp_path / "weak.csv"))
     settings = {"mechanism": "swap", "data": "confidential/p.csv", "swap": "income", "match": "g", "rate": 0.5}

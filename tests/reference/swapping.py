@@ -1,4 +1,4 @@
-"""Reference implementations of `swap_draws`, `swap_crossings` and `_subset_shuffles`.
+"""Reference implementations of `permutation_swaps` and `swap_crossings`.
 
 Swaps are drawn record by record; weights and distributions of crossings are sums of all terms of both double sums (for
 totals up to a few hundred); originals of a shuffled subset are listed with exact fractions.
@@ -39,12 +39,12 @@ def derange(k: int, *, rng: np.random.Generator) -> list[int]:
 
 
 def derangements(k: int, size: int, *, rng: np.random.Generator) -> Counts:
-    """Compute `swap_draws.derangements`."""
+    """Compute `permutation_swaps.derangements`."""
     return np.array([derange(k, rng=rng) for _ in range(size)], dtype=np.int64).reshape(size, k)
 
 
 def sources(strata: Counts, *, rate: float, rng: np.random.Generator) -> Counts:
-    """Compute `swap_draws.sources`."""
+    """Compute `permutation_swaps.sources`."""
     out = np.arange(len(strata))
     for stratum in range(int(max(strata, default=-1)) + 1):
         members = np.flatnonzero(strata == stratum)
@@ -55,7 +55,7 @@ def sources(strata: Counts, *, rate: float, rng: np.random.Generator) -> Counts:
 
 
 def tables(table: Counts, size: int, *, rate: float, rng: np.random.Generator) -> Counts:
-    """Compute `swap_draws.tables`."""
+    """Compute `permutation_swaps.tables`."""
     row, column = (np.repeat(codes.ravel(), table.ravel()) for codes in np.indices(table.shape))
     out = np.zeros((size, *table.shape), dtype=np.int64)
     for swapped in out:

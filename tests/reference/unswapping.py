@@ -1,4 +1,4 @@
-"""Reference implementations of `unswapping.abc`, `unswapping.moved_chain` and `_odds_sums`.
+"""Reference implementations of `unswapping.abc`, `unswapping.moved_chain`, `unswapping.mixture` and `unswapping.waves`.
 
 The components of the odds' sums come from gamma functions, and the terms from exponentials.
 """
@@ -134,7 +134,7 @@ Complex = NDArray[np.complex128]
 
 
 def mixture(a: Array, weights: Array, tilt: float, t: Array) -> Complex:
-    """Compute `_odds_sums.mixture` without a recursion."""
+    """Compute `unswapping.mixture` without a recursion."""
     s = tilt + 1j * np.asarray(t, dtype=float)
     found = np.zeros(len(s), dtype=complex)
     for row, weight in zip(np.asarray(a, dtype=float), weights, strict=True):
@@ -144,6 +144,6 @@ def mixture(a: Array, weights: Array, tilt: float, t: Array) -> Complex:
 
 
 def waves(x: Array, step: float, values: Complex) -> Complex:
-    """Compute `_odds_sums.waves` term by term."""
+    """Compute `unswapping.waves` term by term."""
     t = step * (np.arange(len(values)) + 0.5)
     return np.array([(np.exp(-1j * t * at) * values).sum() for at in np.asarray(x, dtype=float)])

@@ -1,4 +1,4 @@
-"""Reference implementation of `vertices` of balmat2018 in NumPy: chains until they reach a vertex."""
+"""Reference implementation of `composition_tables.last_move` of balmat2018: chains until they reach a vertex."""
 
 import numpy as np
 from numpy.typing import NDArray

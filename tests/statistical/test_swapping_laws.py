@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, kstest, kstwobign
 
-from dpmultinomial._mechanisms.swapping import swap_draws
+from dpmultinomial._mechanisms.swapping import permutation_swaps
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._posteriors.swapping import swapped_table, unknown_rate, unswapped
 from dpmultinomial._seeding import stream
@@ -68,7 +68,7 @@ CASES = [(SLIDES, 0.1), (np.array([[2, 1], [2, 3]]), 0.5), (np.array([[27, 23], 
 
 @pytest.mark.parametrize(("table", "rate"), CASES)
 def test_simulated_swaps_follow_the_exact_law(table, rate):
-    last = swap_draws.tables(table, 10 * SWAPS, rate=rate, rng=stream(SEED, "law"))[:, 1, 1]
+    last = permutation_swaps.tables(table, 10 * SWAPS, rate=rate, rng=stream(SEED, "law"))[:, 1, 1]
     assert p_value(last, table, rate) > 1e-3  # false alarm 1e-3
 
 
@@ -85,7 +85,7 @@ def test_wrong_implementations_are_told_apart(kind):
 def test_derangements_are_uniform():
     """Check all 9 derangements of four and all 265 of six elements."""
     for k, count in ((4, 9), (6, 265)):
-        draws = swap_draws.derangements(k, 200 * count * 4, rng=stream(SEED, "derangements", k))
+        draws = permutation_swaps.derangements(k, 200 * count * 4, rng=stream(SEED, "derangements", k))
         _, counts = np.unique(draws, axis=0, return_counts=True)
         assert len(counts) == count
         assert chisquare(counts).pvalue > 1e-3  # false alarm 1e-3 each
@@ -94,7 +94,8 @@ def test_derangements_are_uniform():
 def test_number_selected_in_a_data_frame_of_strata():
     strata = np.repeat(np.arange(2000), 5)
     moved = [
-        (swap_draws.sources(strata, rate=0.3, rng=stream(SEED, "s", i)) != np.arange(10_000)).sum() for i in range(40)
+        (permutation_swaps.sources(strata, rate=0.3, rng=stream(SEED, "s", i)) != np.arange(10_000)).sum()
+        for i in range(40)
     ]
     expected = 10_000 * mechanism.selected_share(5, rate=0.3)
     assert abs(np.mean(moved) - expected) < 4 * np.std(moved, ddof=1) / np.sqrt(40)  # false alarm 3e-4
@@ -215,7 +216,7 @@ def simulated(rng, shape, records, alpha, rate):
     theta = rng.dirichlet(np.full(cells, alpha))
     original = rng.multinomial(records, theta)
     layers = original.reshape(shape)
-    swapped = [swap_draws.tables(x, 1, rate=rate, rng=rng)[0] if x.sum() > 1 else x for x in layers]
+    swapped = [permutation_swaps.tables(x, 1, rate=rate, rng=rng)[0] if x.sum() > 1 else x for x in layers]
     return theta, original, np.array(swapped)
 
 

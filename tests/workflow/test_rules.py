@@ -53,7 +53,7 @@ def test_an_edited_module_reruns_what_uses_it_and_nothing_else(edited):
 
 def test_an_edited_kernel_is_compiled_and_reruns_what_uses_it(edited):
     change(
-        edited.source / "src/reproduction/papers/balmat2018/algorithms/products.pyx",
+        edited.source / "src/reproduction/papers/balmat2018/algorithms/composition_tables.pyx",
         "return MOST_DIGITS if error <= 0.0",
         "return 15.0 if error <= 0.0",
     )
@@ -61,7 +61,7 @@ def test_an_edited_kernel_is_compiled_and_reruns_what_uses_it(edited):
     users = {"balmat2018_figure_2_digits_table": 1, "balmat2018_figure_2_loop": 1}
     assert planned == {"compile_kernel": 1, **users}
     output = edited.snakemake(*TARGETS)
-    assert "compiling reproduction/papers/balmat2018/algorithms/products" in output
+    assert "compiling reproduction/papers/balmat2018/algorithms/composition_tables" in output
     assert edited.planned(*TARGETS) == {}
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .._accounting import swapping as accounting
 from .._files.csv_table import CsvTable, parse
-from .._mechanisms.swapping import swap_draws
+from .._mechanisms.swapping import permutation_swaps
 from . import _noise
 from ._places import Refused
 from .spending import EXCHANGE, Cost, Drawn, Plan, csv_bytes
@@ -77,7 +77,7 @@ def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     facts |= {"swapped": moving, "matched": match, "encoding": stored, "delimiter": table.delimiter}
 
     def drawn() -> Drawn:
-        sources = swap_draws.sources(coded.strata, rate=settings["rate"], rng=_noise.private_stream())
+        sources = permutation_swaps.sources(coded.strata, rate=settings["rate"], rng=_noise.private_stream())
         data = table.exchanged(moving, sources)
         _verify(table, data, moving, sources)
         return Drawn(data=_parsed(table, data).sorted().raw, report=_report(codes, moving, held, sources))

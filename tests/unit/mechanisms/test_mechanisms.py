@@ -18,7 +18,7 @@ from dpmultinomial._mechanisms.dirichlet import Dirichlet
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian, Gaussian
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial._mechanisms.swapping import exact_swapping, swap_draws
+from dpmultinomial._mechanisms.swapping import exact_swapping, permutation_swaps
 from dpmultinomial._mechanisms.swapping import swapping as swap_mechanism
 from dpmultinomial._seeding import stream
 from reproduction.papers.wang2020.algorithms import integer_projection
@@ -49,7 +49,7 @@ def test_additive_counts_draw_and_cost_what_the_paper_says():
 def test_a_swap_draws_tables_and_records():
     law, table = dpm.Swap(rate=0.3), [[5, 2], [1, 7]]
     drawn = law.sample(table, rng=dpm.stream(1, "s"))
-    np.testing.assert_array_equal(drawn, swap_draws.tables(table, 1, rate=0.3, rng=dpm.stream(1, "s"))[0])
+    np.testing.assert_array_equal(drawn, permutation_swaps.tables(table, 1, rate=0.3, rng=dpm.stream(1, "s"))[0])
     people = pd.DataFrame({"town": list("aaaabbbb"), "job": list("xyxyzzxy")})
     swapped = law.sample(people, swap="job", match="town", rng=dpm.stream(2, "s"))
     assert sorted(swapped["job"][:4]) == sorted(people["job"][:4])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from refusals import REJECTED, cases, rejects
 
-from dpmultinomial._mechanisms.swapping import _subset_shuffles, swap_crossings, swap_draws
+from dpmultinomial._mechanisms.swapping import permutation_swaps, swap_crossings
 from dpmultinomial._posteriors.swapping import unswapping
 from dpmultinomial._seeding import stream
 
@@ -30,10 +30,10 @@ READ_ONLY = np.arange(10)
 READ_ONLY.setflags(write=False)
 
 # Calls with good arguments: a row of the table replaces one of them.
-sources = partial(swap_draws.sources, strata=[0, 0], rate=0.5, rng=RNG)
-tables = partial(swap_draws.tables, table=TABLE, size=3, rate=0.5, rng=RNG)
-each = partial(swap_draws.each, tables=[TABLE], rate=0.5, rng=RNG)
-derangements = partial(swap_draws.derangements, k=3, size=2, rng=RNG)
+sources = partial(permutation_swaps.sources, strata=[0, 0], rate=0.5, rng=RNG)
+tables = partial(permutation_swaps.tables, table=TABLE, size=3, rate=0.5, rng=RNG)
+each = partial(permutation_swaps.each, tables=[TABLE], rate=0.5, rng=RNG)
+derangements = partial(permutation_swaps.derangements, k=3, size=2, rng=RNG)
 abc = partial(unswapping.abc, observed=TABLE, alpha=np.ones(4), iterations=5, rate=0.5, rng=RNG)
 chain = partial(
     unswapping.permutation_chain, swapped=TABLE[None], log_weights=[np.zeros(11)], alpha=np.ones(4), draws=2,
@@ -43,7 +43,9 @@ moved = partial(
     unswapping.moved_chain, swapped=TABLE, sigma=np.arange(10), log_weights=np.zeros(11), alpha=np.ones(4), draws=2,
     thin=1, rng=RNG,
 )  # fmt: skip
-originals = partial(_subset_shuffles.originals, swapped=TABLE, coefficients=np.ones(11), most_tables=100, most_work=1e6)
+originals = partial(
+    permutation_swaps.originals, swapped=TABLE, coefficients=np.ones(11), most_tables=100, most_work=1e6
+)
 log_weights = partial(swap_crossings.log_weights, n=10, small=3, rate=0.1)
 log_law = partial(swap_crossings.log_law, n=10, small=3, other=4, at=1, rate=0.1)
 
@@ -105,10 +107,10 @@ def test_rejects(call, arguments, words, error):
 
 def test_sources_take_any_layout_and_emptiness():
     codes = np.zeros(40, dtype=np.int64)
-    expected = swap_draws.sources(codes, rate=0.5, rng=stream(1, "same"))
+    expected = permutation_swaps.sources(codes, rate=0.5, rng=stream(1, "same"))
     for other in (np.zeros(80, dtype=np.int64)[::2], codes.astype(np.int8), codes.tolist(), codes[::-1]):
-        assert np.array_equal(swap_draws.sources(other, rate=0.5, rng=stream(1, "same")), expected)
-    assert swap_draws.sources([], rate=0.5, rng=RNG).shape == (0,)
+        assert np.array_equal(permutation_swaps.sources(other, rate=0.5, rng=stream(1, "same")), expected)
+    assert permutation_swaps.sources([], rate=0.5, rng=RNG).shape == (0,)
 
 
 @pytest.mark.parametrize("rate", [5e-324, 1e-300, 1e-17, 1 - 2**-53])

@@ -13,7 +13,7 @@ from scipy.integrate import quad
 from scipy.special import logsumexp
 
 from dpmultinomial._accounting import swapping as accounting
-from dpmultinomial._mechanisms.swapping import exact_swapping, swap_draws
+from dpmultinomial._mechanisms.swapping import exact_swapping, permutation_swaps
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._posteriors.swapping import swapped_table, unswapping
 from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
@@ -135,13 +135,13 @@ def test_limit_odds_ratio():
 @pytest.mark.parametrize("rate", [0.02, 0.3, 0.97])
 def test_sources_and_tables_equal_their_reference(rate):
     strata = stream(1, "strata").integers(0, 40, 300)
-    ours = swap_draws.sources(strata, rate=rate, rng=stream(1, "sources"))
+    ours = permutation_swaps.sources(strata, rate=rate, rng=stream(1, "sources"))
     assert np.array_equal(ours, reference_swaps.sources(strata, rate=rate, rng=stream(1, "sources")))
     table = np.array([[3, 1, 2], [0, 4, 1]])
-    ours = swap_draws.tables(table, 40, rate=rate, rng=stream(1, "tables"))
+    ours = permutation_swaps.tables(table, 40, rate=rate, rng=stream(1, "tables"))
     assert np.array_equal(ours, reference_swaps.tables(table, 40, rate=rate, rng=stream(1, "tables")))
     square = np.array([[5, 2], [3, 7]])
-    found = swap_draws.tables(square, 40, rate=rate, rng=stream(1, "square"))
+    found = permutation_swaps.tables(square, 40, rate=rate, rng=stream(1, "square"))
     assert np.array_equal(found, reference_swaps.tables(square, 40, rate=rate, rng=stream(1, "square")))
     assert (ours.sum(axis=1) == table.sum(axis=0)).all()
     assert (ours.sum(axis=2) == table.sum(axis=1)).all()
@@ -153,15 +153,15 @@ def test_one_swap_of_each_of_several_tables_goes_through_one_stream(shape):
         [stream(2, "tables").integers(0, 9, (30, *shape)), np.full((2, *shape), 2), np.eye(*shape)[None]]
     )
     before = before.astype(np.int64)
-    ours = swap_draws.each(before, rate=0.4, rng=stream(1, "each"))
+    ours = permutation_swaps.each(before, rate=0.4, rng=stream(1, "each"))
     rng = stream(1, "each")
     assert np.array_equal(ours, [reference_swaps.tables(table, 1, rate=0.4, rng=rng)[0] for table in before])
     assert (ours != before).any(axis=(1, 2)).sum() > 10
-    assert swap_draws.each(np.zeros((0, 2, 2), dtype=int), rate=0.4, rng=rng).shape == (0, 2, 2)
+    assert permutation_swaps.each(np.zeros((0, 2, 2), dtype=int), rate=0.4, rng=rng).shape == (0, 2, 2)
     with pytest.raises(ValueError, match="total of a table must be"):
-        swap_draws.each([np.ones((2, 2), dtype=int), [[1, 0], [0, 0]]], rate=0.4, rng=rng)
+        permutation_swaps.each([np.ones((2, 2), dtype=int), [[1, 0], [0, 0]]], rate=0.4, rng=rng)
     with pytest.raises(ValueError, match="at least 2 x 2 each"):
-        swap_draws.each(np.ones((3, 1, 4), dtype=int), rate=0.4, rng=rng)
+        permutation_swaps.each(np.ones((3, 1, 4), dtype=int), rate=0.4, rng=rng)
 
 
 @pytest.mark.parametrize("margins_first", [False, True])
@@ -178,13 +178,13 @@ def test_abc_equals_its_reference(table, margins_first):
 
 
 def test_derangements_equal_their_reference_and_move_everything():
-    ours = swap_draws.derangements(7, 200, rng=stream(3, "d"))
+    ours = permutation_swaps.derangements(7, 200, rng=stream(3, "d"))
     assert np.array_equal(ours, reference_swaps.derangements(7, 200, rng=stream(3, "d")))
     assert not (ours == np.arange(7)).any()
     assert (np.sort(ours, axis=1) == np.arange(7)).all()
-    assert swap_draws.derangements(0, 3, rng=stream(3, "d")).shape == (3, 0)
+    assert permutation_swaps.derangements(0, 3, rng=stream(3, "d")).shape == (3, 0)
     with pytest.raises(ValueError, match="derangement"):
-        swap_draws.derangements(1, 3, rng=stream(3, "d"))
+        permutation_swaps.derangements(1, 3, rng=stream(3, "d"))
 
 
 # --- data frames ---

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import factorial, gammaln
 
-from dpmultinomial._mechanisms.swapping import _subset_shuffles, exact_swapping
+from dpmultinomial._mechanisms.swapping import exact_swapping, permutation_swaps
 from dpmultinomial._models import private_blocks
 from dpmultinomial._posteriors.additive import _sum_chain
 from dpmultinomial._posteriors.counts import _fixed_sum, _noisy_tables, beta_mixtures, compositions
@@ -184,11 +184,11 @@ def test_two_records_are_the_smallest_class():
 def test_a_list_may_be_as_long_as_allowed():
     """Check that [[1, 1, 1], [1, 1, 1]] has 7 tables with its margins: itself and the 6 orders of (2, 1, 0)."""
     arguments = {"coefficients": np.ones(7), "most_work": 1e9}
-    found, log_p, _ = _subset_shuffles.originals(np.ones((2, 3), dtype=int), most_tables=7, **arguments)
+    found, log_p, _ = permutation_swaps.originals(np.ones((2, 3), dtype=int), most_tables=7, **arguments)
     assert len(found) == len(log_p) == 7
     assert {tuple(sorted(t[0])) for t in found.tolist()} == {(0, 1, 2), (1, 1, 1)}
     with pytest.raises(ValueError, match="over 6 originals"):
-        _subset_shuffles.originals(np.ones((2, 3), dtype=int), most_tables=6, **arguments)
+        permutation_swaps.originals(np.ones((2, 3), dtype=int), most_tables=6, **arguments)
 
 
 @pytest.mark.parametrize(("odds", "share"), [(1.0, 1 / 2), (1 / 3, 1 / 4), (3.0, 3 / 4)])

@@ -12,7 +12,7 @@ from dpmultinomial._posteriors.additive import _frequency_products, _sum_chain
 from dpmultinomial._posteriors.censored import _statistics_sampler
 from dpmultinomial._posteriors.counts import _fixed_sum, _noisy_tables, beta_mixtures, compositions
 from dpmultinomial._seeding import stream
-from reproduction.papers.balmat2018.algorithms import products
+from reproduction.papers.balmat2018.algorithms import composition_tables
 from reproduction.papers.raim2021.algorithms import censored_gibbs, direct_sampler, laplace_noise
 
 NAN, INF, HUGE = np.nan, np.inf, 2**62
@@ -68,9 +68,11 @@ noisy_tables = partial(
     _noisy_tables.counts_and_rates, noisy=ONES, starts=np.array([0, 3]), totals=np.array([3]), scales=ONES, alphas=ONES
 )
 noisy_pair = partial(noisy_tables, noisy=ONES[:2], starts=[0, 2], totals=[3], scales=ONES[:2], alphas=ONES[:2])
-digits = partial(products.fewest_digits, counts=COUNTS, coefficients=ONES, exact=[1, 2, 1], probabilities=[THIRD])
-each_product = partial(products.product_each, counts=COUNTS, probabilities=np.ones((3, 3)))
-block_product = partial(products.product_block, counts=COUNTS, probabilities=ONES)
+digits = partial(
+    composition_tables.fewest_digits, counts=COUNTS, coefficients=ONES, exact=[1, 2, 1], probabilities=[THIRD]
+)
+each_product = partial(composition_tables.product_each, counts=COUNTS, probabilities=np.ones((3, 3)))
+block_product = partial(composition_tables.product_block, counts=COUNTS, probabilities=ONES)
 noise = partial(geometric.draw, size=3, epsilon=1.0, support=5, rng=RNG)
 noise_of_two = partial(geometric.draw, size=2, epsilon=1.0, support=5, rng=RNG)
 noise_tables = [partial(f, epsilon=1.0, support=5) for f in (geometric.probabilities, geometric.cumulative)]

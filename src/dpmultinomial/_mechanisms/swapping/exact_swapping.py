@@ -8,7 +8,7 @@ P(swapped | original) = sum_N a_N Q_N,  a_N = sum_{k >= N} b_k (k!/D_k) (-1)^(k-
 
 where Q_N shuffles a uniformly random N-subset of the records; this holds for any table. Among tables with fixed
 margins, the distribution is reversible with respect to the hypergeometric distribution h. Small r x c classes are
-listed and summed in `_subset_shuffles`.
+listed and summed in `permutation_swaps`.
 
 There are two independent methods for 2 x 2 tables. `two_by_two.row` sums positive terms, for tables of any size. `row`
 uses the fact that all Q_N have the Hahn polynomials as eigenfunctions. Its sums alternate in sign and are computed in
@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from ... import _checks
-from . import _subset_shuffles, two_by_two
+from . import permutation_swaps, two_by_two
 from .two_by_two import Row
 
 _COUNTED = 200  # derangements of up to this number of records are counted as integers
@@ -321,10 +321,10 @@ def listed_law(
         return counts[None], np.zeros(1), np.zeros(1)
     n, turned = int(counts.sum()), counts.shape[0] > counts.shape[1]
     upright = np.ascontiguousarray(counts.T) if turned else counts  # the shorter side becomes the rows of the kernel
-    if n > _subset_shuffles.MOST_RECORDS:
-        why = f"total of table must be in [0, {_subset_shuffles.MOST_RECORDS}], got {n}"
+    if n > permutation_swaps.MOST_RECORDS:
+        why = f"total of table must be in [0, {permutation_swaps.MOST_RECORDS}], got {n}"
     else:
-        why = _subset_shuffles.refusal(upright, most_tables=MOST_TABLES, most_work=most_work)
+        why = permutation_swaps.refusal(upright, most_tables=MOST_TABLES, most_work=most_work)
     if not why:
         tables, backward, loss = _listed(upright, rate, most_work)
         if loss < _LARGEST_LOSS:
@@ -352,7 +352,7 @@ def _listed(
     bits = 2 * _DIGITS + int(-n * log(min(rate, 1 - rate)) / log(2)) + 1  # |a_n| >= min(p, 1 - p)^n
     one = 1 << bits
     coefficients = np.array([a / one for a in mixture_coefficients(n, rate, bits)])
-    tables, backward, loss = _subset_shuffles.originals(
+    tables, backward, loss = permutation_swaps.originals(
         counts, coefficients, most_tables=MOST_TABLES, most_work=most_work
     )
     return tables, backward, float(loss.max())

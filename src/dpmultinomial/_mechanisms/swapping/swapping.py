@@ -18,7 +18,7 @@ from ..._accounting import swapping as accounting
 from ..._accounting.composition import RELATIONS, PureDP
 from ..._accounting.privacy_loss import PureLoss
 from ..noise_law import changed_counts
-from . import exact_swapping, swap_draws
+from . import exact_swapping, permutation_swaps
 
 
 def permutation_swap(
@@ -67,7 +67,7 @@ def permutation_swap(
         raise ValueError("swap must name at least one column")
     if both := [c for c in moving if c in key]:
         raise ValueError(f"swap and match must not share columns, got {', '.join(map(repr, both))} in both")
-    sources = swap_draws.sources(strata(data, match=key), rate=rate, rng=rng)
+    sources = permutation_swaps.sources(strata(data, match=key), rate=rate, rng=rng)
     result = data.copy()
     for column in moving:
         result[column] = data[column].take(sources).set_axis(data.index)
@@ -363,7 +363,7 @@ class Swap:
         rate = self._known()
         if isinstance(data, pd.DataFrame) and swap is not None:
             return permutation_swap(data, swap=swap, match=match, rate=rate, rng=rng)
-        drawn: NDArray[np.int64] = swap_draws.tables(_checks.table("data", data), 1, rate=rate, rng=rng)
+        drawn: NDArray[np.int64] = permutation_swaps.tables(_checks.table("data", data), 1, rate=rate, rng=rng)
         return drawn[0]
 
     def cost(

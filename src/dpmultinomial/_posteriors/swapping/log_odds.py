@@ -38,8 +38,8 @@ from ... import _checks
 from ..._accuracy import EXACT, Accuracy
 from ..._mechanisms.swapping import two_by_two
 from ..counts.panel_density import PanelDensity, TailedLaw, nearer_tail
-from . import _odds_sums
-from ._odds_sums import waves
+from . import unswapping
+from .unswapping import waves
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -53,7 +53,7 @@ def transform(a: Array, weights: Array, t: Array, *, tilt: float = 0.0, place: f
     """Compute sum_j w_j E exp((tilt + i t)(X_j - place)), where X_j is the log odds ratio under Dirichlet(a_j).
 
     If a table differs from the previous one by one unit, its term follows from Gamma(z + 1) = z Gamma(z)
-    (`_odds_sums.mixture`).
+    (`unswapping.mixture`).
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def transform(a: Array, weights: Array, t: Array, *, tilt: float = 0.0, place: f
         part = slice(low, low + block_size)
         rows = a[part][fresh[part]]
         starts = np.exp(log_parts(rows, s) - s * place)
-        out += _odds_sums.mixture(a[part], weights[part], tilt, t, fresh[part], starts)
+        out += unswapping.mixture(a[part], weights[part], tilt, t, fresh[part], starts)
     return out
 
 

@@ -19,7 +19,7 @@ from scipy.special import gammaln, logsumexp
 from ... import _checks
 from ..._accuracy import EXACT, LEVEL, Accuracy, standard_error, summary_frame
 from ..._kernels import dirichlet
-from ..._mechanisms.swapping import exact_swapping, swap_draws, two_by_two
+from ..._mechanisms.swapping import exact_swapping, permutation_swaps, two_by_two
 from ..counts.dirichlet_mixture import DirichletMixture, ExplicitLaw
 from . import unswapping
 from .log_odds import LogOddsMixture
@@ -223,7 +223,9 @@ def reverse_swap(
     """
     counts = _checks.table("swapped", swapped)
     prior = _checks.positives("alpha", alpha, counts.size)
-    originals = swap_draws.tables(counts, _checks.integer("size", size, least=1), rate=rate, rng=rng).reshape(size, -1)
+    originals = permutation_swaps.tables(counts, _checks.integer("size", size, least=1), rate=rate, rng=rng).reshape(
+        size, -1
+    )
     logs = gammaln(originals + prior).sum(axis=1)
     weights = np.exp(logs - logs.max())
     return Weighted(dirichlet.draw(prior, originals, rng=rng), originals, weights / weights.sum())

@@ -29,7 +29,7 @@ from scipy.special import gammaln, logsumexp
 
 from ... import _accuracy, _checks
 from ..._accuracy import EXACT, LARGEST_RHAT, LEAST_ESS, LEVEL, Accuracy, of_chains, summary_frame, worst
-from ..._mechanisms.swapping import exact_swapping, swap_crossings, swap_draws, two_by_two
+from ..._mechanisms.swapping import exact_swapping, permutation_swaps, swap_crossings, two_by_two
 from ..counts.dirichlet_mixture import CountsLaw, DirichletMixture, ExplicitLaw, PairedLaw
 from . import swapped_table, unswapping
 
@@ -310,7 +310,7 @@ def sample(
     logs = exact_swapping.log_permutation_weights(n, rate=rate)
     states = [np.arange(n)]
     states += [
-        swap_draws.sources(np.zeros(n, dtype=np.int64), rate=p, rng=rng) for p in (rate, min(0.9, 3 * rate), 0.9)
+        permutation_swaps.sources(np.zeros(n, dtype=np.int64), rate=p, rng=rng) for p in (rate, min(0.9, 3 * rate), 0.9)
     ]
     thin, moves = -(-_FIRST_MOVES // DRAWS), 0
     while True:

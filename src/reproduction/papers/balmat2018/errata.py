@@ -18,7 +18,7 @@ from dpmultinomial._seeding import stream
 
 from ... import evidence
 from . import beyond, laws
-from .algorithms import products
+from .algorithms import composition_tables
 from .figure_1 import SHARE
 from .tables import exact_coefficients
 
@@ -157,7 +157,7 @@ def _underflow(rng: np.random.Generator, runs: int) -> str:
         p = np.array([p1, (1 - p1) / 2, (1 - p1) / 2])
         logs = counts @ np.log(p)
         lost = np.sum((np.exp(logs) < 2.3e-308) & (np.log(table) + logs > np.log(2.3e-308)))
-        digits, _ = products.fewest_digits(counts, table, exact_coefficients(counts), p[None, :])
+        digits, _ = composition_tables.fewest_digits(counts, table, exact_coefficients(counts), p[None, :])
         found.append(
             f"M = {total}, p1 = {p1:g}: exp(.) is 0 or subnormal in {lost} rows whose probability is a normal number; "
             f"fewest digits {max(0.0, digits[0, 1]):.1f}, lgamma formula {digits[0, 2]:.1f}"

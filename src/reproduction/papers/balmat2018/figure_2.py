@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from dpmultinomial._posteriors.counts import compositions
 
 from . import laws
-from .algorithms import products
+from .algorithms import composition_tables
 from .tables import exact_coefficients
 
-COLUMNS = ("pair", *products.FORMULATIONS)
+COLUMNS = ("pair", *composition_tables.FORMULATIONS)
 PROBABILITIES = ("p1", "p0", "perr")
 
 
@@ -33,7 +33,7 @@ def simulate(size: int, *, total: int, rng: np.random.Generator) -> pd.DataFrame
     """
     counts, table = compositions.multinomial_table(total, 3)
     p = triplets(size, rng=rng)
-    digits, skipped = products.fewest_digits(counts, table, exact_coefficients(counts), p)
+    digits, skipped = composition_tables.fewest_digits(counts, table, exact_coefficients(counts), p)
     frame = pd.DataFrame(np.column_stack([p, digits]), columns=["p1", "p0", "perr", *COLUMNS])
     return frame.assign(skipped=skipped)
 
@@ -95,7 +95,7 @@ def tiny_p(*, total: int, exponents: list[int]) -> pd.DataFrame:
     counts, table = compositions.multinomial_table(total, 3)
     small = 10.0 ** -np.asarray(exponents, dtype=float)
     p = np.column_stack([small, (1 - small) / 2, (1 - small) / 2])
-    values, skipped = products.fewest_digits(counts, table, exact_coefficients(counts), p)
+    values, skipped = composition_tables.fewest_digits(counts, table, exact_coefficients(counts), p)
     frame = pd.DataFrame(values, columns=list(COLUMNS))
     frame.insert(0, "p1", small)
     return frame.assign(skipped=skipped)

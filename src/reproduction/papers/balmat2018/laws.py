@@ -15,7 +15,7 @@ from dpmultinomial._posteriors.counts import compositions, laplace_multinomial
 
 from ...verdicts import power
 from .algorithms import enumerated
-from .algorithms.vertices import last_move as _last_move
+from .algorithms.composition_tables import last_move as _last_move
 from .figure_1 import share
 
 Array = NDArray[np.float64]

@@ -20,7 +20,7 @@ from scipy.special import gammaln
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._posteriors.counts import compositions, laplace_multinomial
 
-from .algorithms import numpy_gibbs, products
+from .algorithms import composition_tables, numpy_gibbs
 from .figure_2 import triplets
 
 ITERATIONS, BURN_IN = 5000, 1000  # number of draws in the paper; 4,000 are kept
@@ -53,15 +53,15 @@ def table_2_timings(*, total: int, products_each: int, repeats: int, rng: np.ran
         ("scalar", 1): (lambda: [_power(a, p) for a, p in zip(s_list, p_list, strict=True)], len(s_list)),
         ("scalar", 2): (lambda: [_exp_log(a, p) for a, p in zip(s_list, p_list, strict=True)], len(s_list)),
         ("scalar", 3): (
-            lambda: [products.product_of(*a, *p) for a, p in zip(s_list, p_list, strict=True)],
+            lambda: [composition_tables.product_of(*a, *p) for a, p in zip(s_list, p_list, strict=True)],
             len(s_list),
         ),
         ("own p", 1): (lambda: np.prod(p_own**s, axis=1), len(s)),
         ("own p", 2): (lambda: np.exp((s * np.log(p_own)).sum(axis=1)), len(s)),
-        ("own p", 3): (lambda: products.product_each(s, p_own), len(s)),
+        ("own p", 3): (lambda: composition_tables.product_each(s, p_own), len(s)),
         ("block", 1): (lambda: [np.prod(p**counts, axis=1) for p in p_block], len(s)),
         ("block", 2): (lambda: [np.exp(counts @ np.log(p)) for p in p_block], len(s)),
-        ("block", 3): (lambda: [products.product_block(counts, p) for p in p_block], len(s)),
+        ("block", 3): (lambda: [composition_tables.product_block(counts, p) for p in p_block], len(s)),
     }
     rows = []
     for repeat in range(repeats):

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpmultinomial._mechanisms.swapping import exact_swapping, swapping
-from dpmultinomial._mechanisms.swapping import swap_draws as kernel
+from dpmultinomial._mechanisms.swapping import permutation_swaps as kernel
 
 RECORDS = pd.DataFrame(
     {

@@ -5,7 +5,7 @@ intervals that account for it.
 import numpy as np
 import pandas as pd
 
-from dpmultinomial._mechanisms.swapping import swap_draws
+from dpmultinomial._mechanisms.swapping import permutation_swaps
 from dpmultinomial._posteriors.swapping import log_odds, swapped_table
 
 from .settings import name_of, odds_ratio
@@ -37,7 +37,7 @@ def simulate(
                 about = {"theta": name_of(theta), "total": total, "rate": rate}
                 every = aware_every if total > _FEW else 1
                 drawn = rng.multinomial(total, theta, size).reshape(-1, 2, 2)
-                swapped = swap_draws.each(drawn, rate=rate, rng=rng)
+                swapped = permutation_swaps.each(drawn, rate=rate, rng=rng)
                 naive = log_odds.below(1 + swapped.reshape(-1, 4), truth)
                 for i, table in enumerate(swapped):
                     rows.append(about | {"method": "naive", "pit": float(naive[i])})

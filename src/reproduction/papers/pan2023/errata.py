@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dpmultinomial._accounting import swapping as accounting
-from dpmultinomial._mechanisms.swapping import swap_draws as kernel
+from dpmultinomial._mechanisms.swapping import permutation_swaps as kernel
 from dpmultinomial._mechanisms.swapping import swapping
 from dpmultinomial._posteriors.swapping import swapped_table
 from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture

@@ -6,7 +6,7 @@ Slide "Findings: apply different choices of p and theta", and claim 2 of the sli
 import numpy as np
 import pandas as pd
 
-from dpmultinomial._mechanisms.swapping import swap_draws, two_by_two
+from dpmultinomial._mechanisms.swapping import permutation_swaps, two_by_two
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
 
@@ -78,7 +78,7 @@ def simulate(
         for total in totals:
             drawn = rng.multinomial(total, theta, size).reshape(-1, 2, 2)
             for rate in rates:
-                after = swap_draws.each(drawn, rate=rate, rng=rng)
+                after = permutation_swaps.each(drawn, rate=rate, rng=rng)
                 closer, farther = _closer(abs_log_odds(drawn), abs_log_odds(after))
                 counts = {"closer": closer.sum(), "farther": farther.sum(), "size": size}
                 rows.append({"theta": name_of(theta), "total": total, "rate": rate, **counts})

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import kstest
 
-from dpmultinomial._mechanisms.swapping import swap_draws, two_by_two
+from dpmultinomial._mechanisms.swapping import permutation_swaps, two_by_two
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
 
@@ -78,7 +78,7 @@ def tables_tested(last: NDArray[np.int64], original: NDArray[np.int64], rate: fl
 def _long(original: NDArray[np.int64], rate: float, size: int, rng: np.random.Generator) -> tuple[float, float]:
     if rate == 0:
         return np.nan, np.nan
-    return tables_tested(swap_draws.tables(original, size, rate=rate, rng=rng)[:, 1, 1], original, rate)
+    return tables_tested(permutation_swaps.tables(original, size, rate=rate, rng=rng)[:, 1, 1], original, rate)
 
 
 def _swapped(
@@ -87,7 +87,7 @@ def _swapped(
     """Return the simulated last cells after the swaps, and the exact distribution of log phi."""
     if rate == 0:
         return np.full(swaps, original[1, 1]), LogOddsMixture(1 + original.reshape(1, 4))
-    last = swap_draws.tables(original, swaps, rate=rate, rng=rng)[:, 1, 1]
+    last = permutation_swaps.tables(original, swaps, rate=rate, rng=rng)[:, 1, 1]
     row = two_by_two.row(original, rate=rate)
     return last, LogOddsMixture(1 + row.tables(original).reshape(-1, 4), np.exp(row.log_forward))
 
@@ -111,7 +111,7 @@ def simulate(
     parts = []
     for theta in thetas:
         for total in totals:
-            last = swap_draws.tables(table_of(theta, total), size, rate=rate, rng=rng)[:, 1, 1]
+            last = permutation_swaps.tables(table_of(theta, total), size, rate=rate, rng=rng)[:, 1, 1]
             parts.append(pd.DataFrame({"theta": name_of(theta), "total": total, "x11": last}))
     return pd.concat(parts, ignore_index=True)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpmultinomial._accounting import swapping as accounting
 from dpmultinomial._files.published import Published, open_release
-from dpmultinomial._mechanisms.swapping import swap_draws
+from dpmultinomial._mechanisms.swapping import permutation_swaps
 
 from ..case import REHEARSAL, Case
 from . import rules
@@ -62,7 +62,7 @@ def of(case: Case) -> Source:
         return _of_file(case, facts)
     counts = np.asarray(rules.tables(settings), dtype=np.int64)
     if REHEARSAL in settings:
-        drawn = [swap_draws.tables(layer, 1, rate=settings["rate"], rng=case.rng) for layer in counts]
+        drawn = [permutation_swaps.tables(layer, 1, rate=settings["rate"], rng=case.rng) for layer in counts]
         counts = np.concatenate(drawn)
     given = settings.get("names") or {}
     sides = [tuple(str(i + 1) for i in range(length)) for length in counts.shape]

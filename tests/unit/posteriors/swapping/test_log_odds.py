@@ -5,7 +5,7 @@ import pytest
 from reference import unswapping as reference
 from scipy.special import betainc, expit
 
-from dpmultinomial._posteriors.swapping import _odds_sums, log_odds
+from dpmultinomial._posteriors.swapping import log_odds, unswapping
 from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
 from dpmultinomial._seeding import stream
 
@@ -25,7 +25,7 @@ def test_components_follow_from_one_another(tilt, n):
     weights = stream(3, "weights").random(len(a))
     fresh = np.isin(np.arange(len(a)), [0, 17, 40])
     starts = np.array([reference.mixture(row[None], np.ones(1), tilt, T[:n]) for row in a[fresh]])
-    found = _odds_sums.mixture(a, weights, tilt, T[:n], fresh, starts)
+    found = unswapping.mixture(a, weights, tilt, T[:n], fresh, starts)
     wanted = reference.mixture(a, weights, tilt, T[:n])
     assert np.abs(found - wanted).max() < 2e-13 * np.abs(wanted).max()
     assert np.abs(found / wanted - 1)[: min(n, 30)].max() < 1e-11
@@ -56,7 +56,7 @@ def test_one_uniform_law_of_theta_has_a_closed_form():
 def test_fourier_sums_at_many_points(m, n):
     rng = stream(5, "waves", m, n)
     x, values = 40 * rng.normal(size=m), rng.normal(size=n) + 1j * rng.normal(size=n)
-    found = _odds_sums.waves(x, 0.31, values)
+    found = unswapping.waves(x, 0.31, values)
     assert found.shape == (m,)
     assert (
         np.abs(found - reference.waves(x, 0.31, values)).max(initial=0.0)
@@ -66,13 +66,13 @@ def test_fourier_sums_at_many_points(m, n):
 
 def test_a_point_does_not_depend_on_those_beside_it():
     values, x = np.exp(-0.01 * np.arange(100)) * (1 + 2j), np.linspace(-3, 5, 19)
-    alone = [_odds_sums.waves(x[i : i + 1], 0.2, values)[0] for i in range(len(x))]
-    assert _odds_sums.waves(x, 0.2, values).tolist() == alone
+    alone = [unswapping.waves(x[i : i + 1], 0.2, values)[0] for i in range(len(x))]
+    assert unswapping.waves(x, 0.2, values).tolist() == alone
 
 
 def test_points_without_end_lie_beyond_everything():
     law = LogOddsMixture(np.ones((1, 4)))
-    assert np.isnan(_odds_sums.waves([np.inf, 0.0], 0.2, [1.0])).tolist() == [True, False]
+    assert np.isnan(unswapping.waves([np.inf, 0.0], 0.2, [1.0])).tolist() == [True, False]
     assert law.cdf([-np.inf, 0.0, np.inf]).tolist() == pytest.approx([0.0, 0.5, 1.0], abs=1e-15)
     assert law.pdf([-np.inf, np.inf]).tolist() == [0.0, 0.0]
     assert law.cdf(np.zeros((2, 0))).shape == (2, 0)
@@ -155,15 +155,15 @@ def test_draws_of_tiny_parameters_do_not_underflow():
         (lambda: log_odds.below([[1.0, 2.0, 0.0, 1.0]], 0.0), "a must be finite and > 0"),
         (lambda: log_odds.below([[1.0, 2.0, np.inf, 1.0]], 0.0), "a must be finite and > 0"),
         (lambda: log_odds.below(np.ones((2, 4)), np.inf), "x must be finite"),
-        (lambda: _odds_sums.waves(np.zeros((2, 2)), 0.1, [1.0]), "x and values must be one-dimensional"),
-        (lambda: _odds_sums.waves([1.0], 0.1, np.zeros((2, 2))), "x and values must be one-dimensional"),
-        (lambda: _odds_sums.mixture(np.ones((2, 3)), [1, 1], 0.0, T, [True, True], np.ones((2, 90))), "shapes"),
-        (lambda: _odds_sums.mixture(np.ones((2, 4)), [1, 1], 0.0, T, [True], np.ones((1, 90))), "shapes"),
-        (lambda: _odds_sums.mixture(np.ones((2, 4)), [1, 1], 0.0, T, [True, False], np.ones((2, 90))), "shapes"),
-        (lambda: _odds_sums.mixture(np.ones((2, 4)), [1, 1], 0.0, T, [True, False], np.ones((1, 89))), "shapes"),
-        (lambda: _odds_sums.mixture(np.ones((2, 4)), [1, 1], 0.0, T, [False, True], np.ones((1, 90))), "fresh"),
-        (lambda: _odds_sums.mixture(np.ones((1, 4)), [np.nan], 0.0, T, [True], np.ones((1, 90))), "weights must be"),
-        (lambda: _odds_sums.mixture(np.ones((1, 4)), [1], 0.0, [], [True], np.ones((1, 0))), "t must be"),
+        (lambda: unswapping.waves(np.zeros((2, 2)), 0.1, [1.0]), "x and values must be one-dimensional"),
+        (lambda: unswapping.waves([1.0], 0.1, np.zeros((2, 2))), "x and values must be one-dimensional"),
+        (lambda: unswapping.mixture(np.ones((2, 3)), [1, 1], 0.0, T, [True, True], np.ones((2, 90))), "shapes"),
+        (lambda: unswapping.mixture(np.ones((2, 4)), [1, 1], 0.0, T, [True], np.ones((1, 90))), "shapes"),
+        (lambda: unswapping.mixture(np.ones((2, 4)), [1, 1], 0.0, T, [True, False], np.ones((2, 90))), "shapes"),
+        (lambda: unswapping.mixture(np.ones((2, 4)), [1, 1], 0.0, T, [True, False], np.ones((1, 89))), "shapes"),
+        (lambda: unswapping.mixture(np.ones((2, 4)), [1, 1], 0.0, T, [False, True], np.ones((1, 90))), "fresh"),
+        (lambda: unswapping.mixture(np.ones((1, 4)), [np.nan], 0.0, T, [True], np.ones((1, 90))), "weights must be"),
+        (lambda: unswapping.mixture(np.ones((1, 4)), [1], 0.0, [], [True], np.ones((1, 0))), "t must be"),
     ],
 )
 def test_bad_input_is_named(call, match):

@@ -16,7 +16,7 @@ from scipy.stats import chisquare
 
 from dpmultinomial import _accuracy
 from dpmultinomial._accounting import swapping as accounting
-from dpmultinomial._mechanisms.swapping import _subset_shuffles, exact_swapping, swap_crossings, swap_draws, two_by_two
+from dpmultinomial._mechanisms.swapping import exact_swapping, permutation_swaps, swap_crossings, two_by_two
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._posteriors.swapping import (
     swapped_batches,
@@ -184,7 +184,7 @@ def test_listed_classes_equal_their_reference_in_fractions(table, rate):
     n = int(table.sum())
     exact = [Fraction(a, 1 << 600) for a in exact_swapping.mixture_coefficients(n, rate, 600)]
     tables, logs = reference_swaps.originals(table, exact)
-    found, log_p, loss = _subset_shuffles.originals(
+    found, log_p, loss = permutation_swaps.originals(
         table, np.array([float(a) for a in exact]), most_tables=1000, most_work=1e9
     )
     order = np.lexsort(found.reshape(len(found), -1).T[::-1])
@@ -202,7 +202,7 @@ def test_listing_refuses_what_is_too_large():
     with pytest.raises(ValueError, match="out of reach"):
         exact_swapping.class_law(np.full((5, 8), 8), rate=0.1)
     with pytest.raises(ValueError, match="most_tables = 3"):
-        _subset_shuffles.originals(np.full((3, 3), 2), np.ones(19), most_tables=3, most_work=1e9)
+        permutation_swaps.originals(np.full((3, 3), 2), np.ones(19), most_tables=3, most_work=1e9)
     with pytest.raises(ValueError, match="cancellation"):
         exact_swapping.class_law(np.eye(7, dtype=int), rate=0.9999)
 
@@ -493,7 +493,7 @@ def test_the_smallest_change_costs_twice_epsilon():
                                                   (10_000, [[2, 4000], [1, 5997]], 0.5)])  # fmt: skip
 def test_swaps_of_records_have_the_law(n, table, rate):
     law = two_by_two.row(table, rate=rate)
-    drawn = swap_draws.tables(table, 4000, rate=rate, rng=stream(8, "records", str(n)))[:, 1, 1]
+    drawn = permutation_swaps.tables(table, 4000, rate=rate, rng=stream(8, "records", str(n)))[:, 1, 1]
     counts = np.array([(drawn == x).sum() for x in law.x])
     assert chisquare(counts, np.exp(law.log_forward) * len(drawn)).pvalue > 1e-3  # false alarm 1e-3
 
@@ -508,6 +508,6 @@ def test_an_error_inside_the_sums_does_not_turn_into_a_chain(monkeypatch):
     def broken(*_, **__):
         raise ValueError("a bug")
 
-    monkeypatch.setattr(_subset_shuffles, "originals", broken)
+    monkeypatch.setattr(permutation_swaps, "originals", broken)
     with pytest.raises(ValueError, match="a bug"):
         unswapped.infer(table, rate=0.3, rng=stream(1, "listed"))

@@ -25,7 +25,7 @@ from reproduction.papers.balmat2018 import (
     tables,
     validation,
 )
-from reproduction.papers.balmat2018.algorithms import enumerated, products
+from reproduction.papers.balmat2018.algorithms import composition_tables, enumerated
 from reproduction.verdicts import agreement
 
 PUBLISHED = Path(__file__).parents[1] / "published.tsv"
@@ -71,7 +71,7 @@ def test_digits_against_50_digit_arithmetic():
     counts, table = compositions.multinomial_table(20)
     exact = tables.exact_coefficients(counts)
     p = figure_2.triplets(3, rng=stream(2, "digits"))
-    ours, skipped = products.fewest_digits(counts, table, exact, p)
+    ours, skipped = composition_tables.fewest_digits(counts, table, exact, p)
     for row, triplet in zip(ours, p, strict=True):
         errors = np.zeros(2)
         for s, c, e in zip(counts.tolist(), table, exact, strict=True):
@@ -96,7 +96,7 @@ def test_digits_of_the_paper_hold_and_fail_where_they_should():
 def test_rows_below_the_normal_range_are_counted_not_judged():
     counts, table = compositions.multinomial_table(12)
     p = np.array([[1e-30, 0.5, 0.5 - 1e-30], [0.2, 0.3, 0.5]])
-    digits, skipped = products.fewest_digits(counts, table, tables.exact_coefficients(counts), p)
+    digits, skipped = composition_tables.fewest_digits(counts, table, tables.exact_coefficients(counts), p)
     assert skipped.tolist() == [int((counts[:, 0] >= 11).sum()), 0]
     assert (digits > 10).all()
 
@@ -104,9 +104,9 @@ def test_rows_below_the_normal_range_are_counted_not_judged():
 def test_compiled_products_equal_numpy():
     counts = compositions.multinomial_table(15)[0]
     p = figure_2.triplets(len(counts), rng=stream(4, "products"))
-    assert products.product_each(counts, p) == pytest.approx(np.prod(p**counts, axis=1), rel=1e-12)
-    assert products.product_block(counts, p[0]) == pytest.approx(np.prod(p[0] ** counts, axis=1), rel=1e-12)
-    assert products.product_of(1, 2, 3, 0.2, 0.3, 0.5) == pytest.approx(0.2 * 0.3**2 * 0.5**3, rel=1e-14)
+    assert composition_tables.product_each(counts, p) == pytest.approx(np.prod(p**counts, axis=1), rel=1e-12)
+    assert composition_tables.product_block(counts, p[0]) == pytest.approx(np.prod(p[0] ** counts, axis=1), rel=1e-12)
+    assert composition_tables.product_of(1, 2, 3, 0.2, 0.3, 0.5) == pytest.approx(0.2 * 0.3**2 * 0.5**3, rel=1e-14)
 
 
 def timings():

@@ -11,7 +11,7 @@ from dpmultinomial._posteriors.counts import laplace_multinomial
 from dpmultinomial._seeding import stream
 from reproduction import evidence
 from reproduction.papers.balmat2018 import errata
-from reproduction.papers.balmat2018.algorithms import products
+from reproduction.papers.balmat2018.algorithms import composition_tables
 
 
 def said(number, size=20, rng=None):
@@ -106,8 +106,8 @@ def test_rows_that_underflow(monkeypatch):
     """Check the rows for which exp(sum s log p) is below 2.3e-308 and underflows, although coefficient times power does
     not.
     """
-    asked, right = [], products.fewest_digits
-    monkeypatch.setattr(products, "fewest_digits", lambda *given: (asked.append(given[3]), right(*given))[1])
+    asked, right = [], composition_tables.fewest_digits
+    monkeypatch.setattr(composition_tables, "fewest_digits", lambda *given: (asked.append(given[3]), right(*given))[1])
     text = said(9)
     assert np.array([p.sum() for p in asked]) == pytest.approx(np.ones(2), abs=1e-12)
     lost = []

@@ -9,7 +9,7 @@ from dpmultinomial._posteriors.counts import compositions, laplace_multinomial
 from dpmultinomial._seeding import stream
 from reproduction.paper import discover
 from reproduction.papers.balmat2018 import figure_1, laws
-from reproduction.papers.balmat2018.algorithms import enumerated, vertices
+from reproduction.papers.balmat2018.algorithms import composition_tables, enumerated
 from reproduction.verdicts import power
 
 SETTINGS = {"a": [5, 40, 5], "b": [15, 30, 5]}
@@ -128,7 +128,7 @@ def test_a_chain_reaches_a_vertex_when_its_reference_does(alpha):
     ends = []
     for k in range(12):
         ours, theirs = stream(6, k), stream(6, k)
-        ends.append(vertices.last_move(rows, static, alpha, 300, ours))
+        ends.append(composition_tables.last_move(rows, static, alpha, 300, ours))
         assert ends[-1] == reference.last_move(rows.astype(float), static, alpha, 300, theirs)
         assert ours.random() == theirs.random()
     assert (len(set(ends)) > 6) == (alpha == 0)
@@ -146,8 +146,8 @@ def test_a_chain_reaches_a_vertex_when_its_reference_does(alpha):
 def test_bad_input_of_a_chain_to_a_vertex_is_named(changes, match):
     good = {"rows": [[1, 0], [0, 1]], "static": [0.0, 0.0], "alpha": 0.0, "iterations": 5, "rng": stream(7, "bad")}
     with pytest.raises((ValueError, TypeError), match=match):
-        vertices.last_move(**(good | changes))
+        composition_tables.last_move(**(good | changes))
 
 
 def test_of_no_records_no_chain_moves():
-    assert vertices.last_move([[0, 0, 0]], [0.0], 0.0, 4, stream(8, "none")) is None
+    assert composition_tables.last_move([[0, 0, 0]], [0.0], 0.0, 4, stream(8, "none")) is None

@@ -59,7 +59,7 @@ real_table, real_exact, real_gibbs = (
     laplace_multinomial.exact,
     laplace_multinomial.gibbs,
 )
-real_digits, real_move, real_table_1 = figure_2.products.fewest_digits, laws._last_move, tables.table_1
+real_digits, real_move, real_table_1 = figure_2.composition_tables.fewest_digits, laws._last_move, tables.table_1
 
 
 def coefficients(change):
@@ -192,18 +192,19 @@ SABOTAGES = {
         ["equation_3"], {}, {"numeric evaluation is unavoidable"},
     ),
     "two digits lost": (
-        [(figure_2.products, "fewest_digits", digits(lambda found: found - 2))],
+        [(figure_2.composition_tables, "fewest_digits", digits(lambda found: found - 2))],
         ["figure_2"], {}, {f"{TWELVE}, no p below 1e-6", FOOTNOTE},
     ),
     "two percent of the digits lost": (
-        [(figure_2.products, "fewest_digits", digits(lambda found: 0.98 * found))], ["figure_2"], {}, {FOOTNOTE},
+        [(figure_2.composition_tables, "fewest_digits", digits(lambda found: 0.98 * found))],
+        ["figure_2"], {}, {FOOTNOTE},
     ),
     "14 digits everywhere": (
-        [(figure_2.products, "fewest_digits", digits(lambda found: np.full_like(found, 14.0)))],
+        [(figure_2.composition_tables, "fewest_digits", digits(lambda found: np.full_like(found, 14.0)))],
         ["figure_2", "figure_2_tiny_p"], {}, DIPS | {f"{TWELVE}, at any p", FOOTNOTE},
     ),
     "NaN digits": (
-        [(figure_2.products, "fewest_digits", digits(lambda found: found * np.nan))],
+        [(figure_2.composition_tables, "fewest_digits", digits(lambda found: found * np.nan))],
         ["figure_2"], {}, DIPS | {f"{TWELVE}, no p below 1e-6", FOOTNOTE},
     ),
     "triplets not shuffled": (

@@ -8,7 +8,7 @@ from math import comb, exp, log
 import numpy as np
 import pytest
 
-from dpmultinomial._mechanisms.swapping import swap_draws as kernel
+from dpmultinomial._mechanisms.swapping import permutation_swaps as kernel
 from dpmultinomial._seeding import stream
 from reproduction import evidence
 from reproduction.papers.pan2023 import errata

@@ -9,7 +9,7 @@ import pytest
 
 from dpmultinomial._accounting import swapping as accounting
 from dpmultinomial._kernels import dirichlet
-from dpmultinomial._mechanisms.swapping import swap_draws
+from dpmultinomial._mechanisms.swapping import permutation_swaps
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._posteriors.swapping import swapped_table, unswapping
 from reproduction import paper
@@ -86,9 +86,9 @@ def identity_sources(strata, *, rate, rng):
 
 
 def test_the_identity_in_place_of_the_swap(monkeypatch, turned):
-    monkeypatch.setattr(swap_draws, "tables", identity_tables)
-    monkeypatch.setattr(swap_draws, "each", lambda tables, *, rate, rng: tables)
-    monkeypatch.setattr(swap_draws, "sources", identity_sources)
+    monkeypatch.setattr(permutation_swaps, "tables", identity_tables)
+    monkeypatch.setattr(permutation_swaps, "each", lambda tables, *, rate, rng: tables)
+    monkeypatch.setattr(permutation_swaps, "sources", identity_sources)
     found = turned("algorithm", "phi_density", "phi_draws", "closer_or_farther")
     assert {f"draws of phi at theta = {theta}, every p" for theta in (POSITIVE, NEGATIVE, SKEW)} <= found
     assert {f"draws of phi at theta = {theta}, p = 0.5" for theta in (POSITIVE, NEGATIVE)} <= found
@@ -115,7 +115,7 @@ def shuffled_sources(strata, *, rate, rng):
 
 def cyclic_sources(strata, *, rate, rng):
     """Move the selected values by a cyclic shift instead of a uniform derangement within each stratum."""
-    right = swap_draws.sources(strata, rate=rate, rng=rng)
+    right = permutation_swaps.sources(strata, rate=rate, rng=rng)
     moved = right != np.arange(len(strata))
     sources = np.arange(len(strata))
     for stratum in np.unique(strata):
@@ -125,21 +125,21 @@ def cyclic_sources(strata, *, rate, rng):
 
 
 def test_a_shuffle_in_place_of_the_derangement(monkeypatch, turned):
-    monkeypatch.setattr(swap_draws, "sources", shuffled_sources)
+    monkeypatch.setattr(permutation_swaps, "sources", shuffled_sources)
     found = turned("algorithm")
     assert "each record is selected with probability p, never one alone" in found
     assert "the selected are deranged uniformly at random" in found
 
 
 def test_cycles_in_place_of_uniform_derangements(monkeypatch, turned):
-    right = swap_draws.sources
+    right = permutation_swaps.sources
 
     def cyclic(strata, *, rate, rng):
         with monkeypatch.context() as inner:
-            inner.setattr(swap_draws, "sources", right)
+            inner.setattr(permutation_swaps, "sources", right)
             return cyclic_sources(strata, rate=rate, rng=rng)
 
-    monkeypatch.setattr(swap_draws, "sources", cyclic)
+    monkeypatch.setattr(permutation_swaps, "sources", cyclic)
     found = turned("algorithm")
     assert "the selected are deranged uniformly at random" in found
     assert "each record is selected with probability p, never one alone" not in found  # as many as before
@@ -170,12 +170,12 @@ def test_values_drawn_anew_in_place_of_exchanged(monkeypatch, turned):
 
 
 def test_a_window_of_the_law_that_is_shifted(monkeypatch, turned):
-    right = swap_draws.tables
+    right = permutation_swaps.tables
 
     def shifted(table, size, *, rate, rng):
         return right(table, size, rate=rate, rng=rng) + np.array([[1, -1], [-1, 1]])
 
-    monkeypatch.setattr(swap_draws, "tables", shifted)
+    monkeypatch.setattr(permutation_swaps, "tables", shifted)
     found = turned("phi_draws", "phi_density")
     assert {f"draws of phi at theta = {theta}, every p" for theta in (POSITIVE, NEGATIVE, SKEW)} <= found
 
@@ -429,9 +429,9 @@ def test_a_prior_of_eleven_tenths_in_the_draws(monkeypatch, turned):
 
 
 def test_a_rate_that_is_a_tenth_larger(monkeypatch, turned):
-    right, records = swap_draws.tables, swap_draws.sources
-    monkeypatch.setattr(swap_draws, "tables", lambda *a, rate, rng: right(*a, rate=1.1 * rate, rng=rng))
-    monkeypatch.setattr(swap_draws, "sources", lambda *a, rate, rng: records(*a, rate=1.1 * rate, rng=rng))
+    right, records = permutation_swaps.tables, permutation_swaps.sources
+    monkeypatch.setattr(permutation_swaps, "tables", lambda *a, rate, rng: right(*a, rate=1.1 * rate, rng=rng))
+    monkeypatch.setattr(permutation_swaps, "sources", lambda *a, rate, rng: records(*a, rate=1.1 * rate, rng=rng))
     found = turned("phi_draws", "algorithm")
     assert f"draws of phi at theta = {SKEW}, every p" in found
     assert "each record is selected with probability p, never one alone" in found

@@ -1,5 +1,5 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""Draws of one selection, one derangement and one swap of a table (see swap_draws.pyx)."""
+"""Draws of one selection, one derangement and one swap of a table (see permutation_swaps.pyx)."""
 from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
 
