@@ -207,6 +207,7 @@ def test_the_summary_of_opendp(folder):
     expected = dpm.posterior(dpm.Release({"north": 12, "south": 40}, mechanism=law), prior="flat").counts
     assert rows["mean"].tolist() == pytest.approx([expected[n].mean() for n in ("north", "south")], rel=1e-12)
     assert facts["read_as"] == {"value": "len", "name": "region", "noise": "the distribution in s.csv"}
+    assert facts["points"][0]["noise"] == {"law": "discrete_gaussian", "sigma": 3.0}
     (folder / "s.csv").write_text("column,distribution,scale,threshold\nlen,Integer Laplace,2.0,10\n")
     settings = file_columns.with_noise({"noise": "s.csv"}, {"value": "len"})
     assert settings["noise"] == {"law": "discrete_laplace", "scale": 2.0, "threshold": 10.0}
@@ -288,6 +289,13 @@ def test_the_command_reads_such_files_and_prints_json(folder, capsys):
     assert found["headline"].startswith("The true count of")
     command.main([one for one in asked if one != "--json"])
     assert "withheld, at most 9" in capsys.readouterr().out
+    (folder / "d.csv").write_text("name,value\na,12\nb,3\n")
+    command.main(
+        ["answer", "d.csv", "--noise", "laplace", "--scale", "2", "--total", "15", "--confidence", "0.9", "--json"]
+    )
+    rows = {(row["quantity"], row["type"]): row for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert rows["a", "count"]["ci_lower"] < 12 < rows["a", "count"]["ci_upper"]
+    assert (rows["a", "share"]["ci_lower"], rows["a", "share"]["ci_method"]) == (None, None)
     for wrong, words in [
         (["--withheld", "*"], "must be symbol=limit"),
         (["--columns", "county"], "must be name=column"),
