@@ -284,3 +284,18 @@ def test_modified_tables_that_do_not_end_are_rejected():
             dpm.confidence(dpm.Release([6.0], mechanism=law))
     with pytest.raises(ValueError, match="values must be released values of the table, got 90"):
         dpm.confidence(dpm.Release([90.0], mechanism=cell_keys(9).rounded(5)))
+
+
+def test_a_table_whose_early_rows_reach_beyond_its_last_row():
+    """Count 2 can release 30, far above what the last row releases; p-values by sums over 80 counts."""
+    rows = [(d, d + v, p) for d in range(6) for v, p in ((0, 0.6), (1, 0.4)) if d != 2]
+    law = table([*rows, (2, 2, 0.7), (2, 30, 0.3)], beyond="shift")
+    counts, values = np.arange(80), np.arange(82.0)
+    with np.errstate(divide="ignore"):
+        p = np.exp(law.log_likelihood(values, counts[:, None].astype(float)))
+    ratio = p / np.maximum(p.max(axis=0), 1e-300)
+    for y in (2, 29, 30, 31, 36, 60):
+        one = dpm.confidence(dpm.Release([float(y)], mechanism=law)).counts["1"]
+        for d in (0, 2, 5, 28, 29, 30, 31, 35, 36, 59, 60):
+            expected = p[d][ratio[d] <= ratio[d, y] * (1 + 1e-12)].sum() if p[d, y] > 0 else 0.0
+            assert one.pvalue(d) == pytest.approx(expected, abs=1e-12)
