@@ -45,6 +45,7 @@ FLATS = {
     "random": ("random guess", GREY, ":"),
     "majority": ("largest class", GREY, "-."),
 }
+_REACHES = (0.01, 0.1, 1.0, 10.0, 100.0)  # ticks of an axis of epsilon_hat
 BUDGET, REACH = r"Rényi $\varepsilon$ of the whole model", r"$\hat\varepsilon$ of the whole model"
 LOSS, ACCURACY, LIKELIHOOD = "test cross-entropy (nats)", "test accuracy", "test log-likelihood"
 
@@ -253,6 +254,8 @@ def _scores(table: pd.DataFrame, artefact: str, measure: str, label: str, *, log
         if empty(axis, rows):
             continue
         panel(axis, rows, measure, variant)
+        if budget == REACH:  # the ranges differ by data set
+            log_scale(axis, "x", at=_REACHES)
         if variant == "published":
             literal = rows[(rows["variant"] == "as_written") & (rows["method"] == "dirichlet")].sort_values("epsilon")
             axis.plot(literal["epsilon"], literal[f"{measure}_mean"], ":", color=BLUE)
