@@ -50,7 +50,7 @@ class Accuracy:
         if self.status not in STATUSES:
             raise ValueError(f"status must be one of {', '.join(STATUSES)}, got {self.status!r}")
         if self.status == "approximate" and not self.reason:
-            raise ValueError("an approximate answer needs a reason that describes its error")
+            raise ValueError("reason is required for an approximate answer: describe the error of the answer")
         if not (self.error >= 0 or isnan(self.error)):
             raise ValueError(f"error must be >= 0, or NaN if it is not known, got {self.error}")
 
@@ -121,7 +121,8 @@ def summary_frame(
     states = [status] * len(quantities) if isinstance(status, Accuracy) else list(status)
     if len(states) != len(quantities):
         raise ValueError(
-            f"status must be one Accuracy for all or one per quantity, got {len(states)} for {len(quantities)}"
+            "status must be a single Accuracy or a list with one Accuracy per quantity, got "
+            f"{len(states)} for {len(quantities)} quantities"
         )
     if np.any(np.asarray(lower, dtype=float) > np.asarray(upper, dtype=float)):
         raise ValueError(f"lower must be at most upper, got {lower!r} and {upper!r}")
@@ -175,7 +176,10 @@ def rhat(draws: ArrayLike) -> float:
 def _chains(draws: ArrayLike) -> Array:
     found = np.asarray(draws, dtype=float)
     if found.ndim != 2 or found.shape[0] < 1 or found.shape[1] < LEAST_DRAWS:
-        raise ValueError(f"draws must be (chains, at least {LEAST_DRAWS} draws), got shape {found.shape}")
+        raise ValueError(
+            f"draws must have shape (chains, draws) with at least {LEAST_DRAWS} draws per "
+            f"chain, got shape {found.shape}"
+        )
     if not np.isfinite(found).all():
         raise ValueError("draws must be finite")
     return found

@@ -83,7 +83,7 @@ def positives(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
     if array.ndim == 0:
         array = np.full(size, float(array))
     if array.shape != (size,):
-        raise ValueError(f"{name} must be one number or {size} of them, got shape {array.shape}")
+        raise ValueError(f"{name} must be one number or {size} numbers, got shape {array.shape}")
     if not np.all(np.isfinite(array) & (array > 0)):
         raise ValueError(f"{name} must be finite and > 0, got {_worst(array, np.isfinite(array) & (array > 0))}")
     return np.ascontiguousarray(array)

@@ -222,7 +222,8 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
     if source in written:
         if stated:
             raise ValueError(
-                f"{source} is a scenario of the configuration; set {', '.join(stated)} in the configuration"
+                f"{source} is a scenario of the configuration, so its settings cannot be given on the "
+                f"command line: set {', '.join(stated)} in the configuration"
             )
         whole = {**settings, "scenarios": {source: written[source]}}
     else:
@@ -233,7 +234,9 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
                 raise ValueError(_unmade(release, asked.configfile))
             known = ", ".join(written) or "none"
             hint = config.nearest(source, written)
-            raise ValueError(f"{source!r} is not a file, a folder or a scenario; scenarios are {known}{hint}")
+            raise ValueError(
+                f"{source!r} is not a file, a folder or a scenario; the available scenarios are: {known}{hint}"
+            )
         if path.is_dir() and (asked.state is not None or path.name.endswith("_PROD") or any(path.glob("*_PROD"))):
             name, mine = path.resolve().name, {"kind": "noisy_measurements", "folder": source, **stated}
         elif path.is_dir():
@@ -275,7 +278,7 @@ def _stated(asked: argparse.Namespace) -> dict[str, Any]:
     if asked.withheld is not None:
         symbol, sign, below = asked.withheld.rpartition("=")
         if not (sign and symbol and below.isdigit()):
-            raise ValueError(f"--withheld: must be symbol=limit, such as '*=10', got {asked.withheld!r}")
+            raise ValueError(f"--withheld must have the form symbol=limit, such as '*=10', got {asked.withheld!r}")
         found["withheld"] = {"symbol": symbol, "below": int(below)}
     if asked.cell:
         found["cell"] = _cell(asked.cell)
@@ -297,7 +300,7 @@ def _columns(words: Sequence[str]) -> dict[str, str | list[str]]:
     for word in words:
         ours, sign, theirs = word.partition("=")
         if not (ours and sign and theirs):
-            raise ValueError(f"--columns: must be name=column, such as name=county, got {word!r}")
+            raise ValueError(f"--columns must have the form name=column, such as name=county, got {word!r}")
         found.setdefault(ours, []).append(theirs)
     return {ours: listed[0] if len(listed) == 1 else listed for ours, listed in found.items()}
 
@@ -308,7 +311,7 @@ def _cell(words: Sequence[str]) -> dict[str, list[str]]:
     for word in words:
         axis, sign, level = word.partition("=")
         if not (axis and sign and level):
-            raise ValueError(f"--cell: must be axis=level, such as hispanic=hispanic, got {word!r}")
+            raise ValueError(f"--cell must have the form axis=level, such as hispanic=hispanic, got {word!r}")
         found.setdefault(axis, []).append(level)
     return found
 
@@ -341,7 +344,7 @@ def _plan(asked: argparse.Namespace) -> str:
     written = settings.get("plans") or {}
     if asked.name not in written:
         hint = config.nearest(asked.name, written)
-        raise ValueError(f"{asked.name!r} is not a plan; plans are {', '.join(written) or 'none'}{hint}")
+        raise ValueError(f"{asked.name!r} is not a plan; the available plans are: {', '.join(written) or 'none'}{hint}")
     releases = settings.get("releases") or {}
     if wrong := sorted(set(plan_settings.mistakes({asked.name: written[asked.name]}, releases))):
         raise ValueError(
@@ -383,7 +386,9 @@ def _release(asked: argparse.Namespace) -> str:
     written = settings.get("releases") or {}
     if asked.name not in written:
         hint = config.nearest(asked.name, written)
-        raise ValueError(f"{asked.name!r} is not a release; releases are {', '.join(written) or 'none'}{hint}")
+        raise ValueError(
+            f"{asked.name!r} is not a release; the available releases are: {', '.join(written) or 'none'}{hint}"
+        )
     if not isinstance(written[asked.name], dict):
         raise ValueError(f"releases.{asked.name}: must be a mapping of keys, got {written[asked.name]!r}")
     where: dict[str, Any] = {"budgets": settings.get("budgets") or {}, "root": Path.cwd()}

@@ -64,7 +64,7 @@ def sources(*modules: str) -> list[Path]:
     """
     for module in modules:
         if _file(module) is None:
-            raise ModuleNotFoundError(f"no module {module}")
+            raise ModuleNotFoundError(f"there is no module {module}")
     return sorted(set().union(*map(_reached, modules)))
 
 

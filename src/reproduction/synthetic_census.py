@@ -282,9 +282,7 @@ def variances(product: str, table: str, level: str) -> dict[str, Fraction]:
     """
     key = (product, table)
     if key not in GLOBAL:
-        raise ValueError(
-            f"the noise scales of {product} {table} are unknown; they are known for pl94 person and pl94 unit"
-        )
+        raise ValueError(f"the noise scales of {product} {table} are not known: choose pl94 person or pl94 unit")
     shares, of = _LEVEL_SHARES[key]
     share = Fraction(shares[_LEVELS.index(level)], of)
     if table == "unit":
@@ -332,7 +330,7 @@ def write(
     """
     histogram, number, amount = product_of(product, table), state_number(state), size or Size()
     if number == 72:
-        raise ValueError("state: Puerto Rico has different noise settings; choose another state")
+        raise ValueError("state must not be Puerto Rico, which has different noise settings: choose another state")
     _checks.generator(rng)
     people = made(histogram, number, amount, rng)
     data = Path(folder) / f"US_{histogram.ending}"

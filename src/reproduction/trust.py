@@ -86,9 +86,9 @@ def stated(path: str | Path) -> dict[str, Any]:
         if beside.is_file():
             found = _loaded(beside)
             if found is None:
-                raise Damaged(f"{beside}: is incomplete or not a provenance record. {_way_out(path, '')}")
+                raise Damaged(f"{beside} is incomplete or is not a provenance record. {_way_out(path, '')}")
             return found
-    raise Damaged(f"{path}: has no provenance with its SHA-256. {_way_out(path, '')}")
+    raise Damaged(f"the provenance of {path} with its SHA-256 is missing. {_way_out(path, '')}")
 
 
 def untrusted(root: Path, expected: Iterable[str] = (), requested: Iterable[str] | None = None) -> Iterator[Fault]:
@@ -221,8 +221,8 @@ def _compare(path: Path, digest: str) -> None:
     if wanted != digest:
         rule = str(found.get(RULE, ""))
         raise Damaged(
-            f"{path}: does not match its provenance (SHA-256 must be {wanted}, got {digest}): incomplete, "
-            f"edited, or from another run. {_way_out(path, rule)}"
+            f"{path} does not match its provenance (SHA-256 must be {wanted}, got {digest}), because "
+            f"it is incomplete, was edited, or is from another run. {_way_out(path, rule)}"
         )
 
 

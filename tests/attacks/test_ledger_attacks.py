@@ -156,14 +156,16 @@ def test_a_loss_is_refused_and_restored_and_the_ceiling_holds(spent, loss):
         release(spent, "c")
     with pytest.raises(ValueError, match=r"restore|cannot be read"):
         release(spent, "a", generation=2)
-    assert restoring.restored(spent)[-1] == "2 releases are spent, all books agree"
+    assert restoring.restored(spent)[-1] == "2 releases are recorded, and all budget records agree"
     assert restoring.state(spent)[-1] == "ledger and journal agree"
     with pytest.raises(ValueError, match=r"budgets/survey: epsilon would rise from 2 to 3 \(replace a record\)"):
         release(spent, "c")
     with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
         release(spent, "b", generation=2)
     assert {p: p.read_bytes() for p in (spent / "releases").rglob("release.csv")} == before
-    assert restoring.restored(spent) == ["2 releases are spent, all books agree"]  # and again: nothing to do
+    assert restoring.restored(spent) == [
+        "2 releases are recorded, and all budget records agree"
+    ]  # and again: nothing to do
 
 
 @pytest.mark.parametrize("loss", ["journal and ledger lost", "journal torn to 40 bytes", "older journal and ledger"])
@@ -179,7 +181,7 @@ def test_releases_with_equal_noise_count_each(tmp_path, loss):
         room.make(name, asked(**weak, generation=generation), root=root, budgets=budgets)
     assert len({p.read_bytes() for p in (root / "releases").rglob("release.csv")}) == 1
     LOSSES[loss](root)
-    assert restoring.restored(root)[-1] == "3 releases are spent, all books agree"
+    assert restoring.restored(root)[-1] == "3 releases are recorded, and all budget records agree"
     with pytest.raises(ValueError, match="epsilon would rise from 1200 to 1600"):
         room.make("c", asked(**weak), root=root, budgets=budgets)
 
@@ -245,7 +247,7 @@ def test_a_second_checkout_that_links_the_data_is_told_to_restore_its_ledger(spe
     restoring.restored(root)
     with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
         release(root, "c")
-    with pytest.raises(ValueError, match="made in another checkout"):
+    with pytest.raises(ValueError, match="belong to another checkout"):
         release(root, "a")
 
 
@@ -256,10 +258,12 @@ def test_a_second_checkout_with_a_copy_of_the_file_is_told_where_its_spending_is
         "c": COUNTS, "d": COUNTS.replace(",", ";"), "e": "\n".join(COUNTS.split("\n")[:1] + COUNTS.split("\n")[:0:-1]),
     }.items():  # fmt: skip
         (root / f"confidential/{name}.csv").write_text(text.strip("\n") + "\n")
-        with pytest.raises(ValueError, match=rf"kept in the journal of {spent}/confidential; make confidential/ here"):
+        with pytest.raises(
+            ValueError, match=rf"recorded in the journal in {spent}/confidential; make confidential/ here"
+        ):
             release(root, "c", data=f"confidential/{name}.csv")
     shutil.rmtree(spent)
-    with pytest.raises(ValueError, match=rf"that folder is gone: {RESTORE} {spent}/confidential"):
+    with pytest.raises(ValueError, match=rf"that folder no longer exists: run {RESTORE} {spent}/confidential"):
         release(root, "c")
     assert restoring.restored(root, take_over=[f"{spent}/confidential"])[-1].startswith("2 releases")
     with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
@@ -269,7 +273,7 @@ def test_a_second_checkout_with_a_copy_of_the_file_is_told_where_its_spending_is
 def test_two_copies_that_both_spend_find_out(spent):
     """Check an older copy that released `a`, a newer one also `b`: the account knows the spending of both."""
     copy = spent.parent / "older"
-    with pytest.raises(ValueError, match=f"is older than what the account remembers.*{spent}/confidential.*{RESTORE}"):
+    with pytest.raises(ValueError, match=f"is older than the copy in the account.*{spent}/confidential.*{RESTORE}"):
         release(copy, "other")
     restoring.restored(copy)
     with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
@@ -282,9 +286,9 @@ def test_copies_that_parted_behind_the_accounts_back_are_brought_together(spent,
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another"))
     release(copy, "other")
     monkeypatch.setenv("XDG_STATE_HOME", here)
-    with pytest.raises(ValueError, match=f"has parted from what the account remembers.*{RESTORE}"):
+    with pytest.raises(ValueError, match=f"differs from the copy in the account.*{RESTORE}"):
         release(copy, "more")
-    assert restoring.restored(copy)[-1] == "3 releases are spent, all books agree"
+    assert restoring.restored(copy)[-1] == "3 releases are recorded, and all budget records agree"
     with pytest.raises(ValueError, match="epsilon would rise from 3 to 4"):
         release(copy, "more")
 
@@ -318,7 +322,7 @@ def test_a_file_spends_one_budget_under_every_name(tmp_path, disguise):
     data = str(Path(disguise(home)).relative_to(tmp_path))
     for other in ("other", None):
         with pytest.raises(
-            ValueError, match=r"released from source survey \(releases/a, generation 1\).*source: survey"
+            ValueError, match=r"already released from source survey \(releases/a, generation 1\).*source: survey"
         ):
             room.make("b", asked(data=data, source=other), root=tmp_path)
     room.make("b", asked(data=data), root=tmp_path)  # as the same source, beside what is spent
@@ -338,7 +342,7 @@ def test_a_changed_file_keeps_the_source_of_its_name(tmp_path):
     (home / "c.csv").write_text(COUNTS)
     room.make("a", asked(), root=tmp_path)
     (home / "c.csv").write_text(COUNTS.replace("120", "121"))
-    with pytest.raises(ValueError, match="a file of this name was released from source survey"):
+    with pytest.raises(ValueError, match="a file of this name was already released from source survey"):
         room.make("b", asked(source="other"), root=tmp_path)
     (home / "others.csv").write_text(COUNTS.replace("120", "500"))  # other people, in a file of their own
     room.make("b", asked(source="other", data="confidential/others.csv"), root=tmp_path)
@@ -361,7 +365,7 @@ def test_a_ledger_without_a_journal_is_carried_over_by_one_command(tmp_path, mon
     )  # fmt: skip
     assert run.stdout.splitlines() == [
         "confidential/.spent: 2 lines added",
-        "1 releases are spent, all books agree",
+        "1 releases are recorded, and all budget records agree",
     ], run.stderr
     assert room.make("a", asked(), root=tmp_path) == folder
     assert (folder / "release.csv").read_bytes() == before
@@ -380,7 +384,7 @@ def test_the_command_says_what_was_spent_and_refuses_what_it_does_not_know(spent
     assert said[0] == "a, generation 1, source survey: epsilon 1 (replace a record); published"
     assert said[-1] == "ledger and journal agree"
     assert "usage" in run("burn").stderr
-    assert "has no copy of a journal in /nowhere" in run("restore", "/nowhere").stderr
+    assert "has no copy of a journal of /nowhere" in run("restore", "/nowhere").stderr
     assert "still exists" in run("restore", str(spent / "confidential")).stderr
     edited(ledger(spent), b'"epsilon": 1.0', b'"epsilon": 0.5')
     assert "differ" in run().stdout.splitlines()[-1]
@@ -395,13 +399,13 @@ def test_a_torn_file_of_the_account_stops_its_own_project_only(spent, tmp_path, 
     (mine,) = [p for p in memories() if str(other) not in p.read_text()]
     mine.write_text(torn)
     release(other, "b")
-    assert restoring.restored(other)[-1] == "2 releases are spent, all books agree"
+    assert restoring.restored(other)[-1] == "2 releases are recorded, and all budget records agree"
     assert mine.read_text() == torn
-    with pytest.raises(ValueError, match=r"cannot be read; it is the account's copy of the journal in confidential/"):
+    with pytest.raises(ValueError, match=r"the account's copy of the journal in confidential/ cannot be read"):
         release(spent, "c")
     first, last = restoring.restored(spent)
     assert first == f"{mine}: cannot be read; it is now {mine.name}.unreadable.0"
-    assert last == "2 releases are spent, all books agree"
+    assert last == "2 releases are recorded, and all budget records agree"
     assert mine.with_name(f"{mine.name}.unreadable.0").read_text() == torn
     with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
         release(spent, "c")
@@ -451,7 +455,7 @@ def test_two_releases_of_one_name_count_twice(spent):
         line = line.replace(b'"epsilon": 1.0', f'"epsilon": {row}'.encode())
         digest = line.split(b"\t")[6]
         ledger(spent).write_bytes(raw + line.replace(digest, row.encode() * 16))
-    assert restoring.restored(spent)[-1] == "4 releases are spent, all books agree"
+    assert restoring.restored(spent)[-1] == "4 releases are recorded, and all budget records agree"
     assert [e.name for e in _budget_records.Ledger(ledger(spent)).entries()] == [("a", 1), ("b", 1), ("c", 1), ("c", 2)]
     with pytest.raises(ValueError, match=r"epsilon would rise from 3\.75 to 4\.75"):
         release(spent, "d")
@@ -474,7 +478,7 @@ def test_a_home_that_cannot_be_written_is_told_in_the_last_line(spent, monkeypat
     (root / "confidential/c.csv").write_text(COUNTS.replace("120", "9"))
     release(root, "a")
     said = room.spent("a", asked(), root=root, budgets=BUDGETS)
-    assert said.startswith("source survey: epsilon 1 or rho 0.5 (replace a record), of a ceiling of epsilon 2;")
+    assert said.startswith("source survey: epsilon 1 or rho 0.5 (replace a record), of a budget of epsilon 2;")
     assert said.endswith("the account remembers nothing of it: its home is read-only")
 
 
@@ -484,13 +488,15 @@ def test_the_last_words_of_a_release_say_what_bounds_its_source(tmp_path):
     (home / "c.csv").write_text(COUNTS)
     (home / "p.csv").write_text("a,b\n" + "".join(f"{i},{i % 3}\n" for i in range(12)))
     folder = room.make("a", asked(), root=tmp_path)
-    assert room.spent("a", asked(), root=tmp_path).endswith("no budget: nothing bounds what its releases cost together")
+    assert room.spent("a", asked(), root=tmp_path).endswith(
+        "the source has no budget, so the total cost of its releases is not limited"
+    )
     assert "none: nothing bounds what the releases of this source cost" in (folder / "record.json").read_text()
     swap = asked(mechanism="swap", data="confidential/p.csv", swap="b", rate=0.4)
     del swap["epsilon"]
     folder = room.make("s", swap, root=tmp_path, budgets=BUDGETS)
     said = room.spent("s", swap, root=tmp_path, budgets=BUDGETS)
-    assert "apart from it 5.94083 (exchange within invariants), of a ceiling of epsilon 2" in said  # 2 ln(13 6/4)
+    assert "separately 5.94083 (exchange within invariants), of a budget of epsilon 2" in said  # 2 ln(13 6/4)
     assert "no ceiling covers the exchanges" in said
     assert "outside: an exchange within invariants" in (folder / "record.json").read_text()
     additive = room.make("d", asked(mechanism="additive_counts", epsilon=0.25), root=tmp_path, budgets=BUDGETS)

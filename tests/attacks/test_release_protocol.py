@@ -345,7 +345,7 @@ def test_lost_staged_files_are_spent_and_never_drawn_again(fresh):
     assert {p.name for p in staged.iterdir()} == {"release.csv", "record.json"}
     (staged / "release.csv").chmod(0o600)
     (staged / "release.csv").write_bytes(b"half")
-    with pytest.raises(ValueError, match="spent, not published, and its files are lost; write generation: 2"):
+    with pytest.raises(ValueError, match="but the files of the release are lost: write generation: 2"):
         make(root)
     assert make(root, generation=2).name == "2"
     assert [e.state for e in entries(root)] == [_budget_records.SPENT, _budget_records.PUBLISHED]
@@ -437,7 +437,7 @@ def test_who_comes_second_is_refused_when_waiting_takes_too_long(fresh):
     root = fresh("wait")
     with _protocol.locked(root):
         start = time.monotonic()
-        with pytest.raises(TimeoutError, match="another release is being made"):
+        with pytest.raises(TimeoutError, match="another process is making a release"):
             room.make("r", SETTINGS, root=root, wait=0.1)
         assert time.monotonic() - start < 5
     make(root)

@@ -50,7 +50,7 @@ BAD = [
     (_checks.reals, ([1.0, INF],), {}, r"n must be finite, got inf \(index 1\)"),
     (_checks.reals, (["a"],), {}, "must be numbers"), (_checks.reals, ([[1], [1, 2]],), {}, "n must be numbers"),
     (_checks.reals, ([1j],), {}, "n must be numbers"),
-    (_checks.positives, ([1.0, 2.0], 3), {}, r"one number or 3 of them, got shape \(2,\)"),
+    (_checks.positives, ([1.0, 2.0], 3), {}, r"one number or 3 numbers, got shape \(2,\)"),
     (_checks.positives, ([[1.0]], 1), {}, r"got shape \(1, 1\)"),
     (_checks.positives, ([1.0, 0.0], 2), {}, r"> 0, got 0.0 \(index 1\)"),
     (_checks.positives, (INF, 2), {}, "finite and > 0"), (_checks.counts, ([1, -1],), {}, r"got -1.0 \(index 1\)"),
@@ -148,7 +148,7 @@ def test_a_state_is_one_of_four_words_and_an_approximation_says_how_far():
     assert (_accuracy.EXACT.status, _accuracy.EXACT.error, str(_accuracy.EXACT)) == ("exact", 0.0, "exact")
     with pytest.raises(ValueError, match="status must be one of exact, converged, not converged, approximate"):
         _accuracy.Accuracy("good")
-    with pytest.raises(ValueError, match="needs a reason"):
+    with pytest.raises(ValueError, match="reason is required"):
         _accuracy.Accuracy("approximate", 0.1)
     columns = {"mean": [1.0, 2.0], "sd": [0.1, 0.2], "lower": [0.5, 1.5], "upper": [1.5, 2.5], "level": 0.9}
     known = _accuracy.Accuracy("approximate", 1e-3, "neglected mass")

@@ -74,7 +74,7 @@ def test_no_page_takes_the_place_of_confidential_data(home, option, place):
     Path("soft.html").symlink_to(data)
     Path("hard.html").hardlink_to(data)
     Path("linked").symlink_to("confidential")
-    with pytest.raises(SystemExit, match=r"is in confidential/, which only releases may write to"):
+    with pytest.raises(SystemExit, match=r"is in confidential/, and only releases may write to this folder"):
         command.main(["page", "counts.csv", *NOISY, option, place])
     assert data.read_text().startswith("category,count")
     assert [path.name for path in Path("confidential").iterdir()] == ["c.csv"]
@@ -83,17 +83,17 @@ def test_no_page_takes_the_place_of_confidential_data(home, option, place):
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (("answer", "surve"), "scenarios are survey, toy, did you mean 'survey'?"),
+        (("answer", "surve"), "scenarios are: survey, toy, did you mean 'survey'?"),
         (("answer", "counts.csv"), "counts: state the noise of the counts"),
         (("answer", "counts.csv", "--noise", "laplase", "--scale", "2"), "did you mean laplace?"),
         (("answer", "counts.csv", "--noise", "laplace", "--sigma", "2"), "counts.noise"),
         (("answer", "counts.csv", *NOISY, "--ask", "met > nobody"), "unknown name 'nobody'"),
         (
             ("answer", "survey", "--total", "3"),
-            "survey is a scenario of the configuration; set total in the configuration",
+            "survey is a scenario of the configuration, so its settings cannot be given on the command line: set total",
         ),
         (("answer", "nowhere/1"), "is not a file, a folder or a scenario"),
-        (("release", "county"), "'county' is not a release; releases are none"),
+        (("release", "county"), "'county' is not a release; the available releases are: none"),
         (("check", "none.yaml"), "none.yaml"),
     ],
 )
@@ -188,7 +188,7 @@ def test_a_plan_is_that_of_the_library_and_says_so_in_a_sentence(home, capsys):
     facts = json.loads(Path("results/plans/mine.json").read_bytes())
     assert facts["found"]["epsilon"] == wanted.epsilon
     assert Path("results/plans/mine.csv").read_text().startswith("epsilon,")
-    assert "not a plan; plans are mine, did you mean 'mine'?" in refused("plan", "mina")
+    assert "not a plan; the available plans are: mine, did you mean 'mine'?" in refused("plan", "mina")
 
 
 TREE = "data: confidential/c.csv, mechanism: discrete_laplace, epsilon: 2.0, source: survey, levels: [state, county]"
@@ -206,8 +206,8 @@ def test_a_plan_of_a_release_has_both_costs_and_reads_no_confidential_file(home,
     assert "2 (add or remove a record)" in line
     assert "4 (replace a record)" in line
     assert line.endswith("yes")
-    assert "releases are tree, flat, did you mean 'tree'?" in refused_plan("{release: trees}")
-    assert "shape: applies only to a tree" in refused_plan("{release: flat, shape: c.csv}")
+    assert "releases are: tree, flat, did you mean 'tree'?" in refused_plan("{release: trees}")
+    assert "shape: may be given only for a tree" in refused_plan("{release: flat, shape: c.csv}")
     assert "requires" not in refused_plan("{release: tree, values: [-1]}")
     assert "mine.values" in refused_plan("{release: tree, values: [-1]}")
 
@@ -309,7 +309,7 @@ def test_a_release_that_was_not_made_is_told_with_the_command_that_makes_it(home
             words = "release 'county' has not been made; to make it, run: dpm release county --configfile"
             assert refused(verb, asked, "--configfile", "more.yaml") == f"dpm {verb}: {words} more.yaml"
     near = refused("release", "conty", "--configfile", "more.yaml")
-    assert near.endswith("releases are county, did you mean 'county'?")
+    assert near.endswith("releases are: county, did you mean 'county'?")
     assert not Path("results").exists()
 
 

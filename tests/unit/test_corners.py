@@ -68,9 +68,9 @@ def test_refusals_of_files_say_where_and_what_to_do():
         csv_table.decode(b"a,\n\xff\n", name="f", encoding=None)
     with pytest.raises(ValueError, match=r"not utf-16-le at byte \d+ of the file$"):
         csv_table.decode("a,b\n".encode("utf-16-le") + b"x", name="f", encoding="utf-16-le")
-    with pytest.raises(ValueError, match=r"line 1, column 3: duplicate name, the same as column 1 \('a'\)"):
+    with pytest.raises(ValueError, match=r"line 1, column 3: the column has the same name as column 1 \('a'\)"):
         parse(b"a,b,a\n1,2,3\n", name="f", confidential=False)
-    with pytest.raises(ValueError, match=r"line 1, column 3: duplicate name, the same as column 1$"):
+    with pytest.raises(ValueError, match=r"line 1, column 3: the column has the same name as column 1:"):
         parse(b"a,b,a\n1,2,3\n", name="f", confidential=True)
 
 
@@ -108,7 +108,7 @@ def test_a_release_whose_files_are_lost_names_the_next_generation(tmp_path, monk
             room.make("r", settings, root=tmp_path)
     shutil.rmtree(tmp_path / "releases" / "r")
     with pytest.raises(
-        ValueError, match=r"files are lost; write generation: 2, which spends epsilon 0\.5 .* once more"
+        ValueError, match=r"files of the release are lost: write generation: 2, which spends epsilon 0\.5 .* again"
     ):
         room.make("r", settings, root=tmp_path)
     folder = room.make("r", settings | {"generation": 2}, root=tmp_path)

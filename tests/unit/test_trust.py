@@ -94,7 +94,7 @@ def test_a_lost_torn_or_nameless_provenance_stops_the_reader_and_is_found(made):
         assert why in found[0][0]
         assert found[0][1] == files
     beside.unlink()
-    with pytest.raises(trust.Damaged, match="has no provenance"):
+    with pytest.raises(trust.Damaged, match="the provenance of"):
         trust.table("results/toy/numbers.csv")
     assert faults(made, ["results/toy/numbers.csv"]) == [("results/toy/numbers.csv has no provenance", ["numbers.csv"])]
 
@@ -166,7 +166,7 @@ def test_a_folder_in_the_place_of_a_result_is_named_before_anything_runs(made, m
     monkeypatch.setattr(mending, "requested", lambda *_: [])
     (made / "results/toy/numbers.csv").unlink()
     (made / "results/toy/numbers.csv").mkdir()
-    with pytest.raises(NotADirectoryError, match=r"results/toy/numbers\.csv is a folder in the place of a result"):
+    with pytest.raises(NotADirectoryError, match=r"results/toy/numbers\.csv is a folder, but it must be a result file"):
         mending.taken_away({}, {}, [])
     assert mending.taken_away({}, {}, ["--list"]) == []
 

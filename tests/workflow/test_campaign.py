@@ -419,9 +419,9 @@ FILES = {
     "underscores": (b"root_seed: 1_000\n", "reads this number as 1000"),
     "hexadecimal": (b"root_seed: 0x1F\n", "reads this number as 31"),
     "binary number": (b"root_seed: 0b11\n", "reads this number as 3"),
-    "key as number": (b"1: 2\n", "put it in quotation marks"),
-    "key as truth": (b"yes: 2\n", "put it in quotation marks"),
-    "key as nothing": (b"null: 2\n", "put it in quotation marks"),
+    "key as number": (b"1: 2\n", "put the key in quotation marks"),
+    "key as truth": (b"yes: 2\n", "put the key in quotation marks"),
+    "key as nothing": (b"null: 2\n", "put the key in quotation marks"),
     "key as list": (b"? [a, b]\n: 1\n", ""),
     "key as mapping": (b"? {a: b}\n: 1\n", ""),
     "twice": (b"root_seed: 1\nroot_seed: 2\n", "duplicate key"),
@@ -493,7 +493,7 @@ def test_a_file_that_is_no_configuration_is_refused_with_its_name(tmp_path, name
 def test_an_overlay_of_another_shape_is_refused(tmp_path, text, place):
     path = tmp_path / "mine.yaml"
     path.write_text(text)
-    with pytest.raises(config.ConfigError, match=rf"mine\.yaml: {place}: has .* but another file has"):
+    with pytest.raises(config.ConfigError, match=rf"mine\.yaml: {place} has .* but another configuration file has"):
         overlays.merged([ROOT / "config.yaml", path])
 
 

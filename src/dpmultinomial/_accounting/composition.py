@@ -217,10 +217,10 @@ class RenyiDP(_Cost):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.epsilons, Mapping) or not self.epsilons:
-            raise TypeError(f"epsilons must map orders to epsilons, got {self.epsilons!r}")
+            raise TypeError(f"epsilons must be a mapping from orders to epsilons, got {self.epsilons!r}")
         for order, epsilon in self.epsilons.items():
             if order_at_least_one(order) == 1:
-                raise ValueError("epsilons must have orders > 1, got order 1")
+                raise ValueError("epsilons must contain only orders > 1, got order 1")
             _checks.positive("epsilons", epsilon)
         object.__setattr__(self, "epsilons", {float(o): float(e) for o, e in sorted(self.epsilons.items())})
 
@@ -521,7 +521,7 @@ def compose(*costs: _Cost) -> Total:
     1.5
     """
     if not costs:
-        raise ValueError("compose needs at least one cost")
+        raise ValueError("compose requires at least one cost, got none")
     found = total(costs)
     if len(found) > 1:
         groups = "; ".join(f"{source}, {relation}" for source, relation in found)

@@ -275,5 +275,8 @@ def epsilon(mechanisms: Counter[Mechanism], delta: float) -> float:
         If there is no mechanism, or `delta` is not in (0, 1).
     """
     if not mechanisms or not 0 < delta < 1:
-        raise ValueError(f"epsilon needs mechanisms and a delta in (0, 1), got {len(mechanisms)} and {delta}")
+        raise ValueError(
+            "epsilon requires at least one mechanism and a delta in (0, 1), got "
+            f"{len(mechanisms)} mechanisms and delta = {delta}"
+        )
     return Composition(mechanisms, delta).epsilon(delta)

@@ -175,17 +175,17 @@ class Confidence:
             sides = [self._places(question[kind])]
         else:
             if not isinstance(question[kind], list | tuple) or len(question[kind]) != 2:
-                raise ValueError(f"{kind} needs two sides, each a name or a list of names, got {question[kind]!r}")
+                raise ValueError(f"{kind} requires two sides, each a name or a list of names, got {question[kind]!r}")
             sides = [self._places(side) for side in question[kind]]
         flat = [place for side in sides for place in side]
         if len(set(flat)) != len(flat):
-            raise ValueError(f"{kind}: every count must be named once, got {question[kind]!r}")
+            raise ValueError(f"{kind}: each count may be named only once, got {question[kind]!r}")
         text = {"sum": " + ", "difference": " - ", "ratio": " / "}[kind].join(
             " + ".join(self._noisy.names[place] for place in side) for side in sides
         )
         if "sizes" in question:
             if kind != "difference":
-                raise ValueError(f"sizes: only a difference of rates has sizes, got {kind}")
+                raise ValueError(f"sizes may be given only for a difference of rates, got {kind}: omit sizes")
             return text, self._difference_of_rates(sides, question["sizes"], level)
         if kind == "ratio":
             return text, self._ratio(sides[0], sides[1], level)
@@ -260,15 +260,15 @@ class Confidence:
 
     def _two_rates(self, sides: Sequence[Sequence[int]], sizes: Any) -> TwoRates:
         if not isinstance(sizes, list | tuple) or len(sizes) != 2:
-            raise ValueError(f"sizes must be two public numbers of records, got {sizes!r}")
+            raise ValueError(f"sizes must contain two public numbers of records, got {sizes!r}")
         n = [_checks.integer("sizes", size, least=1) for size in sizes]
         if not self._noisy.integers:
             raise ValueError(
-                "sizes: exact tests of two rates need integer noise that is neither rounded, clipped nor withheld"
+                "sizes: an exact test of two rates requires integer noise that is not rounded, clipped or withheld"
             )
         noises = [added([(self._noisy.noise_at(place), 1) for place in side]) for side in sides]
         if not all(noise.exact for noise in noises):
-            raise ValueError("sizes: the noise is too wide for exact sums")
+            raise ValueError("sizes: the scale of the noise is too large for exact sums")
         y = [float(self._noisy.values[list(side)].sum()) for side in sides]
         return TwoRates((y[0], y[1]), (n[0], n[1]), (noises[0], noises[1]))
 
@@ -314,14 +314,16 @@ class Confidence:
         found = comparison(hypothesis, self._noisy.words)
         if found.operator != "==" or any(abs(c) != 1 for c in found.coefficients.values()) or not found.coefficients:
             raise ValueError(
-                f"{hypothesis!r}: a hypothesis is an equation of sums of different counts, such as 'a = b'"
+                f"{hypothesis!r}: a hypothesis must be an equation between sums of different counts, such as 'a = b'"
             )
         signs = {place: int(sign) for place, sign in found.coefficients.items()}
         if sizes is None and rest is None:
             return self._test_counts(hypothesis, signs, found.bound)
         sides = [[place for place, sign in signs.items() if sign == which] for which in (1, -1)]
         if not all(sides) or found.bound != 0:
-            raise ValueError(f"{hypothesis!r}: with sizes or rest, a hypothesis has a sample on each side: 'a = b'")
+            raise ValueError(
+                f"{hypothesis!r}: with sizes or rest, a hypothesis must compare two samples, such as 'a = b'"
+            )
         if rest is not None:
             return self._bootstrap(hypothesis, sides, rest, rng)
         value = self._two_rates(sides, sizes).pvalue()
@@ -330,18 +332,22 @@ class Confidence:
     def _test_counts(self, text: str, signs: Mapping[int, int], bound: float) -> PValue:
         summed = self._sum(signs)
         if summed is None:
-            raise ValueError(f"{text!r}: counts with a table or random rounding have no exact test of several counts")
+            raise ValueError(
+                f"{text!r}: there is no exact test of several counts if their noise is a table or random rounding"
+            )
         exact = summed.noise.exact and summed.low == summed.high
         return PValue(summed.pvalue(bound, "two"), text, "tails", "exact" if exact else "conservative")
 
     def _test_rates(self, rates: Mapping[str, float], rng: np.random.Generator | None) -> PValue:
         noisy = self._noisy
         if noisy.total is None:
-            raise ValueError("test: rates are tested given the public number of records; pass Release(.., total=)")
+            raise ValueError("a test of rates requires the public number of records: pass Release(.., total=)")
         if not noisy.plain:
-            raise ValueError("test: every count must be released with noise that is neither rounded nor withheld")
+            raise ValueError("a test of rates requires counts whose noise is not rounded or withheld")
         if set(rates) != set(noisy.names):
-            raise ValueError(f"test: the rates must be those of {', '.join(noisy.names)}, got {', '.join(rates)}")
+            raise ValueError(
+                f"a test requires a rate for each of {', '.join(noisy.names)}, got rates for {', '.join(rates)}"
+            )
         p = _checks.fraction("rates", [rates[name] for name in noisy.names])
         if abs(p.sum() - 1) > 1e-9:
             raise ValueError(f"rates must add up to 1, got {p.sum():.9g}")
@@ -356,13 +362,16 @@ class Confidence:
     ) -> PValue:
         noisy = self._noisy
         if not noisy.plain:
-            raise ValueError("test: every count must be released with noise that is neither rounded nor withheld")
+            raise ValueError("a test with rest requires counts whose noise is not rounded or withheld")
         if isinstance(rest, str) or len(rest) != 2 or any(len(side) != 1 for side in sides):
-            raise ValueError(f"rest must be two names, one per sample of a single count, got {rest!r}")
+            raise ValueError(
+                "rest must contain two names, one for each sample, and each sample must "
+                f"be a single count, got {rest!r}"
+            )
         others = [noisy.words.place(name) for name in rest]
         places = np.array([sides[0][0], others[0], sides[1][0], others[1]])
         if len(set(places.tolist())) < 4:
-            raise ValueError(f"rest must name two other counts, got {', '.join(rest)}")
+            raise ValueError(f"rest must contain the names of two other counts, got {', '.join(rest)}")
         law = noisy.law if noisy.law.row_count is None else noisy.law.take(places)
         value = four_cells(
             noisy.values[places], law=law, rng=_checks.generator(rng),

@@ -191,7 +191,8 @@ class AddedSets:
             return np.zeros(0, dtype=np.int64)
         if np.isinf(found.upper[place]):
             raise ValueError(
-                f"accepted: every count from {found.lower[place]:.0f} is accepted; give public bounds of the counts"
+                f"every count from {found.lower[place]:.0f} is accepted, so the accepted counts cannot "
+                "be listed: give public bounds of the counts"
             )
         return np.arange(int(found.lower[place]), int(found.upper[place]) + 1)
 

@@ -153,7 +153,9 @@ class RateConfidence:
         right, left = rate_tails(tails, p)
         if rng is not None:
             if side == "two" or not self._noisy.integers:
-                raise ValueError("rng: only one-sided tests with integer noise are randomised; pass side='right'")
+                raise ValueError(
+                    "rng may be given only for a one-sided test with integer noise: pass side='right', or omit rng"
+                )
             atom = max(right + left - 1, 0.0)  # P(Y = y)
             u = float(_checks.generator(rng).random())
             right, left = right - u * atom, left - (1 - u) * atom
@@ -183,8 +185,8 @@ class RateConfidence:
     def _unknown(self, level: float) -> Row:
         if level >= GRID_LEVEL:
             raise ValueError(
-                f"level must be below {GRID_LEVEL:g} without a public total, because the number of records is itself "
-                f"known only with confidence {GRID_LEVEL:g}; got {level}"
+                f"level must be below {GRID_LEVEL:g} without a public total, because the number of "
+                f"records is known only with confidence {GRID_LEVEL:g}; got {level}"
             )
         pair = self._noisy.pair(self._place)
         if pair.y1 + pair.y0 > LARGEST:

@@ -117,7 +117,7 @@ def added(terms: Sequence[tuple[Any, int]]) -> NoiseSum:
         for _ in range(often):
             found = one if found is None else _convolved(found, one)
     if found is None:
-        raise ValueError("terms: at least one noise distribution is required")
+        raise ValueError("terms must contain at least one noise distribution, got none")
     return found
 
 

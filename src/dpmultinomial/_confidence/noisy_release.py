@@ -117,7 +117,10 @@ class NoisyCounts:
         sets = self.sets
         last = self._last_of_table(place)
         if last is not None and last < self.total:
-            raise ValueError(f"rates: the table of the noise ends at {last}, below the total {self.total}")
+            raise ValueError(
+                "rates: the table of the noise must contain all true counts up to the "
+                f"total {self.total}, but ends at {last}"
+            )
 
         listed = sets.tails(place, np.arange(self.total + 1.0)) if self.total <= LISTED else None
 
@@ -177,16 +180,18 @@ class NoisyCounts:
             If a count was not measured, there is only one, or the noise is not plain integer noise.
         """
         if len(self.names) < 2:
-            raise ValueError("rates: the number of records is not public, and no other count was released; pass total=")
+            raise ValueError(
+                "rates require the public number of records if only one count was released: pass Release(.., total=)"
+            )
         if not self.integers:
             raise ValueError(
-                "rates: without a public total, every count must be released with integer noise that is neither "
-                "rounded, clipped nor withheld; pass Release(.., total=)"
+                "rates without a public total require integer noise that is not rounded, clipped or "
+                "withheld: pass Release(.., total=)"
             )
         others = [i for i in range(len(self.names)) if i != place]
         noises = [added([(self.noise_at(i), 1) for i in places]) for places in ([place], others, [place, *others])]
         if not all(noise.exact for noise in noises):
-            raise ValueError("rates: the noise is too wide for exact sums; pass Release(.., total=)")
+            raise ValueError("rates: the scale of the noise is too large for exact sums: pass Release(.., total=)")
         return Pair(float(self.values[place]), float(self.values[others].sum()), *noises)
 
 

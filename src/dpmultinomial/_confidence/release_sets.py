@@ -75,9 +75,11 @@ class TableSets:
         self.least, self.most = lower, upper
         self.known = ~np.isnan(values)
         if not (good := law.possible(np.where(self.known, values, law.values[0]))).all():
-            raise ValueError(f"values must be released values of the table, got {values[~good][0]:g}")
+            raise ValueError(f"values must be released values that the table contains, got {values[~good][0]:g}")
         if (size := len(law.true) * len(law.values)) > _LARGEST:
-            raise ValueError(f"confidence sets need a table of at most {_LARGEST:,} probabilities, got {size:,}")
+            raise ValueError(
+                f"the table of a confidence set must have at most {_LARGEST:,} probabilities, got {size:,}"
+            )
         self.true, self.released, self.weights, top = _extended(law)
         self.first, self.shifts = int(law.true[0]), law.period > 0
         self.pvalues = likelihood_ratio_pvalues(self.weights)
@@ -142,7 +144,9 @@ class TableSets:
             If nothing was measured.
         """
         if not self.known[place]:
-            raise ValueError("accepted: this count was not measured, so that every count is accepted")
+            raise ValueError(
+                "the accepted counts cannot be listed, because this count was not measured and every count is accepted"
+            )
         counts = self.true[self.pvalues[:, self.column[place]] > 1 - level] + int(self.moved[place])
         return np.asarray(counts[(counts >= self.least[place]) & (counts <= self.most[place])], dtype=np.int64)
 
@@ -252,7 +256,9 @@ class RoundingSets:
         self.base, self.least, self.most, self.values = law.base, lower, upper, values
         self.known = ~np.isnan(values)
         if law.fixed is not None:
-            raise ValueError(f"confidence sets need random rounding, got rounding that is fixed, {law.fixed!r}")
+            raise ValueError(
+                f"confidence sets are available only for random rounding, got fixed rounding with {law.fixed!r}"
+            )
         if not (good := law.possible(np.where(self.known, values, 0))).all():
             raise ValueError(f"values must be multiples of {law.base}, got {values[~good][0]:g}")
 
@@ -307,7 +313,9 @@ class RoundingSets:
         """
         found = self.ends(level)
         if not self.known[place]:
-            raise ValueError("accepted: this count was not measured, so that every count is accepted")
+            raise ValueError(
+                "the accepted counts cannot be listed, because this count was not measured and every count is accepted"
+            )
         if found.empty[place]:
             return np.zeros(0, dtype=np.int64)
         return np.arange(int(found.lower[place]), int(found.upper[place]) + 1)
@@ -374,8 +382,8 @@ def law_of_counts(mechanism: Any, shape: tuple[int, ...]) -> Any:
     for one in mechanism if isinstance(mechanism, Sequence) else [mechanism]:
         if isinstance(one, _JOINT):
             raise TypeError(
-                f"confidence needs the probability of one released value given one count, which "
-                f"{type(one).__name__} does not have; use posterior(..)"
+                "a confidence interval requires the probability of a released value given a single "
+                f"count, which is not defined for {type(one).__name__}: use posterior(..)"
             )
         if not hasattr(one, "log_likelihood"):
             raise TypeError(f"mechanism must be a mechanism of this library, got {one!r}")
@@ -383,7 +391,7 @@ def law_of_counts(mechanism: Any, shape: tuple[int, ...]) -> Any:
     if law.row_count is None:
         return law
     if law.row_count != shape[0]:
-        raise ValueError(f"mechanism must have one row per value, {shape[0]}, got {law.row_count}")
+        raise ValueError(f"mechanism must have one row per value ({shape[0]} rows), got {law.row_count}")
     return law.take(np.repeat(np.arange(shape[0]), int(np.prod(shape[1:]))))
 
 

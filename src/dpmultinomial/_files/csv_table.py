@@ -84,10 +84,14 @@ def decode(raw: bytes, *, name: str, encoding: str | None = None) -> Decoded:
     if stated == "latin-1":
         return Decoded(raw, "latin-1", b"")
     if stated == "utf-16" and marked not in ("utf-16-le", "utf-16-be"):
-        raise FileFault(f"{name}: encoding utf-16 needs a byte order mark; without one, state utf-16-le or utf-16-be")
+        raise FileFault(
+            f"{name}: the encoding utf-16 requires a byte order mark: if the file has "
+            "none, state utf-16-le or utf-16-be"
+        )
     if stated not in (None, "utf-16") and marked and marked != stated:
         raise FileFault(
-            f"{name}: encoding {stated} was stated, but the file begins with the byte order mark of {marked}"
+            f"{name}: the stated encoding is {stated}, but the file begins with the byte order mark of "
+            f"{marked}: correct the encoding"
         )
     stored = marked or stated or "utf-8"
     body = raw[len(mark) :]
@@ -175,7 +179,7 @@ class CsvTable:
         """Return the position of a column, counted from 0; raise ValueError if no column has this name."""
         if column not in self.columns:
             known = f"{len(self.columns)} others" if self.confidential else ", ".join(map(repr, self.columns))
-            raise FileFault(f"{self.name}: no column {column!r}; it has {known}")
+            raise FileFault(f"{self.name} has no column {column!r}; the columns of the file are {known}")
         return self.columns.index(column)
 
     def texts(self, column: str) -> list[str]:
@@ -359,7 +363,7 @@ def parse(
     if fields.fault != "none":
         raise FileFault(_fault(fields, name, limits))
     if not len(fields.lines):
-        raise FileFault(f"{name}: empty; the first line must name the columns")
+        raise FileFault(f"{name} is empty: the first line must contain the names of the columns")
     everything = CsvTable(name, confidential, (), delimiter, source, fields.starts, fields.ends, fields.lines)
     names = _header(everything)
     return CsvTable(name, confidential, names, delimiter, source, fields.starts[1:], fields.ends[1:], fields.lines[1:])
@@ -381,7 +385,8 @@ def _header(table: CsvTable) -> tuple[str, ...]:
         if found in seen:
             shown = "" if table.confidential else f" ({found!r})"
             raise FileFault(
-                f"{table.name}, line {line}, column {k}: duplicate name, the same as column {seen[found]}{shown}"
+                f"{table.name}, line {line}, column {k}: the column has the same name as column "
+                f"{seen[found]}{shown}: rename one of the columns"
             )
         seen[found] = k
     return tuple(names)
@@ -396,7 +401,7 @@ def _delimiter(data: bytes, name: str, limits: Limits) -> str:
     if len(fitting) == 1:
         return fitting[0]
     raise FileFault(
-        f"{name}, line 1: the delimiter is ambiguous ({', '.join(map(repr, fitting or present))}); state it"
+        f"{name}, line 1: the delimiter is ambiguous ({', '.join(map(repr, fitting or present))}): state the delimiter"
     )
 
 
@@ -442,7 +447,7 @@ def read_bytes(path: str | Path) -> bytes:
     with open(places.public(path), "rb") as file:
         about = os.fstat(file.fileno())
         if about.st_size > LARGEST_FILE:
-            raise FileFault(f"{path}: must be at most {LARGEST_FILE} bytes, got {about.st_size}")
+            raise FileFault(f"{path} must be at most {LARGEST_FILE} bytes, got {about.st_size} bytes")
         if not os.path.samestat(about, os.stat(places.public(path))):
-            raise FileFault(f"{path}: was replaced while it was being opened; run the command again")
+            raise FileFault(f"{path} was replaced while it was being opened: run the command again")
         return file.read()

@@ -40,7 +40,7 @@ def public(path: str | Path) -> Path:
         If the file is confidential, or the path contains a NUL.
     """
     if "\0" in str(path):
-        raise FileFault(f"{str(path)!r}: a path must not contain NUL")
+        raise FileFault(f"the path {str(path)!r} must not contain NUL characters")
     if is_confidential(Path(path)):
         raise FileFault(f"{path}: {_WAY_OUT}")
     return Path(path)

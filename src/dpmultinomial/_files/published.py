@@ -182,18 +182,24 @@ def parsed(raw: bytes, place: str) -> dict[str, Any]:
         record = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_number, parse_float=_in_range)
         json.dumps(record, ensure_ascii=False).encode()  # fails for lone surrogates
     except (ValueError, RecursionError) as error:
-        raise FileFault(f"{place}: is not valid JSON ({error})") from None
+        raise FileFault(f"{place} is not valid JSON ({error})") from None
     if not isinstance(record, dict) or not {"release", "generation", "mechanism", "sha256"} <= set(record):
-        raise FileFault(f"{place}: must state release, generation, mechanism and sha256")
+        raise FileFault(f"{place} must state release, generation, mechanism and sha256")
     rules = _rules(record, place)
     for key, rule in rules.items():
         if key not in record:
             if key not in LATER:
-                raise FileFault(f"{place}: {key} is missing")
+                raise FileFault(f"{place}: the key {key} is missing")
         elif not _holds(rule, record[key]):
-            raise FileFault(f"{place}: {key} is not what a {record['mechanism']} states, got {str(record[key])[:80]!r}")
+            raise FileFault(
+                f"{place}: the value of {key} is invalid for the mechanism "
+                f"{record['mechanism']}, got {str(record[key])[:80]!r}"
+            )
     if unknown := sorted(set(record) - set(rules)):
-        raise FileFault(f"{place}: no {record['mechanism']} states {unknown[0]!r}; it may be of a newer version")
+        raise FileFault(
+            f"{place}: the key {unknown[0]!r} is not valid for the mechanism "
+            f"{record['mechanism']}; the record may have been written by a newer version"
+        )
     for words, good in _together(record):
         if not good:
             raise FileFault(f"{place}: {words}")
@@ -310,7 +316,7 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def _in_range(written: str) -> float:
     if math.isinf(value := float(written)):
-        raise ValueError(f"{written[:80]} is outside the range of floating-point numbers")
+        raise ValueError(f"the number {written[:80]} is outside the range of floating-point numbers")
     return value
 
 
@@ -343,7 +349,7 @@ def check(table: CsvTable, record: Mapping[str, Any]) -> None:
     mechanism = record["mechanism"]
     wanted = _TREE if hierarchy.is_of(record) else _COLUMNS.get(mechanism)
     if wanted is not None and table.columns != wanted:
-        raise FileFault(f"{table.name}: must have the columns {', '.join(wanted)}, got {', '.join(table.columns)}")
+        raise FileFault(f"{table.name} must have the columns {', '.join(wanted)}, got {', '.join(table.columns)}")
     if wanted in (("category", "count"), _TREE):
         _counts(table, record)
     elif mechanism == "censored_statistics":
@@ -369,7 +375,7 @@ def _counts(table: CsvTable, record: Mapping[str, Any]) -> None:
     if hierarchy.is_of(record):
         shape = hierarchy.of(table, names)
         if shape.sizes != [record["nodes"][level] for level in record["levels"]]:
-            raise FileFault(f"{table.name}: must have the nodes on each level that its record states")
+            raise FileFault(f"{table.name}: the nodes on each level must be the nodes that the record states")
         root = shape.depth.index(0)
         if record["total"] not in (None, counts[root]):
             raise table.refuse("count", root, "must be the total that its record states", str(counts[root]))
@@ -392,12 +398,12 @@ def _probabilities(table: CsvTable, record: Mapping[str, Any]) -> None:
 
 def _named(table: CsvTable, column: str, names: list[str]) -> None:
     if table.texts(column) != names:
-        raise FileFault(f"{table.name}: {column} must be {', '.join(names)}")
+        raise FileFault(f"{table.name}: the values of {column} must be {', '.join(names)}")
 
 
 def _rows(table: CsvTable, wanted: int) -> None:
     if len(table) != wanted:
-        raise FileFault(f"{table.name}: must have {wanted} rows, as its record states, got {len(table)}")
+        raise FileFault(f"{table.name} must have {wanted} rows, as the record states, got {len(table)}")
 
 
 LEDGER = "ledger.tsv"
@@ -428,7 +434,7 @@ class Published:
         """Return a number of the record; raise FileFault if the record has no number of that name."""
         value = self.record.get(key)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise FileFault(f"{self.folder / RECORD}: must state {key} as a number")
+            raise FileFault(f"{self.folder / RECORD}: the value of {key} must be a number")
         return float(value)
 
 
@@ -451,7 +457,7 @@ def open_release(folder: str | Path) -> Published:
     record = parsed(raw, str(folder / RECORD))
     found = hashlib.sha256(data).hexdigest()
     if found != record["sha256"]:
-        raise FileFault(f"{folder / DATA}: SHA-256 must be {record['sha256']}, as its record states, got {found}")
+        raise FileFault(f"{folder / DATA}: the SHA-256 must be {record['sha256']}, as the record states, got {found}")
     _named_by_ledger(folder, record, hashlib.sha256(raw).hexdigest())
     stated = {key: record[key] if isinstance(record.get(key), str) else None for key in ("delimiter", "encoding")}
     table = parse(data, name=str(folder / DATA), confidential=False, **stated)
@@ -468,7 +474,7 @@ def _named_by_ledger(folder: Path, record: Mapping[str, object], digest: str) ->
     if (record["release"], str(record["generation"])) != (name, generation):
         stated = f"{record['release']}, generation {record['generation']}"
         raise FileFault(
-            f"{folder / RECORD}: must be of {name}, generation {generation}, as its folder says, got {stated}"
+            f"{folder / RECORD} must describe {name}, generation {generation}, according to its folder, got {stated}"
         )
     lines = [line.split("\t") for line in read_bytes(ledger).decode("utf-8", errors="replace").split("\n")]
     columns = {column: k for k, column in enumerate(lines[0])}
@@ -480,7 +486,9 @@ def _named_by_ledger(folder: Path, record: Mapping[str, object], digest: str) ->
     same = [row for row in rows if (row["release"], row["generation"]) == (name, generation)]
     if not same:
         raise FileFault(
-            f"{folder}: {ledger} does not list this release; it was made elsewhere, or the ledger is an older backup"
+            f"{folder} is not listed in {ledger}: the release was made elsewhere, or the ledger is an older backup"
         )
     if any((row["sha256"], row["record_sha256"]) != (record["sha256"], digest) for row in same):
-        raise FileFault(f"{folder / RECORD}: is not the record named in {ledger}; restore it from a backup")
+        raise FileFault(
+            f"{folder / RECORD} differs from the record whose SHA-256 is in {ledger}: restore the record from a backup"
+        )

@@ -52,12 +52,12 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     if release.values.ndim > 1:
         raise ValueError(f"values must be a one-dimensional list of counts, got shape {release.shape}")
     if isinstance(release.mechanism, Dirichlet) and release.total is None:
-        raise ValueError("total: released shares need the public number of records; pass Release(.., total=)")
+        raise ValueError("released shares require the public number of records: pass Release(.., total=)")
     size = release.total if isinstance(release.total, int) else None
     plain = size is not None and release.bounds is None and not np.isnan(release.values).any()
     if method in ("gibbs", "table"):
         if not plain:
-            raise ValueError(f"method: {method!r} needs an exact total and does not allow bounds")
+            raise ValueError(f"method {method!r} requires an exact total and does not allow bounds")
         return _by_chains(release, concentration(prior, len(release)), method, rng)
     if plain and size is not None and _is_concentration(prior):
         alpha = concentration(prior, len(release))
@@ -102,9 +102,9 @@ def _by_chains(release: Release, alpha: NDArray[np.float64], method: str, rng: n
     """Sample the rates with the Gibbs sampler of Balmat et al. (2018), four chains with a convergence check."""
     scale = getattr(release.mechanism, "scale", None)
     if scale is None:
-        raise ValueError(f"method: {method!r} needs Laplace noise of one scale, got {release.mechanism!r}")
+        raise ValueError(f"method {method!r} requires Laplace noise with a single scale, got {release.mechanism!r}")
     if rng is None:
-        raise ValueError(f"rng: method {method!r} draws random numbers; pass a numpy Generator")
+        raise ValueError(f"method {method!r} draws random numbers, so rng is required: pass a numpy Generator")
     kernel = {"gibbs": "convolution"}.get(method, method)
     setting = {"total": release.total, "scale": scale, "alpha": alpha, "draws": _DRAWS, "burn_in": _BURN_IN}
     chains = np.stack(

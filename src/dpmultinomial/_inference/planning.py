@@ -68,10 +68,11 @@ class Goal:
         if not _checks.inside("level", self.level) > 0.5:
             raise ValueError(f"level must lie in (1/2, 1), got {self.level}")
         if (self.interval is None) == (self.question is None):
-            raise ValueError("a plan needs either interval= with narrower=, or question=")
+            raise ValueError("a plan requires either question=, or interval= together with narrower=")
         if (self.interval is None) != (self.narrower is None):
             raise ValueError(
-                "interval= and narrower= must be given together: the name of a quantity, and a maximum width"
+                "interval= and narrower= must be given together, as the name of a quantity and the "
+                "largest allowed width"
             )
         if self.narrower is not None:
             _checks.positive("narrower", self.narrower)
@@ -141,7 +142,9 @@ class Goal:
 
     def _check_group(self, among: Sequence[str]) -> None:
         if self.of == "counts":
-            raise ValueError("among must not be given for counts: shares and rates are taken among categories")
+            raise ValueError(
+                "among must be omitted for counts, because only shares and rates refer to a group of categories"
+            )
         if len(among) < 2 or len(set(among)) < len(among):
             raise ValueError(f"among must name at least two different categories, got {', '.join(among)}")
         for name in among:
@@ -211,9 +214,9 @@ class Search:
             chance = _FALL * float(fall.std()) / np.sqrt(len(fall))
             if fall.mean() > chance and self._seen[second][:, 0].mean() < self._wanted:
                 raise ValueError(
-                    f"the success rate must not decrease with epsilon, but {self._words(first)} and "
-                    f"{self._words(second)}: at small epsilon, the prior determines the answer; set larger values in "
-                    "between=, or change the prior"
+                    f"the success rate decreases with epsilon ({self._words(first)}, but "
+                    f"{self._words(second)}), because the prior determines the answer at small "
+                    "epsilon: set larger values in between=, or change the prior"
                 )
 
     def _bracket(self, points: list[float]) -> tuple[float, float]:
@@ -223,21 +226,24 @@ class Search:
         below = [i for i, point in enumerate(points) if self._share(point) < self._target]
         if below and below[-1] == len(points) - 1 and self._full(points[-1]) < self._target:
             raise ValueError(
-                f"even the largest epsilon is not enough for {self._wanted:.1%}: {self._words(points[-1])}"
+                f"the success rate is below {self._wanted:.1%} even at the largest epsilon "
+                f"({self._words(points[-1])}): set a larger upper value in between="
             )
         i = min(below[-1], len(points) - 2) if below else 0
         while i > 0 and self._full(points[i]) >= self._target:
             i -= 1
         if self._full(points[i]) >= self._target:
             raise ValueError(
-                f"the smallest epsilon is already enough: {self._words(points[0])}; set a smaller lower value in "
-                "between= (if the prior alone determines the answer, every epsilon is enough)"
+                f"the smallest epsilon is already sufficient ({self._words(points[0])}): set a smaller "
+                "lower value in between=. If the prior alone determines the answer, every epsilon is "
+                "sufficient"
             )
         while self._full(points[i + 1]) < self._target:
             i += 1
             if i == len(points) - 1:
                 raise ValueError(
-                    f"even the largest epsilon is not enough for {self._wanted:.1%}: {self._words(points[-1])}"
+                    f"the success rate is below {self._wanted:.1%} even at the largest epsilon "
+                    f"({self._words(points[-1])}): set a larger upper value in between="
                 )
         return points[i], points[i + 1]
 
@@ -258,7 +264,9 @@ class Search:
 
     def _words(self, epsilon: float) -> str:
         right, wrong = self._seen[epsilon].mean(axis=0)
-        return f"epsilon {epsilon:.3g} answers rightly in {right:.1%} of releases and wrongly in {wrong:.1%}"
+        return (
+            f"epsilon {epsilon:.3g} gives a correct answer in {right:.1%} and a wrong answer in {wrong:.1%} of releases"
+        )
 
 
 Made = Callable[[float], Any]  # function of epsilon that returns a mechanism
@@ -313,8 +321,8 @@ class Plan:
 
     def __repr__(self) -> str:
         return (
-            f"Plan(epsilon {self.epsilon:.3g}: sure and right in {self.frequency:.1%} of releases "
-            f"(standard error {self.standard_error:.1%}), sure and wrong in {self.wrong:.1%})"
+            f"Plan(epsilon {self.epsilon:.3g}: decisive and correct in {self.frequency:.1%} of releases "
+            f"(standard error {self.standard_error:.1%}), decisive but wrong in {self.wrong:.1%})"
         )
 
 
@@ -388,12 +396,12 @@ def plan(
     goal = Goal(names, of, group, interval, narrower, question, level)
     wanted = _checks.inside("probability", probability)
     if interval is not None and wanted >= level:
-        raise ValueError(f"probability must be below level {level} for an interval, got {probability}")
+        raise ValueError(f"probability must be below the level {level} for an interval, got {probability}")
     mechanism_type, words = _mechanism(mechanism, _checks.positive("sensitivity", sensitivity))
     runs = _checks.integer("releases", releases, least=100)
     low, high = (_checks.positive("between", end) for end in between)
     if not low < high:
-        raise ValueError(f"between must be increasing, got {between}")
+        raise ValueError(f"between must be (lower, upper) with lower < upper, got {between}")
     simulation = _Simulation(goal, names, p, _checks.integer("total", total, least=1), mechanism_type, prior)
     seeds = _checks.generator(rng).integers(2**62, size=2).tolist()
     search = Search(

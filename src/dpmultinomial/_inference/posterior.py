@@ -57,9 +57,11 @@ def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
     mechanism = release.mechanism
     values = release.values
     if values.ndim > 1 or (values != np.floor(values)).any() or (values < 0).any():
-        raise ValueError("values: an additive release is one list of integers >= 0")
+        raise ValueError("values of an additive release must be a one-dimensional list of integers >= 0")
     if TOTAL in release.names:
-        raise ValueError(f"names: {TOTAL!r} is reserved for the sum of all; choose another name for that component")
+        raise ValueError(
+            f"names must not contain {TOTAL!r}, which is reserved for the sum of all components: choose another name"
+        )
     chosen = "flat" if prior is None else prior
     found = additive_counts.posterior(
         values.astype(np.int64), epsilon=mechanism.epsilon, algorithm=mechanism.algorithm,
@@ -110,11 +112,13 @@ def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
     _checks.one_of("method", method, ("auto", "chain"))
     mechanism, n = release.mechanism, release.total
     if mechanism.scale is None:
-        raise ValueError("scale: the scale of the noise is required; pass CensoredStatistics(.., scale=)")
+        raise ValueError("the scale of the noise is missing: pass CensoredStatistics(.., scale=)")
     if not isinstance(n, int):
-        raise ValueError("total: the public number of records is required; pass Release(.., total=)")
+        raise ValueError("the public number of records is missing: pass Release(.., total=)")
     if rng is None:
-        raise ValueError("rng: a chain draws random numbers; pass a numpy Generator, posterior(.., rng=)")
+        raise ValueError(
+            "a chain draws random numbers, so rng is required: pass a numpy Generator, posterior(.., rng=)"
+        )
     if release.names == ("1", "2", "3", "4"):
         values: Any = release.values
     else:
@@ -223,7 +227,9 @@ class Posteriors(Sequence[Posterior]):
         self.releases = tuple(releases)
         self.names = tuple(names) if names is not None else tuple(str(i + 1) for i in range(len(self.releases)))
         if len(self.names) != len(self.releases) or len(set(self.names)) != len(self.names):
-            raise ValueError(f"names must be {len(self.releases)} different ones, got {', '.join(self.names[:5])} ..")
+            raise ValueError(
+                f"names must contain {len(self.releases)} distinct names, got {', '.join(self.names[:5])} .."
+            )
         self._prior, self._method, self._seed = prior, method, seed
 
     def __len__(self) -> int:

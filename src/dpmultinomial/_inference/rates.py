@@ -110,7 +110,9 @@ def _areas(release: Release, regression: Regression) -> Areas:
     if isinstance(release.mechanism, Dirichlet) or not (
         isinstance(release.mechanism, Sequence) or hasattr(release.mechanism, "log_likelihood")
     ):
-        raise ValueError(f"a regression needs counts with separate noise, got the mechanism {release.mechanism!r}")
+        raise ValueError(
+            f"a regression requires counts with independent noise, got the mechanism {release.mechanism!r}"
+        )
     lower, upper = release.bounds or (0, np.inf)
     cells = cells_of(release.values.ravel(), release.mechanism, lower=lower, upper=upper).take(np.array(kept))
     refuse(cells, names)
@@ -124,7 +126,7 @@ def _areas(release: Release, regression: Regression) -> Areas:
     used = np.flatnonzero(~zero)
     _without_exposure(cells, names, np.flatnonzero(zero))
     if not len(used):
-        raise ValueError("exposure is 0 for all areas: there are no rates")
+        raise ValueError("exposure is 0 for all areas, so no rate can be estimated: give an exposure > 0")
     dropped = tuple(names[i] for i in np.flatnonzero(zero))
     names, cells = tuple(names[i] for i in used), cells.take(used)
     if regression.family == "shares":
@@ -150,11 +152,13 @@ def _separate(release: Release, regression: Regression) -> tuple[list[int], tupl
     if release.queries is not None:
         sums = set(release.queries)
         every = [i for i in every if release.names[i] not in sums]
-        ignored.append("sums over several cells are not used: only the measurement of each cell itself is")
+        ignored.append("sums over several cells are not used: only the measurements of single cells are used")
     elif release.parents is not None:
         areas = regression.exposure.names if isinstance(regression.exposure, Release) else regression.exposure
         if not isinstance(areas, Mapping | pd.Series | tuple):
-            raise ValueError("exposure must be a mapping by name if the release is a tree: it selects the areas")
+            raise ValueError(
+                "exposure must be a mapping by name if the release is a tree, because its names select the areas"
+            )
         chosen = {str(name) for name in (areas.index if isinstance(areas, pd.Series) else areas)}
         every = [i for i in every if release.names[i] in chosen]
         for i in every:
@@ -164,16 +168,18 @@ def _separate(release: Release, regression: Regression) -> tuple[list[int], tupl
                 node = release.parents[node]
             if above & chosen:
                 raise ValueError(
-                    f"{release.names[i]} is part of {min(above & chosen)}: areas must be separate; give the exposures "
-                    "of one level"
+                    f"the area {release.names[i]} is part of the area {min(above & chosen)}, but areas "
+                    "must not overlap: give the exposures of a single level"
                 )
         if len({release.names[i] for i in every}) < len(every):
-            raise ValueError("an area of the tree was measured twice: combine its measurements first")
-        ignored.append("measurements of other nodes of the tree are not used: only those of the areas themselves are")
+            raise ValueError("an area of the tree was measured twice: combine its measurements into one value")
+        ignored.append(
+            "measurements of other nodes of the tree are not used: only the measurements of the areas are used"
+        )
     if release.total is not None:
         ignored.append("the total is not used: counts are treated as independent given their rates")
     if not every:
-        raise ValueError("no count of the release is an area with an exposure")
+        raise ValueError("no count of the release has the name of an area in exposure: use the names of the release")
     return every, tuple(ignored)
 
 
@@ -186,7 +192,7 @@ def _public_exposure(regression: Regression, names: tuple[str, ...]) -> Array:
         raise ValueError(f"exposure must be a number >= 0 for every area, got {got} for {names[bad[0]]}{more}")
     if regression.family == "shares" and (found != np.floor(found)).any():
         i = int(np.flatnonzero(found != np.floor(found))[0])
-        raise ValueError(f"exposure of shares must be integers, numbers of persons, got {found[i]:g} for {names[i]}")
+        raise ValueError(f"exposure of shares must be numbers of persons (integers), got {found[i]:g} for {names[i]}")
     return found
 
 
@@ -195,14 +201,16 @@ def _noisy_exposure(release: Release, names: tuple[str, ...]) -> tuple[Array, Ar
     places = {name: i for i, name in enumerate(release.names)}
     if missing := [name for name in names if name not in places]:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        raise ValueError(f"exposure: the release has no number for {missing[0]}{more}")
+        raise ValueError(f"the release that is passed as exposure has no number for {missing[0]}{more}")
     lower, upper = release.bounds or (1, np.inf)
     least = np.maximum(np.asarray(lower, dtype=np.float64), 1.0)
     cells = cells_of(release.values.ravel(), release.mechanism, lower=least, upper=upper)
     cells = cells.take(np.array([places[name] for name in names]))
     refuse(cells, names)
     if not cells.measured.all():
-        raise ValueError(f"exposure: nothing was measured for {names[int((~cells.measured).argmax())]}")
+        raise ValueError(
+            f"the release that is passed as exposure has no measurement for {names[int((~cells.measured).argmax())]}"
+        )
     return nodes_of(cells)
 
 
@@ -214,7 +222,7 @@ def _without_exposure(cells: Cells, names: tuple[str, ...], rows: NDArray[np.int
         if part.measured[0]:
             possible &= bool(part.noise.log_likelihood(part.released[:, None], np.zeros((1, 1)))[0, 0] > -40.0)
         if not possible:
-            raise ValueError(f"{names[i]}: exposure 0, but the release excludes a count of 0")
+            raise ValueError(f"{names[i]}: the exposure is 0, but the release excludes a count of 0")
 
 
 def _at_most(cells: Cells, names: tuple[str, ...], persons: Array) -> Cells:
@@ -223,7 +231,9 @@ def _at_most(cells: Cells, names: tuple[str, ...], persons: Array) -> Cells:
     found = Cells(cells.released, cells.noise, cells.lower, upper, cells.measured, cells.reasons)
     bad = np.flatnonzero(cells.lower > persons)
     if len(bad):
-        raise ValueError(f"{names[bad[0]]}: no count from 0 to {persons[bad[0]]:g} persons agrees with its bounds")
+        raise ValueError(
+            f"{names[bad[0]]}: the bounds of the count exclude all counts from 0 to {persons[bad[0]]:g} persons"
+        )
     return found
 
 
@@ -235,11 +245,14 @@ def _crude(areas: Areas, regression: Regression) -> float:
     if regression.family == "rates" and bounded.any():  # bounds such as 10 to 50: their middle
         values = np.append(values, (cells.lower + cells.upper)[bounded] / 2)
     if not len(values):
-        raise ValueError(f"none of the {n} counts was measured: rates would be the prior's")
+        raise ValueError(f"none of the {n} counts was measured, so the posterior of the rates would equal the prior")
     if np.isnan(values).all():
-        raise ValueError(f"all {len(values)} counts were withheld: rates would be the prior's")
+        raise ValueError(f"all {len(values)} counts were withheld, so the posterior of the rates would equal the prior")
     if not np.nanmax(values) > 0:
-        raise ValueError(f"all {len(values)} released counts are 0 or below: rates would be the prior's")
+        raise ValueError(
+            f"all {len(values)} released counts are 0 or below, so the posterior of the "
+            "rates would be determined by the prior"
+        )
     total = np.nansum(np.maximum(values, 0.0)) + 0.5
     rate = total / areas.mean_exposure[cells.measured | bounded].sum()
     return float(min(rate, 0.99)) if regression.family == "shares" else float(rate)
@@ -305,7 +318,7 @@ class RegressionPosterior(Posterior):
             raise ValueError(f"exposure must be > 0 for every new count, got {sizes[~(sizes > 0)][:1]}")
         whole = self.regression.family == "shares"
         if whole and (sizes != np.floor(sizes)).any():
-            raise ValueError("exposure of shares must be integers, numbers of persons")
+            raise ValueError("exposure of shares must be numbers of persons (integers)")
         state = self._state(self._rates.error)
 
         def one(i: int) -> Discrete:
@@ -385,7 +398,7 @@ class RegressionPosterior(Posterior):
         if len(self.areas.names) < FEWEST_AREAS:
             error, reason = float("nan"), f"{reason}, not reliable with fewer than {FEWEST_AREAS} areas"
         if self._held:
-            reason += f"; held by its prior: {', '.join(self._held)}"
+            reason += f"; determined by the prior: {', '.join(self._held)}"
         return Accuracy("approximate", error, reason)
 
     def _rate_group(self) -> Quantities:
@@ -506,7 +519,8 @@ class RegressionPosterior(Posterior):
         if n < FEW_AREAS:
             found.append(f"only {n} areas: intervals may be too short (measured coverage .94 for 50 areas)")
         if self._held:
-            found.append(f"held by its prior, because the release says little about it: {', '.join(self._held)}")
+            held = ", ".join(self._held)
+            found.append(f"determined by the prior, because the release contains little information about it: {held}")
         if self._by_exposure["bayes_factor"] > EVIDENCE:
             grows = "falls" if self._by_exposure["slope"] > 0 else "grows"
             found.append(

@@ -51,32 +51,35 @@ def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -
     where = Path(path)
     if not where.is_dir():
         if not where.exists():
-            raise FileNotFoundError(f"{where}: no such file or folder")
+            raise FileNotFoundError(f"{where} is not a file or a folder")
         if mechanism is None:
-            raise ValueError(f"{where}: a CSV file does not state the mechanism of its numbers; pass mechanism=")
+            raise ValueError(f"{where}: a CSV file does not state the mechanism of its numbers: pass mechanism=")
         table = read_table(where)
         if "parent" in table.columns:
             return _measured_tree(table, mechanism, total)
         return Release(_named(table), mechanism=mechanism, total=total)
     if mechanism is not None or total is not None:
-        raise ValueError(f"{where / RECORD}: the record states mechanism and total; do not pass them")
+        raise ValueError(
+            f"{where / RECORD}: mechanism and total must be omitted, because the record of the release states them"
+        )
     found = open_release(where)
     kind = str(found.record["mechanism"])
     if kind not in _MADE:
         readable = ", ".join(_MADE)
         raise ValueError(
-            f"{where}: is a release of {kind}, which is read in another way; counts and statistics: {readable}"
+            f"{where} is a release of {kind}, which this function does not support; it supports counts "
+            f"and statistics: {readable}"
         )
     return _MADE[kind](found)
 
 
 def _named(table: CsvTable) -> dict[str, float]:
     if not set(COLUMNS) <= set(table.columns):
-        raise ValueError(f"{table.name}: must have the columns {' and '.join(COLUMNS)}, has {', '.join(table.columns)}")
+        raise ValueError(f"{table.name} must have the columns {' and '.join(COLUMNS)}, got {', '.join(table.columns)}")
     names = table.texts("name")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{table.name}: column name: duplicate name {twice!r}")
+        raise ValueError(f"{table.name}, column name: the name {twice!r} occurs twice: rename one of the counts")
     return dict(zip(names, table.numbers("value").tolist(), strict=True))
 
 
@@ -161,7 +164,7 @@ def _censored(found: Published) -> Release:
 
 def _ordered(stated: object) -> tuple[float, ...]:
     if not isinstance(stated, Mapping) or set(stated) != set(STATISTICS):
-        raise ValueError(f"{RECORD}: must state a number for each of {', '.join(STATISTICS)}, got {stated!r}")
+        raise ValueError(f"{RECORD} must state a number for each of {', '.join(STATISTICS)}, got {stated!r}")
     return tuple(float(stated[key]) for key in STATISTICS)
 
 

@@ -73,7 +73,7 @@ class Regression:
         self.se = _checks.one_of("se", se, STANDARD_ERRORS)
         self.exposure, self.covariates = exposure, covariates
         if family == "shares" and isinstance(exposure, Release):
-            raise ValueError("exposure of shares must be public numbers of persons, got a Release; use family='rates'")
+            raise ValueError("exposure of shares must be public numbers of persons, got a Release: use family='rates'")
         centre, sd = (_CENTRES[family], 2.0) if shape is None else shape
         self.shape = _checks.number("shape", centre), _checks.positive("shape", sd)
         self.slopes = _checks.positive("slopes", slopes)
@@ -157,12 +157,14 @@ def aligned(what: str, given: Any, names: Sequence[str]) -> Array:
     if isinstance(given, Mapping):
         listed = {str(name): value for name, value in given.items()}
         if not set(listed) & set(names):
-            raise ValueError(f"{what}: none of its names is an area of the release ({names[0]}, ..): use equal names")
+            raise ValueError(
+                f"{what} contains no name of an area of the release ({names[0]}, ..): use the names of the release"
+            )
         values = [listed.get(name) for name in names]
     else:
         values = list(given) if np.ndim(given) == 1 else []
         if len(values) != len(names):
-            raise ValueError(f"{what} must have one number per area, {len(names)}, got shape {np.shape(given)}")
+            raise ValueError(f"{what} must have one number per area ({len(names)} areas), got shape {np.shape(given)}")
     try:
         return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     except (TypeError, ValueError):
@@ -189,14 +191,18 @@ def covariates_of(covariates: Any, names: Sequence[str]) -> tuple[tuple[str, ...
     """
     columns = columns_of(covariates)
     if INTERCEPT in columns:
-        raise ValueError(f"covariates: {INTERCEPT!r} is always part of the regression: rename this column")
+        raise ValueError(
+            f"covariates must not contain {INTERCEPT!r}, which is always part of the regression: rename this column"
+        )
     values = np.empty((len(names), len(columns)))
     for j, (name, column) in enumerate(columns.items()):
         values[:, j] = aligned(name, column, names)
         bad = np.flatnonzero(~np.isfinite(values[:, j]))
         if len(bad):
             more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-            raise ValueError(f"{name} is missing for {names[bad[0]]}{more}: drop these areas or the covariate {name}")
+            raise ValueError(
+                f"the value of {name} is missing for {names[bad[0]]}{more}: remove these areas or the covariate {name}"
+            )
     return tuple(columns), values
 
 
@@ -221,13 +227,16 @@ def design_of(covariates: Any, names: Sequence[str]) -> Design:
     centres, scales = columns.mean(axis=0), columns.std(axis=0)
     for j, label in enumerate(labels):
         if not scales[j] > 1e-12 * max(np.abs(columns[:, j]).max(), 1e-300):
-            raise ValueError(f"{label} is constant, like the intercept: drop this covariate")
+            raise ValueError(
+                f"the covariate {label} is constant, so it cannot be distinguished from "
+                "the intercept: remove this covariate"
+            )
     matrix = np.column_stack([np.ones(len(names)), (columns - centres) / scales])
     if len(labels):
         _, values, directions = np.linalg.svd(matrix, full_matrices=False)
         if len(names) <= len(labels) or values[-1] < _RANK * values[0]:
             involved = [label for label, x in zip(labels, np.abs(directions[-1, 1:]), strict=True) if x > 1e-6]
             raise ValueError(
-                f"the covariates {', '.join(involved)} are collinear over {len(names)} areas: drop one of them"
+                f"the covariates {', '.join(involved)} are collinear over {len(names)} areas: remove one of them"
             )
     return Design(labels, matrix, centres, scales)

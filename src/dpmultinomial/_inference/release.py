@@ -80,7 +80,7 @@ class Release:
         self.bounds, self.groups = bounds, groups
         self.parents, self.levels = None if parents is None else _parents(parents, self.names), levels
         if levels is not None and parents is None:
-            raise ValueError("levels requires parents: pass parents as well")
+            raise ValueError("levels may be given only together with parents: pass parents, or omit levels")
         self.queries = None if queries is None else dict(queries)
         self.labels = None
         if isinstance(values, pd.DataFrame):
@@ -124,7 +124,7 @@ class Release:
         """
         law = self.mechanism
         if not (isinstance(law, Sequence) or (hasattr(law, "log_likelihood") and hasattr(law, "reach"))):
-            raise TypeError(f"likelihood needs counts with separate noise, got the mechanism {law!r}")
+            raise TypeError(f"a likelihood requires counts with independent noise, got the mechanism {law!r}")
         lower, upper = self.bounds or (0, np.inf)
         cells = cells_of(self.values.ravel(), law, lower=lower, upper=upper)
         refuse(cells, self.names)
@@ -169,7 +169,7 @@ def _strata(values: Mapping[Any, Any]) -> tuple[NDArray[np.float64], list[str]]:
     shapes = {found.shape for found, _ in parts.values()}
     if len(shapes) > 1:
         raise ValueError(
-            f"values must have tables of one shape in all strata, got {', '.join(map(str, sorted(shapes)))}"
+            f"values must have tables of the same shape in all strata, got {', '.join(map(str, sorted(shapes)))}"
         )
     shape = shapes.pop()
     names = [f"{stratum}/{name}" for stratum, (_, labels) in parts.items() for name in labels or _numbered(shape)]
@@ -202,10 +202,10 @@ def _parents(
         return _shallow(dict(given))
     listed = list(given)
     if len(listed) != len(names):
-        raise ValueError(f"parents must have one entry per count, {len(names)}, got {len(listed)}")
+        raise ValueError(f"parents must have one entry per count ({len(names)} counts), got {len(listed)}")
     for entry in listed:
         if not (entry is None or isinstance(entry, str)) and not 0 <= _checks.number("parents", entry) < len(names):
-            raise ValueError(f"parents must be names, positions below {len(names)} or None, got {entry!r}")
+            raise ValueError(f"parents must contain names, positions below {len(names)} or None, got {entry!r}")
     found = [entry if entry is None or isinstance(entry, str) else names[int(entry)] for entry in listed]
     return _shallow(dict(zip(names, found, strict=True)))
 
@@ -224,8 +224,8 @@ def _shallow(parents: dict[str, str | None]) -> dict[str, str | None]:
     if (node >= 0).any():
         name = list(parents)[int(np.argmax(node >= 0))]
         raise ValueError(
-            f"parents must lead to the root in fewer than {DEEPEST} steps, and to no node twice, got {name!r}, whose "
-            "parents do not"
+            f"the parents of every node must lead to the root in fewer than {DEEPEST} steps without a "
+            f"cycle, but the parents of {name!r} do not"
         )
     return parents
 
@@ -239,7 +239,7 @@ def _named(
         raise TypeError(f"names must be a sequence of strings, got {names!r}")
     found = own or ([str(name) for name in names] if names is not None else _numbered(shape))
     if len(found) != int(np.prod(shape)):
-        raise ValueError(f"names must be {int(np.prod(shape))}, one per number, got {len(found)}")
+        raise ValueError(f"names must contain one name per number ({int(np.prod(shape))} names), got {len(found)}")
     if len(set(found)) == len(found) and all(map(str.strip, found)):
         return tuple(found)
     seen: set[str] = set()

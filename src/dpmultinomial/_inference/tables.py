@@ -53,7 +53,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     rate = release.mechanism.rate
     if rate is None:
         if method in ("chain", "abc"):
-            raise ValueError(f"method: an unknown rate needs exact sums, got {method!r}")
+            raise ValueError(f"method must be 'auto' or 'exact' if the rate is unknown, got {method!r}")
         found = unknown_rate.infer_rate(table, alpha=alpha)
         facts["prior of the rate"] = {"law": "Beta", "a": 1.0, "b": 1.0}
         state = Accuracy("approximate", found.rate.error, "relative error of probabilities: interpolated likelihood")
@@ -77,8 +77,9 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
 
 def _whole(release: Release) -> NDArray[np.int64]:
     table = release.values.astype(np.int64)
-    if (table != release.values).any() or (table < 0).any():
-        raise ValueError("values of a swapped table must be integers >= 0")
+    bad = (table != release.values) | (table < 0)
+    if bad.any():
+        raise ValueError(f"values of a swapped table must be integers >= 0, got {release.values[bad][0]:g}")
     return table
 
 
@@ -88,14 +89,15 @@ def _inverse(
     if rng is not None:
         return unswapped.infer(table, rate=rate, alpha=alpha, method=method, rng=rng)
     if method == "chain":
-        raise ValueError("rng: method 'chain' draws random numbers; pass a numpy Generator")
+        raise ValueError("method 'chain' draws random numbers, so rng is required: pass a numpy Generator")
     try:
         return unswapped.infer(table, rate=rate, alpha=alpha, method="exact", rng=stream(0, "never drawn from"))
     except unswapped.OutOfReach as error:
         if method == "exact":
             raise
         raise ValueError(
-            f"rng: this table needs chains, which draw random numbers; pass a numpy Generator ({error})"
+            "the posterior of this table is computed by chains, which draw random numbers, so rng is "
+            f"required: pass a numpy Generator ({error})"
         ) from error
 
 
@@ -108,14 +110,14 @@ def _by_rejection(
 ) -> Posterior:
     """Draw by rejection sampling until several thousand proposals are accepted or the limit of work is reached."""
     if rng is None:
-        raise ValueError("rng: method 'abc' draws random numbers; pass a numpy Generator")
+        raise ValueError("method 'abc' draws random numbers, so rng is required: pass a numpy Generator")
     if table.ndim != 2:
-        raise ValueError(f"method: 'abc' supports a single table, got {len(table)} strata")
+        raise ValueError(f"method 'abc' supports only one table, got a table with {len(table)} strata")
     found = swapped_table.abc_run(
         table, rate=release.mechanism.rate, iterations=_PROPOSALS, rng=rng, alpha=alpha, method="margins_first"
     )
     if len(found.draws) < _FEWEST:
-        raise ValueError(f"method: 'abc' accepted {len(found.draws)} of {_PROPOSALS} proposals; use 'auto'")
+        raise ValueError(f"method 'abc' accepted only {len(found.draws)} of {_PROPOSALS} proposals: use method 'auto'")
     draws = {"counts": found.originals[None].astype(np.float64), "rates": found.draws[None]}
     names = {"counts": release.names, "rates": release.names}
     return of_draws(draws, names, method="abc", facts=facts, accuracy=found.accuracy, source=found)

@@ -53,7 +53,8 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     _checks.one_of("method", method, ("auto", "exact"))
     if isinstance(release.total, Mapping):
         raise ValueError(
-            "total: omit it; the total of a tree is the root's count, and a noisy total is a measurement of the root"
+            "total must be omitted for a tree, because the total is the count of the root: give a "
+            "noisy total as a measurement of the root"
         )
     tree = _tree(release)
     laws = laws_by_row(release.mechanism, len(release))
@@ -70,7 +71,9 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
 def _tree(release: Release) -> Tree:
     given = dict(release.parents or {})
     if strangers := [name for name in release.names if name not in given]:
-        raise ValueError(f"parents must have an entry for every count, got none for {', '.join(strangers[:5])}")
+        raise ValueError(
+            f"parents must have an entry for every count, but the entry is missing for {', '.join(strangers[:5])}"
+        )
     lower, upper = release.bounds or (0, np.inf)
     least = _by_node(release, given, lower, 0.0, np.maximum)
     most = _by_node(release, given, upper, np.inf, np.minimum)
@@ -115,11 +118,11 @@ def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
     if isinstance(mechanism, list | tuple):
         mechanism = LawByRow.of([law_of(law) if isinstance(law, Mapping) else law for law in mechanism])
     if not hasattr(mechanism, "log_likelihood"):
-        raise TypeError(f"mechanism must be noise of counts if there are parents, got {mechanism!r}")
+        raise TypeError(f"mechanism must be a noise distribution of counts if parents are given, got {mechanism!r}")
     if mechanism.row_count is None:
         return LawByRow([mechanism], np.zeros(size, dtype=np.int64))
     if mechanism.row_count != size:
-        raise ValueError(f"mechanism must be one distribution per value, {size}, got {mechanism.row_count}")
+        raise ValueError(f"mechanism must have one distribution per value ({size} values), got {mechanism.row_count}")
     law: NoiseLaw = mechanism
     return law
 
@@ -214,15 +217,16 @@ def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.rand
     """
     _checks.one_of("method", method, METHODS)
     if release.total is not None:
-        raise ValueError("total: omit it; add a query over all cells with the law exact")
+        raise ValueError("total must be omitted for crossed cells: add a query over all cells with the law exact")
     if release.groups is not None:
-        raise ValueError("groups are not supported for crossed cells: every cell has a separate prior")
+        raise ValueError("groups must be omitted for crossed cells, because every cell has a separate prior")
     crossed = _crossed(release)
     chosen = "chain" if len(crossed.tree) * len(crossed.cells) <= LARGE else "least squares"
     chosen = chosen if method == "auto" else method
     if chosen == "chain" and rng is None:
         raise ValueError(
-            "rng: a chain draws random numbers; pass a numpy Generator, posterior(.., rng=), or method='least squares'"
+            "a chain draws random numbers, so rng is required: pass a numpy Generator, posterior(.., "
+            "rng=), or method='least squares'"
         )
     laws = crossed_cells.laws(crossed, prior_of(prior, release, crossed.tree))
     names = _names(crossed, len(release.shape) == 1)
@@ -279,10 +283,12 @@ def _crossed_tree(release: Release, rows: list[str]) -> tuple[Tree, list[int]]:
     parents = release.parents
     if parents is None:
         if len(rows) != 1:
-            raise ValueError(f"parents must give the parent of each of the {len(rows)} nodes")
+            raise ValueError(f"parents must contain the parent of each of the {len(rows)} nodes")
         parents = {rows[0]: None}
     if strangers := [name for name in rows if name not in parents]:
-        raise ValueError(f"parents must name every node, got none for {', '.join(strangers[:5])}")
+        raise ValueError(
+            f"parents must have an entry for every node, but the entry is missing for {', '.join(strangers[:5])}"
+        )
     tree = Tree.named(parents, levels=release.levels)
     return tree, [tree.position(name) for name in rows]
 
@@ -292,13 +298,16 @@ def _noise(release: Release, columns: list[str]) -> LawByRow:
     kind: Any = release.mechanism
     if isinstance(kind, Mapping) and "law" not in kind:
         if missing := [name for name in columns if name not in kind]:
-            raise ValueError(f"mechanism must name every query, got none for {', '.join(missing[:5])}")
+            raise ValueError(
+                f"mechanism must have an entry for every query, but the entry is missing for {', '.join(missing[:5])}"
+            )
         each = [law_of(kind[name]) if isinstance(kind[name], Mapping) else kind[name] for name in columns]
         return LawByRow.of(each * (len(release) // len(columns)))
     found = laws_by_row(kind, len(release))
     if not isinstance(found, LawByRow):
         raise TypeError(
-            f"mechanism must be one distribution, one per query, or a sequence of one per number, got {kind!r}"
+            "mechanism must be a single distribution, one distribution per query, or one distribution "
+            f"per number, got {kind!r}"
         )
     return found
 

@@ -105,13 +105,15 @@ def _of_file(product: Product, path: Path, kind: str, values: bool, wanted: set[
     with pq.ParquetFile(path, metadata=stated, read_dictionary=_repeated(product, stated)) as file:
         there = set(listed := file.schema_arrow.names)
         if twice := [name for name in there if listed.count(name) > 1]:
-            raise ValueError(f"must not have duplicate columns, got {twice[0]} twice")
+            raise ValueError(f"the file must not have duplicate columns, got {twice[0]} twice")
         if "query_name" in there and not _is_text(file.schema_arrow.field("query_name").type):
-            raise ValueError("column query_name: must be text")
+            raise ValueError("the column query_name must contain text")
         needed = ["geocode", "query_name", *(axis.name for axis in product.axes)]
         needed += ["value"] * values + ["variance"] * (kind == DPQUERY)
         if missing := [name for name in needed if name not in there]:
-            raise ValueError(f"must have the columns {', '.join(missing)} of {product.product} {product.table}")
+            raise ValueError(
+                f"the file must have the columns {', '.join(missing)} of {product.product} {product.table}"
+            )
         columns = [*needed, *({"sign"} & there), *({"query_shape"} & there if values else ())]
         groups = [g for g in range(file.num_row_groups) if wanted is None or _may_hold(file, g, wanted)]
         for group in groups:  # one group at a time: a reader keeps what it read of all its groups
@@ -127,7 +129,7 @@ def _by_query(product: Product, rows: pa.RecordBatch, kind: str, wanted: set[str
     starts = dict(zip(runs.values.to_pylist(), pairwise([0, *runs.run_ends.to_pylist()]), strict=True))
     for name in different:
         if name is None:
-            raise ValueError("column query_name: some rows are empty")
+            raise ValueError("the column query_name must not have empty cells")
         if wanted is None or name in wanted:
             first, end = starts[name]
             found = rows.slice(first, end - first) if together else rows.filter(pc.equal(names, name))
@@ -210,7 +212,9 @@ def _shaped(column: pa.Array, shape: tuple[int, ...], name: str) -> None:
     rows = stated.flatten().to_numpy(zero_copy_only=False).reshape(-1, len(shape)) if listed else None
     if rows is None or not (rows == np.array(shape)).all():
         wrong = next(one for one in stated.to_pylist() if one != list(shape))
-        raise ValueError(f"{name}: query_shape must be {list(shape)}, as its binnings imply, got {wrong}")
+        raise ValueError(
+            f"{name}: query_shape must be {list(shape)} to agree with the binnings of the query, got {wrong}"
+        )
 
 
 def _matrix(column: pa.Array, cells: int, name: str) -> Array:
@@ -225,7 +229,7 @@ def _matrix(column: pa.Array, cells: int, name: str) -> Array:
         raise ValueError(f"{name}: value must have {cells} numbers in every row, got {lengths[lengths != cells][:1]}")
     flat = column.flatten()
     if flat.null_count:
-        raise ValueError(f"{name}: value contains a missing number")
+        raise ValueError(f"{name}: value must not contain missing numbers")
     if pa.types.is_integer(kind) and len(flat):
         ends = pc.min_max(flat).as_py()
         far = [n for n in ends.values() if abs(n) > _LARGEST]
@@ -233,7 +237,7 @@ def _matrix(column: pa.Array, cells: int, name: str) -> Array:
         numbers = np.asarray(flat.to_numpy(zero_copy_only=False))
         far = numbers[~((np.abs(numbers) <= _LARGEST) & (numbers == np.floor(numbers)))].tolist()
     if far:
-        raise ValueError(f"{name}: value must contain integers within +-2^53, got {far[0]:g}")
+        raise ValueError(f"{name}: value must contain integers between -2^53 and 2^53, got {far[0]:g}")
     return np.asarray(flat.to_numpy(zero_copy_only=False), dtype=np.float64).reshape(-1, cells)
 
 
@@ -276,8 +280,8 @@ class Spine:
         doubled = _cut(tail, 11, 12) == _cut(tail, 12, 13)
         if not doubled.all():
             raise ValueError(
-                f"{codes[~doubled][0]} is not the code of a block: characters 12 and 13 of its last 16 must both be "
-                "the digit of the block group"
+                f"{codes[~doubled][0]} is not the code of a block, because characters 12 and 13 of its "
+                "last 16 characters must both be the digit of the block group"
             )
         return np.char.add(_cut(tail, 0, 11), _cut(tail, 12, 16))
 
@@ -384,7 +388,7 @@ def spine_of(codes: Mapping[str, Texts], state: int) -> Spine:
         sizes = np.unique(np.char.str_len(own))
         if len(sizes) > 1 or (lengths and sizes[0] <= lengths[-1]):
             raise ValueError(
-                f"geocodes of level {level} must all have the same length, greater than "
+                f"all geocodes of level {level} must have the same length, which must be greater than "
                 f"{lengths[-1] if lengths else 0}, got lengths {sizes.tolist()}"
             )
         lengths.append(int(sizes[0]))

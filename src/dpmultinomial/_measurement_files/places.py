@@ -67,7 +67,10 @@ class Places:
         spine = self.measured.spine
         known = [name for name in spine.tabulated if name in self.measured.levels or name not in spine.levels]
         if strangers := [name for name in self.levels if name not in known]:
-            raise ValueError(f"levels: the files have no data for {', '.join(strangers)}; they have {', '.join(known)}")
+            raise ValueError(
+                f"levels: the files contain no data for {', '.join(strangers)}; the "
+                f"available levels are {', '.join(known)}"
+            )
         last = max(i for of in self.nodes.values() for rows in of.values() for i in rows)
         return int(np.searchsorted(spine.starts, last, side="right")) - 1
 
@@ -253,13 +256,15 @@ class Places:
         if not isinstance(part, Mapping) or "of" not in part:
             return part
         if part["of"] == "all" and len(self.levels) > 1:
-            raise ValueError("rank: 'all' covers several levels; choose one level or list the places")
+            raise ValueError("rank: 'all' refers to several levels: choose one level, or list the places")
         wanted = (
             list(self.names) if part["of"] == "all" else [part["of"]] if isinstance(part["of"], str) else part["of"]
         )
         for name in wanted:
             if len(self._rows(str(name), known)) > 1:
-                raise ValueError(f"rank: {name} is a sum of several nodes of the spine; ask for differences instead")
+                raise ValueError(
+                    f"rank: {name} is a sum of several nodes of the spine and cannot be ranked: ask for differences"
+                )
         return {**part, "of": self._listed(wanted, known)}
 
 

@@ -70,9 +70,9 @@ class Axis:
                 found[list(self.groups[str(name)])] = True
             else:
                 some = [*self.levels[:10], *([".."] if len(self.levels) > 10 else []), *self.groups]
-                raise ValueError(f"{self.name}: unknown level {name!r}; choose from {', '.join(some)}")
+                raise ValueError(f"{self.name}: the level {name!r} is not known; choose from {', '.join(some)}")
         if not found.any():
-            raise ValueError(f"{self.name}: name at least one level")
+            raise ValueError(f"{self.name}: at least one level must be given")
         return found
 
 
@@ -225,7 +225,9 @@ class Product:
         parts = [] if name == "total" else name.split("*")
         found = tuple(next((p for p in parts if p in axis.all_binnings), WHOLE) for axis in self.axes)
         if lost := set(parts) - set(found):
-            raise ValueError(f"{name}: {', '.join(sorted(lost))} is not a binning of {self.product} {self.table}")
+            raise ValueError(
+                f"{name}: the part {', '.join(sorted(lost))} is not a binning of {self.product} {self.table}"
+            )
         return found
 
 
@@ -254,7 +256,7 @@ def product_of(product: str, table: str) -> Product:
     found = PRODUCTS.get((product, table))
     if found is None:
         known = ", ".join(f"{p} with table {t}" for p, t in PRODUCTS)
-        raise ValueError(f"product {product} with table {table} is not supported; choose one of {known}")
+        raise ValueError(f"the product {product} with the table {table} is not supported: choose one of {known}")
     return found
 
 
@@ -291,7 +293,7 @@ def state_number(state: str) -> int:
         return STATES[text]
     if text.isascii() and text.isdigit() and int(text) in STATES.values():
         return int(text)
-    raise ValueError(f"{state!r} is not a state; write two letters, such as VT, or the two digits of its FIPS code")
+    raise ValueError(f"{state!r} is not a state: write two letters, such as VT, or the two digits of its FIPS code")
 
 
 def cells_of(shape: tuple[int, ...]) -> int:
@@ -323,7 +325,9 @@ def data_folder(folder: Path, product: Product, state: int) -> Path:
     if not (folder / name).is_dir():
         there = sorted(path.name for path in folder.glob("*_PROD")) if folder.is_dir() else []
         have = f"it has {', '.join(there)}" if there else "it has no folder of noisy measurements"
-        raise ValueError(f"{str(folder)!r} lacks {name}, the folder of {product.product} {product.table}; {have}")
+        raise ValueError(
+            f"{str(folder)!r} does not contain {name}, the folder of {product.product} {product.table}; {have}"
+        )
     return folder / name
 
 
@@ -357,7 +361,7 @@ def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Pat
                     others.add(code)
     if not found:
         have = f"it has State={', State='.join(sorted(others)[:20])}" if others else "it has no State=.. folders"
-        raise ValueError(f"{str(data)!r} has no files for state {state:02d}; {have}")
+        raise ValueError(f"{str(data)!r} contains no files for the state {state:02d}; {have}")
     return found
 
 

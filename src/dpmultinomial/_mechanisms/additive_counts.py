@@ -271,7 +271,10 @@ class AdditiveCounts:
             If the noise is not truncated: such draws are made by the mechanisms of releases.
         """
         if self.support == math.inf:
-            raise ValueError("support: a simulation needs truncated noise; omit support, or give an integer")
+            raise ValueError(
+                "support must be an integer, because a simulation requires truncated "
+                "noise: give an integer, or omit support to use the default truncation"
+            )
         cut = None if self.support is None else int(self.support)
         drawn = release(
             counts, epsilon=self.epsilon, algorithm=self.algorithm, rng=rng, size=1, support=cut, ties=self.ties
@@ -331,7 +334,10 @@ class AdditiveCounts:
         if max(sizes) > cut:
             raise ValueError(f"support must be at least the change {max(sizes)}, got {cut}")
         if sensitivity is not None:
-            raise ValueError("sensitivity: truncated noise has a delta that depends on the counts; pass changes=")
+            raise ValueError(
+                "changes is required instead of sensitivity, because the delta of "
+                "truncated noise depends on the change of each count: pass changes="
+            )
         lost = geometric.probabilities(self.epsilon, cut)[::-1].cumsum()
         delta = float(-np.expm1(sum(np.log1p(-lost[size - 1]) for size in sizes)))
         if set(sizes) == {1}:

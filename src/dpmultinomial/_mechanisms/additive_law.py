@@ -267,8 +267,8 @@ class LaplaceFamily(Family):
         """
         if sensitivity is None:
             raise TypeError(
-                "sensitivity is missing: the L1 change of the counts; pass sensitivity=2 if one record is replaced, 1 "
-                "if one is added or removed"
+                "sensitivity, the L1 change of the counts, is missing: pass sensitivity=2 if one "
+                "record is replaced, or sensitivity=1 if one record is added or removed"
             )
         scale = _checks.positive("sensitivity", sensitivity) / _checks.positive("epsilon", epsilon)
         return cls(**{cls._name: scale})
@@ -335,8 +335,9 @@ class GaussianFamily(Family):
         """
         if (sensitivity is None) == (l2_squared is None):
             raise TypeError(
-                "pass either sensitivity, the L2 change of the counts, or l2_squared, its square: l2_squared=2 if one "
-                "record is replaced, 1 if one is added or removed"
+                "pass either sensitivity, the L2 change of the counts, or l2_squared, the square of "
+                "this change: l2_squared=2 if one record is replaced, or 1 if one record is added or "
+                "removed"
             )
         if l2_squared is None:
             l2_squared = _checks.positive("sensitivity", sensitivity) ** 2

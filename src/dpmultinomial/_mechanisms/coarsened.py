@@ -70,12 +70,16 @@ class Coarsened:
         if self.step is not None:
             step = _checks.positive("step", self.step)
             if self.discrete and step != np.floor(step):
-                raise ValueError(f"step must be an integer if the distribution is discrete, got {self.step}")
+                raise ValueError(f"step must be an integer for a discrete distribution, got {self.step}")
         for name in ("at", "least"):
             if getattr(self, name) is not None:
                 _checks.number(name, getattr(self, name))
         if self.at is not None and self.least is not None and self.at >= self.least:
-            raise ValueError(f"values clipped at {self.at} are never below {self.least}: nothing would be withheld")
+            raise ValueError(
+                f"values that are clipped at {self.at} are never below the threshold "
+                f"{self.least}, so no value would be withheld: choose a threshold above "
+                f"{self.at}"
+            )
 
     @property
     def discrete(self) -> bool:

@@ -112,7 +112,7 @@ def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tupl
     counts = _checks.counts("counts", counts, least_size=2)
     if np.all(counts == counts[0]):
         raise ValueError(
-            "counts must not all be equal: for equal counts, the expected loss decreases with alpha without end"
+            "counts must not all be equal, because the expected loss would then decrease with alpha without bound"
         )
 
     def cost(log_alpha: float) -> float:
@@ -136,7 +136,8 @@ def _least_cost(cost: Callable[[float], float]) -> float:
     place = int(np.argmin([cost(x) for x in grid]))
     if place in (0, len(grid) - 1):
         raise ValueError(
-            f"counts are too close to equal: the best alpha lies outside 1e-9 to 1e15 ({np.exp(grid[place]):.0e})"
+            "counts must differ more from each other, because the best alpha is outside 1e-9 to 1e15 "
+            f"(at {np.exp(grid[place]):.0e})"
         )
     ends = grid[place - 1], grid[place + 1]
     return float(minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-9}).x)
@@ -271,7 +272,10 @@ class Dirichlet:
         found = {order: renyi.dirichlet_worst_case(r, alpha=self.alpha, order=order) for order in orders}
         finite = {order: epsilon for order, epsilon in found.items() if np.isfinite(epsilon)}
         if not finite:
-            raise ValueError(f"orders: the divergence has no bound at {', '.join(f'{o:g}' for o in orders)}")
+            raise ValueError(
+                "orders must have a finite divergence, but the divergence is infinite at "
+                f"orders {', '.join(f'{o:g}' for o in orders)}"
+            )
         mechanisms = (DirichletLoss(r, self.alpha),) if r <= _LARGEST_RATIO * self.alpha else None
         return RenyiDP(source=source, relation=relation, epsilons=finite, mechanisms=mechanisms)
 
@@ -288,7 +292,7 @@ class Dirichlet:
 def _shares(counts: ArrayLike) -> NDArray[np.float64]:
     counts = _checks.counts("counts", counts, least_size=2)
     if counts.sum() == 0:
-        raise ValueError("counts must not all be 0: the KL divergence needs a distribution")
+        raise ValueError("counts must not all be 0, because the KL divergence requires a distribution")
     return np.asarray(counts / counts.sum())
 
 

@@ -91,7 +91,7 @@ class Exact(Coarsenable):
         source: str = "data",
     ) -> Cost:
         """Raise ValueError, because an exact release has no finite epsilon."""
-        raise ValueError("an exact count has no finite privacy cost; list it as an invariant instead")
+        raise ValueError("an exact count has no finite privacy cost: list the count as an invariant")
 
     def settings(self) -> dict[str, object]:
         """Return the distribution as configuration keys and values."""

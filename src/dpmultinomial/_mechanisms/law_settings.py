@@ -76,7 +76,9 @@ def _unmodified(name: str, given: Mapping[str, Any]) -> NoiseLaw:
     if name == "table":
         _only(name, given, ("table", "beyond"))
         if "table" not in given:
-            raise ValueError("noise: law 'table' needs the key table, with columns true, released and probability")
+            raise ValueError(
+                "noise: the law 'table' requires the key table, with the columns true, released and probability"
+            )
         return Perturbation(given["table"], beyond=given.get("beyond", "none"))
     if name == "random_rounding":
         _only(name, given, ("base", "fixed"))
@@ -87,7 +89,7 @@ def _unmodified(name: str, given: Mapping[str, Any]) -> NoiseLaw:
     stated = [key for key in scales if key in given]
     if len(stated) != 1:
         raise ValueError(
-            f"noise: {name} needs exactly one of {', '.join(scales)}, got {' and '.join(stated) or 'none'}"
+            f"noise: {name} requires exactly one of {', '.join(scales)}, got {' and '.join(stated) or 'none'}"
         )
     key, value = stated[0], given[stated[0]]
     return _BUILD[name](_scale(key, value, given))
@@ -102,7 +104,7 @@ def _scale(key: str, value: Any, given: Mapping[str, Any]) -> Any:
         return value if np.ndim(value) else _checks.positive(key, value)
     relation = _checks.one_of("relation", given.get("relation", _RELATION), tuple(_L1))
     if "sensitivity" in given and "relation" in given:
-        raise ValueError("noise: give sensitivity or relation, not both")
+        raise ValueError("noise: sensitivity and relation must not both be given: omit one of them")
     change = _checks.positive("sensitivity", given["sensitivity"]) if "sensitivity" in given else None
     if key == "epsilon":
         return (_L1[relation] if change is None else change) / _checks.positive(key, value)
@@ -147,9 +149,9 @@ def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None
         if key in allowed:
             continue
         if (means := _MEANS.get((name, key))) is not None:
-            raise ValueError(f"noise: {name} has no {key}: {means}")
+            raise ValueError(f"noise: the distribution {name} has no parameter {key}: {means}")
         if key in ("sensitivity", "relation") and name in _SCALES:
-            raise ValueError(f"noise: {key} is allowed only together with {_SCALES[name][-1]}")
+            raise ValueError(f"noise: {key} may be given only together with {_SCALES[name][-1]}")
         hint = get_close_matches(str(key), (*allowed, *MODIFIERS), n=1, cutoff=0.75)
         takes = ", ".join((*allowed, *MODIFIERS))
         raise ValueError(

@@ -112,7 +112,8 @@ def by_row(name: str, parameter: Array, released: NDArray[Any]) -> Array:
         return parameter
     if released.ndim == 0 or len(released) != len(parameter):
         raise ValueError(
-            f"{name} must be one number or one per row, got {len(parameter)} for released values {released.shape}"
+            f"{name} must be one number or one number per row, got {len(parameter)} numbers for "
+            f"released values of shape {released.shape}"
         )
     return parameter.reshape(-1, *[1] * (released.ndim - 1))
 
@@ -147,7 +148,7 @@ def changed_counts(changes: Sequence[float] | None, sensitivity: float | None) -
     if changes is None:
         return None
     if sensitivity is not None:
-        raise ValueError("give sensitivity or changes, not both")
+        raise ValueError("sensitivity and changes must not both be given: omit one of them")
     if isinstance(changes, str) or not isinstance(changes, Sequence) or not changes:
         raise TypeError(f"changes must be a sequence of numbers such as (1, 1), got {changes!r}")
     return tuple(_checks.positive("changes", abs(_checks.number("changes", change))) for change in changes)
@@ -171,7 +172,9 @@ def summed_over_records(cost: Array, relation: str, sensitivity: float | None) -
         return float(cost.max()) * sensitivity
     if relation not in DISJOINT:
         known = " and ".join(repr(word) for word in DISJOINT)
-        raise ValueError(f"sensitivity is required for relation {relation!r}; only {known} imply one for counts")
+        raise ValueError(
+            f"sensitivity is required for the relation {relation!r}; for counts, only {known} determine the sensitivity"
+        )
     changed = DISJOINT[relation]
     return float(cost) * changed if cost.ndim == 0 else float(np.sort(cost)[::-1][:changed].sum())
 
@@ -194,11 +197,15 @@ class LawByRow:
         self.laws, self.which = tuple(laws), _checks.int64s("which", which)
         if self.which.size and not 0 <= self.which.min() <= self.which.max() < len(self.laws):
             raise ValueError(
-                f"which must be positions in {len(self.laws)} laws, got {self.which.min()}..{self.which.max()}"
+                f"which must contain positions in the list of {len(self.laws)} distributions, got "
+                f"{self.which.min()} to {self.which.max()}"
             )
         for law in self.laws:
             if law.row_count is not None:
-                raise ValueError(f"laws must have one parameter each, got one with {law.row_count} rows")
+                raise ValueError(
+                    "laws must contain distributions with a single parameter, got a "
+                    f"distribution with {law.row_count} rows"
+                )
 
     @classmethod
     def of(cls, laws: Sequence[NoiseLaw]) -> "LawByRow":
@@ -287,7 +294,7 @@ class LawByRow:
     ) -> Cost:
         """Raise an error, because the costs of different distributions cannot be added."""
         raise ValueError(
-            "distributions that differ by row have no single cost: sum their cost(..) with composition.total"
+            "distributions that differ by row do not have a single cost: add up their costs with composition.total"
         )
 
     def settings(self) -> dict[str, object]:
@@ -298,7 +305,7 @@ class LawByRow:
     def _rows(self, values: ArrayLike) -> Array:
         array = np.asarray(values, dtype=np.float64)
         if array.ndim == 0 or len(array) != len(self.which):
-            raise ValueError(f"there must be one value per row, {len(self.which)} in total, got shape {array.shape}")
+            raise ValueError(f"values must contain one value per row ({len(self.which)} rows), got shape {array.shape}")
         return array
 
     def __repr__(self) -> str:

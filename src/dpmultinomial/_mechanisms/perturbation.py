@@ -50,7 +50,9 @@ class Perturbation(Coarsenable):
     def __init__(self, table: Mapping[str, ArrayLike], *, beyond: Any = "none") -> None:
         missing = [name for name in ("true", "released", "probability") if name not in table]
         if missing:
-            raise ValueError(f"table needs the columns true, released and probability; missing: {', '.join(missing)}")
+            raise ValueError(
+                f"table must have the columns true, released and probability; missing columns: {', '.join(missing)}"
+            )
         true, p = _checks.counts("true", table["true"]), _checks.reals("probability", table["probability"])
         released = _checks.reals("released", _checks.integral("released", table["released"]))
         if not len(true) == len(released) == len(p):
@@ -67,12 +69,15 @@ class Perturbation(Coarsenable):
             t, r = rows[twice[0]], columns[twice[0]]
             times = int(((rows == t) & (columns == r)).sum())
             raise ValueError(
-                f"the pair true {self.true[t]}, released {self.values[r]} is listed {times} times: list it once"
+                f"the pair of true count {self.true[t]} and released value {self.values[r]} is listed "
+                f"{times} times: list it once"
             )
         sums = np.bincount(rows, p)
         worst = int(np.abs(sums - 1).argmax())
         if abs(sums[worst] - 1) > _SUM:
-            raise ValueError(f"probabilities of true {self.true[worst]} must add up to 1, got {sums[worst]:.9g}")
+            raise ValueError(
+                f"the probabilities for the true count {self.true[worst]} must add up to 1, got {sums[worst]:.9g}"
+            )
         some = p > 0
         rows, columns, p = rows[some], columns[some], p[some] / sums[rows[some]]
         starts = np.searchsorted(rows, np.arange(len(self.true)))
@@ -89,7 +94,10 @@ class Perturbation(Coarsenable):
         k, last = self.period, len(self.true)
         tail = self.true[max(last - k, 0) :]
         if len(tail) < k or tail[-1] - tail[0] != k - 1:
-            raise ValueError(f"beyond: the last {k} true counts must be adjacent, got {', '.join(map(str, tail[-9:]))}")
+            raise ValueError(
+                f"beyond: the last {k} true counts of the table must be consecutive, got "
+                f"{', '.join(map(str, tail[-9:]))}"
+            )
         for t in tail:
             before = np.flatnonzero(self.true == t - k)
             if not before.size:
@@ -98,8 +106,9 @@ class Perturbation(Coarsenable):
             gap = max(abs(here.get(v, 0.0) - there.get(v, 0.0)) for v in here.keys() | there.keys())
             if gap > _EQUAL and not (k == 1 and self._limited(int(t), here)):
                 raise ValueError(
-                    f"beyond: the rows of true {t - k} and {t} must be equal after moving the released values by {k}, "
-                    f"got probabilities that differ by {gap:.3g}; for random rounding, {_PERIOD}"
+                    f"beyond: the rows of the true counts {t - k} and {t} must be equal after adding "
+                    f"{k} to the released values of the first row, but their probabilities differ by "
+                    f"{gap:.3g}. For random rounding, {_PERIOD}"
                 )
 
     def _row(self, true: int) -> dict[int, float]:
@@ -258,7 +267,7 @@ class Perturbation(Coarsenable):
         row = np.minimum(np.searchsorted(self.true, n - excess), len(self.true) - 1)
         if not (good := self.true[row] == n - excess).all():
             raise ValueError(
-                f"counts must be among those of the table, {self.true[0]}..{self._last}, got {n[~good][0]:g}"
+                f"counts must be true counts of the table ({self.true[0]} to {self._last}), got {n[~good][0]:g}"
             )
         below = self._sums[row, 1:]
         u = _checks.generator(rng).random(n.shape) * below[..., -1]
@@ -309,8 +318,12 @@ class Perturbation(Coarsenable):
             ratios = np.abs(np.diff(logs, axis=0))
         largest = float(np.nanmax(ratios, initial=0.0))
         if not 0 < largest < np.inf:
-            why = "some value follows from one count, not from the next" if largest else "it has one count alone"
-            raise ValueError(f"this table has no finite epsilon: {why}")
+            why = (
+                "a released value is possible for only one of two consecutive counts"
+                if largest
+                else "it has only one true count"
+            )
+            raise ValueError(f"a table has no finite epsilon if {why}")
         epsilon = summed_over_records(np.asarray(largest), relation, given)
         ones = sizes or ((1.0,) * DISJOINT[relation] if given is None else (given,))
         mechanisms = tuple(_loss(logs) if size == 1 else PureLoss(size * largest) for size in ones)

@@ -149,7 +149,7 @@ class RandomRounding(Coarsenable):
         """Raise ValueError, because random rounding has no finite epsilon: multiples of the base are released
         unchanged.
         """
-        raise ValueError("rounding has no finite epsilon: a multiple of the base is released as it is")
+        raise ValueError("rounding has no finite epsilon, because a multiple of the base is released without change")
 
     def settings(self) -> dict[str, object]:
         """Return the distribution as configuration keys and values."""

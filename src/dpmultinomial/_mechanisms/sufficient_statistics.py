@@ -299,7 +299,7 @@ class CensoredStatistics:
             return mechanism.sample(found, rng=rng)
         if sensitivity is not None:
             raise ValueError(
-                f"pass shares or sensitivity, not both, got shares = {shares} and sensitivity = {sensitivity}"
+                f"shares and sensitivity must not both be given, got shares = {shares} and sensitivity = {sensitivity}"
             )
         size = self.scales(n, epsilon=epsilon, shares=shares, sums=sums)
         return found + size * _checks.generator(rng).laplace(size=4)

@@ -214,12 +214,12 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
     if exported.get("format") != expected:
         raise ValueError(f"exported must have the format {expected!r}, got {_shown(exported.get('format'))}")
     if missing := [key for key in ("columns", "card", *keys) if key not in exported]:
-        raise ValueError(f"exported must contain {', '.join(missing)}")
+        raise ValueError(f"exported must contain the keys {', '.join(missing)}")
     if other := [key for key in keys if not isinstance(exported[key], list)]:
-        raise TypeError(f"exported must contain {', '.join(other)} as a list")
+        raise TypeError(f"exported must contain a list under each of the keys {', '.join(other)}")
     columns, card = exported["columns"], exported["card"]
     if not isinstance(columns, list) or not isinstance(card, dict) or not columns:
-        raise TypeError("exported must contain a list of columns and a card")
+        raise TypeError("exported must contain a list under the key columns and a mapping under the key card")
     known = (*calibrated_noise.MECHANISMS, "none")
     if not isinstance(card.get("mechanism"), str) or card["mechanism"] not in known:
         raise ValueError(f"card must state a mechanism of {', '.join(known)}, got {_shown(card.get('mechanism'))}")
@@ -268,7 +268,7 @@ def add_up(name: str, probabilities: NDArray[np.float64], axis: int) -> None:
     sums = np.atleast_1d(probabilities.sum(axis=axis))
     wrong = np.flatnonzero(np.abs(sums - 1) > _WHOLE)
     if len(wrong):
-        raise ValueError(f"{name} must be probabilities that add up to 1, got {sums[wrong[0]]:.6g}")
+        raise ValueError(f"{name} must contain probabilities whose sum is 1, got the sum {sums[wrong[0]]:.6g}")
 
 
 def texts(name: str, values: object) -> list[str]:
@@ -282,7 +282,7 @@ def texts(name: str, values: object) -> list[str]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise TypeError(f"{name} must be a list of strings, got {_shown(values)}")
     if len(set(values)) < len(values):
-        raise ValueError(f"{name} must be distinct, got {_shown(values)}")
+        raise ValueError(f"{name} must contain distinct strings, got {_shown(values)}")
     return values
 
 
@@ -291,17 +291,17 @@ def _names(columns: Sequence[object]) -> list[str | None]:
     for column in columns:
         name = column.get("name") if isinstance(column, Mapping) else column
         if not isinstance(column, Mapping) or not (name is None or isinstance(name, str)):
-            raise TypeError(f"a column must be a dict whose name is a string or None, got {_shown(column)}")
+            raise TypeError(f"a column must be a dict with a string or None under the key 'name', got {_shown(column)}")
         names.append(name)
     if len(set(map(type, names))) > 1:
-        raise ValueError("either all columns or none of them must have a name")
+        raise ValueError("names must be given for all columns or for no column")
     texts("names of columns", [name for name in names if name is not None])
     return names
 
 
 def _support(column: Mapping[str, object]) -> Support:
     if column.get("kind") not in ("levels", "bins") or not isinstance(column.get("public"), bool):
-        raise ValueError(f"a column must be levels or bins, public or not, got {_shown(dict(column))}")
+        raise ValueError(f"a column must have the kind levels or bins and a boolean public, got {_shown(dict(column))}")
     return from_card(column)
 
 
@@ -309,7 +309,7 @@ def _lists(name: str, values: object, shape: tuple[int, ...]) -> list[list[objec
     rows: Any = [values] if len(shape) == 1 else values
     good = isinstance(rows, list) and all(isinstance(row, list) for row in rows)
     if not good or (len(shape) == 2 and len(rows) != shape[0]) or any(len(row) != shape[-1] for row in rows):
-        raise ValueError(f"{name} must have the shapes {shape}")
+        raise ValueError(f"{name} must have shape {shape}")
     return list(rows)
 
 

@@ -70,7 +70,8 @@ def _column(name: str, series: pd.Series) -> Column:
     if series.isna().any():
         row = int(np.flatnonzero(series.isna().to_numpy())[0])
         raise ValueError(
-            f"column {name!r} must have no missing cell (NaN), got one in row {row}: make it a level or drop it"
+            f"column {name!r} must have no missing value (NaN), got a missing value in row {row}: "
+            "define a level for missing values, or remove the row"
         )
     declared: tuple[str | float, ...] = ()
     if isinstance(series.dtype, pd.CategoricalDtype):
@@ -93,7 +94,7 @@ def _objects(name: str, cells: NDArray[np.object_], declared: tuple[str | float,
         if not isinstance(cell, str | Real | np.bool_):
             raise TypeError(f"column {name!r}: argument must be a string or a number, got {cell!r} in row {row}")
     if any(text):
-        raise TypeError(f"column {name!r} must be only strings or only numbers, got both")
+        raise TypeError(f"column {name!r} must contain only strings or only numbers, got both")
     return Column(name, "number", _finite_values(name, cells.astype(float)), declared)
 
 
@@ -103,7 +104,7 @@ def _finite_values(name: str, values: NDArray[np.generic]) -> NDArray[np.float64
     found = np.asarray(values, dtype=float)
     if not np.isfinite(found).all():
         row = int(np.flatnonzero(~np.isfinite(found))[0])
-        raise ValueError(f"column {name!r} must be finite (no inf), got {found[row]} in row {row}")
+        raise ValueError(f"column {name!r} must contain finite values, got {found[row]} in row {row}")
     return found
 
 
@@ -213,10 +214,10 @@ def from_card(card: Mapping[str, object]) -> Support:
             return Levels(plain("levels", values), bool(card["public"]))
         pair = (_checks.number("lower", card["lower"]), _checks.number("upper", card["upper"]))
         if not pair[1] / 2 - pair[0] / 2 > 0:
-            raise ValueError(f"bins must have lower < upper, got {pair}")
+            raise ValueError(f"bins must satisfy lower < upper, got {pair}")
         return Bins(*pair, _checks.integer("bins", card["bins"], least=2), bool(card["public"]))
     except KeyError as missing:
-        raise ValueError(f"the exported description of a column must contain {missing}, got {dict(card)}") from None
+        raise ValueError(f"the exported description of a column lacks the key {missing}, got {dict(card)}") from None
 
 
 def learn(
@@ -312,11 +313,11 @@ def plain(name: str, values: Sequence[Scalar] | NDArray[np.generic]) -> tuple[Sc
     found = [v.item() if isinstance(v, np.generic) else v for v in values]
     text = [isinstance(v, str) for v in found]
     if not found or any(text) != all(text) or not all(isinstance(v, str | int | float) for v in found):
-        raise TypeError(f"{name} must be a non-empty list of only strings or only numbers, got {found!r}")
+        raise TypeError(f"{name} must be a list that contains only strings or only numbers, got {found!r}")
     if not all(text) and not all(_finite(v) for v in found):
-        raise ValueError(f"{name} must be finite, got {found!r}")
+        raise ValueError(f"{name} must contain finite values, got {found!r}")
     if len(set(found)) != len(found):
-        raise ValueError(f"{name} must be distinct, got {found!r}")
+        raise ValueError(f"{name} must contain distinct values, got {found!r}")
     return tuple(found)
 
 
@@ -333,25 +334,25 @@ def _place(name: str, key: Key, columns: Sequence[Column]) -> int:
         return names.index(key)
     if isinstance(key, int) and not isinstance(key, bool) and 0 <= key < len(columns):
         return key
-    raise ValueError(f"{name} must name columns of X ({', '.join(names[:_NAMED])}), got {key!r}")
+    raise ValueError(f"{name} must contain names of columns of X ({', '.join(names[:_NAMED])}), got {key!r}")
 
 
 def _stated(column: Column, support: Levels) -> Levels:
     outside = np.flatnonzero(support.codes(column) < 0)
     if len(outside):
         value = column.values[outside[0]]
-        raise ValueError(f"column {column.name!r} must contain its levels alone, got {value!r} in row {outside[0]}")
+        raise ValueError(f"column {column.name!r} must contain only its levels, got {value!r} in row {outside[0]}")
     return support
 
 
 def _bounded(column: Column, pair: Bounds | None, bins: int) -> Bins:
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise TypeError(f"bounds of {column.name!r} must be a pair (lower, upper), got {pair!r}")
+        raise TypeError(f"the bounds of {column.name!r} must be a pair (lower, upper), got {pair!r}")
     if column.kind == "text":
-        raise TypeError(f"column {column.name!r} contains text and cannot have bounds: give its levels")
+        raise TypeError(f"column {column.name!r} contains text and cannot have bounds: give its levels instead")
     lower, upper = (_checks.number(f"bounds of {column.name!r}", float(v)) for v in pair)
     if not upper / 2 - lower / 2 > 0:  # 5e-324 is above 0, but half of it is not
-        raise ValueError(f"bounds of {column.name!r} must have lower < upper, got {pair}")
+        raise ValueError(f"the bounds of {column.name!r} must satisfy lower < upper, got {pair}")
     return Bins(lower, upper, bins, public=True)
 
 

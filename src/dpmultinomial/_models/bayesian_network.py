@@ -42,15 +42,15 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "n
     """
     for node, above in parents.items():
         if node not in columns:
-            raise ValueError(f"network: unknown node {node!r}; the columns are {', '.join(columns)}")
+            raise ValueError(f"network: the node {node!r} is not a column; the columns are {', '.join(columns)}")
         for parent in above:
             if parent not in parents:
-                raise ValueError(f"network: {parent!r}, listed as a parent of {node!r}, is not a node of the network")
+                raise ValueError(f"network: {parent!r}, a parent of {node!r}, must also be a node of the network")
     found = nx.DiGraph([(parent, node) for node, above in parents.items() for parent in above])
     found.add_nodes_from(parents)
     if not nx.is_directed_acyclic_graph(found):
         path = " -> ".join(edge[0] for edge in nx.find_cycle(found))
-        raise ValueError(f"network: {path} -> {path.split(' -> ')[0]} is a cycle")
+        raise ValueError(f"network must not contain a cycle, got {path} -> {path.split(' -> ')[0]}")
     return found
 
 

@@ -186,7 +186,7 @@ def audit(mechanism: Mechanism, *, epsilon: float, delta: float | None = None, o
     True
     """
     if (delta is None) == (order is None):
-        raise ValueError("pass exactly one of delta and order")
+        raise ValueError("exactly one of delta and order must be given")
     if order is not None:
         return renyi_claim(mechanism, order=order, epsilon=epsilon)
     assert delta is not None

@@ -94,7 +94,9 @@ def encode(
     if len(set(frame.columns)) < frame.shape[1]:
         raise ValueError(f"{name}: column names must be distinct, got {', '.join(map(str, frame.columns))}")
     if unknown := [c for c in (target, *numeric) if c not in frame.columns]:
-        raise ValueError(f"{name}: no column {unknown[0]!r}; the columns are {', '.join(map(str, frame.columns))}")
+        raise ValueError(
+            f"{name} has no column {unknown[0]!r}; the columns of the file are {', '.join(map(str, frame.columns))}"
+        )
     columns = [*(c for c in frame.columns if c != target), target]
     codes = np.empty((len(frame), len(columns)), dtype=np.int32)
     levels = []
@@ -104,7 +106,7 @@ def encode(
         distinct, codes[:, k] = np.unique(found, return_inverse=True)
         levels.append(distinct)
     if len(levels[-1]) < 2:
-        raise ValueError(f"{name}: the target {target!r} must have at least two classes, found {len(levels[-1])}")
+        raise ValueError(f"{name}: the target {target!r} must have at least two classes, got {len(levels[-1])}")
     return CodedTable(
         name=name,
         columns=tuple(map(str, columns)),
@@ -172,13 +174,15 @@ def _numbers(column: "pd.Series[str]", name: str, missing: str) -> NDArray[np.fl
     values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
     blank = column.isna().to_numpy() | ~column.astype(str).str.strip().astype(bool).to_numpy()
     if blank.all():
-        raise ValueError(f"{name}: numeric column {column.name!r} is all missing")
+        raise ValueError(f"{name}: the numeric column {column.name!r} contains only missing values")
     wrong = ~np.isfinite(values) & ~(blank & (missing == "category"))
     if wrong.any():
         bad = int(np.flatnonzero(wrong)[0])
         cell = "is missing" if blank[bad] else f"holds {column.iloc[bad]!r}"
         way = "; missing='category' makes missing cells a category" if blank[bad] else ""
-        raise ValueError(f"{name}: numeric column {column.name!r} {cell} (row {bad + 1}), not a number{way}")
+        raise ValueError(
+            f"{name}: the numeric column {column.name!r} {cell} in row {bad + 1}, but must contain numbers{way}"
+        )
     return values
 
 

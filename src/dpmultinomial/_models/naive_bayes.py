@@ -43,12 +43,15 @@ class Counts:
     ) -> None:
         self.kept = np.flatnonzero(np.asarray(sizes) > 1)
         if not len(self.kept):
-            raise ValueError("no feature has two categories: there is nothing to learn from")
+            raise ValueError("a naive Bayes model requires at least one feature with two categories")
         self.sizes = np.asarray(sizes)[self.kept]
         self.starts = np.append(0, np.cumsum(self.sizes)).astype(np.int64)
         self.classes = classes
         if (categories >= np.asarray(sizes)).any() or (labels < 0).any() or (labels >= classes).any():
-            raise ValueError("categories must be < sizes, and labels must be < classes")
+            raise ValueError(
+                "every category must be below the size of its feature, and every label "
+                "must be below the number of classes"
+            )
         cells, width = self.cells(categories), int(self.starts[-1])
         seen = cells >= 0
         places = cells + width * labels[:, None].astype(np.int64)
@@ -339,11 +342,11 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         parts = _model_card.opened(exported, FORMAT, ("classes", "class_log_prior", "feature_log_prob"))
         classes = plain("classes", exported["classes"])  # type: ignore[arg-type]
         if len(classes) < 2:
-            raise ValueError(f"classes must be two or more, got {classes}")
+            raise ValueError(f"classes must contain at least two classes, got {classes}")
         stated: list[object] = exported["feature_log_prob"]  # type: ignore[assignment]
         if len(stated) != len(parts.supports):
             raise ValueError(
-                f"feature_log_prob must contain one list for each of {len(parts.supports)} columns, got {len(stated)}"
+                f"feature_log_prob must have one list per column ({len(parts.supports)} columns), got {len(stated)}"
             )
         shapes = [(s.size, len(classes)) for s in parts.supports]
         model = cls(mechanism=parts.mechanism)
@@ -397,5 +400,7 @@ def _labels(
     labels = Levels(values, True).codes(_support.column("y", y))
     if len(values) < 2 or labels.min() < 0:
         bad = y[labels < 0][:1].tolist() or list(values)
-        raise ValueError(f"classes must be at least two and hold every y, got {list(values)} and {bad[0]!r}")
+        raise ValueError(
+            f"classes must contain at least two classes and all values of y, got {list(values)}, which lacks {bad[0]!r}"
+        )
     return np.array(values), labels, True

@@ -96,11 +96,11 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         columns, _ = _support.read_records(self, X)
         names = [c.name for c in columns]
         if len(set(names)) < len(names):
-            raise ValueError(f"X must have distinct column names, got {', '.join(names)}")
+            raise ValueError(f"the columns of X must have distinct names, got {', '.join(names)}")
         parents = dict.fromkeys(names, ()) if self.network is None else {k: tuple(v) for k, v in self.network.items()}
         bayesian_network.graph(parents, columns=names)
         if not parents:
-            raise ValueError("network must have at least one node, got none")
+            raise ValueError("network must contain at least one node, got none")
         self.supports_ = learn(columns, levels=self.levels, bounds=self.bounds, bins=self.bins)
         if self.mechanism != "none":
             warn_of_data(columns, self.supports_)
@@ -268,13 +268,13 @@ def _nodes(stated: Sequence[object], sizes: Mapping[str, int]) -> tuple[dict[str
             raise TypeError(f"a node must be a dict with a string under the key 'node', got {type(node).__name__}")
         name, above = node["node"], _model_card.texts("parents", node.get("parents"))
         if name in parents:
-            raise ValueError(f"nodes must be distinct, got {name!r} twice")
+            raise ValueError(f"nodes must have distinct names, got {name!r} twice")
         if unknown := [n for n in (name, *above) if n not in sizes]:
-            raise ValueError(f"nodes must be columns, got {unknown[0]!r}")
+            raise ValueError(f"nodes must be names of columns, got {unknown[0]!r}")
         parents[name] = above
         cells = math.prod(sizes[n] for n in (name, *above))
         logs.append(_model_card.logs(f"log_prob of {name!r}", node.get("log_prob"), (cells,))[None])
     if not parents:
-        raise ValueError("nodes must be one or more, got none")
+        raise ValueError("nodes must contain at least one node, got none")
     bayesian_network.graph(parents, columns=list(sizes))
     return parents, logs

@@ -234,7 +234,7 @@ class Entry:
         """
         values = [str(value) for value in astuple(self)]
         if any(re.search(r"[\t\r\n]", value) for value in values):
-            raise Refused("ledger fields must not contain tabs or line breaks")
+            raise Refused("the fields of a ledger line must not contain tabs or line breaks")
         return ("\t".join(values) + "\n").encode()
 
 
@@ -261,7 +261,7 @@ def of_line(values: list[str], place: str) -> Entry:
         If a field is not in the format of the ledger (file, line and rule).
     """
     if len(values) != len(COLUMNS):
-        raise Refused(f"{place}: must have {len(COLUMNS)} fields, got {len(values)}")
+        raise Refused(f"{place}: a line must have {len(COLUMNS)} fields, got {len(values)}")
     named = dict(zip(COLUMNS, values, strict=True))
     if named["state"] not in (SPENT, PUBLISHED):
         raise Refused(f"{place}: state must be {SPENT!r} or {PUBLISHED!r}, got {named['state']!r}")
@@ -270,7 +270,10 @@ def of_line(values: list[str], place: str) -> Entry:
         raise Refused(f"{place}: generation must be an integer, got {generation!r}")
     for key in ("release", "source"):
         if not _NAME.fullmatch(named[key]):
-            raise Refused(f"{place}: {key} must be [a-z][a-z0-9_]*, got {named[key]!r}")
+            raise Refused(
+                f"{place}: {key} must consist of lower-case letters, digits and _, beginning "
+                f"with a letter, got {named[key]!r}"
+            )
     try:
         cost = spending.read(named["cost"])
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
@@ -321,7 +324,9 @@ def of_record(raw: bytes, place: str, *, record_sha256: str, sha256: str) -> Ent
         values = [now(), record["release"], str(record["generation"]), record["source"], record["mechanism"]]
         cost = str(spending.read(json.dumps(record["cost"])))
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
-        raise Refused(f"{place}: does not state the privacy cost of the release ({type(error).__name__})") from None
+        raise Refused(
+            f"{place}: the record does not state a valid privacy cost of the release ({type(error).__name__})"
+        ) from None
     return of_line([*map(str, values), cost, sha256, record_sha256, "", "", PUBLISHED], place)
 
 
@@ -434,7 +439,7 @@ class Journal:
     def _start(self, text: bytes) -> bytes:
         found = _HEADER.fullmatch(text.split(b"\n")[0])
         if not found or not hmac.compare_digest(found[2], self._digest(b"", found[1])):
-            raise Refused(f"{self.path}, line 1: does not match the key next to it")
+            raise Refused(f"{self.path}, line 1: the checksum does not agree with the key in the same folder")
         return found[2]
 
     def _chained(self, text: bytes) -> Iterator[tuple[Line, bytes]]:
@@ -446,7 +451,9 @@ class Journal:
             body, _, stated = raw.rpartition(b"\t")
             chain = self._digest(chain, body)
             if not hmac.compare_digest(stated, chain):
-                raise Refused(f"{place}: does not match its checksum; this line or an earlier one was modified")
+                raise Refused(
+                    f"{place}: the line does not match its checksum, so this line or an earlier line was modified"
+                )
             values = body.decode().split("\t")
             yield Line(entry=of_line(values[:-2], place), file=values[-2], name=values[-1]), chain
 
@@ -475,7 +482,7 @@ class Ledger:
             place = f"{self.path}, line {number}"
             if number == 1:
                 if line + b"\n" != HEADER:
-                    raise Refused(f"{place}: must name the columns {', '.join(COLUMNS)}")
+                    raise Refused(f"{place}: the header must contain the columns {', '.join(COLUMNS)}")
                 continue
             found.append(of_line(line.decode("utf-8", errors="replace").split("\t"), place))
         return found
@@ -540,7 +547,8 @@ class Books:
             lines = self.journal.lines()
         except Refused as error:
             raise Refused(
-                f"{error}. Restore the newest backup, or run {RESTORE} to rebuild it from the remaining records"
+                f"{error}. Restore the newest backup, or run {RESTORE} to rebuild the file from the "
+                "remaining budget records"
             ) from None
         self._ledger_agrees([line.entry for line in lines])
         self._releases_known({line.entry.name for line in lines})
@@ -576,10 +584,10 @@ class Books:
         journal_identity = self.journal.identity()
         for other in self.memory.all():
             if other.identity != journal_identity and set(files) & set(other.files):
-                way = f"make {_places.FOLDER}/ here a link to that folder, or release it from there"
+                way = f"make {_places.FOLDER}/ a link to that folder, or make the release in that folder"
                 if not Path(other.place, NAME).exists():
-                    way = f"that folder is gone: {RESTORE} {other.place} takes over what was spent there"
-                raise Refused(f"what was spent on this file is kept in the journal of {other.place}; {way}")
+                    way = f"that folder no longer exists: run {RESTORE} {other.place} to transfer its recorded spending"
+                raise Refused(f"the spending on this file is recorded in the journal in {other.place}; {way}")
 
     def _ledger_agrees(self, wanted: list[Entry]) -> None:
         path = self.ledger.path
@@ -589,19 +597,22 @@ class Books:
         for number, (found_entry, wanted_entry) in enumerate(zip(found, wanted, strict=False), start=2):
             if found_entry != wanted_entry:
                 raise Refused(
-                    f"{FOLDER}/ledger.tsv, line {number}: is not what the journal in {_places.FOLDER}/ says. Restore "
-                    f"both from one copy, or {RESTORE} writes the ledger from the journal"
+                    f"{FOLDER}/ledger.tsv, line {number}: the line differs from the journal in "
+                    f"{_places.FOLDER}/. Restore both files from the same backup, or run {RESTORE} to "
+                    "rebuild the ledger from the journal"
                 )
         if len(found) > len(wanted):
             raise Refused(
-                f"{_places.FOLDER}/{NAME} lacks {len(found) - len(wanted)} lines of {FOLDER}/ledger.tsv: it was cut or "
-                f"is an older copy. Restore the newest, or {RESTORE} adds what the ledger knows"
+                f"{_places.FOLDER}/{NAME} lacks {len(found) - len(wanted)} lines of "
+                f"{FOLDER}/ledger.tsv, so the journal was truncated or is an older copy. Restore the "
+                f"newest backup, or run {RESTORE} to add the missing lines from the ledger"
             )
         if len(wanted) - len(found) > _LAG:
             raise Refused(
-                f"{FOLDER}/ledger.tsv lacks {len(wanted) - len(found)} of {len(wanted)} lines: it was lost or cut, is "
-                f"an older copy, or this is another checkout. Restore it from a copy, or {RESTORE} writes it from the "
-                f"journal in {_places.FOLDER}/"
+                f"{FOLDER}/ledger.tsv lacks {len(wanted) - len(found)} of {len(wanted)} lines. The "
+                "ledger was lost or truncated, is an older copy, or belongs to another checkout. "
+                f"Restore it from a backup, or run {RESTORE} to rebuild it from the journal in "
+                f"{_places.FOLDER}/"
             )
         if wanted or raw:
             self.ledger.mend()
@@ -612,8 +623,9 @@ class Books:
         for name, generation in releases(self.root):
             if (name, generation) not in known:
                 raise Refused(
-                    f"{FOLDER}/{name}/{generation} is neither in the journal nor in the ledger: both are old backups, "
-                    f"or it was made elsewhere. Restore the newest, or {RESTORE} counts what it cost"
+                    f"{FOLDER}/{name}/{generation} is neither in the journal nor in the ledger, so "
+                    "both are old backups, or the release was made elsewhere. Restore the newest "
+                    f"backups, or run {RESTORE} to add the cost of this release"
                 )
 
     def _memory_agrees(self) -> None:
@@ -623,16 +635,23 @@ class Books:
         for known in self.memory.all():
             if known.identity == identity and not text.startswith(known.text):
                 behind = known.text.startswith(text)
-                what = "is older than" if behind else "has parted from"
+                what = "is older than" if behind else "differs from"
+                cause = (
+                    "it was truncated or restored from an older copy"
+                    if behind
+                    else "two copies of it recorded spending"
+                )
                 raise Refused(
-                    f"{_places.FOLDER}/{NAME} {what} what the account remembers of it (last in {known.place}): "
-                    f"{'it was cut or put back from an older copy' if behind else 'two copies of it have spent'}. "
-                    f"Restore the newest, or {RESTORE} adds what is remembered"
+                    f"{_places.FOLDER}/{NAME} {what} the copy in the account (last used in "
+                    f"{known.place}), because "
+                    f"{cause}. "
+                    f"Restore the newest backup, or run {RESTORE} to add the spending in the copy"
                 )
             if known.identity != identity and known.place == str(self.place):
                 raise Refused(
-                    f"the account remembers another journal of {self.place}: this one is a new one. Restore the old "
-                    f"one from a copy, or {RESTORE} adds what is remembered"
+                    f"the account has a copy of an older journal of {self.place}, so the present "
+                    f"journal is a new one. Restore the old journal from a backup, or run {RESTORE} to "
+                    "add the spending in the copy"
                 )
 
 
@@ -653,8 +672,9 @@ def readable_memory(memory: Memory, identity: str, place: Path) -> None:
     for torn in memory.unreadable():
         if torn.is_about(identity, place):
             raise Refused(
-                f"{torn.path}: cannot be read; it is the account's copy of the journal in {_places.FOLDER}/. "
-                f"Restore it from a backup, or run {RESTORE}, which moves it aside if journal and ledger agree"
+                f"{torn.path}: the account's copy of the journal in {_places.FOLDER}/ cannot be read. "
+                f"Restore the copy from a backup, or run {RESTORE}, which moves the copy aside if the "
+                "journal and the ledger agree"
             )
 
 
@@ -691,13 +711,15 @@ def opened(root: Path) -> Books:
     spent = {entry.name for entry in read(ledger)}
     if not _confidential.has_key(place) and (begun or spent):
         raise Refused(
-            f"{_places.FOLDER}/{_confidential.KEY} is gone: nobody can tell whether anything changed. Restore it from "
-            f"a copy; without one {RESTORE} begins with a new key, keeps all that was spent, and needs new generations"
+            f"{_places.FOLDER}/{_confidential.KEY} is missing, so changes of the budget records cannot "
+            f"be detected. Restore this key from a backup. If there is no backup, run {RESTORE}, which "
+            "creates a new key, keeps all recorded spending, and requires new generations"
         )
     if not begun and (why := _spent_before(root, place, spent, memory)):
         raise Refused(
-            f"{_places.FOLDER}/{NAME}, the journal of what was spent, is missing, but {why}. Restore it from a copy; "
-            f"without one, or with a ledger of version 0.2 or older, {RESTORE} writes it from what is there"
+            f"{_places.FOLDER}/{NAME}, the journal of the spending, is missing, but {why}. Restore the "
+            "journal from a backup. If there is no backup, or if the ledger is of version 0.2 or "
+            f"older, run {RESTORE} to rebuild the journal from the other budget records"
         )
     journal = Journal(path, _confidential.key(place))
     return Books(root=root, place=place, journal=journal, ledger=ledger, memory=memory)
@@ -709,7 +731,7 @@ def _spent_before(root: Path, place: Path, spent: set[tuple[str, int]], memory: 
         return f"{FOLDER}/ledger.tsv has {len(spent)} releases"
     readable_memory(memory, "", place)
     if any(known.place == str(place) for known in memory.all()):
-        return f"the account remembers one in {place}"
+        return f"the account has a copy of a journal of {place}"
     return f"there are releases in {FOLDER}/" if releases(root) else ""
 
 

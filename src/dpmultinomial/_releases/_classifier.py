@@ -94,7 +94,10 @@ def _tables(settings: Mapping[str, Any], table: CsvTable, network: dict[str, lis
         names[node], codes[node] = categories(settings, table, node)
     sizes = {node: int(np.prod([len(names[c]) for c in (node, *parents)])) for node, parents in network.items()}
     if sum(sizes.values()) > MOST_CELLS:
-        raise Refused(f"the model would have {sum(sizes.values())} cells, more than {MOST_CELLS}")
+        raise Refused(
+            f"the model must have at most {MOST_CELLS} cells, got {sum(sizes.values())}: use "
+            "fewer columns, levels or bins"
+        )
     counts = []
     for node, parents in network.items():
         flat = np.zeros(len(table), dtype=np.int64)

@@ -46,7 +46,7 @@ def read(path: Path) -> bytes:
     with open(path, "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST_FILE:
-            raise Refused(f"{path}: must be a regular file of at most {LARGEST_FILE} bytes")
+            raise Refused(f"{path}: the confidential data must be a regular file of at most {LARGEST_FILE} bytes")
         return file.read()
 
 
@@ -127,12 +127,12 @@ def key(place: Path) -> bytes:
         draft.unlink()
         _durable.sync(place, name="key")
     if not stat.S_ISREG(path.lstat().st_mode):
-        raise Refused(f"{path}: must be a separate file, not a link")
+        raise Refused(f"{path}: the key must be a regular file, not a link")
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        raise Refused(f"{path}: must be readable by its owner alone (chmod 600)")
+        raise Refused(f"{path}: only the owner of the key may have permission to read it (chmod 600)")
     found = path.read_bytes()
     if len(found) != 32:
-        raise Refused(f"{path}: must contain 32 bytes, got {len(found)}")
+        raise Refused(f"{path}: the key must contain 32 bytes, got {len(found)}")
     return found
 
 

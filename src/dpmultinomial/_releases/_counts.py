@@ -86,9 +86,9 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
     """
     wanted = _tree_counts.COLUMNS if tree else COLUMNS
     if sorted(table.columns) != sorted(wanted):
-        raise Refused(f"{table.name}: must have the columns {', '.join(wanted)} and no other")
+        raise Refused(f"{table.name}: the columns must be {', '.join(wanted)} and no others")
     if len(table) < 2:
-        raise Refused(f"{table.name}: must have at least two categories, got {len(table)}")
+        raise Refused(f"{table.name}: the file must contain at least two categories, got {len(table)}")
     names = table.texts("category")
     most = _noise.LARGEST // len(table)
     table.refuse_all([*_wrong_names(table, names), *table.wrong_cells("count", "whole", least=0, most=most)])
@@ -121,7 +121,9 @@ def _is_tree(settings: Mapping[str, Any], table: CsvTable) -> bool:
         return True
     asked = [key for key in TREE_KEYS if settings[key] and settings[key] != REPLACE]
     if asked:
-        raise Refused(f"{asked[0]}: applies only to a tree of counts; {table.name} has no column parent")
+        raise Refused(
+            f"{asked[0]} may be given only for a tree of counts, but {table.name} has no column parent: omit {asked[0]}"
+        )
     return False
 
 
@@ -174,11 +176,11 @@ def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     names, counts = read(table)
     scale = _noise.laplace_scale(settings["epsilon"], sensitivity=1)
     if int(counts.sum()) + 60 * scale * (len(counts) + 1) > LARGEST_TOTAL:
-        raise Refused(f"{table.name}: counts, noise included, must stay below {LARGEST_TOTAL} in total")
+        raise Refused(f"{table.name}: the sum of the counts, including their noise, must be below {LARGEST_TOTAL}")
     algorithm = str(settings["algorithm"])
     if algorithm == "1-summed" and scale > LARGEST_SUMMED_SCALE:
         raise Refused(
-            f"epsilon: algorithm 1-summed needs at least {1 / LARGEST_SUMMED_SCALE:g}, got {settings['epsilon']}"
+            f"epsilon must be at least {1 / LARGEST_SUMMED_SCALE:g} for algorithm 1-summed, got {settings['epsilon']}"
         )
     facts = {
         "law": "discrete Laplace",

@@ -65,7 +65,7 @@ def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
         table.place(column)
     held = [c for c in table.columns if c not in moving]
     if not held:
-        raise Refused(f"{table.name}: at least one column must not be swapped")
+        raise Refused(f"{table.name}: at least one column must not be swapped, got only swapped columns")
     for column in match:
         _filled(table, column)
     table = table.sorted()
@@ -121,7 +121,10 @@ def _facts(coded: Coded, settings: Mapping[str, Any]) -> dict[str, Any]:
     strata = list(zip(sizes.tolist(), *(k.tolist() for k in kinds), strict=True))
     largest, rate = accounting.largest_stratum(strata), float(settings["rate"])
     if largest < 2:
-        raise Refused("swap: nothing can change in any stratum, so the public file would be the confidential one")
+        raise Refused(
+            "swap: no record can change in any stratum, so the public file would equal the "
+            "confidential file: choose larger strata or other columns"
+        )
     return {
         "law": "permutation swapping",
         "rate": rate,
@@ -153,7 +156,10 @@ def _verify(table: CsvTable, data: bytes, moving: Sequence[str], sources: NDArra
     again = _parsed(table, data)
     same = again.columns == table.columns and again.starts.shape == table.starts.shape
     if not same or again.exchanged(moving, np.argsort(sources)) != table.raw:
-        raise RuntimeError(f"{table.name}: the swapped file does not read back as it was drawn; nothing was published")
+        raise RuntimeError(
+            f"{table.name}: the swapped file does not contain the drawn records when it "
+            "is read again, so nothing was published"
+        )
 
 
 def _parsed(table: CsvTable, data: bytes) -> CsvTable:

@@ -80,7 +80,9 @@ def within(
         largest = max(spent, key=spent.__getitem__)
         found[largest] = math.nextafter(found[largest], math.inf)
         spent[largest] = cost(largest, found[largest])
-    raise ArithmeticError(f"no noise scales near {scales} keep the privacy cost at or below {most}")
+    raise ArithmeticError(
+        f"no noise scales near {scales} have a privacy cost of at most {most}: internal error, please report it"
+    )
 
 
 LARGEST = 2**53  # largest value, and largest sum
@@ -193,7 +195,9 @@ def _raised(scale: float, most: float, cost: Callable[[float], float]) -> float:
         if cost(scale) <= most:
             return scale
         scale = math.nextafter(scale, math.inf)
-    raise ArithmeticError(f"no noise scale near {scale} keeps the privacy cost at or below {most}")
+    raise ArithmeticError(
+        f"no noise scale near {scale} has a privacy cost of at most {most}: internal error, please report it"
+    )
 
 
 def _scale(scale: float) -> float:
@@ -205,9 +209,9 @@ def _scale(scale: float) -> float:
 def _drawn(measurement: _Measurement, values: NDArray[np.int64]) -> NDArray[np.int64]:
     array = np.asarray(values)
     if array.dtype != np.int64 or array.ndim != 1:
-        raise TypeError(f"values must be one row of int64, got {array.dtype} of shape {array.shape}")
+        raise TypeError(f"values must be a one-dimensional int64 array, got {array.dtype} of shape {array.shape}")
     if len(array) and max(int(array.max()), -int(array.min())) > LARGEST:
-        raise ValueError("values must lie within +-2^53")
+        raise ValueError("values must lie between -2^53 and 2^53")
     return np.array(measurement(np.ascontiguousarray(array)), dtype=np.int64) if len(array) else array.copy()
 
 

@@ -46,9 +46,9 @@ def problems(data: str, root: Path) -> list[str]:
         root, home = Path(root).resolve(), folder(root)
         path = (root / data).resolve()
     except (OSError, RuntimeError) as error:
-        return [f"must be a path that leads somewhere, got {data} ({error})"]
+        return [f"must be a path that can be resolved, got {data} ({error})"]
     if path == home or not path.is_relative_to(home):
-        return [f"must lie in {FOLDER}/ (which may be a link to the folder where the data are), got {data}"]
+        return [f"must lie in {FOLDER}/ (which may be a link to the folder that contains the data), got {data}"]
     found = [] if path.is_file() else [f"there is no file {data}"]
     return found + _public(home, root) + _open(home, path) + _tracked(root, home)
 
@@ -56,7 +56,7 @@ def problems(data: str, root: Path) -> list[str]:
 def own_file(path: Path) -> None:
     """Reject a link or a folder in place of a file next to the data, by a ValueError with its name."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise Refused(f"{FOLDER}/{path.name}: must be a separate file, not a link or a folder")
+        raise Refused(f"{FOLDER}/{path.name} must be a regular file, not a link or a folder")
 
 
 def _public(home: Path, root: Path) -> list[str]:
@@ -68,9 +68,9 @@ def _public(home: Path, root: Path) -> list[str]:
     if home != root / FOLDER and inside:
         return [f"{FOLDER}/ must not be a link into the project, got {home}"]
     if top.is_relative_to(home):
-        return [f"{FOLDER}/ must not be a link to a folder that holds the project, got {home}"]
+        return [f"{FOLDER}/ must not be a link to a folder that contains the project, got {home}"]
     if (root / RELEASES).resolve().is_relative_to(home):
-        return [f"{RELEASES}/ must not lead into {FOLDER}/: it is published"]
+        return [f"{RELEASES}/ must not lead into {FOLDER}/, because {RELEASES}/ is published"]
     return []
 
 
@@ -100,12 +100,14 @@ def _tracked(root: Path, home: Path) -> list[str]:
             found = listed or _git.output(place, "rev-list", "--all", "-n", "1", "--", what).strip()[:12]
         except _git.GitError as error:
             return [
-                f"git cannot tell whether its repository contains files of {FOLDER}/ ({error}): follow git's advice if "
+                f"git cannot determine whether its repository contains files of {FOLDER}/ ({error}): "
+                "follow git's advice if "
                 f"you trust this repository, or move the data out of it and make {FOLDER}/ a link to their folder"
             ]
         if found:
             return [
-                f"git has files of {FOLDER}/ ({found if listed else f'commit {found}'}): run git rm --cached on them "
-                "and remove them from the history; what was published of them, including the key, stays published"
+                f"git tracks files of {FOLDER}/ ({found if listed else f'commit {found}'}): run git rm --cached on "
+                "them and remove them from the history; files that were already published, including the key, "
+                "remain public"
             ]
     return []

@@ -81,10 +81,12 @@ def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
     if entry is not None:
         return entry
     if asked.folder.exists() and any(asked.folder.iterdir()):
-        raise Refused(f"{asked}: its folder contains files that do not belong to a release; remove them")
+        raise Refused(
+            f"{asked}: the folder of this generation contains files that do not belong to a release: remove these files"
+        )
     latest = max((generation for release, generation in found if release == asked.release), default=0)
     if asked.generation != latest + 1:
-        raise Refused(f"{asked}: generations must be consecutive; the next one is {latest + 1}")
+        raise Refused(f"{asked}: generation must be {latest + 1}, because generations are consecutive")
     return None
 
 
@@ -92,11 +94,11 @@ def _own_folders(asked: Asked) -> None:
     """Reject a file or a link in the place of a folder of the release, before anything is read or drawn."""
     parent = asked.folder.parent
     if os.path.lexists(parent) and not parent.is_dir():
-        raise Refused(f"{asked}: {FOLDER}/{asked.release} must be a folder: remove or rename what is there")
+        raise Refused(f"{asked}: {FOLDER}/{asked.release} must be a folder: remove or rename the present file or link")
     for path in (asked.folder, asked.staged):
         if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
             place = f"{FOLDER}/{asked.release}/{path.name}"
-            raise Refused(f"{asked}: {place} must be a folder, not a link or a file: remove or rename it")
+            raise Refused(f"{asked}: {place} must be a folder, but is a link or a file: remove or rename it")
 
 
 def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
@@ -130,11 +132,12 @@ def one_source(
         other = line.entry.source
         content = file == line.file or (not line.file and line.entry.data and bound(line.entry) == line.entry.data)
         if other != asked.source and (content or name == line.name):
-            what = "what this file says" if content else "a file of this name"
+            what = "the content of this file" if content else "a file of this name"
             raise Refused(
-                f"{asked}: {what} was released from source {other} (releases/{line.entry.release}, generation "
-                f"{line.entry.generation}), and one file spends one budget: write source: {other}. A file about other "
-                "people needs a separate name"
+                f"{asked}: {what} was already released from source {other} "
+                f"(releases/{line.entry.release}, generation {line.entry.generation}), and a file can "
+                f"have only one source: write source: {other}. If the file is about other people, "
+                "rename it"
             )
 
 
@@ -154,16 +157,18 @@ def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str)
     """
     if not entry.settings or not entry.data:
         raise Refused(
-            f"{asked}: nobody knows any more with what it was made; write generation: {asked.generation + 1}, which "
-            "spends once more, or use its published files where they are"
+            f"{asked}: the ledger does not state the settings and data of this release: write "
+            f"generation: {asked.generation + 1} to spend budget on another release, or use the "
+            "published files in their present folder"
         )
     known = (("settings", entry.settings in settings), ("confidential file", entry.data == data))
     for what, same in known:
         if not same:
             raise Refused(
-                f"{asked}: the {what} changed since it was made. Noise drawn once must not cover two answers: their "
-                f"difference would give the change away. To release again write generation: {asked.generation + 1}; "
-                f"that spends {entry.spent.words} once more, or what the new settings cost, beside what is spent"
+                f"{asked}: the {what} changed after the release was made, and the difference between "
+                "two answers with the same noise would reveal the change. To make another release, "
+                f"write generation: {asked.generation + 1}, which spends {entry.spent.words} again, or "
+                "the cost of the new settings"
             )
 
 
@@ -193,7 +198,8 @@ def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() >= end:
                     raise TimeoutError(
-                        f"another release is being made; waited {wait:g} s for {_places.FOLDER}/{LOCK}"
+                        f"another process is making a release: {_places.FOLDER}/{LOCK} was still "
+                        f"locked after {wait:g} s; run the command again later"
                     ) from None
                 time.sleep(0.02)
         _durable.step("locked")
@@ -228,14 +234,14 @@ def finish(asked: Asked, entry: Entry, books: Books) -> Path:
         return asked.folder
     if entry.state == PUBLISHED:
         raise Refused(
-            f"{asked}: the published files are gone or changed, or were made in another checkout; restore them from a "
-            f"copy with the SHA-256 of the ledger"
+            f"{asked}: the published files are missing, were changed, or belong to another checkout: "
+            "restore them from a backup whose SHA-256 equals the SHA-256 in the ledger"
         )
     if _intact(asked.staged, entry):
         return _publish(asked, entry, books)
     raise Refused(
-        f"{asked}: spent, not published, and its files are lost; write "
-        f"generation: {asked.generation + 1}, which spends {entry.spent.words} once more"
+        f"{asked}: the budget was spent, but the files of the release are lost: write generation: "
+        f"{asked.generation + 1}, which spends {entry.spent.words} again"
     )
 
 
@@ -257,7 +263,7 @@ def release(asked: Asked, books: Books, line: Line, *, data: bytes, record: byte
     """
     stage(asked, data=data, record=record)
     if not _intact(asked.staged, line.entry):
-        raise OSError(f"{asked}: what was staged does not read back as it was written; nothing was spent")
+        raise OSError(f"{asked}: the staged files could not be read again as they were written, so no budget was spent")
     books.spend(line, files=files)
     return _publish(asked, line.entry, books)
 

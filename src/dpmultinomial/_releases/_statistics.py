@@ -89,15 +89,20 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     """
     records = np.sort(table.numbers(settings["column"]))  # the last bits of sums depend on the order
     if not LEAST_RECORDS <= len(records) <= MOST_RECORDS:
-        raise Refused(f"{table.name}: must have {LEAST_RECORDS} to {MOST_RECORDS} records, got {len(records)}")
+        raise Refused(f"{table.name}: the file must have {LEAST_RECORDS} to {MOST_RECORDS} records, got {len(records)}")
     if max(abs(settings["lower"]), abs(settings["upper"])) > 2**FINE * (settings["upper"] - settings["lower"]):
-        raise Refused("lower, upper: are too far from 0 for their distance (2^20 times); subtract a public constant")
+        raise Refused(
+            "lower and upper must have absolute values of at most 2^20 * (upper - lower): subtract a "
+            "public constant from the data and the limits"
+        )
     statistics = CensoredStatistics(lower=settings["lower"], upper=settings["upper"])
     derived = sensitivities(statistics.width, len(records))
     wanted = {**derived, **{k: float(v) for k, v in settings["sensitivities"].items()}}
     for key, value in derived.items():
         if wanted[key] < value:
-            raise Refused(f"sensitivities/{key}: must be at least {value:.17g}, which follows from the limits")
+            raise Refused(
+                f"sensitivities/{key} must be at least {value:.17g}, the sensitivity that follows from the limits"
+            )
     shares = settings["shares"] or dict.fromkeys(STATISTICS, 1 / len(STATISTICS))
     budgets = {key: settings["epsilon"] * shares[key] for key in STATISTICS}
     steps = {key: units_of(wanted[key], budgets[key])[0] for key in STATISTICS}
@@ -151,12 +156,16 @@ def problems(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, str]
         if max(abs(low), abs(high)) > 2.0**FINE * (high - low) or high - low > _WIDEST:
             yield (
                 "upper",
-                "must lie within 2^20 times its distance to lower of 0, and that below 1e100; subtract a constant",
+                "must be less than 2^20 times its distance to lower away from 0, and this distance must be "
+                "below 1e100; subtract a constant",
             )
             return
     for key, scale in _scales(mechanism, get):
         if not 0 < scale <= LARGEST_SCALE * _ROOM:
-            yield key, f"needs noise of scale {scale:.3g}, above 2^40; it is too small, got {get[key]!r}"
+            yield (
+                key,
+                f"is too small, because it requires noise of scale {scale:.3g}, which exceeds 2^40, got {get[key]!r}",
+            )
 
 
 def tables(mechanism: str, get: Mapping[str, Any]) -> int:

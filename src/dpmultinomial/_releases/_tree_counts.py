@@ -228,7 +228,7 @@ def _levels(settings: Mapping[str, Any], shape: Hierarchy, name: str) -> list[st
     """Return the names of the levels, beginning with the root."""
     found = list(settings["levels"] or [f"level {depth}" for depth in range(len(shape.sizes))])
     if len(found) != len(shape.sizes):
-        raise Refused(f"levels: must name one level for each step from the root of {name} to its deepest node")
+        raise Refused(f"levels must contain one name for each level from the root {name} to its deepest node")
     return found
 
 
@@ -261,7 +261,10 @@ def _scale(mechanism: str, settings: Mapping[str, Any], share: float, change: in
     part = settings[key] * share
     wanted = change / part if laplace else math.sqrt(change / part / 2)
     if not wanted <= _noise.LARGEST_SCALE * (1 - 1e-9):
-        raise Refused(f"{key}: the share of {level} needs noise of scale {wanted:.3g}, above 2^40; it is too small")
+        raise Refused(
+            f"{key}: the share of {level} is too small, because it needs noise of "
+            f"scale {wanted:.3g}, which exceeds 2^40"
+        )
     return (_noise.laplace_scale if laplace else _gaussian_scale)(part, sensitivity=change)
 
 

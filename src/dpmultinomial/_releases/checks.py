@@ -20,6 +20,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 CEILINGS = ("epsilon", "delta", "rho", "exchange")
 PEOPLE = "people"  # key of a budget: sources with the same people have one budget together
 
+_ACCEPT = "to accept this, set accept_weak_privacy: true"
+
 
 def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
     """Return (path, description) for every invalid budget.
@@ -31,27 +33,40 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
         people in the source. Sources with the same people have the same budget together.
     """
     if not isinstance(budgets, Mapping):
-        return [("budgets", "must give each source its ceiling")]
+        return [("budgets", "must be a mapping from each source to its budget")]
     found: list[tuple[str, str]] = []
     for source, ceiling in budgets.items():
         place = f"budgets/{source}"
         if not isinstance(source, str) or not _NAME.fullmatch(source):
-            found.append((place, "a source's name must be [a-z][a-z0-9_]*"))
+            found.append(
+                (
+                    place,
+                    "the name of a source must consist of lower-case letters, digits and _, beginning with a letter",
+                )
+            )
         if not isinstance(ceiling, Mapping) or not set(ceiling) & (set(CEILINGS) - {"delta"}):
-            found.append((place, "must have epsilon (with delta, where it has one), rho or exchange"))
+            found.append((place, "must have epsilon (with or without delta), rho or exchange"))
             continue
         for key, value in ceiling.items():
             if key == PEOPLE:
                 if not isinstance(value, str) or not _NAME.fullmatch(value):
                     found.append((f"{place}/{key}", f"must be a name [a-z][a-z0-9_]*, got {value!r}"))
             elif key not in CEILINGS:
-                found.append((f"{place}/{key}", f"no such key; a ceiling has {', '.join((*CEILINGS, PEOPLE))}"))
+                found.append(
+                    (f"{place}/{key}", f"unknown key; the keys of a budget are {', '.join((*CEILINGS, PEOPLE))}")
+                )
             elif why := number(Key(str(key), "number", "", above=0, below=1 if key == "delta" else None), value):
                 found.append((f"{place}/{key}", why))
             elif key == "delta" and value > LARGEST_DELTA:
-                found.append((f"{place}/{key}", f"must be at most {LARGEST_DELTA:g}, above it records are given away"))
+                found.append(
+                    (
+                        f"{place}/{key}",
+                        f"must be at most {LARGEST_DELTA:g}, because a larger delta allows "
+                        "the release of whole records",
+                    )
+                )
             elif key == "delta" and "epsilon" not in ceiling:
-                found.append((f"{place}/{key}", "belongs to an epsilon, and there is none"))
+                found.append((f"{place}/{key}", "may be given only together with epsilon"))
     return found or unequal(budgets)
 
 
@@ -141,7 +156,9 @@ def problems(
         if given not in known:
             near = get_close_matches(str(given), known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else "."
-            found.append((f"{place}/{given}", f"{mechanism} has no such key{hint} It takes {', '.join(known)}"))
+            found.append(
+                (f"{place}/{given}", f"{mechanism} does not have this key{hint} Its keys are {', '.join(known)}")
+            )
     for key in known.values():
         value = settings.get(key.name)
         if value is None and key.default is REQUIRED:
@@ -228,11 +245,9 @@ def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str |
     """
     for name, value, most in (("epsilon", epsilon, LARGEST_EPSILON), ("rho", rho, LARGEST_EPSILON)):
         if value > most:
-            return f"{name} {value:.6g} above {most:g} protects nobody; accept_weak_privacy: true says you mean it"
+            return f"{name} {value:.6g} above {most:g} gives almost no protection; {_ACCEPT}"
     if delta > LARGEST_DELTA:
-        return (
-            f"delta {delta:.6g} above {LARGEST_DELTA:g} gives records away; accept_weak_privacy: true says you mean it"
-        )
+        return f"delta {delta:.6g} above {LARGEST_DELTA:g} allows the release of whole records; {_ACCEPT}"
     return None
 
 
@@ -243,11 +258,11 @@ def _bounded(
     source = settings.get("source") or name
     if source in budgets:
         bound = settings["mechanism"] == "swap" or {"epsilon", "rho"} & set(budgets[source])
-        return [] if bound else [("source", f"{source} has a budget of exchanges alone; give it an epsilon or a rho")]
+        return [] if bound else [("source", f"{source} has a budget only for exchanges; add an epsilon or a rho")]
     if not budgets:
         return []
     near = get_close_matches(source, budgets, n=1, cutoff=0.0)
-    return [("source", f"{source} has no budget; did you mean {near[0]}? Those with one: {', '.join(budgets)}")]
+    return [("source", f"{source} has no budget; did you mean {near[0]}? Sources with a budget: {', '.join(budgets)}")]
 
 
 def _by_ledger(
@@ -309,7 +324,9 @@ def _tree(get: Mapping[str, Any]) -> Problems:
     measured = levels[1:] if get["relation"] == "replace a record" else levels
     found: Problems = []
     if get["levels"] and len(levels) < 2:
-        found.append(("levels", f"must name two levels or more, the root's first, got {levels[0]!r}"))
+        found.append(
+            ("levels", f"must contain the names of at least two levels, beginning with the root, got {levels[0]!r}")
+        )
     if pair := _keys.first_alike(levels):
         one, other = map(ascii, pair)
         found.append(("levels", f"{one} and {other} must differ by more than {_keys.UNSEEN}"))
@@ -317,18 +334,18 @@ def _tree(get: Mapping[str, Any]) -> Problems:
         found.append(("levels", f"must be names without control characters, got {unseen[0]!r}"))
     for key in ("shares", "narrow"):
         if get[key] and not levels:
-            found.append((key, "needs levels: the names of the tree's levels, the root's first"))
+            found.append((key, "requires the key levels, the names of the levels of the tree, beginning with the root"))
     if get["shares"] and get["narrow"]:
-        found.append(("narrow", "chooses the shares; leave it or shares out"))
+        found.append(("narrow", "chooses the shares, so narrow and shares must not both be given"))
     if found:
         return found
-    known = "" if measured == levels else f"; that of {levels[0]} is public, where records are replaced"
+    known = "" if measured == levels else f"; the count of {levels[0]} is public if records are replaced"
     if get["shares"] and set(get["shares"]) != set(measured):
         given = ", ".join(get["shares"])
-        found.append(("shares", f"must give a share to each of {', '.join(measured)}, got {given}{known}"))
+        found.append(("shares", f"must contain a share for each of {', '.join(measured)}, got {given}{known}"))
     for level in get["narrow"] or ():
         if level not in measured:
-            found.append(("narrow", f"must be one or some of {', '.join(measured)}, got {level!r}{known}"))
+            found.append(("narrow", f"must contain only levels among {', '.join(measured)}, got {level!r}{known}"))
     return found
 
 
@@ -338,24 +355,26 @@ def _model(mechanism: str, get: Mapping[str, Any]) -> Problems:
     for key in ("epsilon", "order", "rho"):
         needed = key in wanted[get["noise"]]
         if needed != (get[key] is not None):
-            found.append((key, f"noise {get['noise']} {'needs' if needed else 'does not take'} it"))
+            found.append((key, f"noise {get['noise']} {'requires' if needed else 'does not have'} this key"))
     for column in get["numeric"]:
         if column not in get["bounds"]:
-            found.append(("bounds", f"must give column {column!r} its public [low, high]"))
+            found.append(("bounds", f"must contain the public [low, high] of column {column!r}"))
     for column in get["bounds"]:
         if column not in get["numeric"]:
             found.append(("bounds", f"column {column!r} is not numeric"))
     columns = [*get["numeric"], *get["levels"]]
     if both := sorted(set(get["numeric"]) & set(get["levels"])):
-        found.append(("levels", f"column {both[0]!r} is numeric: it has bounds, not levels"))
+        found.append(("levels", f"column {both[0]!r} is numeric and must have bounds, not levels"))
     for column, levels in get["levels"].items():
         if pair := _keys.first_alike(levels):
             one, other = map(ascii, pair)
-            found.append(("levels", f"of {column!r}, {one} and {other}, must differ by more than {_keys.UNSEEN}"))
+            found.append(
+                ("levels", f"the levels {one} and {other} of {column!r} must differ by more than {_keys.UNSEEN}")
+            )
     if mechanism == "naive_bayes" and get["target"] not in get["levels"]:
-        found.append(("levels", f"must give the target {get['target']!r} its categories"))
+        found.append(("levels", f"must contain the categories of the target {get['target']!r}"))
     if mechanism == "naive_bayes" and len(columns) < 2:
-        found.append(("levels", "a model needs a column besides its target"))
+        found.append(("levels", "a model requires at least one column in addition to its target"))
     return found + (_network(get["network"], columns) if mechanism == "bayesian_network" else [])
 
 
@@ -365,12 +384,16 @@ def _network(network: Mapping[str, list[str]], columns: list[str]) -> Problems:
             if name not in columns:
                 return [("network", f"{name!r} has neither levels nor bounds")]
             if name not in network:
-                return [("network", f"{name!r}, a parent of {node!r}, is no node")]
+                return [("network", f"{name!r}, a parent of {node!r}, is not a node")]
     left = {node: set(parents) for node, parents in network.items()}
     while ready := [node for node, parents in left.items() if not parents & set(left)]:
         for node in ready:
             del left[node]
-    return [("network", f"there is a cycle through {', '.join(map(repr, left))}")] if left else []
+    return (
+        [("network", f"the network must not have a cycle, but there is a cycle through {', '.join(map(repr, left))}")]
+        if left
+        else []
+    )
 
 
 def _choice(name: str, value: Any, choices: tuple[str, ...]) -> str:

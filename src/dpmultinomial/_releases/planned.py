@@ -162,11 +162,17 @@ def _of_tree(settings: Mapping[str, Any], level: float, shape: Hierarchy | None)
     mechanism, public = settings["mechanism"], settings["relation"] == REPLACE
     levels = settings["levels"]
     if not levels:
-        raise ValueError("levels: name the levels of the tree, the root's first, to plan its release")
+        raise ValueError(
+            "levels: the names of the levels of the tree, beginning with the root, are required to plan its release"
+        )
     if shape is not None and len(shape.sizes) != len(levels):
-        raise ValueError(f"levels: {len(levels)} names, but the tree of `shape` has {len(shape.sizes)} levels")
+        raise ValueError(
+            f"levels must contain {len(shape.sizes)} names, one per level of the tree in `shape`, got {len(levels)}"
+        )
     if settings["narrow"] and shape is None:
-        raise ValueError("shape: narrow chooses the shares by the shape of the tree; give a public file of it")
+        raise ValueError(
+            "shape: pass a public file with the shape of the tree, because narrow chooses the shares by this shape"
+        )
     measured = len(levels) - public
     shares = (
         _tree_counts.shares_of(settings, shape, levels)

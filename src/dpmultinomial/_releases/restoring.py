@@ -68,8 +68,8 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
     place, memory = _places.folder(root), _budget_records.of_account()
     if not take_over and not _is_begun(root, place, memory):
         raise Refused(
-            f"{root.resolve()}: there is no journal, no ledger and no release here, and the account remembers none: "
-            "run the command in the folder of config.yaml"
+            f"{root.resolve()} contains no journal, no ledger and no release, and the account has no "
+            "copy of a journal of this folder: run the command in the folder of config.yaml"
         )
     with _protocol.locked(root, wait=wait):
         new = not _confidential.has_key(place)
@@ -89,7 +89,7 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
                 if known.identity != identity:
                     memory.forget(known.identity)
         releases = len(_budget_records.latest(lines))
-        return [*messages, f"{releases} releases are spent, all books agree"]
+        return [*messages, f"{releases} releases are recorded, and all budget records agree"]
 
 
 def _is_begun(root: Path, place: Path, memory: Memory) -> bool:
@@ -119,9 +119,10 @@ def _unreadable_aside(journal: Journal, ledger: Ledger, memory: Memory) -> list[
         agree = False
     if not agree:
         raise Refused(
-            f"{torn[0].path}: cannot be read, and journal and ledger differ, so that it might contain spending that "
-            f"they lack. Restore it, {_places.FOLDER}/{NAME} or {FOLDER}/ledger.tsv from a backup; without a backup, "
-            "move it away yourself"
+            f"{torn[0].path}: the copy of the journal cannot be read, and it may contain spending that "
+            "is not in the journal or the ledger, because these two differ. Restore the copy, "
+            f"{_places.FOLDER}/{NAME} or {FOLDER}/ledger.tsv from a backup. If there is no backup, "
+            "move the copy away"
         )
     return [f"{found.path}: cannot be read; it is now {memory.move_aside(found).name}" for found in torn]
 
@@ -150,9 +151,12 @@ def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> l
     for folder in take_over:
         known = [found for found in memory.all() if found.place == str(Path(folder).absolute())]
         if not known:
-            raise Refused(f"the account has no copy of a journal in {folder}")
+            raise Refused(f"the account has no copy of a journal of {folder}")
         if Path(folder, NAME).exists():
-            raise Refused(f"{folder} still exists: make {_places.FOLDER}/ a link to it")
+            raise Refused(
+                f"{folder} still exists, so it cannot be restored: make {_places.FOLDER}/ a "
+                "symbolic link to this folder instead"
+            )
         wanted |= {found.place for found in known}
     return [found for found in memory.all() if found.identity == identity or found.place in wanted]
 
@@ -178,7 +182,7 @@ def _unvouched(root: Path, journal: Journal, ledger: Ledger, old: Iterable[Remem
 def _of_record(folder: Path, name: str) -> Entry:
     files = [folder / file for file in (RECORD, DATA)]
     if not all(path.is_file() for path in files):
-        raise Refused(f"{name}: {RECORD} or {DATA} is missing; restore it from a backup")
+        raise Refused(f"{name}: {RECORD} or {DATA} is missing: restore the file from a backup")
     record, data = (path.read_bytes() for path in files)
     record_sha256, data_sha256 = (sha256(raw).hexdigest() for raw in (record, data))
     return _budget_records.of_record(record, f"{name}/{RECORD}", record_sha256=record_sha256, sha256=data_sha256)
@@ -240,7 +244,7 @@ def _journal_written(journal: Journal, lines: list[Line]) -> tuple[list[Line], l
         return journal_lines + added, [f"{_places.FOLDER}/{NAME}: {len(added)} lines added"] if added else []
     kept = _aside(journal.path.parent, journal.path)
     journal.rewrite(lines)
-    return lines, [f"{_places.FOLDER}/{NAME}: rewritten with {len(lines)} lines; what was there is in {kept}"]
+    return lines, [f"{_places.FOLDER}/{NAME}: rewritten with {len(lines)} lines; the previous file is in {kept}"]
 
 
 def _ledger_written(place: Path, ledger: Ledger, entries: list[Entry]) -> list[str]:
@@ -249,7 +253,7 @@ def _ledger_written(place: Path, ledger: Ledger, entries: list[Entry]) -> list[s
             return []
     except Refused:
         pass
-    kept = f"; what was there is in {_aside(place, ledger.path)}" if ledger.path.exists() else ""
+    kept = f"; the previous file is in {_aside(place, ledger.path)}" if ledger.path.exists() else ""
     ledger.rewrite(entries)
     return [f"{FOLDER}/ledger.tsv: written with {len(entries)} lines{kept}"]
 

@@ -67,8 +67,8 @@ def elsewhere(name: str, settings: Mapping[str, Any], root: Path) -> Path | None
     for key, stated, asked in _both(checks.filled(settings), record, name):
         if not _equal(stated, asked, key):
             raise Refused(
-                f"releases/{name}: {key} is {asked!r}, the release that was made has {stated!r}, and {data} is not "
-                f"here; write what was made, or put the file back to release again"
+                f"releases/{name}: {key} is {asked!r}, but the existing release has {stated!r}: set "
+                f"{key} to {stated!r}, or restore {data} (not found) to make a new release"
             )
     return folder
 
@@ -315,5 +315,6 @@ def _guarded(root: Path, asked: Asked, call: Callable[[], Path]) -> Path:
         kind, text = type(error).__name__, traceback.format_exc().encode()
     where = _confidential.keep(_places.folder(root), f"{asked.release}_{asked.generation}_error.txt", text)
     raise RuntimeError(
-        f"{asked}: {kind} while the confidential file was open; details are in {_places.FOLDER}/{where.name}"
+        f"{asked}: a {kind} occurred while the confidential file was open: see "
+        f"{_places.FOLDER}/{where.name} for details"
     )

@@ -54,7 +54,9 @@ class Cost:
         _checks.one_of("relation", self.relation, RELATIONS)
         given = tuple(k for k in ("epsilon", "rho", "order") if getattr(self, k) is not None)
         if given not in (("epsilon",), ("rho",), ("epsilon", "order")):
-            raise ValueError(f"a cost is epsilon, rho, or epsilon and order, got {', '.join(given) or 'none'}")
+            raise ValueError(
+                f"a cost must state epsilon, or rho, or epsilon and order, got {', '.join(given) or 'none'}"
+            )
         for key in given:
             _checks.positive(key, getattr(self, key))
         if self.order is not None and self.order <= 1:
@@ -77,7 +79,8 @@ class Cost:
             return self
         if self.relation == EXCHANGE:
             raise ValueError(
-                "an exchange within invariants does not bound the loss of a person whose record is replaced"
+                "the cost of an exchange within invariants cannot be converted, because it does not "
+                "bound the privacy loss of a person whose record is replaced"
             )
         if self.rho is not None:
             return Cost(
@@ -289,7 +292,7 @@ def counted_over(source: str, sources: Sequence[str]) -> str:
     """
     if len(sources) > 1:
         return f"counted over {', '.join(sources)}, which have the same people"
-    return f"counted over {source} alone; if another source has the same people, give both budgets the same people:"
+    return f"counted over {source} only; if another source has the same people, set the same people: in both budgets"
 
 
 def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
@@ -305,18 +308,18 @@ def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
     parts = []
     if used:
         known = [f"{key} {value:.6g}" for key, value in used.items() if math.isfinite(value)]
-        named = " or ".join(known) or "more than an epsilon without a delta can say"
+        named = " or ".join(known) or "a cost without a pure epsilon"
         parts.append(f"{named}{f' at delta {delta:g}' if delta else ''} ({REPLACE})")
     if exchange is not None:
-        parts.append(f"apart from it {exchange:.6g} ({EXCHANGE})")
+        parts.append(f"separately {exchange:.6g} ({EXCHANGE})")
     spent = "; ".join(parts) or "nothing spent"
     most = ", ".join(f"{key} {value:g}" for key, value in ceiling.items())
     if not most:
-        return f"{spent}; no budget: nothing bounds what its releases cost together"
-    unbound = "; no ceiling covers the exchanges" if exchange is not None and "exchange" not in ceiling else ""
+        return f"{spent}; the source has no budget, so the total cost of its releases is not limited"
+    unbound = "; the budget does not limit exchanges" if exchange is not None and "exchange" not in ceiling else ""
     if used and not {"epsilon", "rho"} & set(ceiling):
-        unbound += "; no ceiling covers what is no exchange"
-    return f"{spent}, of a ceiling of {most}{unbound}"
+        unbound += "; the budget limits only exchanges"
+    return f"{spent}, of a budget of {most}{unbound}"
 
 
 def _above(costs: Sequence[Cost], name: str, ceiling: Mapping[str, float], words: str) -> str | None:
@@ -327,8 +330,8 @@ def _above(costs: Sequence[Cost], name: str, ceiling: Mapping[str, float], words
     if after <= ceiling[name]:
         return None
     pure = name != "epsilon" or delta or math.isfinite(after)
-    way = "" if pure else "; these costs have no pure epsilon, give the ceiling a delta"
-    return f"{name} would rise from {before:.6g} to {after:.6g} ({words}), the ceiling is {ceiling[name]:.6g}{way}"
+    way = "" if pure else "; these costs have no pure epsilon, so add a delta to the budget"
+    return f"{name} would rise from {before:.6g} to {after:.6g} ({words}), but the budget is {ceiling[name]:.6g}{way}"
 
 
 Facts = dict[str, object]

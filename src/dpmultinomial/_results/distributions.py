@@ -146,8 +146,8 @@ class Marginal(ABC):
         with np.errstate(divide="ignore"):
             return np.log(self.pmf(x))
 
-    _no_density = "its values have probabilities; ask for pmf"
-    _no_mass = "single values have probability 0; ask for pdf"
+    _no_density = "a discrete distribution has no density: use pmf"
+    _no_mass = "the probability of a single value is 0 for a continuous distribution: use pdf"
 
     def __repr__(self) -> str:
         lower, upper = self.interval()
@@ -298,7 +298,7 @@ class Continuous(Marginal):
         law_mode = getattr(self.law, "mode", None)
         found = law_mode() if law_mode else self._highest()
         if found is None:
-            raise Unavailable(f"{self.name}: its density is highest at an end, where it is infinite")
+            raise Unavailable(f"{self.name} has no mode, because its density is infinite at an end of its range")
         return float(found)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
@@ -326,7 +326,9 @@ class Draws(Marginal):
     name, type, accuracy : attributes of every `Marginal`.
     """
 
-    _no_density = _no_mass = "a sample of draws has neither density nor probabilities; ask for cdf or quantile"
+    _no_density = _no_mass = (
+        "a sample of draws has no density and no probabilities of single values: use cdf or quantile"
+    )
 
     def __init__(self, draws: ArrayLike, *, name: str, type: str, accuracy: Accuracy) -> None:
         super().__init__(name, type, accuracy)

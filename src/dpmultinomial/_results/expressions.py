@@ -113,11 +113,13 @@ def comparison(text: str, names: Names) -> Comparison:
         If the text is not a comparison.
     """
     if not isinstance(text, str):
-        raise TypeError(f"a probability needs a comparison such as 'a > b', got {text!r}")
+        raise TypeError(f"a probability requires a comparison such as 'a > b', got {text!r}")
     tokens = _tokens(text, names)
     found = [i for i, (kind, _) in enumerate(tokens) if kind == "operator"]
     if len(found) != 1:
-        raise ValueError(f"{text!r}: a probability needs exactly one comparison, with one of {' '.join(OPERATORS)}")
+        raise ValueError(
+            f"{text!r}: a probability must contain exactly one comparison, with one of {' '.join(OPERATORS)}"
+        )
     sides = [_linear(tokens[: found[0]], text), _linear(tokens[found[0] + 1 :], text)]
     (left, a), (right, b) = sides
     coefficients = {p: left.get(p, 0.0) - right.get(p, 0.0) for p in {**left, **right}}
@@ -149,7 +151,7 @@ def _tokens(text: str, names: Names) -> list[tuple[str, Any]]:
         else:
             loose = _LOOSE.match(text, i)
             names.place(loose[0] if loose else text[i:])
-            raise ValueError(f"{text!r}: cannot parse {text[i:]!r}; put names in quotes")
+            raise ValueError(f"{text!r}: the part {text[i:]!r} cannot be parsed: put names in quotes")
     return tokens
 
 

@@ -170,7 +170,7 @@ def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Arr
     """
     a, b, g = _checks.reals("first", first), _checks.reals("second", second), _checks.reals("tie", tie)
     if len(g) != len(a) + len(b) - 1:
-        raise ValueError(f"tie must have {len(a) + len(b) - 1} entries, one per sum, got {len(g)}")
+        raise ValueError(f"tie must have one entry per sum ({len(a) + len(b) - 1} sums), got {len(g)}")
     columns, downwards, sums_downwards = len(b), np.ascontiguousarray(b[::-1]), np.ascontiguousarray(g[::-1])
     out, terms, places = np.zeros(len(g)), np.empty(columns), np.flatnonzero(a)
     for i, weight in zip(places.tolist(), a[places].tolist(), strict=True):
@@ -359,7 +359,7 @@ class SpectralTies:
         span = max(root.last - free.first, free.last - root.first, free.last - free.first) + MOST * widest
         self.length = next_fast_len(int(2 * span + 1), real=True)  # no two possible sums differ by a multiple of it
         if self.length > _LONGEST:
-            raise Unlisted(f"the sum has {self.length} values, too many to list")
+            raise Unlisted(f"the sum has too many possible values ({self.length}) to be listed")
         normed = [factor.weights / factor.weights.sum() for factor in factors]
         judges = min(len(normed), _SOME, _LARGEST // self.length)
         sampled = np.linspace(0, len(normed) - 1, judges).round().astype(int)
@@ -596,7 +596,7 @@ def _met(own: Window, tie: Window) -> Window:
     """Return the product of two weights of the same number, normalised to sum 1."""
     weights = own.weights * tie.at(own.first, len(own.weights))
     if not weights.max() > 0:
-        raise Incompatible("the counts and the information on their sum are incompatible")
+        raise Incompatible("the counts and the information on their sum contradict each other")
     return Window(own.first, weights / weights.sum())
 
 

@@ -80,8 +80,8 @@ def plan_curve(curve: pd.DataFrame, epsilon: float, frequency: float, error: flo
     """
     figure = _figure()(figsize=(6.0, 3.4), layout="constrained")
     axis = figure.subplots()
-    axis.plot(curve["epsilon"], curve["frequency"], ".-", color="0.35", label="sure and right")
-    axis.plot(curve["epsilon"], curve["wrong"], ".--", color="#D55E00", label="sure and wrong")
+    axis.plot(curve["epsilon"], curve["frequency"], ".-", color="0.35", label="decisive and correct")
+    axis.plot(curve["epsilon"], curve["wrong"], ".--", color="#D55E00", label="decisive but wrong")
     axis.errorbar([epsilon], [frequency], yerr=[2 * error], fmt="o", color="#0072B2", label="fresh releases")
     axis.set(xscale="log", xlabel="epsilon", ylabel="frequency", ylim=(-0.03, 1.03))
     axis.legend(frameon=False, fontsize=9)
@@ -92,5 +92,5 @@ def _figure() -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ModuleNotFoundError("plot needs matplotlib: install it (pip install matplotlib)") from error
+        raise ModuleNotFoundError("plot requires matplotlib: install matplotlib (pip install matplotlib)") from error
     return Figure

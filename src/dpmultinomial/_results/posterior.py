@@ -67,7 +67,7 @@ class Posterior:
         is loaded.
         """
         if self.again is None:
-            raise TypeError("only a posterior made by dpmultinomial.posterior can be pickled")
+            raise TypeError("this posterior cannot be pickled, because it was not returned by dpmultinomial.posterior")
         return self.again, ()
 
     @cached_property
@@ -82,7 +82,9 @@ class Posterior:
         hyperparameters is approximate. Without a proper prior, the evidence does not exist (AttributeError).
         """
         if self._log_evidence is None:
-            raise AttributeError("this posterior has no log_evidence: its prior is improper, or the method gives none")
+            raise AttributeError(
+                "log_evidence is not available, because the prior is improper or the method does not compute it"
+            )
         return float(self._log_evidence())
 
     @property
@@ -254,7 +256,9 @@ class Posterior:
         try:
             from arviz_base import from_dict
         except ImportError as error:
-            raise ModuleNotFoundError("to_arviz needs arviz-base: install it (pip install arviz-base)") from error
+            raise ModuleNotFoundError(
+                "to_arviz requires arviz-base: install arviz-base (pip install arviz-base)"
+            ) from error
         found = self.sample(draws, rng=rng)
         names = {f"{group}_name": list(self._groups[group].names) for group in found}
         dims = {group: [f"{group}_name"] for group in found}
@@ -316,5 +320,5 @@ class Posterior:
     def _group(self, name: str) -> Quantities:
         if name not in self._groups:
             has = " and ".join(self._groups)
-            raise AttributeError(f"this posterior has no {name} ({_MEANING[name]}); it has {has}")
+            raise AttributeError(f"this posterior has no {name} ({_MEANING[name]}); the available groups are {has}")
         return self._groups[name]

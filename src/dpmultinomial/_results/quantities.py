@@ -118,12 +118,16 @@ class Quantities:
             If these quantities are not shares.
         """
         if self._among is None:
-            raise Unavailable(f"{', '.join(self.names[:3])}: these are not shares; use .shares or .rates")
+            raise Unavailable(
+                "among is available only for shares and rates, but "
+                f"{', '.join(self.names[:3])} are not shares or rates: use .shares or "
+                ".rates"
+            )
         for name in names:
             if name not in self.places:
                 raise KeyError(f"unknown name {name!r}; choose from {self._listed()}")
         if not 2 <= len(names) == len(set(names)):
-            raise ValueError(f"among needs two or more different names, got {', '.join(names) or 'none'}")
+            raise ValueError(f"among requires at least two different names, got {', '.join(names) or 'none'}")
         return self._among(names)
 
     def numbers(self, level: float = LEVEL) -> Columns:

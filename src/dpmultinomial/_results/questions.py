@@ -359,7 +359,7 @@ class Drawer:
     def _parts(self, places: list[int]) -> Iterator[Array]:
         """Yield the draws in blocks of rows."""
         if self._seed is None:
-            raise ValueError("rng: this question is answered by sampling; pass a numpy Generator")
+            raise ValueError("this question is answered by sampling, so rng is required: pass a numpy Generator")
         together = self.group.together
         width = len(places) if together is not None else len(self.group)
         size = max(min(DRAWS, _AT_ONCE // max(width, 1)), 1)
@@ -379,7 +379,7 @@ class Drawer:
 
 KINDS = ("sum", "difference", "ratio", "share", "probability", "rank")
 NAN = float("nan")
-_ZERO = "its denominator is 0 for certain"
+_ZERO = "the ratio is not defined, because its denominator is 0 with probability 1"
 Found = TypeVar("Found")
 Row = tuple[str, float, float, float, float, str, float]  # quantity, mean, sd, lower, upper, status, error
 
@@ -549,15 +549,15 @@ class Asked:
             return list(range(len(self.group)))
         listed = [names] if isinstance(names, str) else names
         if not isinstance(listed, Sequence) or not listed:
-            raise ValueError(f"{kind} needs names, got {names!r}")
+            raise ValueError(f"{kind} requires names of quantities, got {names!r}")
         places = [self.group.words.place(str(name)) for name in listed]
         if len(set(places)) < len(places):
-            raise ValueError(f"{kind}: names must differ, got {', '.join(map(str, listed))}")
+            raise ValueError(f"{kind}: the names must be distinct, got {', '.join(map(str, listed))}")
         return places
 
     def _sides(self, kind: str, what: Any) -> tuple[list[int], list[int]]:
         if not isinstance(what, Sequence) or isinstance(what, str) or len(what) != 2:
-            raise ValueError(f"{kind} needs two sides, [a, b] or [[a, b], [c]], got {what!r}")
+            raise ValueError(f"{kind} requires two sides, [a, b] or [[a, b], [c]], got {what!r}")
         first, second = (self._places(kind, side) for side in what)
         return first, second
 
@@ -566,7 +566,7 @@ class Asked:
             raise ValueError(f"share must be {{of: [..], among: [..]}}, got {what!r}")
         of, among = self._places("share", what["of"]), self._places("share", what["among"])
         if not set(of) <= set(among):
-            raise ValueError(f"share: all of {what['of']!r} must be among {what['among']!r}")
+            raise ValueError(f"share: all names in of ({what['of']!r}) must also be in among ({what['among']!r})")
         return of, among
 
 
@@ -582,7 +582,8 @@ def _one(question: Mapping[str, Any]) -> tuple[str, Any]:
     kinds = [key for key in question if key != "about"]
     if len(kinds) != 1 or kinds[0] not in KINDS:
         raise ValueError(
-            f"a question must have one of {', '.join(KINDS)}, got {', '.join(map(str, question)) or 'none'}"
+            f"a question must have exactly one of the keys {', '.join(KINDS)}, got "
+            f"{', '.join(map(str, question)) or 'none'}"
         )
     return str(kinds[0]), question[kinds[0]]
 

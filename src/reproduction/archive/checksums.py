@@ -39,7 +39,7 @@ def read(folder: Path) -> dict[str, str]:
     """
     path = folder / SUMS
     if not _is_regular(path):
-        raise Differs(f"{path} is missing or not a regular file: pass the folder of an unpacked archive")
+        raise Differs(f"{path} is missing or is not a regular file: pass the folder of an unpacked archive")
     try:
         lines = path.read_bytes().decode("utf-8").splitlines()
     except UnicodeDecodeError as error:
@@ -59,7 +59,7 @@ def read(folder: Path) -> dict[str, str]:
             found[name] = parts[1]
     stop(wrong)
     if not found:
-        raise Differs(f"{SUMS} names no file: unpack the archive again")
+        raise Differs(f"{SUMS} contains no file names: unpack the archive again")
     return found
 
 

@@ -55,7 +55,7 @@ def tracked() -> list[str]:
     try:
         listed = _git.files(ROOT)
     except _git.GitError as error:
-        raise ArchiveError(f"git cannot list the sources ({error}): make the archive in a git checkout") from None
+        raise ArchiveError(f"git cannot list the source files ({error}): run make archive in a git checkout") from None
     return [name for name in listed if os.path.lexists(ROOT / name)]
 
 
@@ -66,7 +66,7 @@ def results(run: Path) -> list[str]:
     try:
         settings = config.read(run / CONFIG)
     except (OSError, ConfigError) as error:
-        raise ArchiveError(f"{CONFIG} cannot be read ({error}): make reproduce, then make archive") from None
+        raise ArchiveError(f"{CONFIG} cannot be read ({error}): run make reproduce, and then make archive") from None
     papers = paper.discover()
     asked = [slug for slug in settings["run"] if slug in papers]
     names = [*_WHOLE]
@@ -91,7 +91,7 @@ def _stated(run: Path, name: str) -> str:
     try:
         trust.checked(path)
     except (OSError, trust.Damaged) as error:
-        raise ArchiveError(f"{name} cannot be archived: {error}. make reproduce regenerates it") from None
+        raise ArchiveError(f"{name} cannot be archived: {error}. Run make reproduce to regenerate the file") from None
     beside = path.with_suffix(SUFFIX)
     if not beside.is_file():
         beside = path.with_name(f"{path.stem.rpartition('_')[0]}{SUFFIX}")
@@ -102,8 +102,8 @@ def _refuse_private(names: Iterable[str]) -> None:
     found = [name for name in names if PurePosixPath(name).parts[0] in PRIVATE]
     if found:
         raise ArchiveError(
-            f"{found[0]} is confidential or a release, but git tracks it: run git rm --cached on it, then make the "
-            "archive"
+            f"{found[0]} is confidential or belongs to a release, but git tracks this file: run git rm "
+            f"--cached {found[0]}, and then make archive"
         )
 
 
@@ -111,7 +111,8 @@ def _refuse_links(found: Mapping[str, Path]) -> None:
     for name, path in found.items():
         if path.is_symlink() or not path.is_file():
             raise ArchiveError(
-                f"{name} is not a regular file; an archive must not contain links: replace it with its target"
+                f"{name} must be a regular file, because an archive must not contain links: replace "
+                "the link with its target"
             )
 
 
@@ -123,5 +124,6 @@ def _refuse_paths(found: Mapping[str, Path], folders: Iterable[Path]) -> None:
         for text in sorted(texts):
             if text + b"/" in raw or text + b"\n" in raw or text + b'"' in raw:
                 raise ArchiveError(
-                    f"{name} contains a path of this machine, {text.decode()}: use a path relative to the project"
+                    f"{name} contains a path of this machine, {text.decode()}: replace it with a path "
+                    "relative to the project"
                 )

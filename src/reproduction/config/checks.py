@@ -39,7 +39,10 @@ def schema_of(papers: Mapping[str, Paper]) -> dict[str, Any]:
     for slug, paper in papers.items():
         for name, part in paper.settings.get("definitions", {}).items():
             if definitions.setdefault(name, part) != part:
-                raise PaperError(f"papers/{slug}/settings.yaml: definitions.{name}: is defined elsewhere; rename it")
+                raise PaperError(
+                    f"papers/{slug}/settings.yaml: definitions.{name} is already defined "
+                    "in another file: rename this definition"
+                )
         properties[slug] = _closed_section(paper, definitions)
     properties["scenarios"] = _named("name -> scenario: docs/how-to/scenario.md; its keys by kind: docs/kinds.md")
     properties["plans"] = _named("name -> planned release and the question it must answer: docs/how-to/plan.md")

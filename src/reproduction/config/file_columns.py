@@ -54,14 +54,22 @@ def names(settings: Mapping[str, Any], header: Sequence[str], kind: Kind) -> Nam
     found: Names = {}
     for ours, theirs in (settings.get("columns") or {}).items():
         if ours not in known:
-            raise ValueError(f"columns: {ours!r} is not a column that is read; those are {', '.join(known)}")
+            raise ValueError(
+                f"columns: {ours!r} is not the name of a column that the scenario reads; "
+                f"the names are {', '.join(known)}"
+            )
         if ours != "name" and not isinstance(theirs, str):
-            raise ValueError(f"columns: {ours} must be one column, got {theirs!r}; only a name may have several")
+            raise ValueError(
+                f"columns: {ours} must be a single column, got {theirs!r}; only name may consist of several columns"
+            )
         for one in [theirs] if isinstance(theirs, str) else theirs:
             if one not in header:
                 near = get_close_matches(one, header, n=1)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
-                raise ValueError(f"columns: the file has no column {one!r}; it has {', '.join(header[:20])}{hint}")
+                raise ValueError(
+                    f"columns: the file has no column {one!r}; the columns of the file "
+                    f"are {', '.join(header[:20])}{hint}"
+                )
         found[ours] = theirs if isinstance(theirs, str) else list(theirs)
     return {**_recognised(settings, header, kind, found), **found}
 
@@ -190,7 +198,7 @@ def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
     columns = table_files.columns(where, False)
     if missing := [one for one in ("column", "distribution", "scale") if one not in columns]:
         raise ValueError(
-            f"noise: {where!r} lacks the column {missing[0]}; a summary of OpenDP has {', '.join(_SUMMARY)}"
+            f"noise: {where!r} lacks the column {missing[0]}; a summary of OpenDP has the columns {', '.join(_SUMMARY)}"
         )
     wanted = {"column": "text", "distribution": "text", "scale": "number"}
     threshold = {"threshold": "number"} if "threshold" in columns else {}
@@ -198,13 +206,16 @@ def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
     places = [i for i, name in enumerate(rows["column"]) if name == value]
     if len(places) != 1 and len(rows["column"]) > 1:
         raise ValueError(
-            f"noise: {where!r} must have one row for the column {value!r}, has {', '.join(rows['column'][:20])}"
+            f"noise: {where!r} must have one row for the column {value!r}, but it has rows only for "
+            f"{', '.join(rows['column'][:20])}"
         )
     row = places[0] if places else 0
     distribution, scale = rows["distribution"][row], rows["scale"][row]
     if distribution not in _OPENDP or not scale:
         known = ", ".join(_OPENDP)
-        raise ValueError(f"noise: {where!r}: distribution must be one of {known}, with a scale, got {distribution!r}")
+        raise ValueError(
+            f"noise: the distribution in {where!r} must be one of {known}, with a scale, got {distribution!r}"
+        )
     law, key = _OPENDP[distribution]
     least = rows.get("threshold", [""] * (row + 1))[row]
     modified = {"threshold": float(least)} if least else {}

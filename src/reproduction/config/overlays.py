@@ -56,7 +56,7 @@ def pairs(words: Iterable[str]) -> dict[str, Any]:
     for word in words:
         name, sign, value = word.partition("=")
         if not sign or not name.isidentifier() or name.startswith("__"):
-            raise reading.ConfigError(f"--config: {word[:80]!r} must be name=value")
+            raise reading.ConfigError(f"--config must have the form name=value, got {word[:80]!r}")
         try:
             found[name] = reading.parse(value, form="yaml")
         except reading.ConfigError as error:
@@ -96,7 +96,7 @@ def in_use(overlays: Iterable[Path], further: Mapping[str, Any], folder: Path) -
         return merged(given, further)
     if not base.exists() and not given:
         raise reading.ConfigError(
-            f"{BASE}: is not in {folder}; change to its folder, or pass another file with --configfile"
+            f"{BASE} is not in {folder}: change to the folder of this file, or pass another file with --configfile"
         )
     return merged([*([base] if base.exists() else []), *given], further)
 
@@ -119,7 +119,8 @@ def _merge(into: dict[str, Any], new: dict[str, Any], file: str, place: str) -> 
         if key in into and isinstance(old, dict) != isinstance(value, dict):
             known, given = ("keys and values" if isinstance(v, dict) else repr(v) for v in (old, value))
             raise reading.ConfigError(
-                f"{file}: {here}: has {given[:80]}, but another file has {known[:80]}; use the same type in both"
+                f"{file}: {here} has {given[:80]}, but another configuration file has {known[:80]}: "
+                "use the same type in both files"
             )
         if isinstance(old, dict):
             _merge(old, value, file, here)
@@ -183,7 +184,9 @@ def taken_apart(words: Sequence[str]) -> Asked:
                 pairs.append(word[2:])
                 continue
             elif _FOLDER.match(word):
-                raise ConfigError(f"{word} is not supported; change to that folder and run the command there")
+                raise ConfigError(
+                    f"{word} is not supported: change to the folder and run the command without this option"
+                )
             if into is None:
                 rest.append(word)
             elif sign:
@@ -195,7 +198,7 @@ def taken_apart(words: Sequence[str]) -> Asked:
     _refuse_hidden(words)
     for path in overlays:
         if not path.suffix and not path.exists():
-            raise ConfigError(f"{path}: is not a configuration file; if it is a target, write it before --configfile")
+            raise ConfigError(f"{path} is not a configuration file; if it is a target, write it before --configfile")
     return Asked(tuple(overlays), tuple(pairs), tuple(rest))
 
 
@@ -226,4 +229,6 @@ def _refuse_hidden(words: Sequence[str]) -> None:
         files = [place] if place.is_file() else sorted(place.glob("*.yaml")) if place.is_dir() else []
         for file in files:
             if _IN_PROFILE.search(file.read_text(encoding="utf-8", errors="replace")):
-                raise ConfigError(f"{file}: a profile must not name configuration files; pass --configfile FILE")
+                raise ConfigError(
+                    f"{file}: a profile must not contain the key configfile: pass --configfile FILE instead"
+                )

@@ -52,7 +52,10 @@ def _release_rules(plan: Mapping[str, Any], releases: Mapping[str, Any]) -> Iter
     name = plan["release"]
     if name not in releases:
         known = ", ".join(releases) or "none"
-        yield "release", f"{name!r} is not a release; releases are {known}{config.nearest(name, releases)}"
+        yield (
+            "release",
+            f"{name!r} is not a release; the available releases are: {known}{config.nearest(name, releases)}",
+        )
         return
     settings = releases[name]
     if not isinstance(settings, Mapping) or settings.get("mechanism") not in checks.MECHANISMS:
@@ -67,10 +70,13 @@ def _release_rules(plan: Mapping[str, Any], releases: Mapping[str, Any]) -> Iter
             if place == f"releases/{name}/{key}":
                 yield "values", f"{value:g}: {why}"
     if settings.get("narrow") and "shape" not in plan:
-        yield "shape", "is missing: narrow chooses the shares by the shape of the tree; give a public file of it"
+        yield (
+            "shape",
+            "is missing: pass a public file with the shape of the tree, because narrow depends on it",
+        )
     if "shape" in plan:
         if settings["mechanism"] not in checks.PARAMETERS or not settings.get("levels"):
-            yield "shape", f"applies only to a tree of counts with levels; {name} is {settings['mechanism']}"
+            yield "shape", f"may be given only for a tree of counts with levels; {name} is {settings['mechanism']}"
         else:
             yield from (("shape", why) for why in _shape_problems(plan["shape"], list(settings["levels"])))
 

@@ -50,14 +50,14 @@ def meaning(text: str, settings: Mapping[str, Any]) -> Cell:
     if _PLAIN.fullmatch(text) or _THOUSANDS.fullmatch(text):
         number = float(text.replace(",", ""))
         if not isfinite(number):
-            raise ValueError("must be a number in the range of floating-point numbers")
+            raise ValueError("the value must be a number in the range of floating-point numbers")
         return number, None
     if bounds := _bounds(text):
         return None, bounds
     if text.lower() in SYMBOLS:
         raise ValueError(
-            "has a symbol without a stated meaning: if counts below 10 were withheld, set withheld: {symbol: "
-            f"{text!r}, below: 10}}; if the count is not available, set missing: [{text!r}]"
+            "the meaning of the symbol in this cell is not stated: if counts below 10 were withheld, set "
+            f"withheld: {{symbol: {text!r}, below: 10}}; if the count is not available, set missing: [{text!r}]"
         )
     raise ValueError(_NEEDED)
 
@@ -66,13 +66,13 @@ def _bounds(text: str) -> Bounds | None:
     if found := _RANGE.fullmatch(text):
         low, high = int(found[1]), int(found[2])
         if low > high:
-            raise ValueError("is a range with its ends in the wrong order")
+            raise ValueError("the lower end of a range must be at most its upper end")
         return low, high
     if found := _AT_MOST.fullmatch(text):
         return -inf, int(found[1])
     if found := _BELOW.fullmatch(text):
         if int(found[1]) < 1:
-            raise ValueError("states a count below 0, but no count is negative")
+            raise ValueError("the value is invalid, because no count is below 0")
         return -inf, int(found[1]) - 1
     if found := _AT_LEAST.fullmatch(text):
         return int(found[1] or found[2]), inf
@@ -137,15 +137,16 @@ def censored(
     for name, (low, high) in stated:
         if low > 0 or high + 1 != limit:
             raise ValueError(
-                f"{name!r} is {shown((low, high))}: with noise ({words.get('law')}), every count without a number must "
-                f"be withheld below the same limit ({limit:g}); ranges require counts without noise (noise: exact)"
+                f"{name!r} is {shown((low, high))}, but with noise ({words.get('law')}), every count "
+                f"without a number must be withheld below the same limit ({limit:g}): remove the noise "
+                "(noise: exact) to use ranges"
             )
     if "threshold" in words:  # an empty cell was withheld, too
         return dict(words), None
     if empty := [name for name, cell in zip(names, cells, strict=True) if cell == (None, None)]:
         raise ValueError(
-            f"{empty[0]!r} has no value, but others were withheld below {limit:g}: state that it was withheld, too, or "
-            "remove the row"
+            f"{empty[0]!r} has no value, but other counts were withheld below {limit:g}: state that "
+            "this count was withheld as well, or remove the row"
         )
     return {**words, "threshold": limit}, None
 

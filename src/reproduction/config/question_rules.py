@@ -67,7 +67,7 @@ def _beyond(kind: str, what: Any, names: Sequence[str]) -> str:
 def _misshapen(kind: str, what: Any) -> str:
     """Return the mistake in a question that can be found without knowing the names of the quantities."""
     if kind == "probability":
-        return "" if isinstance(what, str) else f"probability needs a comparison such as 'a > b', got {what!r}"
+        return "" if isinstance(what, str) else f"probability requires a comparison such as 'a > b', got {what!r}"
     if kind in ("share", "rank"):
         wanted, more = ({"of", "among"}, set()) if kind == "share" else ({"of"}, {"top"})
         if not isinstance(what, Mapping) or not wanted <= set(what) <= wanted | more:
@@ -75,5 +75,5 @@ def _misshapen(kind: str, what: Any) -> str:
         top = what.get("top", 1)
         return "" if type(top) is int and top >= 1 else f"top must be an integer >= 1, got {top!r}"
     if kind != "sum" and (not isinstance(what, list) or len(what) != 2):
-        return f"{kind} needs two sides, [a, b] or [[a, b], [c]], got {what!r}"
-    return "" if isinstance(what, (str, list)) else f"{kind} needs names, got {what!r}"
+        return f"{kind} requires two sides, [a, b] or [[a, b], [c]], got {what!r}"
+    return "" if isinstance(what, (str, list)) else f"{kind} requires names of quantities, got {what!r}"

@@ -43,14 +43,14 @@ class _Strict(_LOADER):
         for key_node, _ in node.value:
             line = key_node.start_mark.line + 1
             if key_node.tag == "tag:yaml.org,2002:merge":
-                raise ConfigError(f"<<: merge keys are not supported (line {line}); write the keys out")
+                raise ConfigError(f"<<: merge keys are not supported (line {line}): write the keys in full")
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, str):
                 raise ConfigError(
-                    f"{key_node.value}: YAML reads this key as {key!r} (line {line}); put it in quotation marks"
+                    f"{key_node.value}: YAML reads this key as {key!r} (line {line}): put the key in quotation marks"
                 )
             if key in seen:
-                raise ConfigError(f"{key}: duplicate key (lines {seen[key]} and {line}); keep one of them")
+                raise ConfigError(f"{key}: duplicate key (lines {seen[key]} and {line}): keep only one of the keys")
             seen[key] = line
         return super().construct_mapping(node, deep)
 
@@ -81,7 +81,7 @@ def read(path: Path) -> dict[str, Any]:
         with open(places.public(path), "rb") as stream:
             raw = stream.read(_LARGEST_FILE + 1)
         if len(raw) > _LARGEST_FILE:
-            raise ConfigError(f"must be at most {_LARGEST_FILE} bytes long")
+            raise ConfigError(f"the file must be at most {_LARGEST_FILE} bytes long")
         loaded = parse(raw.decode("utf-8"), form="json" if str(path).endswith(".json") else "yaml")
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
@@ -93,7 +93,7 @@ def read(path: Path) -> dict[str, Any]:
     except ValueError as error:  # a confidential file, or a NUL byte in its name
         raise ConfigError(str(error)) from None
     if not isinstance(loaded, dict):
-        raise ConfigError(f"{path}: must contain keys and values, found {str(loaded)[:80]!r}")
+        raise ConfigError(f"{path}: the file must contain keys and values, got {str(loaded)[:80]!r}")
     return loaded
 
 
@@ -117,13 +117,13 @@ def parse(text: str, *, form: str) -> Any:
     except yaml.YAMLError as error:
         raise ConfigError(_tab(text) or str(error)) from None
     except json.JSONDecodeError as error:
-        raise ConfigError(f"is not valid JSON ({error})") from None
+        raise ConfigError(f"the text is not valid JSON ({error})") from None
     except ConfigError:
         raise
     except (ValueError, AttributeError, TypeError) as error:  # YAML's own constructors, such as an invalid date
-        raise ConfigError(f"contains a value that cannot be read ({error})") from None
+        raise ConfigError(f"the text contains a value that cannot be read ({error})") from None
     except RecursionError:
-        raise ConfigError("is nested too deeply") from None
+        raise ConfigError("the text is nested too deeply: use fewer levels") from None
     _refuse_keys(loaded)
     return loaded
 
@@ -135,7 +135,7 @@ def _json(text: str) -> Any:
 def _finite(written: str) -> float:
     value = float(written)
     if math.isinf(value):
-        raise ConfigError(f"{written[:80]}: is outside the range of floating-point numbers, 1.8e308")
+        raise ConfigError(f"{written[:80]} is outside the range of floating-point numbers, which ends at 1.8e308")
     return value
 
 
@@ -162,16 +162,19 @@ def _refuse_extras(text: str) -> None:
         line = event.start_mark.line + 1
         name = getattr(event, "anchor", None)
         if isinstance(event, yaml.AliasEvent):
-            raise ConfigError(f"*{name}: aliases are not supported (line {line}); write the value out")
+            raise ConfigError(f"*{name}: aliases are not supported (line {line}): write the value in full")
         if name is not None:
-            raise ConfigError(f"&{name}: anchors are not supported (line {line}); write the value out where it is used")
+            raise ConfigError(
+                f"&{name}: anchors are not supported (line {line}): write the value in "
+                "full at each place where it is used"
+            )
         if isinstance(event, yaml.DocumentStartEvent) and (event.version or event.tags):
-            raise ConfigError(f"%: directives are not supported (line {line})")
+            raise ConfigError(f"%: directives are not supported (line {line}): remove this line")
         if getattr(event, "tag", None) is not None:
-            raise ConfigError(f"{event.tag}: tags are not supported (line {line}); write a plain value")
+            raise ConfigError(f"{event.tag}: tags are not supported (line {line}): write the value without a tag")
         level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if level > _DEEPEST + 1:
-            raise ConfigError(f"must be nested at most {_DEEPEST} levels deep (line {line})")
+            raise ConfigError(f"the value is nested more than {_DEEPEST} levels deep (line {line})")
 
 
 def _refuse_escapes(node: yaml.Node, text: str) -> None:
@@ -185,7 +188,7 @@ def _refuse_escapes(node: yaml.Node, text: str) -> None:
             if getattr(key, "style", None) == '"' and "\\" in written:
                 line = key.start_mark.line + 1
                 raise ConfigError(
-                    f"{written[:80]}: keys must not contain escapes (line {line}); write the characters themselves"
+                    f"{written[:80]}: keys must not contain escapes (line {line}): write the characters themselves"
                 )
             _refuse_escapes(value, text)
 
@@ -196,18 +199,18 @@ def _refuse_keys(loaded: Any) -> None:
     for _ in range(_DEEPEST + 1):
         for key in (key for value in level if isinstance(value, dict) for key in value):
             if _TEMPLATE.match(key):
-                raise ConfigError(f"{key}: templates can run code and are rejected; write the values themselves")
+                raise ConfigError(f"{key}: templates can run code and are rejected: write the values themselves")
             if _CONTROL.search(key):
                 raise ConfigError(f"{key!r}: keys must not contain control characters")
         for text in (text for value in level for text in _strings(value)):
             if _SURROGATE.search(text):
-                raise ConfigError(f"{text[:80]!r}: contains half of a surrogate pair, which is not a character")
+                raise ConfigError(f"{text[:80]!r} contains half of a surrogate pair, which is not a character")
         level = [child for value in level for child in _children(value)]
         if not level:
             return
         if len(level) > _MOST:
             break
-    raise ConfigError(f"must be nested at most {_DEEPEST} levels deep")
+    raise ConfigError(f"the value is nested more than {_DEEPEST} levels deep")
 
 
 def _strings(value: Any) -> Iterable[str]:
@@ -226,7 +229,8 @@ def _plain(node: yaml.ScalarNode, looks: re.Pattern[str], value: float) -> float
         return value
     line = node.start_mark.line + 1
     raise ConfigError(
-        f"{node.value}: YAML reads this number as {value} (line {line}); write {value} or quote it as a string"
+        f"{node.value}: YAML reads this number as {value} (line {line}): write {value}, or put the "
+        "text in quotation marks"
     )
 
 
@@ -234,13 +238,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ConfigError(f"{key}: duplicate key; keep one of them")
+            raise ConfigError(f"{key}: duplicate key: keep only one of the keys")
         found[key] = value
     return found
 
 
 def _no_number(word: str) -> float:
-    raise ConfigError(f"{word}: is not a number in JSON")
+    raise ConfigError(f"{word} is not a number in JSON")
 
 
 def _tab(text: str) -> str:

@@ -176,9 +176,11 @@ def _kind(written: Mapping[str, Any], settings: Mapping[str, Any], kinds: Mappin
     folder, mechanism = _release(release, settings.get("releases") or {})
     kind = next((kind for kind in kinds.values() if mechanism in kind.releases), None)
     if kind is None:
-        raise ValueError(f".release: {release} was made by {mechanism}, which no kind of scenario supports")
+        raise ValueError(f".release: no kind of scenario supports the mechanism {mechanism} of the release {release}")
     if "kind" in written:
-        raise ValueError(f".kind: omit it; the mechanism of the release ({mechanism}) determines the kind")
+        raise ValueError(
+            f".kind: omit this key, because the mechanism of the release ({mechanism}) determines the kind"
+        )
     return kind, str(folder)
 
 
@@ -194,7 +196,9 @@ def _release(name: str, releases: Mapping[str, Mapping[str, Any]]) -> tuple[Path
     if not isinstance(record, dict) or "mechanism" not in record:
         near = get_close_matches(name, releases, n=1)
         known = f"releases are {', '.join(releases) or 'none'}" + (f"; did you mean {near[0]!r}?" if near else "")
-        raise ValueError(f".release: {name!r} is neither a release ({known}) nor a folder with a record.json")
+        raise ValueError(
+            f".release: {name!r} is not a release ({known}), and it is not a folder that contains record.json"
+        )
     return folder, str(record["mechanism"])
 
 
@@ -283,15 +287,20 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
             needed = [*([table_files.TABLE] if batch else []), *kind.columns]
             if missing := [c for c in needed if c not in header]:
                 raise ValueError(
-                    f"{written['file']!r} lacks {', '.join(missing)}; required columns are {', '.join(needed)}, "
-                    f"found {', '.join(header[:20])}; for other names, set columns: {{"
+                    f"{written['file']!r} lacks the columns {', '.join(missing)}; the required columns are "
+                    f"{', '.join(needed)}, and the file has the columns {', '.join(header[:20])}. "
+                    "If the columns have other names, set columns: {"
                     + ", ".join(f"{c}: .." for c in missing if c != table_files.TABLE)
                     + "}"
                 )
             for key in (key for key in kind.by_table if key in written and key in header):
                 yield f".{key}", f"is also a column of {written['file']!r}; keep one of them"
             if batch and not kind.batch:
-                raise ValueError(f"{written['file']!r} has a column {table_files.TABLE}; {kind.name} takes one table")
+                raise ValueError(
+                    f"{written['file']!r} has a column {table_files.TABLE}, but "
+                    f"{kind.name} supports only one table: remove this column, or split "
+                    "the file"
+                )
             if batch:
                 allowed = {"kind", "file", "columns", "level", *kind.batch}
                 for key in sorted(set(written) - allowed):

@@ -32,16 +32,16 @@ def header(path: Path) -> list[str]:
         If the file is confidential, missing, unreadable, not UTF-8, empty or without rows, or a name is a duplicate.
     """
     if not isfile(places.public(path)):
-        raise ValueError(f"{str(path)!r} is not a file; {_PLACE}")
+        raise ValueError(f"{str(path)!r} is not a file: {_PLACE}")
     try:
         names = _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{str(path)!r} is not text in UTF-8 (byte {error.start}); {_RULE}") from None
+        raise ValueError(f"{str(path)!r} is not text in UTF-8 (byte {error.start}): {_RULE}") from None
     except (OSError, csv.Error) as error:
-        raise ValueError(f"{str(path)!r} cannot be read ({error}); {_RULE}") from None
+        raise ValueError(f"{str(path)!r} cannot be read ({error}): {_RULE}") from None
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
-        raise ValueError(f"{str(path)!r} has duplicate columns {twice[0]!r}")
+        raise ValueError(f"{str(path)!r} has two columns with the name {twice[0]!r}: rename one of them")
     return names
 
 
@@ -53,7 +53,7 @@ def columns(path: str, batch: bool) -> list[str]:
         return header(Path(path))
     table = _table(path, _stamp(path))
     if not len(table):
-        raise ValueError(f"{path!r} has no rows; {_RULE}")
+        raise ValueError(f"{path!r} has no rows: {_RULE}")
     return list(table.columns)
 
 
@@ -153,7 +153,9 @@ def by_table(path: str, columns: Mapping[str, Sequence[str]], keys: Mapping[str,
     for key in (key for key in keys if key in columns):
         values = list(dict.fromkeys(columns[key]))
         if len(values) != 1 or not values[0]:
-            raise ValueError(f"{path!r}, column {key!r}: must be the same in all rows, has {', '.join(values[:5])}")
+            raise ValueError(
+                f"{path!r}, column {key!r}: all rows must have the same value, got {', '.join(values[:5])}"
+            )
         number = float(values[0]) if keys[key] == "number" else 0.5
         found[key] = values[0] if keys[key] == "text" else int(number) if number == int(number) else number
     return found
@@ -163,12 +165,12 @@ def _csv(path: Path) -> list[str]:
     with path.open("rb") as stream:
         start = stream.read(_READ)
     if b"\0" in start:
-        raise ValueError(f"{str(path)!r} is not text in UTF-8 (it has NUL bytes); {_RULE}")
+        raise ValueError(f"{str(path)!r} is not text in UTF-8, because it contains NUL bytes: {_RULE}")
     whole = start if len(start) < _READ else start.rpartition(b"\n")[0]
     rows = csv.reader(whole.decode("utf-8-sig").splitlines())
     names = next(rows, [])
     if not next(rows, []):
-        raise ValueError(f"{str(path)!r} has no rows; {_RULE}")
+        raise ValueError(f"{str(path)!r} has no rows: {_RULE}")
     return names
 
 
@@ -179,9 +181,9 @@ def _parquet(path: Path) -> list[str]:
     try:
         file = pa.parquet.ParquetFile(path)
     except (pa.ArrowException, MemoryError) as error:
-        raise ValueError(f"{str(path)!r} is not a Parquet file ({error}); {_RULE}") from None
+        raise ValueError(f"{str(path)!r} is not a Parquet file ({error}): {_RULE}") from None
     if not file.metadata.num_rows:
-        raise ValueError(f"{str(path)!r} has no rows; {_RULE}")
+        raise ValueError(f"{str(path)!r} has no rows: {_RULE}")
     _refuse_large(path, file.metadata)
     return list(file.schema_arrow.names)
 
@@ -195,7 +197,7 @@ def _refuse_large(path: Path, stated: Any) -> None:
         (unpacked, LARGEST_UNPACKED, "bytes when it is decompressed"),
     ):
         if number > most:
-            raise ValueError(f"{str(path)!r} must have at most {most} {what}, has {number}: split the file")
+            raise ValueError(f"{str(path)!r} must have at most {most} {what}, got {number}: split the file")
 
 
 def _parquet_texts(path: str, column: str, kind: str) -> list[str]:
@@ -214,12 +216,14 @@ def _parquet_texts(path: str, column: str, kind: str) -> list[str]:
             known = values.dictionary.to_pylist()
             wide = next((text for text in known if len(str(text)) > LARGEST_NAME), None)
             if wide is not None:
-                raise ValueError(f"{path!r}, column {column!r}: a name must have at most {LARGEST_NAME} characters")
+                raise ValueError(f"{path!r}, column {column!r}: a name is longer than {LARGEST_NAME} characters")
             listed = ["" if k is None else str(known[k]) for k in values.indices.to_pylist()]
         else:
             listed = ["" if value is None or value != value else str(value) for value in values.to_pylist()]
     except (pa.ArrowException, UnicodeError, MemoryError, OverflowError) as error:
-        raise ValueError(f"{path!r}, column {column!r}: cannot be read ({str(error)[:200]}); {_RULE}") from None
+        raise ValueError(
+            f"{path!r}, column {column!r}: the values cannot be read ({str(error)[:200]}): {_RULE}"
+        ) from None
     if kind != "text":
         _refuse_numbers(path, column, kind, listed)
     return listed
@@ -238,4 +242,4 @@ def _refuse_numbers(path: str, column: str, kind: str, listed: Sequence[str]) ->
             value = math.nan
         rule = "a finite number" if kind == "number" else f"an integer in [0, {LARGEST}]"
         if not math.isfinite(value) or (kind == "whole" and not (0 <= value <= LARGEST and value == int(value))):
-            raise ValueError(f"{path!r}, row {row}, column {column!r}: must be {rule}, got {text[:80]!r}")
+            raise ValueError(f"{path!r}, row {row}, column {column!r}: the value must be {rule}, got {text[:80]!r}")

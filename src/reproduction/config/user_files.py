@@ -65,7 +65,8 @@ def outside(**options: str | None) -> None:
     for option, text in options.items():
         if text is not None and ("\0" in text or places.is_confidential(Path(text))):
             raise ValueError(
-                f"--{option}: {text!r} is in {places.FOLDER}/, which only releases may write to; choose another folder"
+                f"--{option}: {text!r} is in {places.FOLDER}/, and only releases may write to this "
+                "folder: choose another folder"
             )
 
 

@@ -149,7 +149,7 @@ def _write_row(path: Path, wall: float, used: float, start_up: float) -> None:
 def _last_run(folder: Path) -> dict[str, float]:
     if not (folder / _RUN).is_file():
         raise FileNotFoundError(
-            f"{folder / _RUN} is missing: no run has finished in this folder; run make reproduce first"
+            f"{folder / _RUN} is missing, so no run has finished in this folder: run make reproduce first"
         )
     return _row(folder / _RUN)
 

@@ -192,7 +192,7 @@ def _asked(client: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Return the request of a client, with its three standard streams."""
     _, streams, _, _ = socket.recv_fds(client, 4, 3)
     if len(streams) != 3:
-        raise ValueError("a job needs three streams")
+        raise ValueError("a request must contain three file descriptors (stdin, stdout and stderr)")
     raw = _exactly(client, int.from_bytes(_exactly(client, 8), "big"))
     request: dict[str, Any] = json.loads(raw)
     return request, streams
@@ -203,7 +203,7 @@ def _exactly(client: socket.socket, size: int) -> bytes:
     while len(raw) < size:
         part = client.recv(size - len(raw))
         if not part:
-            raise ValueError("the client has ended")
+            raise ValueError("the connection was closed by the client")
         raw += part
     return raw
 

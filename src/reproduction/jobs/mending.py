@@ -61,7 +61,7 @@ def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: 
         return []
     wanted = [*expected(papers, settings)]
     if folders := [name for name in wanted if Path(name).is_dir()]:
-        raise NotADirectoryError(f"{folders[0]} is a folder in the place of a result: remove or rename it")
+        raise NotADirectoryError(f"{folders[0]} is a folder, but it must be a result file: remove or rename the folder")
     faults = list(trust.untrusted(Path(), wanted, requested(papers, settings)))
     for fault in faults[:_SHOWN]:
         why = _printing.printable(fault.why)
@@ -182,6 +182,8 @@ def _gone(jobs: list[str]) -> None:
     deadline = time.monotonic() + _PATIENCE
     while left := sorted(set(jobs) & set(of_folder(Path.cwd()))):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"jobs {', '.join(left)} of a killed run have not ended; cancel them with scancel")
+            raise TimeoutError(
+                f"the jobs {', '.join(left)} of a killed run are still running: cancel these jobs with scancel"
+            )
         time.sleep(0.5)
     print(f"Cancelled {len(jobs)} queued jobs of a killed run: {', '.join(jobs)}", file=sys.stderr)

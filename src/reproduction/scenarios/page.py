@@ -69,7 +69,7 @@ def write(files: Files, path: str | Path, *, budgets: Mapping[str, Mapping[str, 
     if len(content) > LARGEST:  # the file of results has the table
         content = template.render(summary=found, csv="", packed=packed, **about).encode()
     if len(content) > LARGEST:
-        raise ValueError(f"{path}: the page has {len(content):,} bytes; the limit is {LARGEST:,}")
+        raise ValueError(f"{path}: the page must have at most {LARGEST:,} bytes, got {len(content):,}")
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     making = target.with_name(target.name + ".part")

@@ -59,9 +59,7 @@ def answer(
     wanted = {"counts": FILE, "rates": BEHIND}.get(about, (*FILE, *BEHIND))
     groups = [group for group in posterior.groups if group in wanted]
     if not groups:
-        raise ValueError(
-            f"about: {about} is not available for this release; available are {', '.join(posterior.groups)}"
-        )
+        raise ValueError(f"about must be one of {', '.join(posterior.groups)} for this release, got {about}")
     few = table is None or len(table) <= _CURVES
     laws = [law for group in groups for law in _laws(posterior, group, among)] if few else []
     if table is None:

@@ -76,7 +76,7 @@ def of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) ->
     try:
         return _of_shard(path, columns, shard, shards)
     except (pa.ArrowException, OSError, UnicodeError) as error:
-        raise ValueError(f"{path}: cannot be read as a file of tables: {error}") from None
+        raise ValueError(f"{path} cannot be read as a file of tables: {error}") from None
 
 
 LIMITS = ("lower_bound", "upper_bound")  # bounds of counts without a number, if a table has such counts
@@ -112,7 +112,7 @@ def named(
         As `of_shard`, or if a name is made of several columns.
     """
     if several := [name for name in columns if not isinstance(names.get(name, name), str)]:
-        raise ValueError(f"columns: {several[0]} of a batch must be one column, got {names[several[0]]!r}")
+        raise ValueError(f"columns: {several[0]} of a batch must be a single column, got {names[several[0]]!r}")
     kinds = {str(names.get(name, name)): "text" if form == "text" else "number" for name, form in columns.items()}
     found = of_shard(path, kinds, shard, shards)
     listed = {name: found.columns[str(names.get(name, name))] for name in columns}

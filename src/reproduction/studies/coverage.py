@@ -171,7 +171,7 @@ def by_true_value(
     """
     level, found = _checks.inside("level", level), []
     if len(edges) < 2 or not np.all(np.diff(edges) > 0):
-        raise ValueError(f"edges must be increasing and have at least two values, got {edges!r}")
+        raise ValueError(f"edges must be increasing and must contain at least two values, got {edges!r}")
     for _ in range(_checks.integer("replications", replications, least=1)):
         truth = draw(_checks.generator(rng))
         released = np.asarray(noise.sample(truth, rng=rng), dtype=np.float64)

@@ -183,7 +183,7 @@ def makespan(steps: Mapping[str, Step], cores: int) -> float:
             heapq.heappush(running, (now + steps[name].seconds, name))
             waiting.remove(name)
         if not running:
-            raise ValueError(f"these jobs wait for each other or for an unknown job: {', '.join(waiting[:3])}")
+            raise ValueError(f"these jobs depend on each other or on an unknown job: {', '.join(waiting[:3])}")
         now = running[0][0]
         while running and running[0][0] == now:  # finish all jobs that end at the same time before any job starts
             _, name = heapq.heappop(running)

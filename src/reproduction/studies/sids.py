@@ -114,7 +114,7 @@ def counties(wheel: str, version: str) -> tuple[Array, Array, Array]:
     with zipfile.ZipFile(wheel) as packed:
         inside = [name for name in packed.namelist() if name.endswith(_PART)]
         if not inside:
-            raise ValueError(f"{wheel}: contains no {_PART}; use a wheel of libpysal {version}")
+            raise ValueError(f"{wheel} does not contain {_PART}: use a wheel of libpysal {version}")
         rows = dbf(packed.read(inside[0]))
     deaths, births, others = (np.array([float(row[key]) for row in rows]) for key in ("SID74", "BIR74", "NWBIR74"))
     share = others / births

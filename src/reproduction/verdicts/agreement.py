@@ -122,21 +122,21 @@ def read_published(path: Any) -> pd.DataFrame:
     """
     table = pd.read_csv(path, sep="\t", dtype={"value": float, "digits": float, "error": float, "words": object})
     if tuple(table.columns) != PUBLISHED:
-        raise ValueError(f"{path}: columns must be {', '.join(PUBLISHED)}, found {', '.join(table.columns)}")
+        raise ValueError(f"{path}: the columns must be {', '.join(PUBLISHED)}, got {', '.join(table.columns)}")
     if unknown := set(table["kind"]) - set(KINDS):
-        raise ValueError(f"{path}: unknown kinds {sorted(unknown)}; allowed are {', '.join(KINDS)}")
+        raise ValueError(f"{path} contains the unknown kinds {sorted(unknown)}: use one of {', '.join(KINDS)}")
     for kind, column in (("curve", "error"), ("timing", "error"), ("law", "error"), ("number", "digits")):
         bare = table[(table["kind"] == kind) & table[column].isna() & (table["value"].notna() | (kind == "law"))]
         if len(bare):
             raise ValueError(
-                f"{path}: rows of kind {kind} require a value in column {column}; missing for "
-                f"{', '.join(bare['quantity'])}"
+                f"{path}: rows of kind {kind} must have a value in column {column}, but the value is "
+                f"missing for {', '.join(bare['quantity'])}"
             )
     bare = table[table["kind"].isin(QUOTED) & table["words"].isna()]
     if len(bare):
         raise ValueError(
-            f"{path}: rows of the kinds {' and '.join(QUOTED)} quote the paper in column words; missing for "
-            f"{', '.join(bare['quantity'])}"
+            f"{path}: rows of the kinds {' and '.join(QUOTED)} must quote the paper in the column "
+            f"words, but the quotation is missing for {', '.join(bare['quantity'])}"
         )
     return table
 
@@ -145,13 +145,13 @@ def _paired(statements: list[Any], ours: list[Any], paper: str) -> None:
     printed, found = ({(row.artefact, row.quantity) for row in rows} for rows in (statements, ours))
     if printed != found or len(printed) < len(statements):
         raise ValueError(
-            f"{paper}: published and computed statements must be the same; only printed {sorted(printed - found)}, "
-            f"only computed {sorted(found - printed)}"
+            f"{paper}: the published and the computed statements must be the same; published only: "
+            f"{sorted(printed - found)}; computed only: {sorted(found - printed)}"
         )
     if unknown := {row.variant for row in ours} - _ORDER.keys():
-        raise ValueError(f"{paper}: unknown variants {sorted(unknown)}; allowed are {', '.join(VARIANTS)}")
+        raise ValueError(f"{paper} contains the unknown variants {sorted(unknown)}: use one of {', '.join(VARIANTS)}")
     if unknown := {statement.kind for statement in statements} - set(KINDS):
-        raise ValueError(f"{paper}: unknown kinds {sorted(unknown)}; allowed are {', '.join(KINDS)}")
+        raise ValueError(f"{paper} contains the unknown kinds {sorted(unknown)}: use one of {', '.join(KINDS)}")
 
 
 def _related(statements: list[Any], run: list[Any], paper: str) -> None:
@@ -177,7 +177,10 @@ def _explained(rows: list[dict[str, Any]], paper: str) -> None:
     """Check that every statement with the verdict ``differs`` has a note with the reason."""
     bare = [f"{row['artefact']}: {row['quantity']}" for row in rows if row["verdict"] == "differs" and not row["note"]]
     if bare:
-        raise ValueError(f"{paper}: differs without a reason: {'; '.join(bare)}; add a note in agreement.ours")
+        raise ValueError(
+            f"{paper}: the verdict is differs, but the reason is missing: "
+            f"{'; '.join(bare)}; add a note in agreement.ours"
+        )
 
 
 def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any]:

@@ -114,7 +114,9 @@ def _whole(paper: Paper, artefact: Artefact, stated: Mapping[str, Any] | None) -
     known = ((paper.settings.get("sections") or {}).get(section) or {}).get("properties") or {}
     left_out = set() if stated is None else set(known) - set(stated.get(section) or {})
     if left_out:
-        raise ValueError(f"{paper.slug}.{section}: the test lacks settings {', '.join(sorted(left_out))}; add them")
+        raise ValueError(
+            f"{paper.slug}.{section}: the test does not set {', '.join(sorted(left_out))}: add these settings"
+        )
 
 
 def _table(

@@ -72,7 +72,7 @@ def at(table: pd.DataFrame, column: str, **where: object) -> float:
     """Return the value of a column in the only row in which the other columns have the given values."""
     rows = table[(table[list(where)] == pd.Series(where)).all(axis=1)]
     if len(rows) != 1:
-        raise ValueError(f"{len(rows)} rows have {where}; a quote requires exactly one")
+        raise ValueError(f"the quote refers to {len(rows)} rows with {where}, but must refer to exactly one row")
     return float(rows[column].iloc[0])
 
 
@@ -83,7 +83,7 @@ def told(table: pd.DataFrame, number: int, pattern: str) -> list[float]:
     text = table.loc[table["number"] == number, "evidence"].iloc[0]
     found = re.search(pattern, text)
     if not found:
-        raise ValueError(f"the evidence of erratum {number} must match {pattern!r}, got {text!r}")
+        raise ValueError(f"the evidence of erratum {number} must match the pattern {pattern!r}, got {text!r}")
     return [float(group) for group in found.groups()]
 
 

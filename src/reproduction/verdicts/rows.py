@@ -70,13 +70,13 @@ def claim(
     if relation not in RELATIONS:
         raise ValueError(f"{artefact}: {quantity}: relation must be one of {' '.join(RELATIONS)}, got {relation!r}")
     if not 0 <= rounding < np.inf:
-        raise ValueError(f"{artefact}: {quantity}: rounding must be finite and at least 0, got {rounding!r}")
+        raise ValueError(f"{artefact}: {quantity}: rounding must be finite and >= 0, got {rounding!r}")
     pairs = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (left, right, mc_se)))
     lefts, rights, errors = (np.atleast_1d(x).ravel() for x in pairs)
     if not len(lefts):
         raise ValueError(
-            f"{artefact}: {quantity}: the relation {relation} needs at least one pair of numbers; use not_run if "
-            "there are none"
+            f"{artefact}: {quantity}: the relation {relation} requires at least one pair of numbers: "
+            "use not_run if there are none"
         )
     with np.errstate(invalid="ignore"):  # the margin inf - inf is undefined
         margins = margin(lefts, relation, rights, rounding)
@@ -105,7 +105,8 @@ def law(
     """
     if not sees:
         raise ValueError(
-            f"{artefact}: {quantity}: a law must state the detection limit of its test, e.g. 'noise scale by 2 %'"
+            f"{artefact}: {quantity}: a row of kind law must state the detection limit of its test, "
+            "for example 'noise scale by 2 %'"
         )
     return _row(artefact, quantity, variant, p_value, 0.0, note, sees=sees)
 

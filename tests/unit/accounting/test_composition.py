@@ -442,7 +442,7 @@ def test_a_cost_is_converted_to_what_one_person_can_lose():
     kept = spending.Cost(relation=spending.REPLACE, epsilon=1.0)
     assert kept.replaced is kept
     swap = spending.Cost(relation=spending.EXCHANGE, epsilon=1.0)
-    with pytest.raises(ValueError, match="does not bound the loss of a person whose record is replaced"):
+    with pytest.raises(ValueError, match="does not bound the privacy loss of a person whose record is replaced"):
         swap.replaced  # noqa: B018
     assert swap.against_ceiling.startswith("outside: an exchange within invariants")
     assert spending.Cost(**ONE_RECORD, epsilon=1.0).against_ceiling == {"relation": spending.REPLACE, "epsilon": 2.0}
@@ -460,7 +460,7 @@ def test_a_ceiling_counts_what_one_person_can_lose_over_all_relations():
     assert spending.beyond([swap, replace], {"epsilon": 1.0}) is None
     assert spending.beyond([swap, swap], {"exchange": 18.0}) is None
     said = spending.beyond([replace, swap, swap], {"epsilon": 1.0, "exchange": 17.9})
-    assert said == "exchange would rise from 9 to 18 (exchange within invariants), the ceiling is 17.9"
+    assert said == "exchange would rise from 9 to 18 (exchange within invariants), but the budget is 17.9"
     # rho: 1 pure is 1/2; 1 of add or remove is 2 of replace, which is 2
     assert spending.beyond([replace, add], {"rho": 2.5}) is None
     assert "rho would rise from 0.5 to 2.5" in spending.beyond([replace, add], {"rho": 2.49})

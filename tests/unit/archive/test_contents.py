@@ -162,7 +162,7 @@ def test_a_link_to_a_private_file_is_refused(run, monkeypatch, tmp_path):
     (tmp_path / "notes.md").symlink_to(run / "confidential/county.csv")
     monkeypatch.setattr(contents, "ROOT", tmp_path)
     monkeypatch.setattr(contents, "tracked", lambda: ["notes.md"])
-    with pytest.raises(contents.ArchiveError, match=r"notes\.md is not a regular file"):
+    with pytest.raises(contents.ArchiveError, match=r"notes\.md must be a regular file"):
         contents.files(run)
 
 

@@ -126,7 +126,7 @@ def test_a_randomised_test_is_that_of_tulap_noise():
     x = np.arange(n + 1)
     exact = stats.binom.pmf(x, n, 0.4) @ tulap(x - (7 + u - 0.5), math.exp(-1), 0.0)
     assert found == pytest.approx(exact, abs=1e-12)
-    with pytest.raises(ValueError, match="only one-sided tests with integer noise are randomised"):
+    with pytest.raises(ValueError, match="only for a one-sided test with integer noise"):
         dpm.confidence(dpm.Release({"a": 7}, mechanism=law, total=n)).rates["a"].pvalue(0.4, rng=rng)
 
 
@@ -197,16 +197,16 @@ def test_interval_without_a_public_total():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: dpm.confidence(dpm.Release([3], mechanism=DL(scale=1.0))).rates["1"].interval(), "no other count"),
+        (lambda: dpm.confidence(dpm.Release([3], mechanism=DL(scale=1.0))).rates["1"].interval(), "only one count"),
         (lambda: dpm.confidence(dpm.Release([3, 4], mechanism=DL(scale=1.0))).rates["1"].interval(0.999),
          "level must be below 0.998 without a public total"),
         (lambda: dpm.confidence(dpm.Release([3, 4], mechanism=dpm.Laplace(scale=1.0))).rates["1"].interval(),
-         "every count must be released with integer noise"),
+         "require integer noise"),
         (lambda: dpm.confidence(dpm.Release([3], mechanism=DL(scale=1.0), total=9)).rates["1"].pvalue(1.5),
          r"rate must lie in \[0, 1\], got 1.5"),
         (lambda: dpm.confidence(dpm.Release([1], mechanism=dpm.Perturbation(
             {"true": [0, 1], "released": [0, 1], "probability": [1, 1]}), total=5)).rates["1"].interval(),
-         "table of the noise ends at 1, below the total 5"),
+         "up to the total 5, but ends at 1"),
     ],
 )  # fmt: skip
 def test_bad_requests(call, words):

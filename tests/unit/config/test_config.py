@@ -78,7 +78,7 @@ def test_every_key_has_a_description_and_every_optional_key_a_default():
             "scenarios: {a: {kind: noisy_counts, rehearsal: {counts: [1, 2]}}}",
             ["scenarios.a", "the noise of the counts"],
         ),
-        ("scenarios: {a: {release: mine, epsilon: 1}}", ["scenarios.a.release", "'mine' is neither a release"]),
+        ("scenarios: {a: {release: mine, epsilon: 1}}", ["scenarios.a.release", "'mine' is not a release"]),
         ("scenarios: {a: {epsilon: 1}}", ["scenarios.a.kind", "must be one of"]),
         ("scenarios: {a: {kind: noisy_counts, epsilon: 1}}", ["scenarios.a", "none of counts, file, rehearsal"]),
         (
@@ -156,7 +156,10 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("root_seed: 010\n", r"010: YAML reads this number as 8 \(line 1\); write 8 or quote it as a string"),
+        (
+            "root_seed: 010\n",
+            r"010: YAML reads this number as 8 \(line 1\): write 8, or put the text in quotation marks",
+        ),
         ("root_seed: 1:30\n", r"1:30: YAML reads this number as 90"),
         ("root_seed: 1_000\n", r"1_000: YAML reads this number as 1000"),
         ("root_seed: 0x1F\n", r"0x1F: YAML reads this number as 31"),

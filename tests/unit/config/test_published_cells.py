@@ -33,8 +33,8 @@ def test_meanings(text):
     [
         ("*", r"if counts below 10 were withheld, set withheld: \{symbol: '\*', below: 10\}; if the count is not"),
         ("X", r"set missing: \['X'\]"),
-        ("9-1", "ends in the wrong order"),
-        ("<0", "a count below 0"),
+        ("9-1", "must be at most its upper end"),
+        ("<0", "no count is below 0"),
         ("abc", "must be a number, a range such as 10-50"),
         ("inf", "must be a number"),
         ("nan", "must be a number"),
@@ -60,11 +60,11 @@ def test_ranges_are_bounds_without_noise_and_thresholds_with_noise():
     noisy = {"law": "gaussian", "sd": 2.0}
     assert published_cells.censored(noisy, cells[:2], names[:2]) == ({**noisy, "threshold": 10.0}, None)
     assert published_cells.censored(noisy, cells[:1], names[:1]) == (noisy, None)
-    with pytest.raises(ValueError, match=r"'c' is 3 to 7: with noise \(gaussian\)"):
+    with pytest.raises(ValueError, match=r"'c' is 3 to 7, but with noise \(gaussian\)"):
         published_cells.censored(noisy, cells[:3], names[:3])
-    with pytest.raises(ValueError, match=r"'b' is at most 9: .* the same limit \(12\)"):
+    with pytest.raises(ValueError, match=r"'b' is at most 9, .* the same limit \(12\)"):
         published_cells.censored({**noisy, "threshold": 12}, cells[:2], names[:2])
-    with pytest.raises(ValueError, match="'d' has no value, but others were withheld below 10"):
+    with pytest.raises(ValueError, match="'d' has no value, but other counts were withheld below 10"):
         published_cells.censored(noisy, [*cells[:2], cells[3]], list("abd"))
 
 
@@ -110,7 +110,7 @@ def test_texts_among_counts_in_the_configuration(folder):
     counts = rows[rows["type"] == "count"].set_index("quantity")
     assert (counts.loc["b", "lower"], counts.loc["b", "upper"]) == (0, 2)
     assert (counts.loc["c", "lower"], counts.loc["c", "upper"]) == (4, 6)  # 9 - 3 - b
-    with pytest.raises(config.ConfigError, match=r"counts: b: has a symbol without .*, got '\*'"):
+    with pytest.raises(config.ConfigError, match=r"counts: b: the meaning of the symbol .*, got '\*'"):
         made(folder, counts={"a": 3, "b": "*"}, noise="exact")
 
 
@@ -131,12 +131,12 @@ def test_invalid_cells_are_named_by_line_symbol_and_remedy(folder):
     with pytest.raises(config.ConfigError) as found:
         made(folder, file="c.csv", noise="exact")
     text = str(found.value)
-    assert "line 4, column 'value': has a symbol without a stated meaning" in text
+    assert "line 4, column 'value': the meaning of the symbol in this cell is not stated" in text
     assert "set withheld: {symbol: '*', below: 10}" in text
     assert "got '*'" in text
     assert "line 5, column 'value': must be a number, a range such as 10-50" in text
     pd.DataFrame({"name": ["a", "b"], "value": ["3", "*"]}).to_parquet("c.parquet")
-    with pytest.raises(config.ConfigError, match=r"row 2, column 'value': has a symbol"):
+    with pytest.raises(config.ConfigError, match=r"row 2, column 'value': the meaning of the symbol"):
         made(folder, file="c.parquet", noise="exact")
 
 
@@ -159,11 +159,14 @@ def test_a_name_of_several_columns(folder):
     [
         (
             {"name": "county", "value": "n"},
-            "has no column 'county'; it has country, n; did you mean 'country'",
+            "has no column 'county'; the columns of the file are country, n; did you mean 'country'",
         ),
-        ({"value": ["country", "n"]}, "value must be one column"),
-        ({"people": "n"}, "'people' is not a column that is read; those are name, value, scale"),
-        ({}, "lacks name, value; .* for other names, set columns: {name: .., value: ..}"),
+        ({"value": ["country", "n"]}, "value must be a single column"),
+        (
+            {"people": "n"},
+            "'people' is not the name of a column that the scenario reads; the names are name, value, scale",
+        ),
+        ({}, "lacks the columns name, value; .* other names, set columns: {name: .., value: ..}"),
     ],
 )
 def test_wrong_columns_are_rejected(folder, columns, words):
@@ -217,7 +220,7 @@ def test_the_summary_of_opendp(folder):
     assert scenario.files == ["r.csv", "s.csv"]
     for text, words in [
         ("column,scale\nlen,2\n", "lacks the column distribution"),
-        ("column,distribution,scale\nlen,Uniform,2\n", "distribution must be one of Integer Laplace"),
+        ("column,distribution,scale\nlen,Uniform,2\n", "must be one of Integer Laplace"),
         (
             "column,distribution,scale\na,Integer Laplace,2\nb,Integer Laplace,2\n",
             "must have one row for the column 'len'",
@@ -297,8 +300,8 @@ def test_the_command_reads_such_files_and_prints_json(folder, capsys):
     assert rows["a", "count"]["ci_lower"] < 12 < rows["a", "count"]["ci_upper"]
     assert (rows["a", "share"]["ci_lower"], rows["a", "share"]["ci_method"]) == (None, None)
     for wrong, words in [
-        (["--withheld", "*"], "must be symbol=limit"),
-        (["--columns", "county"], "must be name=column"),
+        (["--withheld", "*"], "must have the form symbol=limit"),
+        (["--columns", "county"], "must have the form name=column"),
     ]:
         with pytest.raises(SystemExit, match=words):
             command.main(["answer", "c.csv", "--noise", "exact", *wrong])

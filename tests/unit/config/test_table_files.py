@@ -30,14 +30,14 @@ def test_a_column_of_numbers_is_read_as_it_is(tmp_path):
 @pytest.mark.parametrize("wrong", [float("inf"), float("-inf")])
 def test_a_number_that_is_not_finite_is_named_with_its_row(tmp_path, wrong):
     path = parquet(tmp_path / "a.parquet", name=["a", "b"], value=[1.0, wrong])
-    with pytest.raises(ValueError, match=f"row 2, column 'value': must be a finite number, got '{wrong}'"):
+    with pytest.raises(ValueError, match=f"row 2, column 'value': the value must be a finite number, got '{wrong}'"):
         table_files.texts(path, KINDS)
 
 
 @pytest.mark.parametrize("wrong", [-1, 10**8 + 1, 0.5, None, "x"])
 def test_an_integer_has_a_range(tmp_path, wrong):
     path = parquet(tmp_path / "a.parquet", name=["a"], value=[wrong])
-    with pytest.raises(ValueError, match=r"row 1, column 'value': must be an integer in \[0, 100000000\]"):
+    with pytest.raises(ValueError, match=r"row 1, column 'value': the value must be an integer in \[0, 100000000\]"):
         table_files.texts(path, {"name": "text", "value": "whole"})
 
 
@@ -46,14 +46,14 @@ def test_more_rows_than_allowed_are_rejected_by_the_footer(tmp_path, monkeypatch
     rows = 10**5
     name = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, dtype=np.int32)), pa.array(["x" * rows]))
     path = parquet(tmp_path / "bomb.parquet", table=name, name=name, value=np.zeros(rows))
-    with pytest.raises(ValueError, match="a name must have at most 1000 characters"):
+    with pytest.raises(ValueError, match="a name is longer than 1000 characters"):
         table_files.texts(path, KINDS)
     with pytest.raises(ValueError, match="a name must have at most 1000 bytes, got 100000"):
         table_stream.of_shard(tmp_path / "bomb.parquet", KINDS, 1, 1)
     monkeypatch.setattr(table_files, "LARGEST_ROWS", rows - 1)
     monkeypatch.setattr(pa.parquet, "read_table", lambda *_, **__: pytest.fail("a row was read"))
     for call in (lambda: table_files.header(tmp_path / "bomb.parquet"), lambda: table_files.texts(path, KINDS)):
-        with pytest.raises(ValueError, match="must have at most 99999 rows, has 100000"):
+        with pytest.raises(ValueError, match="must have at most 99999 rows, got 100000"):
             call()
     monkeypatch.setattr(table_files, "LARGEST_ROWS", rows)
     monkeypatch.setattr(table_files, "LARGEST_UNPACKED", 1000)
@@ -65,7 +65,7 @@ def test_a_name_that_is_not_utf_8_is_rejected(tmp_path):
     ends = pa.py_buffer(np.array([0, 1, 4], dtype=np.int32).tobytes())
     name = pa.Array.from_buffers(pa.string(), 2, [None, ends, pa.py_buffer(b"a\xed\xa0\x80")])
     path = parquet(tmp_path / "a.parquet", table=name, name=name, value=[1.0, 2.0])
-    with pytest.raises(ValueError, match="column 'name': cannot be read"):
+    with pytest.raises(ValueError, match="column 'name': the values cannot be read"):
         table_files.texts(path, KINDS)
     with pytest.raises(ValueError, match="cannot be read as a file of tables"):
         table_stream.of_shard(tmp_path / "a.parquet", KINDS, 1, 1)
@@ -91,9 +91,9 @@ def test_a_chain_of_50_levels_is_a_tree_and_one_of_51_is_not():
 def test_a_deep_tree_is_rejected_before_anything_is_allocated(size):
     columns = chain(size)
     parents = {name: above or None for name, above in zip(columns["name"], columns["parent"], strict=True)}
-    with pytest.raises(ValueError, match="parents must lead to the root in fewer than 50 steps"):
+    with pytest.raises(ValueError, match="must lead to the root in fewer than 50 steps"):
         dpm.Release(dict.fromkeys(parents, 1.0), mechanism=dpm.Laplace(scale=2.0), parents=parents)
-    with pytest.raises(ValueError, match="parents must lead to the root"):
+    with pytest.raises(ValueError, match="must lead to the root"):
         dpm.Release([1.0, 2.0, 3.0], mechanism=dpm.Laplace(scale=2.0), parents=[None, 2, 1])
 
 

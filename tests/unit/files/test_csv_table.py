@@ -96,7 +96,7 @@ def test_exchange_is_the_reference(data):
         (b"a,b\n1,2,\n", r"line 2: must have 2 fields as the header has, got 3"),
         (b"a,b\n1,2\n\n3\n", r"line 4: must have 2 fields as the header has, got 1"),
         (b"a,b\n1,2\n3,4,5,6\n", r"line 3: must have 2 fields .* got 3 or more"),
-        (b"a,a\n1,2\n", r"line 1, column 2: duplicate name, the same as column 1 \('a'\)"),
+        (b"a,a\n1,2\n", r"line 1, column 2: the column has the same name as column 1 \('a'\)"),
         (b"a, \n1,2\n", r"line 1, column 2: the column has no name"),
         (b"", r"empty"),
         (b"\xef\xbb\xbf\r\n\r\n", r"empty"),
@@ -182,7 +182,7 @@ def test_errors_of_a_confidential_file_show_nothing_it_holds(raw):
 def test_stated_encodings_are_checked():
     for raw, encoding, rule in [
         (b"\xef\xbb\xbfa\n1\n", "utf-16-le", "begins with the byte order mark of utf-8"),
-        (b"a\n1\n", "utf-16", "needs a byte order mark"),
+        (b"a\n1\n", "utf-16", "requires a byte order mark"),
         (b"a\n1\n", "ascii", "encoding must be one of"),
         (b"\xff\xfea\0\n\0\x00\xd8", "utf-16", "not utf-16-le"),
     ]:

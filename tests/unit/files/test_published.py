@@ -92,33 +92,38 @@ def taken(folder, key):
         ("discrete_laplace", "scale", 0.02, "do not belong together"),
         ("discrete_laplace", "scale", 2.001, "do not belong together"),
         ("discrete_laplace", "scale", 1e-300, "do not belong together"),
-        ("discrete_laplace", "total", 0.5, "total is not what a discrete_laplace states, got '0.5'"),
+        (
+            "discrete_laplace",
+            "total",
+            0.5,
+            "the value of total is invalid for the mechanism discrete_laplace, got '0.5'",
+        ),
         ("discrete_laplace", "mechanism", "discrete_gaussian", "discrete_gaussian"),
         ("discrete_laplace", "mechanism", "any text", "mechanism must be one of discrete_laplace"),
-        ("discrete_laplace", "law", "Laplace", "law is not what"),
-        ("discrete_laplace", "categories", 5, "must have 5 rows, as its record states, got 4"),
+        ("discrete_laplace", "law", "Laplace", "the value of law is invalid"),
+        ("discrete_laplace", "categories", 5, "must have 5 rows, as the record states, got 4"),
         ("discrete_laplace", "hardened", False, "hardened must be true"),
-        ("discrete_laplace", "extra", 1, "no discrete_laplace states 'extra'"),
+        ("discrete_laplace", "extra", 1, "the key 'extra' is not valid for the mechanism discrete_laplace"),
         ("discrete_gaussian", "scale", 0.5, "do not belong together"),
         ("additive_counts", "epsilon_of_each_count", 2.0, "do not belong together"),
-        ("additive_counts", "algorithm", "4", "algorithm is not what"),
+        ("additive_counts", "algorithm", "4", "the value of algorithm is invalid"),
         ("swap", "cost_of_one_exchange", 1.0, "not that of one exchange"),
         ("swap", "records", 79, "must have 79 rows"),
         ("swap", "swapped", ["income"], "no column 'income'"),
-        ("swap", "rate", 1, "rate is not what"),
+        ("swap", "rate", 1, "the value of rate is invalid"),
         ("censored_statistics", "upper", 1.0, "lower must be below upper"),
         ("naive_bayes", "network", {"age": ["tenure"]}, "must be a node of the record's network"),
         ("bayesian_network", "sensitivity", 6, "do not belong together"),
-        ("laplace_tree", "sensitivity", 1, "sensitivity is not what"),
+        ("laplace_tree", "sensitivity", 1, "the value of sensitivity is invalid"),
         ("gaussian_tree", "total", 10, "must be the total that its record states, got '9'"),
         (
             "laplace_tree",
             "nodes",
             {"state": 2, "county": 1},
-            "must have the nodes on each level that its record states",
+            "the nodes on each level must be the nodes that the record states",
         ),
-        ("gaussian_tree", "cost", {"relation": "replace a record", "rho": 10**308}, "cost is not what"),
-        ("discrete_gaussian", "cost", {"relation": "replace a record", "rho": 10**308}, "cost is not what"),
+        ("gaussian_tree", "cost", {"relation": "replace a record", "rho": 10**308}, "the value of cost is invalid"),
+        ("discrete_gaussian", "cost", {"relation": "replace a record", "rho": 10**308}, "the value of cost is invalid"),
         ("swap", "against_ceiling", {"relation": "replace a record", "epsilon": 1.0}, "against_ceiling must be"),
     ],
 )
@@ -152,7 +157,7 @@ def test_numbers_of_a_tree_are_changed_together_or_not_at_all(made, tmp_path, me
         "noise 1 % smaller": {"scale": scaled(record["scale"], 0.99)},
     }  # fmt: skip
     for change in forged.values():
-        with pytest.raises(FileFault, match=r"do not belong together|must be the sum|must be the share|is not what"):
+        with pytest.raises(FileFault, match=r"do not belong together|must be the sum|must be the share|is invalid"):
             published.open_release(put(tmp_path / "r", record | change, data))
 
 
@@ -224,10 +229,10 @@ def test_where_there_is_a_ledger_it_must_name_the_release(made, tmp_path):
     ledger.write_text(head + good)
     assert published.open_release(folder).number("scale") == 2.0
     for text, words in (
-        (head, "does not list this release"),
-        (head + good.replace("\t1\t", "\t2\t"), "does not list this release"),
-        (head + good.replace(digest, "0" * 64), "is not the record named in"),
-        (head + good.replace(record["sha256"], "0" * 64), "is not the record named in"),
+        (head, "is not listed in"),
+        (head + good.replace("\t1\t", "\t2\t"), "is not listed in"),
+        (head + good.replace(digest, "0" * 64), "differs from the record"),
+        (head + good.replace(record["sha256"], "0" * 64), "differs from the record"),
         ("a\tb\n", "line 1: the header must contain the columns"),
         ("", "line 1: the header must contain the columns"),
     ):
@@ -237,10 +242,10 @@ def test_where_there_is_a_ledger_it_must_name_the_release(made, tmp_path):
     ledger.write_text(head + good)
     again = json.dumps(record | {"scale": 2.0000001})  # close enough for its cost, not for the ledger
     (folder / "record.json").write_text(again)
-    with pytest.raises(FileFault, match="is not the record named in"):
+    with pytest.raises(FileFault, match="differs from the record"):
         published.open_release(folder)
     folder.rename(folder.with_name("2"))
-    with pytest.raises(FileFault, match="must be of county, generation 2"):
+    with pytest.raises(FileFault, match="must describe county, generation 2"):
         published.open_release(folder.with_name("2"))
 
 
@@ -248,7 +253,7 @@ def test_a_number_of_a_record_is_one(made, tmp_path):
     record, data = made["discrete_laplace"]
     found = published.open_release(put(tmp_path / "r", record, data))
     assert math.isclose(found.number("scale"), 2.0)
-    with pytest.raises(FileFault, match="must state nothing as a number"):
+    with pytest.raises(FileFault, match="the value of nothing must be a number"):
         found.number("nothing")
 
 

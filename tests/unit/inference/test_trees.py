@@ -101,15 +101,18 @@ def test_bounds_unmeasured_and_withheld_counts():
 @pytest.mark.parametrize(
     ("rest", "message"),
     [
-        ({"parents": {"state": None}}, "parents must have an entry for every count, got none for north, a, b, c, d"),
+        (
+            {"parents": {"state": None}},
+            "parents must have an entry for every count, but the entry is missing for north, a, b, c, d",
+        ),
         ({"parents": {**PARENTS, "south": "nowhere"}}, "parent of south must be a node, got 'nowhere'"),
-        ({"parents": PARENTS, "total": {"released": 14, "noise": {"law": "exact"}}}, "is a measurement of the root"),
+        ({"parents": PARENTS, "total": {"released": 14, "noise": {"law": "exact"}}}, "as a measurement of the root"),
         (
             {"parents": PARENTS, "total": 14, "bounds": (0, 9)},
-            "bounds must be 0 <= lower <= upper, got 14 .. 9 at state",
+            "bounds must satisfy 0 <= lower <= upper, got 14 to 9 at state",
         ),
-        ({"parents": PARENTS, "levels": ["s", "r"]}, "levels must name 3 levels, got 2"),
-        ({"levels": ["s"]}, "levels requires parents: pass parents as well"),
+        ({"parents": PARENTS, "levels": ["s", "r"]}, "levels must contain 3 names, one per level, got 2"),
+        ({"levels": ["s"]}, "only together with parents: pass parents"),
         ({"parents": {**PARENTS, "state": "d"}}, "parent must be -1 for exactly one node, the root, got 0"),
     ],
 )
@@ -120,5 +123,5 @@ def test_what_is_no_tree_is_refused(rest, message):
 
 def test_a_mechanism_of_something_else_is_refused():
     swap = dpm.Release(VALUES, mechanism=dpm.Swap(rate=0.1), parents=PARENTS)
-    with pytest.raises(TypeError, match="mechanism must be noise of counts"):
+    with pytest.raises(TypeError, match="mechanism must be a noise distribution of counts"):
         dpm.posterior(swap)

@@ -51,7 +51,7 @@ def test_privacy_loss_adds_up_to_what_was_published(table, rho):
 
 
 def test_other_products_have_no_scales_here():
-    with pytest.raises(ValueError, match="dhc person are unknown"):
+    with pytest.raises(ValueError, match="dhc person are not known"):
         synthetic_census.variances("dhc", "person", "State")
 
 
@@ -221,8 +221,12 @@ def test_ages_that_a_relation_never_has_are_an_upper_bound_of_nothing():
     [
         (PEOPLE, {"sex": "male"}, "sex: pl94 person has no axis of that name; dhc person has it"),
         (PEOPLE, {"income": "high"}, "its axes are hhgq, votingage"),
-        (PEOPLE, {"hispanic": "latino"}, "hispanic: unknown level 'latino'; choose from not hispanic, hispanic"),
-        (PEOPLE, {"hispanic": []}, "name at least one level"),
+        (
+            PEOPLE,
+            {"hispanic": "latino"},
+            "hispanic: the level 'latino' is not known; choose from not hispanic, hispanic",
+        ),
+        (PEOPLE, {"hispanic": []}, "at least one level must be given"),
     ],
 )
 def test_a_cell_that_a_product_lacks_is_refused(product, cell, message):

@@ -139,13 +139,14 @@ def test_tracts_and_block_groups_follow_from_blocks_alone(tiny):
     mean = each.groupby(each["geoid"].str[:12])["mean"].sum()
     np.testing.assert_allclose(group["mean"], mean, rtol=1e-9)
     with pytest.raises(
-        ValueError, match="the files have no data for Prim; they have State, County, Block, Tract, Block_Group"
+        ValueError,
+        match="the files contain no data for Prim; the available levels are State, County, Block, Tract, Block_Group",
     ):
         Places(read(tiny, query="hispanic"), ["Prim"])
 
 
 def test_codes_that_break_the_spine_are_refused():
-    with pytest.raises(ValueError, match="County must all have the same length, greater than"):
+    with pytest.raises(ValueError, match="County must have the same length, which must be greater than"):
         files.spine_of({"State": np.array(["050"]), "County": np.array(["050100011", "0501000112"])}, 50)
     made = files.spine_of({"State": np.array(["050"]), "Block": np.array(["05005010001100010012001"])}, 50)
     with pytest.raises(ValueError, match="not the code of a block"):
@@ -351,15 +352,15 @@ def broken(folder, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.drop_columns(["hispanic"]), "part-00000.parquet': must have the columns hispanic of pl94 person"),
+        (lambda t: t.drop_columns(["hispanic"]), "the file must have the columns hispanic of pl94 person"),
         (lambda t: t.drop_columns(["variance"]), "must have the columns variance"),
-        (lambda t: t.set_column(1, "query_name", [["a_dpq", None]]), "query_name: some rows are empty"),
+        (lambda t: t.set_column(1, "query_name", [["a_dpq", None]]), "query_name must not have empty cells"),
         (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3]]]), "must have 2 numbers"),
-        (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3, None]]]), "a missing number"),
+        (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3, None]]]), "missing numbers"),
         (lambda t: t.set_column(t.schema.get_field_index("variance"), "variance", [[1.0, 0.0]]), "finite, got 0"),
         (lambda t: t.set_column(t.schema.get_field_index("hispanic"), "hispanic", [["hispanic", "*"]]), "same value"),
-        (lambda t: t.set_column(0, "geocode", [[COUNTY, COUNTY]]), "geocode 050100011 has two rows"),
-        (lambda t: t.set_column(0, "geocode", [[COUNTY, None]]), "geocode: some rows are empty"),
+        (lambda t: t.set_column(0, "geocode", [[COUNTY, COUNTY]]), "geocode 050100011 occurs in two rows"),
+        (lambda t: t.set_column(0, "geocode", [[COUNTY, None]]), "geocode must not have empty cells"),
         (lambda t: t.append_column("query_shape", [[[1, 1, 2, 1], [1, 1, 2, 1]]]).set_column(
             7, "query_shape", [[[2, 2, 2, 1]] * 2]), None),
     ],
@@ -370,7 +371,7 @@ def test_a_file_that_breaks_the_layout_is_named(tmp_path, change, message):
         def change(t):
             return t.append_column("query_shape", [[[1, 2, 2, 1]] * 2])
 
-        message = r"query_shape must be \[1, 1, 2, 1\], as its binnings imply, got \[1, 2, 2, 1\]"
+        message = r"query_shape must be \[1, 1, 2, 1\] to agree with the binnings of the query, got \[1, 2, 2, 1\]"
     with pytest.raises(ValueError, match=message):
         read(broken(tmp_path, change))
 
@@ -391,21 +392,26 @@ def test_a_binning_that_is_not_known_is_passed_over_and_said(tmp_path):
 
 
 def test_what_is_not_there_is_said(tiny, tmp_path):
-    with pytest.raises(ValueError, match="has no files for state 33; it has State=050"):
+    with pytest.raises(ValueError, match="contains no files for the state 33; it has State=050"):
         read(tiny, state="NH")
-    with pytest.raises(ValueError, match="lacks US_DHCP_PROD, the folder of dhc person; it has US_Person_PL_PROD"):
+    with pytest.raises(
+        ValueError, match="does not contain US_DHCP_PROD, the folder of dhc person; it has US_Person_PL_PROD"
+    ):
         reading.read(tiny, product="dhc", table="person", state="VT")
-    with pytest.raises(ValueError, match="lacks PR_Person_PL_PROD"):
+    with pytest.raises(ValueError, match="does not contain PR_Person_PL_PROD"):
         read(tiny, state="PR")
-    with pytest.raises(ValueError, match="product pl94 with table families is not supported"):
+    with pytest.raises(ValueError, match="the product pl94 with the table families is not supported"):
         reading.read(tiny, product="pl94", table="families", state="VT")
     with pytest.raises(ValueError, match="'Vermont' is not a state"):
         read(tiny, state="Vermont")
-    with pytest.raises(ValueError, match="has no measurement of this cell"):
+    with pytest.raises(ValueError, match="contains no measurement of this cell"):
         read(tiny, {"cenrace": "white"})
-    with pytest.raises(ValueError, match=r"cenrace does not measure this cell at .*: hispanic does"):
+    with pytest.raises(ValueError, match=r"cenrace does not measure this cell at .*: hispanic"):
         read(tiny, query="cenrace")
-    with pytest.raises(ValueError, match=r"have no data for Ward; they have State, County, Block, Tract, Block_Group$"):
+    with pytest.raises(
+        ValueError,
+        match=r"contain no data for Ward; the available levels are State, County, Block, Tract, Block_Group$",
+    ):
         Places(read(tiny), ["Ward"])
     assert read(tiny / "US_Person_PL_PROD", query="hispanic").state == 50
 

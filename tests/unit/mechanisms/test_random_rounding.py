@@ -84,7 +84,11 @@ def test_counts_of_a_tree_add_up():
             "has no scale; it takes base",
         ),
         (lambda: dpm.RandomRounding(base=5).cost("replace a record"), ValueError, "no finite epsilon"),
-        (lambda: dpm.posterior(dpm.Release([7.0], mechanism=dpm.RandomRounding(base=5))), ValueError, "released 7"),
+        (
+            lambda: dpm.posterior(dpm.Release([7.0], mechanism=dpm.RandomRounding(base=5))),
+            ValueError,
+            "released value 7 is invalid",
+        ),
     ],
 )
 def test_what_cannot_be_is_rejected(call, error, words):
@@ -112,7 +116,7 @@ def test_fixed_rounding_by_hand(base, fixed):
     words = {"law": "random_rounding", "base": base, "fixed": fixed}
     assert law.settings() == words
     assert law_of(words) == law
-    with pytest.raises(ValueError, match="confidence sets need random rounding"):
+    with pytest.raises(ValueError, match="available only for random rounding"):
         dpm.confidence(dpm.Release([base], mechanism=law)).counts["1"].interval(0.95)
 
 
@@ -176,7 +180,7 @@ def test_withheld_rounded_counts_in_posteriors_and_trees():
     a, b = np.indices((40, 40))
     joint = likelihood[:, None] * np.exp(law.log_likelihood(20.0, a + b) + law.log_likelihood(15.0, b))
     np.testing.assert_allclose(tree.pmf(n), joint.sum(axis=1) / joint.sum(), atol=1e-12)
-    with pytest.raises(ValueError, match="rounded, clipped or withheld afterwards"):
+    with pytest.raises(ValueError, match="rounded, clipped or withheld after random rounding"):
         dpm.confidence(dpm.Release([20.0], mechanism=law)).counts["1"].interval(0.95)
 
 
@@ -209,10 +213,10 @@ def test_a_table_with_a_period_is_random_rounding_however_large():
 @pytest.mark.parametrize(
     ("last", "beyond", "words"),
     [
-        (9, "shift", "rows of true 8 and 9 must be equal after moving the released values by 1"),
-        (10, "shift", "for random rounding, beyond: {period: 5}"),
-        (9, {"period": 4}, "rows of true 2 and 6 must be equal after moving the released values by 4"),
-        (3, {"period": 5}, "the last 5 true counts must be adjacent, got 0, 1, 2, 3"),
+        (9, "shift", "rows of the true counts 8 and 9 must be equal after adding 1"),
+        (10, "shift", "For random rounding, beyond: {period: 5}"),
+        (9, {"period": 4}, "rows of the true counts 2 and 6 must be equal after adding 4"),
+        (3, {"period": 5}, "the last 5 true counts of the table must be consecutive, got 0, 1, 2, 3"),
         (9, {"period": 0}, "period must be"),
         (9, {"every": 5}, "beyond must be none, shift or {period: number}"),
     ],
@@ -232,7 +236,7 @@ def test_a_cell_key_table_that_ends_at_its_largest_noise_shifts():
     law = dpm.Perturbation(columns, beyond="shift")
     assert np.exp(law.log_likelihood([28, 30, 33], 30)) == pytest.approx([0.1, 0.4, 0.0])
     skewed = {**columns, "probability": [*columns["probability"][:5], 0.2, 0.1, 0.4, 0.2, 0.1]}
-    with pytest.raises(ValueError, match="rows of true 1 and 2 must be equal"):
+    with pytest.raises(ValueError, match="rows of the true counts 1 and 2 must be equal"):
         dpm.Perturbation(skewed, beyond="shift")
 
 
@@ -247,5 +251,5 @@ def test_a_long_table_is_small():
     tracemalloc.stop()
     assert found.interval(0.95) == (2946, 2954)
     assert size < 20e6
-    with pytest.raises(ValueError, match="confidence sets need a table of at most"):
+    with pytest.raises(ValueError, match="the table of a confidence set must have at most"):
         dpm.confidence(dpm.Release([2950], mechanism=law)).counts["1"].interval(0.95)

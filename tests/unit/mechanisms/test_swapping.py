@@ -235,11 +235,11 @@ def test_small_strata_are_left_alone():
         ({"rate": 0.0}, "rate must lie strictly between 0 and 1, got 0.0"),
         ({"rate": 1}, "rate must lie strictly between 0 and 1, got 1"),
         ({"rate": float("nan")}, "rate must lie strictly"),
-        ({"swap": "nmae"}, "swap must name columns of the data, got 'nmae'"),
-        ({"match": ["block", "nope"]}, "match must name columns of the data, got 'nope'"),
-        ({"swap": []}, "swap must name at least one column"),
-        ({"swap": ["age", "age"]}, "swap must name each column once"),
-        ({"match": "name"}, "swap and match must not share columns"),
+        ({"swap": "nmae"}, "swap must contain names of columns of the data, got 'nmae'"),
+        ({"match": ["block", "nope"]}, "match must contain names of columns of the data, got 'nope'"),
+        ({"swap": []}, "swap must contain the name of at least one column"),
+        ({"swap": ["age", "age"]}, "swap must contain each column only once"),
+        ({"match": "name"}, "swap and match must not contain the same column"),
     ],
 )
 def test_permutation_swap_refuses(change, message):
@@ -252,7 +252,7 @@ def test_missing_values_in_the_swap_key_are_refused():
     data = people(20)
     data["block"] = data["block"].astype(float)
     data.iloc[4, 3] = np.nan
-    with pytest.raises(ValueError, match=r"missing values, got 1 record\(s\), first at index 45"):
+    with pytest.raises(ValueError, match=r"missing values, got 1 record\(s\) with missing values, first at index 45"):
         mechanism.permutation_swap(data, swap="name", match="block", rate=0.1, rng=stream(1, "r"))
 
 

@@ -197,12 +197,12 @@ def test_exports_are_json_and_come_back(mechanism):
         PrivateNaiveBayes.from_export(network.export())
     broken = model.export() | {"feature_log_prob": [[[0.0, 0.0]]]}
     for wrong in (5, "abc", {"a": 1}, None):
-        with pytest.raises(TypeError, match="exported must contain feature_log_prob as a list"):
+        with pytest.raises(TypeError, match="exported must contain a list under each of the keys feature_log_prob"):
             type(model).from_export(model.export() | {"feature_log_prob": wrong})
     holes = [np.full(np.shape(table), np.nan).tolist() for table in model.export()["feature_log_prob"]]
     with pytest.raises(ValueError, match="must contain only numbers, got NaN"):
         type(model).from_export(model.export() | {"feature_log_prob": holes})
-    with pytest.raises(ValueError, match="feature_log_prob must contain one list"):
+    with pytest.raises(ValueError, match="feature_log_prob must have one list"):
         PrivateNaiveBayes.from_export(broken)
 
 
@@ -268,21 +268,21 @@ X5, Y5 = data(60)
         ({"smoothing": 0.0}, {}, ValueError, "smoothing must be finite and > 0"),
         ({"bins": 1}, {}, ValueError, r"bins must be >= 2"),
         ({"random_state": "7"}, {}, TypeError, "random_state must be an integer"),
-        ({"levels": {"word": ["a", "b"]}}, {}, ValueError, "column 'word' must contain its levels alone, got 'c'"),
-        ({"levels": {"nope": ["a"]}}, {}, ValueError, "levels must name columns of X"),
-        ({"levels": {"word": ["a", "a"]}}, {}, ValueError, "levels of 'word' must be distinct"),
-        ({"levels": {"word": ["a", 1]}}, {}, TypeError, "non-empty list of only strings or only numbers"),
+        ({"levels": {"word": ["a", "b"]}}, {}, ValueError, "column 'word' must contain only its levels, got 'c'"),
+        ({"levels": {"nope": ["a"]}}, {}, ValueError, "levels must contain names of columns of X"),
+        ({"levels": {"word": ["a", "a"]}}, {}, ValueError, "levels of 'word' must contain distinct values"),
+        ({"levels": {"word": ["a", 1]}}, {}, TypeError, "list that contains only strings or only numbers"),
         ({"levels": {"word": "abc"}}, {}, TypeError, "must be a list of values"),
         ({"bounds": {"word": (0, 1)}}, {}, TypeError, "column 'word' contains text and cannot have bounds"),
-        ({"bounds": {"wide": (1, 1)}}, {}, ValueError, "bounds of 'wide' must have lower < upper"),
-        ({"bounds": (0, np.inf)}, {}, ValueError, "bounds of 'wide' must be finite"),
-        ({"classes": ["no"]}, {}, ValueError, "classes must be at least two and hold every y"),
-        ({"classes": ["no", "maybe"]}, {}, ValueError, "and 'yes'"),
-        ({}, {"wide": np.nan}, ValueError, "column 'wide' must have no missing cell"),
-        ({}, {"wide": np.inf}, ValueError, "column 'wide' must be finite"),
-        ({}, {"word": None}, ValueError, "column 'word' must have no missing cell"),
+        ({"bounds": {"wide": (1, 1)}}, {}, ValueError, "the bounds of 'wide' must satisfy lower < upper"),
+        ({"bounds": (0, np.inf)}, {}, ValueError, "bounds of 'wide' must"),
+        ({"classes": ["no"]}, {}, ValueError, "classes must contain at least two classes and all values of y"),
+        ({"classes": ["no", "maybe"]}, {}, ValueError, "which lacks 'yes'"),
+        ({}, {"wide": np.nan}, ValueError, "column 'wide' must have no missing value"),
+        ({}, {"wide": np.inf}, ValueError, "column 'wide' must contain finite values"),
+        ({}, {"word": None}, ValueError, "column 'word' must have no missing value"),
         ({}, {"word": [["a"]] * 60}, TypeError, "must be a string or a number"),
-        ({}, {"word": ["a", 1] * 30}, TypeError, "column 'word' must be only strings or only numbers"),
+        ({}, {"word": ["a", 1] * 30}, TypeError, "column 'word' must contain only strings or only numbers"),
         ({}, {"wide": 1j}, ValueError, "Complex data not supported"),
     ],
 )
@@ -295,9 +295,9 @@ def test_refusals_name_the_column_or_parameter(arguments, change, error, message
 @pytest.mark.filterwarnings("ignore::dpmultinomial._models._support.SupportFromData")
 def test_networks_refuse_what_they_cannot_fit():
     for network, message in (
-        ({"wide": ("word",), "word": ("wide",)}, "is a cycle"),
-        ({"z": ()}, "unknown node 'z'"),
-        ({}, "network must have at least one node"),
+        ({"wide": ("word",), "word": ("wide",)}, "must not contain a cycle"),
+        ({"z": ()}, "the node 'z' is not a column"),
+        ({}, "network must contain at least one node"),
     ):
         with pytest.raises(ValueError, match=message):
             PrivateBayesianNetwork(network).fit(X5)

@@ -30,7 +30,7 @@ def test_class_counts_count_one_by_one(rows):
 def test_class_counts_refuse_codes_out_of_range():
     codes, groups, _ = table()
     for wrong in ((codes + np.int32(1), groups), (codes, groups + np.int32(1)), (codes, groups - np.int32(1))):
-        with pytest.raises(ValueError, match="categories must be < sizes"):
+        with pytest.raises(ValueError, match="every category must be below the size"):
             Counts(*wrong, sizes=[3, 5, 2], classes=4)
 
 

@@ -99,7 +99,7 @@ def test_a_log_odds_ratio_is_that_of_two_shares(a):
         assert (end == 0).all()
     assert law.cdf([1e4]).tolist() == [1.0]
     for q in (0.0, 1.0, np.nan):
-        with pytest.raises(ValueError, match="q must lie strictly between 0 and 1"):
+        with pytest.raises(ValueError, match="q must be strictly between 0 and 1"):
             law.quantile(q)
 
 

@@ -23,12 +23,12 @@ UNREADABLE = [
     (LEDGER.replace(COST, COST.replace(b"0.5", b"-0.5")), NO_COST),
     (LEDGER.replace(COST, COST.replace(b"0.5", b"NaN")), NO_COST),
     (LEDGER.replace(COST, COST.replace(b"0.5", b"0.50")), "line 2: cost must be written as"),
-    (LEDGER.replace(b"\ts\t", b"\tS\t"), "line 2: source must be"),
-    (b"time\n", "line 1: must name the columns time, release"),
+    (LEDGER.replace(b"\ts\t", b"\tS\t"), "line 2: source must consist of"),
+    (b"time\n", "line 1: the header must contain the columns time, release"),
     (LEDGER.replace(b"spent, not published", b"lost"), "line 2: state must be 'spent, not published'"),
     (LEDGER.replace(b"\tr\t1\t", b"\tr\tx\t"), "line 2: generation must be an integer, got 'x'"),
     (LEDGER.replace(b"\tr\t1\t", "\tr\t\u0661\t".encode()), "generation must be an integer"),
-    (LEDGER + b"a\tb\n", "line 4: must have 11 fields, got 2"),
+    (LEDGER + b"a\tb\n", "line 4: a line must have 11 fields, got 2"),
 ]
 
 
@@ -62,7 +62,7 @@ def test_a_ledger_takes_only_what_it_can_read_back(tmp_path):
 
 
 DAMAGED = {
-    "a word": (b"nonsense\n", "line 3: must have 11 fields, got 1"),
+    "a word": (b"nonsense\n", "line 3: a line must have 11 fields, got 1"),
     "a number": (ENTRY.line.replace(COST, b"-5"), "line 3: cost must be a valid privacy cost of a release, got '-5'"),
     "no cost": (ENTRY.line.replace(COST, b"{}"), "line 3: cost must be a valid privacy cost of a release"),
 }

@@ -31,7 +31,7 @@ def test_next_years_file_does_not_get_the_budget_again(root, used, other):
     assert json.loads((folder / "record.json").read_text())["budget_sources"] == ["first", "second"]
     found = room.check("two", asked(other), budgets=SHARED, root=root)
     assert len(found) == 1
-    assert f"budgets/{other}: epsilon would rise from 2 to 4 (replace a record), the ceiling is 3" in found[0][1]
+    assert f"budgets/{other}: epsilon would rise from 2 to 4 (replace a record), but the budget is 3" in found[0][1]
     with pytest.raises(Refused, match="epsilon would rise from 2 to 4"):
         room.make("two", asked(other), budgets=SHARED, root=root)
     assert not (root / "releases/two").exists()
@@ -47,7 +47,7 @@ def test_without_the_key_nothing_changes(root):
     assert room.check("two", asked("second"), budgets=ALONE, root=root) == []
     room.make("two", asked("second"), budgets=ALONE, root=root)
     said = room.spent("two", asked("second"), budgets=ALONE, root=root)
-    assert "counted over second alone; if another source has the same people" in said
+    assert "counted over second only; if another source has the same people" in said
     assert len(planned.spent(root, *checks.sources(ALONE, "second"))) == 1
 
 

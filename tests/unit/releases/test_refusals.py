@@ -26,13 +26,13 @@ FEW, FAR = table(b"x\n1\n2\n3\n"), CENSORED | {"lower": 1e7, "upper": 1e7 + 1}
 MANY, ENOUGH = table(b"category,count\na,400000001\nb,0\n"), table(b"x\n1\n2\n3\n4\n")
 EMPTY, TWO = table(b"a,b,c\n1,2,x\n3,4,\n"), table(b"a,b\n1,2\n3,4\n")
 ROWS = calls(
-    (lambda: _counts.additive({"epsilon": 1.0, "algorithm": "2"}, MANY), "must stay below"),
-    (lambda: _counts.additive({"epsilon": 1e-5, "algorithm": "1-summed"}, table(COUNTS)), "needs at least"),
+    (lambda: _counts.additive({"epsilon": 1.0, "algorithm": "2"}, MANY), "must be below"),
+    (lambda: _counts.additive({"epsilon": 1e-5, "algorithm": "1-summed"}, table(COUNTS)), "must be at least"),
     (lambda: _microdata.swap(SWAPPED | {"swap": ["a", "b"], "match": []}, TWO), "at least one column must not be"),
     (lambda: _microdata.swap(SWAPPED, EMPTY), "line 3.* a value to match on must not be empty"),
     (lambda: released.censored(CENSORED, FEW), "must have 4 to .* records, got 3"),
-    (lambda: released.censored(FAR, ENOUGH), "are too far from 0"),
-    (lambda: spending.Cost(**PER_RECORD), "epsilon, rho, or epsilon and order, got none"),
+    (lambda: released.censored(FAR, ENOUGH), "absolute values of at most 2"),
+    (lambda: spending.Cost(**PER_RECORD), "epsilon, or rho, or epsilon and order, got none"),
     (lambda: spending.Cost(**PER_RECORD, epsilon=1.0, rho=1.0), "got epsilon, rho"),
     (lambda: _noise.laplace_scale(5e-324, sensitivity=1), "scale|finite"),
     error=ValueError,
@@ -74,7 +74,7 @@ def test_who_comes_second_waits_then_is_refused(tmp_path):
     other.start()
     try:
         assert held.wait(20)
-        with pytest.raises(TimeoutError, match=r"another release is being made; waited 0.1 s"):
+        with pytest.raises(TimeoutError, match=r"was still locked after 0.1 s"):
             _protocol.locked(tmp_path, wait=0.1).__enter__()
     finally:
         done.set()
@@ -92,7 +92,7 @@ def _settings(root):
 def test_an_error_nobody_expected_shows_its_kind_alone(tmp_path, monkeypatch):
     settings = _settings(tmp_path)
     monkeypatch.setattr(_noise, "discrete_laplace", lambda *_, **__: 1 / np.int64(0).item())
-    with pytest.raises(RuntimeError, match="ZeroDivisionError while the confidential file was open") as told:
+    with pytest.raises(RuntimeError, match="a ZeroDivisionError occurred while the confidential file was open") as told:
         room.make("r", settings, root=tmp_path)
     assert told.value.__cause__ is None
     (kept,) = (tmp_path / "confidential").glob("*error.txt")
@@ -111,30 +111,30 @@ MODEL = {"mechanism": "naive_bayes", "data": "confidential/c.csv", "target": "t"
 MODEL |= {"epsilon": 1.0, "levels": {"t": ["a", "b"], "x": ["c", "d"]}}
 TARGET = {"t": ["a", "b"]}
 BAD_BUDGETS = [
-    (["s"], "budgets", "must give each source its ceiling"),
-    ({"S": {"epsilon": 1.0}}, "budgets/S", r"must be \[a-z\]"),
+    (["s"], "budgets", "must be a mapping from each source to its budget"),
+    ({"S": {"epsilon": 1.0}}, "budgets/S", "must consist of lower-case letters"),
     ({"s": {"delta": 1e-6}}, "budgets/s", "must have epsilon"),
     ({"s": 3.0}, "budgets/s", "must have epsilon"),
     (
         {"s": {"epsilon": 1.0, "order": 2}},
         "budgets/s/order",
-        "no such key; a ceiling has epsilon, delta, rho, exchange",
+        "unknown key; the keys of a budget are epsilon, delta, rho, exchange",
     ),
     ({"s": {"epsilon": 0}}, "budgets/s/epsilon", "must be"),
     ({"s": {"epsilon": 1.0, "delta": 1.0}}, "budgets/s/delta", "must be"),
     ({"s": {"epsilon": 1.0, "delta": 0.9999}}, "budgets/s/delta", "must be at most 0.0001"),
-    ({"s": {"rho": 1.0, "delta": 1e-6}}, "budgets/s/delta", "belongs to an epsilon"),
+    ({"s": {"rho": 1.0, "delta": 1e-6}}, "budgets/s/delta", "only together with epsilon"),
     ({"s": {"exchange": -1.0}}, "budgets/s/exchange", "must be"),
     ({"survey": {"epsilon": 1.0}}, "releases/r/source", "r has no budget; did you mean survey"),
 ]
 BAD_MODELS = [
-    ({"levels": TARGET}, "levels", "needs a column besides its target"),
-    ({"numeric": ["x"], "bounds": {"x": [0, 1]}}, "levels", "it has bounds, not levels"),
-    ({"levels": TARGET, "numeric": ["x"]}, "bounds", "must give column 'x' its public"),
+    ({"levels": TARGET}, "levels", "in addition to its target"),
+    ({"numeric": ["x"], "bounds": {"x": [0, 1]}}, "levels", "must have bounds, not levels"),
+    ({"levels": TARGET, "numeric": ["x"]}, "bounds", "must contain the public"),
     ({"bounds": {"y": [0, 1]}}, "bounds", "column 'y' is not numeric"),
-    ({"levels": {"x": ["a", "b"], "y": ["c", "d"]}}, "levels", "must give the target 't' its categories"),
-    ({"order": 2.0}, "order", "does not take it"),
-    ({"noise": "dirichlet"}, "order", "needs it"),
+    ({"levels": {"x": ["a", "b"], "y": ["c", "d"]}}, "levels", "must contain the categories of the target 't'"),
+    ({"order": 2.0}, "order", "does not have this key"),
+    ({"noise": "dirichlet"}, "order", "requires this key"),
 ]
 SETTINGS = [(COUNT_SETTINGS, *row) for row in BAD_BUDGETS]
 SETTINGS += [(MODEL | changes, None, f"releases/r/{key}", words) for changes, key, words in BAD_MODELS]
@@ -150,7 +150,7 @@ def test_check_reports_budgets_and_keys_that_are_inconsistent(tmp_path, settings
 def test_what_is_missing_is_named(tmp_path):
     found = dict(room.check("r", {"mechanism": "swap", "epsilom": 1}, root=tmp_path))
     assert found["releases/r/rate"].startswith("is missing: ")
-    assert "no such key" in found["releases/r/epsilom"]
+    assert "does not have this key" in found["releases/r/epsilom"]
     assert json.dumps(sorted(found)) == json.dumps([f"releases/r/{k}" for k in ("data", "epsilom", "rate", "swap")])
 
 
@@ -158,9 +158,9 @@ def test_weak_privacy_needs_a_word(tmp_path):
     settings = _settings(tmp_path)
     for epsilon, weak in ((20.0, False), (20.001, True)):
         found = dict(room.check("r", settings | {"epsilon": epsilon}, root=tmp_path))
-        assert ("protects nobody" in found.get("releases/r/epsilon", "")) is weak
+        assert ("gives almost no protection" in found.get("releases/r/epsilon", "")) is weak
     assert checks.weak(delta=1e-4) is None
-    assert "gives records away" in str(checks.weak(delta=1.001e-4))
+    assert "allows the release of whole records" in str(checks.weak(delta=1.001e-4))
     assert checks.weak(rho=20.0) is None
     assert str(checks.weak(rho=20.5)).startswith("rho 20.5 above 20")
 
@@ -222,10 +222,10 @@ def test_small_budgets_that_can_be_drawn_are_taken(tmp_path, settings):
     ("changes", "words"),
     [
         ({}, None),
-        ({"epsilon": 0.25}, "epsilon is 0.25, the release that was made has 0.5"),
+        ({"epsilon": 0.25}, "epsilon is 0.25, but the existing release has 0.5"),
         ({"mechanism": "additive_counts"}, "mechanism is 'additive_counts'"),
-        ({"source": "other"}, "source is 'other', the release that was made has 'r'"),
-        ({"sensitivity": 4}, "sensitivity is 4, the release that was made has 2"),
+        ({"source": "other"}, "source is 'other', but the existing release has 'r'"),
+        ({"sensitivity": 4}, "sensitivity is 4, but the existing release has 2"),
         ({"epsilon": -1}, "releases/r/epsilon: must be"),
         ({"generation": 2}, "there is no file"),
     ],
@@ -248,15 +248,18 @@ def test_a_release_whose_data_are_gone_answers_for_itself_alone(tmp_path, change
 @pytest.mark.parametrize(
     ("prepare", "words"),
     [
-        (lambda r: _linked(r / "confidential/.spent"), r"confidential/\.spent: must be a separate file"),
-        (lambda r: _linked(r / "confidential/.lock"), r"confidential/\.lock: must be a separate file"),
-        (lambda r: _linked(r / "confidential/.release_key"), r"\.release_key: must be a separate file"),
-        (lambda r: (r / "confidential/.spent").unlink() or (r / "confidential/.spent").mkdir(), "a separate file"),
-        (lambda r: (r / "confidential/.lock").unlink() or (r / "confidential/.lock").mkdir(), "a separate file"),
+        (lambda r: _linked(r / "confidential/.spent"), r"confidential/\.spent must be a regular file"),
+        (lambda r: _linked(r / "confidential/.lock"), r"confidential/\.lock must be a regular file"),
+        (lambda r: _linked(r / "confidential/.release_key"), r"\.release_key: the key must be a regular file"),
+        (
+            lambda r: (r / "confidential/.spent").unlink() or (r / "confidential/.spent").mkdir(),
+            "must be a regular file",
+        ),
+        (lambda r: (r / "confidential/.lock").unlink() or (r / "confidential/.lock").mkdir(), "must be a regular file"),
         (lambda r: shutil.rmtree(r / "releases") or (r / "releases").symlink_to("confidential"), "must not lead into"),
         (
             lambda r: shutil.rmtree(r / "confidential") or (r / "confidential").symlink_to(r.parent),
-            "must not be a link to a folder that holds the project",
+            "must not be a link to a folder that contains the project",
         ),
     ],
 )
@@ -281,17 +284,17 @@ def test_data_behind_links_in_a_circle_are_refused_in_words(tmp_path):
     (tmp_path / "confidential/loop").symlink_to("loop")
     ((place, why),) = checks.problems("r", settings | {"data": "confidential/loop"}, budgets={}, root=tmp_path)
     assert place == "releases/r/data"
-    assert why.startswith("must be a path that leads somewhere, got confidential/loop")
+    assert why.startswith("must be a path that can be resolved, got confidential/loop")
 
 
 def test_a_ceiling_of_exchanges_alone_bounds_no_other_release(tmp_path):
     settings = _settings(tmp_path) | {"source": "s"}
     ((place, why),) = checks.problems("r", settings, budgets={"s": {"exchange": 9.0}}, root=tmp_path)
-    assert (place, why) == ("releases/r/source", "s has a budget of exchanges alone; give it an epsilon or a rho")
+    assert (place, why) == ("releases/r/source", "s has a budget only for exchanges; add an epsilon or a rho")
     for more in ({"epsilon": 1.0}, {"rho": 1.0}):
         assert checks.problems("r", settings, budgets={"s": {"exchange": 9.0} | more}, root=tmp_path) == []
     said = spending.so_far([spending.Cost(relation="replace a record", epsilon=1.0)], {"exchange": 9.0})
-    assert said.endswith("of a ceiling of exchange 9; no ceiling covers what is no exchange")
+    assert said.endswith("of a budget of exchange 9; the budget limits only exchanges")
 
 
 @pytest.mark.parametrize(("times", "rejected"), [(2.0**20, False), (2.0**20 + 1, True)])
@@ -305,4 +308,4 @@ def test_limits_may_lie_a_million_times_their_distance_from_0(times, rejected):
             told = ""
         except (ValueError, TypeError, KeyError) as error:
             told = str(error)
-        assert ("too far from 0" in told) is wanted
+        assert ("absolute values of at most 2" in told) is wanted

@@ -121,5 +121,5 @@ def test_rho_adds_up_in_decimals(part, times):
 
 
 def test_scales_that_cost_too_much_are_an_error():
-    with pytest.raises(ArithmeticError, match="keep the privacy cost at or below 1"):
+    with pytest.raises(ArithmeticError, match="have a privacy cost of at most 1"):
         _noise.within(1.0, {"a": 1.0}, lambda _, scale: 2.0 / scale)

@@ -138,7 +138,7 @@ def test_noise_that_can_just_be_drawn_is_not_refused(root):
     settings |= {"relation": REPLACED, "levels": ["nation", "state", "county"]}
     [(key, words)] = checks.problems("t", settings, budgets={}, root=root)
     assert key == "releases/t/epsilon"
-    assert "needs noise of scale 1.47e+12, above 2^40" in words
+    assert "requires noise of scale 1.47e+12, which exceeds 2^40" in words
 
 
 def test_against_a_ceiling_it_costs_what_a_replacement_may(root):
@@ -334,7 +334,7 @@ def test_a_root_that_is_public_has_no_share():
 
 
 WRONG = {
-    "a parent that is no node": (
+    "a parent that is not a node": (
         "a,,3\nb,a,1\nc,x,2\n",
         r"t\.csv, line 4, column 'parent': must be the name of a node",
     ),
@@ -344,7 +344,7 @@ WRONG = {
     "children that do not add up": ("a,,3\nb,a,1\nc,a,1\n", r"line 2, column 'count': must be the sum of the counts"),
     "a count that is none": ("a,,3\nb,a,\nc,a,1\n", r"line 3, column 'count': must be an integer"),
     "a node twice": ("a,,3\nb,a,1\nb,a,2\n", r"line 4, column 'category': must differ from that of line 3"),
-    "levels that are others": ("a,,3\nb,a,1\nc,a,2\n", r"levels: must name one level for each step"),
+    "levels that are others": ("a,,3\nb,a,1\nc,a,2\n", r"levels must contain one name for each level"),
 }
 
 
@@ -360,9 +360,7 @@ def test_a_file_that_is_no_tree_is_refused_where_it_is_wrong(root, what):
 def test_what_is_asked_of_trees_is_refused_of_other_files(root):
     (root / "confidential/t.csv").write_text("category,count\na,1\nb,2\n")
     for settings in (LAPLACE, LAPLACE | {"levels": None, "relation": ADDED}):
-        with pytest.raises(
-            Refused, match=r"applies only to a tree of counts; confidential/t\.csv has no column parent"
-        ):
+        with pytest.raises(Refused, match=r"only for a tree of counts, but confidential/t\.csv has no column parent"):
             room.make("t", {"data": "confidential/t.csv", **settings}, root=root)
     flat = {"data": "confidential/t.csv", "mechanism": "discrete_laplace", "epsilon": 1.0}
     room.make("t", flat | {"relation": REPLACED}, root=root)
@@ -371,19 +369,28 @@ def test_what_is_asked_of_trees_is_refused_of_other_files(root):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"shares": {"state": 1.0}}, "releases/t/shares: must give a share to each of state, county, tract, got state"),
+        (
+            {"shares": {"state": 1.0}},
+            "releases/t/shares: must contain a share for each of state, county, tract, got state",
+        ),
         ({"shares": {"state": 0.5, "county": 0.4, "tract": 0.2}}, "must add up to 1"),
         ({"shares": {"state": 0.5, "county": 0.3, "tract": 0.2 + 1e-8}}, "must add up to 1"),
-        ({"narrow": "block"}, "releases/t/narrow: must be one or some of state, county, tract, got 'block'"),
-        ({"narrow": "state", "relation": REPLACED}, "must be one or some of county, tract, .* that of state is public"),
-        ({"narrow": "tract", "shares": {"state": 0.2, "county": 0.3, "tract": 0.5}}, "leave it or shares out"),
-        ({"narrow": "tract", "levels": None}, "releases/t/narrow: needs levels"),
-        ({"levels": ["state"]}, "releases/t/levels: must name two levels or more"),
+        ({"narrow": "block"}, "releases/t/narrow: must contain only levels among state, county, tract, got 'block'"),
+        (
+            {"narrow": "state", "relation": REPLACED},
+            "must contain only levels among county, tract, .* the count of state is public",
+        ),
+        (
+            {"narrow": "tract", "shares": {"state": 0.2, "county": 0.3, "tract": 0.5}},
+            "narrow and shares must not both be given",
+        ),
+        ({"narrow": "tract", "levels": None}, "releases/t/narrow: requires the key levels"),
+        ({"levels": ["state"]}, "releases/t/levels: must contain the names of at least two levels"),
         ({"levels": ["state", "a", "\u0430"]}, r"releases/t/levels: 'a' and '\\u0430' must differ by more than blanks"),
         ({"levels": ["state", " ", "tract"]}, "releases/t/levels: must be names without control characters, got ' '"),
         ({"levels": ["state", "a\nb", "tract"]}, r"must be names without control characters, got 'a\\nb'"),
         ({"relation": "both"}, "releases/t/relation: must be one of"),
-        ({"epsilon": 1e-11, "shares": {"state": 0.9, "county": 0.0999, "tract": 0.0001}}, "scale .* above 2\\^40"),
+        ({"epsilon": 1e-11, "shares": {"state": 0.9, "county": 0.0999, "tract": 0.0001}}, "which exceeds 2"),
     ],
 )
 def test_settings_that_do_not_fit_together_are_told_before_anything_is_opened(root, settings, words):
@@ -393,7 +400,9 @@ def test_settings_that_do_not_fit_together_are_told_before_anything_is_opened(ro
 
 
 def test_a_share_too_small_for_its_noise_is_refused_by_name(root):
-    with pytest.raises(Refused, match=r"epsilon: the share of level 0 needs noise of scale 1\.2e"):
+    with pytest.raises(
+        Refused, match=r"epsilon: the share of level 0 is too small, because it needs noise of scale 1\.2e"
+    ):
         released(root, {"mechanism": "discrete_laplace", "epsilon": 2.5e-12})
 
 
@@ -415,7 +424,7 @@ def test_settings_without_keys_of_trees_are_marked_as_before():
 
 def test_other_shares_under_one_generation_are_refused(root):
     released(root, GAUSSIAN | {"narrow": "tract"})
-    with pytest.raises(Refused, match="the settings changed since it was made"):
+    with pytest.raises(Refused, match="the settings changed after the release was made"):
         released(root, GAUSSIAN | {"narrow": "county"})
     folder, said = released(root, GAUSSIAN | {"narrow": "tract"})
     (root / "confidential/t.csv").unlink()
@@ -426,7 +435,7 @@ def test_other_shares_under_one_generation_are_refused(root):
         {"shares": {"state": 0.2, "county": 0.3, "tract": 0.5}},
         {"relation": REPLACED},
     ):
-        with pytest.raises(Refused, match="the release that was made has"):
+        with pytest.raises(Refused, match="but the existing release has"):
             room.make("t", again | other, root=root)
     assert said["shares"]["tract"] > 0.5
 

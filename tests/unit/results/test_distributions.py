@@ -161,7 +161,7 @@ def test_densities_and_masses_are_there_or_refused_with_the_reason(case):
             assert law.pmf(law.values[0] - 0.5) == 0.0
             np.testing.assert_allclose(np.exp(law.logpmf(law.values)), law.pmf(law.values))
             assert law.pmf(law.mode()) == law.probabilities.max()
-            with pytest.raises(Unavailable, match="ask for pmf"):
+            with pytest.raises(Unavailable, match="use pmf"):
                 law.pdf(0.5)
         elif isinstance(law, Continuous):
             levels = np.linspace(0.1, 0.9, 81)
@@ -172,11 +172,11 @@ def test_densities_and_masses_are_there_or_refused_with_the_reason(case):
             np.testing.assert_allclose(np.exp(law.logpdf(middle)), law.pdf(middle))
             with contextlib.suppress(Unavailable):  # the density is highest at an end, where it is infinite
                 assert float(law.pdf(law.mode())) >= law.pdf(middle).max() * (1 - 1e-6)
-            with pytest.raises(Unavailable, match="ask for pdf"):
+            with pytest.raises(Unavailable, match="use pdf"):
                 law.pmf(0.5)
         else:
             for asked in (law.pdf, law.pmf):
-                with pytest.raises(Unavailable, match="neither density nor probabilities"):
+                with pytest.raises(Unavailable, match="no density and no probabilities"):
                     asked(0.5)
             with pytest.raises(Unavailable):
                 law.mode()
@@ -204,7 +204,7 @@ def test_intervals_hold_their_draws(case):
 def test_a_density_that_is_highest_at_an_end_has_no_mode():
     release = dpm.Release([30, -20], mechanism=dpm.DiscreteLaplace(scale=0.5), total=30)
     rates = dpm.posterior(release, prior="jeffreys").rates
-    with pytest.raises(Unavailable, match="2: its density is highest at an end, where it is infinite"):
+    with pytest.raises(Unavailable, match="2 has no mode, because its density is infinite"):
         rates["2"].mode()
     assert dpm.posterior(release, prior="flat").rates["2"].mode() == 0.0
 
@@ -234,7 +234,7 @@ def test_shares_among_some_are_asked_for_by_name():
     assert posterior.shares.among("met", "failed").names == ("met", "failed")
     with pytest.raises(KeyError, match="unknown name 'lost'; choose from met, not met, failed"):
         posterior.shares.among("met", "lost")
-    with pytest.raises(ValueError, match="two or more different"):
+    with pytest.raises(ValueError, match="at least two different"):
         posterior.rates.among("met")
     with pytest.raises(Unavailable, match="not shares"):
         posterior.counts.among("met", "failed")
@@ -321,5 +321,5 @@ def test_many_releases_are_one_table_and_a_bad_one_stops_nothing():
     assert len(together) == 3
     assert len(together[:2]) == 2
     assert together["c"].counts.mean()["1"] == dpm.posterior(good).counts.mean()["1"]
-    with pytest.raises(ValueError, match="different"):
+    with pytest.raises(ValueError, match="distinct"):
         dpm.posteriors([good, good], names=["a", "a"])

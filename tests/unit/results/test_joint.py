@@ -178,7 +178,7 @@ def test_a_pair_gives_the_law_that_its_listed_matrix_gives():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (([1.0], [1.0, 2.0], [1.0]), "tie must have 2 entries, one per sum, got 1"),
+        (([1.0], [1.0, 2.0], [1.0]), r"tie must have one entry per sum \(2 sums\), got 1"),
         (([[1.0]], [1.0], [1.0]), "first must be one-dimensional"),
         (([1.0], [], [1.0]), "second must be one-dimensional with at least 1"),
         (([1.0], [1.0], [np.nan]), "tie must be finite"),

@@ -152,7 +152,7 @@ def test_a_scenario_survives_the_way_to_its_job():
         ({"kind": "noisy_count"}, "mine.kind: must be one of "),
         ({}, "mine.kind: must be one of "),
         ({"kind": "noisy_counts"}, "mine: has none of counts, file, rehearsal; set exactly one of them"),
-        ({"release": "nowhere"}, "mine.release: 'nowhere' is neither a release"),
+        ({"release": "nowhere"}, "mine.release: 'nowhere' is not a release"),
         (
             {**GRID, "epsilon": [1.0, 1.0]},
             "mine.epsilon: a list that defines a grid must have at least one value and no duplicates",

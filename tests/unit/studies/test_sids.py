@@ -43,7 +43,7 @@ def test_the_table_is_read_from_the_wheel(made, tmp_path):
         assert one == pytest.approx(other, abs=1e-12)
     with zipfile.ZipFile(tmp_path / "empty.whl", "w") as packed:
         packed.writestr("nothing", "")
-    with pytest.raises(ValueError, match=r"contains no sids2/sids2\.dbf"):
+    with pytest.raises(ValueError, match=r"does not contain sids2/sids2\.dbf"):
         study.counties(str(tmp_path / "empty.whl"), "0")
 
 

@@ -158,9 +158,9 @@ def test_a_claim_about_pairs_shows_the_one_with_the_least_margin():
     ("arguments", "rounding", "message"),
     [
         ((1.0, "=<", 2.0), 0.0, "t: q: relation must be one of < <= = >= >, got '=<'"),
-        ((1.0, "<", 2.0), -1.0, "t: q: rounding must be finite and at least 0, got -1.0"),
+        ((1.0, "<", 2.0), -1.0, "t: q: rounding must be finite and >= 0, got -1.0"),
         ((1.0, "<", 2.0), np.nan, "rounding must be finite"),
-        (([], "<", []), 0.0, "t: q: the relation < needs at least one pair of numbers"),
+        (([], "<", []), 0.0, "t: q: the relation < requires at least one pair of numbers"),
     ],
 )
 def test_a_claim_without_sense_is_refused(arguments, rounding, message):
@@ -184,7 +184,7 @@ def test_a_law_says_what_it_sees_and_nothing_else_does():
     printed = pd.DataFrame([["t", "q", "law", np.nan, np.nan, 1e-4, "", ""]], columns=list(agreement.PUBLISHED))
     with pytest.raises(ValueError, match=r"x: rows of kind law are made with law\(.*\); wrong are t: q"):
         agreement.compare(printed, pd.DataFrame([rows.computed("t", "q", 0.5)]), paper="x")
-    with pytest.raises(ValueError, match="t: q: a law must state the detection limit of its test"):
+    with pytest.raises(ValueError, match="t: q: a row of kind law must state the detection limit of its test"):
         rows.law("t", "q", 0.5, sees="")
     made = rows.law("t", "q", 0.5, sees="rate by 2 %")
     assert agreement.compare(printed, pd.DataFrame([made]), paper="x")["sees"].item() == "rate by 2 %"
@@ -201,7 +201,9 @@ def test_a_wide_tolerance_says_how_many_standard_errors_it_allows():
 
 def test_what_differs_says_why():
     number = pd.DataFrame([["t", "q", "number", 1.0, 0, np.nan, "", ""]], columns=list(agreement.PUBLISHED))
-    with pytest.raises(ValueError, match=r"x: differs without a reason: t: q; add a note in agreement\.ours"):
+    with pytest.raises(
+        ValueError, match=r"x: the verdict is differs, but the reason is missing: t: q; add a note in agreement\.ours"
+    ):
         agreement.compare(number, pd.DataFrame([rows.computed("t", "q", 2)]), paper="x")
     allowed = "the verdict allows a difference of 50% of the printed value, half a unit of its last digit"
     assert agreement.compare(number, pd.DataFrame([rows.computed("t", "q", 1)]), paper="x")["note"].item() == allowed
@@ -288,7 +290,7 @@ def test_z_counts_simulation_error_and_rounding():
 def test_printed_and_computed_numbers_must_pair_up():
     published = pd.DataFrame([["t", "q", "number", 1, 0, np.nan, "", ""]], columns=list(agreement.PUBLISHED))
     ours = pd.DataFrame([rows.computed("t", "other", 1)])
-    with pytest.raises(ValueError, match=r"only printed \[\('t', 'q'\)\].*only computed \[\('t', 'other'\)\]"):
+    with pytest.raises(ValueError, match=r"published only: \[\('t', 'q'\)\].*computed only: \[\('t', 'other'\)\]"):
         agreement.compare(published, ours, paper="x")
     with pytest.raises(ValueError, match="unknown variants"):
         agreement.compare(published, ours.assign(quantity="q", variant="fixed"), paper="x")
@@ -297,19 +299,22 @@ def test_printed_and_computed_numbers_must_pair_up():
 def test_published_files_must_have_the_columns(tmp_path):
     path = tmp_path / "x.tsv"
     path.write_text("artefact\tvalue\n")
-    with pytest.raises(ValueError, match="columns must be artefact, quantity"):
+    with pytest.raises(ValueError, match="the columns must be artefact, quantity"):
         agreement.read_published(path)
     header = "\t".join(agreement.PUBLISHED)
     path.write_text(f"{header}\nt\tq\tguess\t1\t0\t\tp. 1\n")
     with pytest.raises(ValueError, match=r"unknown kinds \['guess'\]"):
         agreement.read_published(path)
     path.write_text(f"{header}\nt\tq\tcurve\t1\t0\t\tp. 1\n")
-    with pytest.raises(ValueError, match="rows of kind curve require a value in column error; missing for q"):
+    with pytest.raises(
+        ValueError, match="rows of kind curve must have a value in column error, but the value is missing for q"
+    ):
         agreement.read_published(path)
     for kind in ("wording", "stricter"):
         path.write_text(f"{header}\nt\tq\t{kind}\t\t\t\tp. 1\t\n")
         with pytest.raises(
-            ValueError, match="kinds wording and stricter quote the paper in column words; missing for q"
+            ValueError,
+            match=r"kinds wording and stricter must quote the paper in the column words, .* missing for q",
         ):
             agreement.read_published(path)
         path.write_text(f"{header}\nt\tq\t{kind}\t\t\t\tp. 1\tvery close\n")
@@ -438,7 +443,7 @@ def test_printed_numbers_are_well_formed(found):
 
 def test_a_test_states_every_setting_of_the_tables_that_it_makes():
     """Check that with all settings stated defaults do not matter, and without changes the defaults are used."""
-    with pytest.raises(ValueError, match=r"balmat2018\.table_1: the test lacks settings total"):
+    with pytest.raises(ValueError, match=r"balmat2018\.table_1: the test does not set total"):
         in_process.tables_of("balmat2018", {"table_1_categories": {"total": 3}}, only=["table_1"])
     made = in_process.tables_of("balmat2018", {"table_1": {"total": 2}}, only=["table_1"])
     assert len(made["table_1"]) == 6  # (M + 1)(M + 2)/2

@@ -206,7 +206,7 @@ def row(table: ArrayLike, *, rate: float, depth: int | None = None) -> Row:
     """
     counts = _checks.table("table", table)
     if counts.shape != (2, 2):
-        raise ValueError(f"table must be 2 x 2 here, got shape {counts.shape}")
+        raise ValueError(f"table must have shape 2 x 2, got shape {counts.shape}")
     rate = _checks.inside("rate", rate)
     x, view = two_by_two.orient(counts)
     if len(x) == 1:

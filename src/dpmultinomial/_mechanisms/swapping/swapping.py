@@ -64,9 +64,9 @@ def permutation_swap(
     _checks.generator(rng)
     moving, key = _columns(data, "swap", swap), _columns(data, "match", match)
     if not moving:
-        raise ValueError("swap must name at least one column")
+        raise ValueError("swap must contain the name of at least one column, got none")
     if both := [c for c in moving if c in key]:
-        raise ValueError(f"swap and match must not share columns, got {', '.join(map(repr, both))} in both")
+        raise ValueError(f"swap and match must not contain the same column, got {', '.join(map(repr, both))} in both")
     sources = permutation_swaps.sources(strata(data, match=key), rate=rate, rng=rng)
     result = data.copy()
     for column in moving:
@@ -100,7 +100,8 @@ def strata(data: pd.DataFrame, *, match: str | Sequence[str]) -> NDArray[np.int6
     if missing.any():
         first = data.index[missing.to_numpy()].tolist()[0]
         raise ValueError(
-            f"match columns must not have missing values, got {int(missing.sum())} record(s), first at index {first!r}"
+            f"the columns in match must not have missing values, got {int(missing.sum())} record(s) "
+            f"with missing values, first at index {first!r}"
         )
     return np.asarray(data.groupby(key, sort=False, observed=True).ngroup(), dtype=np.int64)
 
@@ -293,11 +294,11 @@ def _columns(data: pd.DataFrame, name: str, wanted: str | Sequence[str]) -> list
     columns = [wanted] if isinstance(wanted, str) else list(wanted)
     if missing := [c for c in columns if c not in data.columns]:
         raise ValueError(
-            f"{name} must name columns of the data, got {', '.join(map(repr, missing))}; "
-            f"the data have {', '.join(map(str, data.columns))}"
+            f"{name} must contain names of columns of the data, got {', '.join(map(repr, missing))}; "
+            f"the columns of the data are {', '.join(map(str, data.columns))}"
         )
     if len(set(columns)) < len(columns):
-        raise ValueError(f"{name} must name each column once, got {columns}")
+        raise ValueError(f"{name} must contain each column only once, got {columns}")
     return columns
 
 

@@ -129,7 +129,7 @@ def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None 
     """
     counts = _checks.table("table", table)
     if counts.shape != (2, 2):
-        raise ValueError(f"table must be 2 x 2 here, got shape {counts.shape}")
+        raise ValueError(f"table must have shape 2 x 2, got shape {counts.shape}")
     rate = _checks.inside("rate", rate)
     x, view = orient(counts)
     if len(x) == 1:

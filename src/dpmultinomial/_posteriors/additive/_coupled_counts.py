@@ -127,7 +127,10 @@ class CoupledCounts:
         skipped = max(int(self.low.sum()) - total_low, 0)
         self.total_low, self.total_factor = total_low + skipped, total_factor[skipped:]
         if not self.total_factor.size or not self.total_factor.max() > 0:
-            raise ValueError("no counts inside the windows add up to a total that the release allows")
+            raise ValueError(
+                "no counts within the windows have a sum that is possible given the "
+                "released total: choose a larger window"
+            )
         self._solve()
 
     @property
@@ -195,7 +198,10 @@ class CoupledCounts:
             solved |= dict(zip(block_rows.tolist(), zip(*laws, strict=True), strict=True))
             best = logs.max()
         if not best > -np.inf:
-            raise ValueError("the release has probability 0 under this mechanism and these windows")
+            raise ValueError(
+                "the release has probability 0 under this mechanism and these windows: "
+                "check the settings, or choose a larger window"
+            )
         self._kept = np.flatnonzero(logs > best - _NEGLIGIBLE)
         logs = logs[self._kept]
         self._log_normaliser = float(logsumexp(logs))

@@ -284,7 +284,7 @@ def solve(problem: Problem) -> TransformedCounts:
         If the release has probability 0, or is too large for integer arithmetic.
     """
     if problem.total > _LARGEST:
-        raise ValueError(f"released must add up to at most {_LARGEST}, got {problem.total}")
+        raise ValueError(f"the sum of released must be at most {_LARGEST}, got {problem.total}")
     slack, reserve = _SLACK, _RESERVE
     for _ in range(4):
         law = _Sweep(problem, slack, reserve).law()
@@ -317,7 +317,9 @@ class _Sweep:
         for _ in range(5):
             self.totals, self.log_g = p.totals(span)
             if not np.isfinite(self.log_g).any():
-                raise ValueError("the release has probability 0 under this mechanism")
+                raise ValueError(
+                    "the release has probability 0 under this mechanism: check the released counts and the settings"
+                )
             away = span / p.noise.epsilon
             levels = _mode_levels.levels(
                 p.columns.released, max(total - away, 0.5) / (total + size), (total + away) / total
@@ -415,7 +417,9 @@ class _Sweep:
         weights = np.concatenate(sums)
         whole = float(weights[:, 0].sum())
         if not whole > 0:
-            raise ValueError("the release has probability 0 under this mechanism")
+            raise ValueError(
+                "the release has probability 0 under this mechanism: check the released counts and the settings"
+            )
         parts = [np.concatenate(part) for part in zip(*terms, strict=True)]
         self.log_whole = float(np.log(whole) + self.log_top + self.scale @ c.repeats)
         total = np.maximum(self.tail_values * scipy.fft.irfft(tail_adjoint, self.length)[self.place_of_totals], 0.0)

@@ -168,7 +168,10 @@ class PairTable:
 
     def __init__(self, low: Whole, weights: Array) -> None:
         if not weights.sum() > 0:
-            raise ValueError("the release has probability 0 under this mechanism and these windows")
+            raise ValueError(
+                "the release has probability 0 under this mechanism and these windows: "
+                "check the settings, or choose a larger window"
+            )
         self.low, self.table = low, weights / weights.sum()
 
     def marginal(self, component: int) -> tuple[Whole, Array]:

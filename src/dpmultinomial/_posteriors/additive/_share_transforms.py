@@ -319,7 +319,10 @@ def mixture(
             if found.log_weight < best - _KEPT:
                 break
     if not solved:
-        raise ValueError("the release has probability 0 under this mechanism and these windows")
+        raise ValueError(
+            "the release has probability 0 under this mechanism and these windows: check "
+            "the settings, or choose a larger window"
+        )
     keys = sorted(solved)
     logs = np.array([solved[key].log_weight for key in keys])
     log_whole = float(logsumexp(logs))
@@ -448,7 +451,9 @@ def _frame(
     columns: Columns, prior: CountsPrior, low: Whole, width: int, totals: Whole, log_g: Array, noise: NoiseModel
 ) -> Frame:
     if not np.isfinite(log_g).any():
-        raise ValueError("the release has probability 0 under this mechanism")
+        raise ValueError(
+            "the release has probability 0 under this mechanism: check the released counts and the settings"
+        )
     x = low[:, None] + np.arange(width)
     log_prior = np.stack([prior.log_component(row, float(a)) for row, a in zip(x, columns.shape, strict=True)])
     return Frame(

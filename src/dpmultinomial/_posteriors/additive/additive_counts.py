@@ -126,7 +126,7 @@ class AdditivePosterior:
             prior.
         """
         if self._again is None:
-            raise ValueError("prior_influence needs a posterior without window and largest")
+            raise ValueError("prior_influence requires a posterior that was computed without window and largest")
         size, rows = self.law.components, []
         for prior in (
             _noise.of("flat", size),
@@ -244,14 +244,17 @@ def posterior(
             _checks.integer(name, value, least=least)
     bounded = window is not None or largest is not None
     if bounded and (chosen.concentration is not None or method == "transforms"):
-        raise ValueError("window and largest need prior='flat' and a method other than 'transforms'")
+        raise ValueError("window and largest may be given only with prior='flat' and a method other than 'transforms'")
     noise = NoiseModel(float(epsilon), cut)
     only_pairs = algorithm == "1-summed" or (algorithm == "3" and ties == "ieee")
     quick = _chain_is_quick(counts, int(counts.sum()), noise)
     by_chain = bounded or only_pairs or method == "chain" or (method == "auto" and quick)
     if chosen.concentration is not None or not by_chain:
         if only_pairs or method == "chain":
-            raise ValueError("priors other than flat need algorithm '1-independent', '2' or '3' and no chain")
+            raise ValueError(
+                "a prior other than flat requires algorithm '1-independent', '2' or '3', "
+                "and a method other than the chain"
+            )
         transformed = _transformed(counts, noise, chosen, algorithm, ties)
         law: CountsLaw = transformed
         state = transformed.accuracy
@@ -315,16 +318,17 @@ def _summed(
             return _pair_counts.solve(counts, model, algorithm=algorithm, window=window, support=support, ties=ties)
         if only_pairs:
             raise ValueError(
-                f"{what} has a tractable posterior for two components of moderate size only: here a table of {width:,}"
-                f" counts per component, {width**2 * 8e-9:.1f} GB and {2 * model.reach:,} sums of noisy counts for each"
-                f" pair, more than the {limit:,} that can be computed; set window, or a larger epsilon"
+                f"{what} has a tractable posterior only for two components of moderate size. This "
+                f"release requires a table of {width:,} counts per component ({width**2 * 8e-09:.1f} "
+                f"GB) and {2 * model.reach:,} sums of noisy counts for each pair, more than the limit "
+                f"of {limit:,}: set window, or a larger epsilon"
             )
     if only_pairs:
         why = "rounding decides" if algorithm == "3" else "the released total depends on the sum of the noisy counts"
         raise ValueError(
-            f"{what} has a tractable posterior for two components only, got {len(counts)}: {why}, so nothing is left"
-            f" but a sum over about (2 x {model.reach:,})^{len(counts)} noisy counts; algorithm '1-independent' and the"
-            f" other ties have one for any number"
+            f"{what} has a tractable posterior only for two components, got {len(counts)}, because "
+            f"{why}. The posterior would be a sum over about (2 x {model.reach:,})^{len(counts)} noisy "
+            "counts: use algorithm '1-independent' or another tie rule"
         )
     return chain(counts, model, algorithm=algorithm, window=window, ties=ties)
 
@@ -395,7 +399,7 @@ def posterior_of_noisy(
     cut, counts = _noise.support_for(epsilon, support), values.astype(np.int64)
     chosen = _noise.of(prior, len(counts))
     if largest is not None and chosen.concentration is not None:
-        raise ValueError("largest needs prior='flat'")
+        raise ValueError("largest may be given only with prior='flat'")
     noise = NoiseModel(float(epsilon), cut)
     if chosen.concentration is None and (largest is not None or _chain_is_quick(counts, int(total), noise)):
         return AdditivePosterior(_noisy_chain(counts, int(total), epsilon, cut, largest))

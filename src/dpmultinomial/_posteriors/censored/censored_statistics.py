@@ -313,7 +313,10 @@ def _feasible(release: Release, by: Proposal, particles: Array, rng: np.random.G
         except ValueError:
             continue
         return state
-    raise RuntimeError("no sample fits the release: none of 400 starting points is possible")
+    raise RuntimeError(
+        "no sample agrees with the release, because all 400 starting points have "
+        "probability 0: check the released statistics and the settings"
+    )
 
 
 ERROR_NODES, ERROR_WEIGHTS = np.polynomial.legendre.leggauss(128)
@@ -340,7 +343,11 @@ def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
     """
     found = _statistics_sampler.log_inside_density(mean, sse, counts)
     if not np.isfinite(found).all():
-        raise ValueError("mean and sse must satisfy 0 < sse/count < 1 - mean^2")
+        i = int(np.argmin(np.isfinite(found)))
+        raise ValueError(
+            "mean and sse must satisfy 0 < sse/count < 1 - mean^2, and count must be at least 3, "
+            f"got mean {mean[i]:g}, sse {sse[i]:g} and count {counts[i]}"
+        )
     rows = zip(found, mean, counts, strict=True)
     return np.array([_one(tilt, second, float(m), int(c)) for (_, *tilt, second), m, c in rows])
 
@@ -697,7 +704,7 @@ def standardised(
 def _grids(grid: ArrayLike) -> Array:
     steps = _checks.reals("grid", np.broadcast_to(np.asarray(grid), 4) if np.ndim(grid) == 0 else grid)
     if len(steps) != 4 or steps.min() < 0:
-        raise ValueError(f"grid must be one number >= 0 or four of them, got {np.asarray(grid).tolist()}")
+        raise ValueError(f"grid must be one number >= 0 or four numbers >= 0, got {np.asarray(grid).tolist()}")
     return steps
 
 

@@ -123,7 +123,7 @@ def released(release: ArrayLike | Mapping[str, float]) -> Array:
         release = [release[key] for key in STATISTICS]
     z = _checks.reals("release", release)
     if len(z) != 4:
-        raise ValueError(f"release must be four numbers ({', '.join(STATISTICS)}), got {len(z)}")
+        raise ValueError(f"release must contain four numbers ({', '.join(STATISTICS)}), got {len(z)}")
     return z
 
 

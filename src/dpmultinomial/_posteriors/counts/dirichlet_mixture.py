@@ -435,7 +435,7 @@ class DirichletMixture:
         group = range(last + 1) if given is None else [_checks.integer("given", i, most=last) for i in given]
         if _checks.integer("category", category, most=last) not in group or not 2 <= len(group) == len(set(group)):
             raise ValueError(
-                f"given must name at least two different categories, category={category} among them, got {given}"
+                f"given must contain at least two different categories, including category={category}, got {given}"
             )
         return category, sorted(i for i in group if i != category)
 

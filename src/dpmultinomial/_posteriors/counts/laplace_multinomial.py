@@ -149,7 +149,7 @@ def _checked(
 def _probabilities(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
     p = _checks.reals(name, values)
     if p.shape != (size,) or p.min() < 0 or not p.sum() > 0:
-        raise ValueError(f"{name} must be {size} numbers >= 0 with a positive sum, got {values!r}")
+        raise ValueError(f"{name} must contain {size} numbers >= 0 with a positive sum, got {values!r}")
     return np.asarray(p / p.sum())
 
 

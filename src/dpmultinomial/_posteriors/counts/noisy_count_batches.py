@@ -153,18 +153,20 @@ def _flat(noisy_counts: ArrayLike | Sequence[ArrayLike], starts: ArrayLike | Non
     if starts is not None:
         noisy, bounds = _checks.floats("noisy_counts", noisy_counts), _checks.int64s("starts", starts)
         if noisy.ndim != 1 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(noisy):
-            raise ValueError(f"starts must run from 0 to {noisy.size}, the number of entries, got {starts!r}")
+            raise ValueError(
+                f"starts must begin with 0 and end with {noisy.size}, the number of entries, got {starts!r}"
+            )
     elif isinstance(noisy_counts, np.ndarray) and noisy_counts.ndim == 2:
         noisy = _checks.floats("noisy_counts", noisy_counts).ravel()
         bounds = np.arange(len(noisy_counts) + 1) * noisy_counts.shape[1]
     else:
         rows = [_checks.floats("noisy_counts", row) for row in noisy_counts]  # type: ignore[union-attr]  # any iterable
         if any(row.ndim != 1 for row in rows):
-            raise ValueError("noisy_counts: every table must be one-dimensional")
+            raise ValueError("noisy_counts must contain one-dimensional tables")
         noisy = np.concatenate([np.empty(0), *rows])
         bounds = np.cumsum([0, *(len(row) for row in rows)])
     if len(bounds) > 1 and np.diff(bounds).min() < 2:
-        raise ValueError(f"every table needs at least 2 categories, table {np.diff(bounds).argmin()} has fewer")
+        raise ValueError(f"every table must have at least 2 categories, but table {np.diff(bounds).argmin()} has fewer")
     return noisy, bounds.astype(np.int64)
 
 
@@ -178,7 +180,8 @@ def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
     if array.ravel().shape == (sizes.sum(),):
         return np.ascontiguousarray(array.ravel())
     raise ValueError(
-        f"{name} must be one number, {len(sizes)} (one per table) or {sizes.sum()}, got shape {array.shape}"
+        f"{name} must be one number, {len(sizes)} numbers (one per table) or {sizes.sum()} numbers, "
+        f"got shape {array.shape}"
     )
 
 

@@ -189,7 +189,7 @@ def exact(
     total, prior = _checks.integer("total", total), _checks.positives("alpha", alpha, len(noisy))
     laws = list(noise) if isinstance(noise, Sequence) else [noise] * len(noisy)
     if len(laws) != len(noisy):
-        raise ValueError(f"noise must be one distribution or {len(noisy)} of them, got {len(laws)}")
+        raise ValueError(f"noise must be one distribution or {len(noisy)} distributions, got {len(laws)}")
     if total > DIRECT_TOTAL and all(isinstance(law, AdditiveLaw) for law in laws):
         likelihoods = [partial(_log_weights, law, value) for law, value in zip(laws, noisy, strict=True)]
         return DirichletMixture(prior, WindowedSumLaw(windows_of(likelihoods, prior, total), total))
@@ -235,5 +235,7 @@ def _log_weights(law: NoiseLaw, value: float, s: NDArray[np.int64]) -> NDArray[n
     """Return the log weights of counts given a release, up to a constant."""
     logs = np.asarray(law.log_weights(value, s), dtype=float)
     if logs.shape != s.shape or np.isnan(logs).any() or not logs.max() > -np.inf:
-        raise ValueError(f"the released count {value} has no weight at any count {s[0]}..{s[-1]} under {law!r}")
+        raise ValueError(
+            f"the released count {value} is impossible under {law!r} for every true count from 0 to {s[-1]}"
+        )
     return np.asarray(logs - logs.max())

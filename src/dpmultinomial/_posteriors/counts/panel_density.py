@@ -97,7 +97,7 @@ class TailedLaw(ABC):
         given = np.asarray(q, dtype=np.float64)
         if not self.ends and not np.all((given > 0) & (given < 1)):
             raise ValueError(
-                f"q must lie strictly between 0 and 1, got {q!r}: the quantiles at 0 and 1 are not defined"
+                f"q must be strictly between 0 and 1, because the quantiles at 0 and 1 are not defined, got {q!r}"
             )
         levels = _checks.levels("q", q, least=self.least)
         found = [self._quantile(level) for level in levels.ravel().tolist()]

@@ -72,8 +72,8 @@ def windows_of(likelihoods: Sequence[Logs], alpha: Array, total: int) -> list[Wi
 def _refuse(weights: int, total: int) -> None:
     if weights > MOST:
         raise ValueError(
-            f"total: the noise is too wide for a total of {total:,}: {weights:,} true counts are possible, "
-            f"and at most {MOST:,} can be added up; set closer bounds on the counts"
+            f"total: the noise is too large for a total of {total:,}, because {weights:,} true counts "
+            f"are possible, more than the limit of {MOST:,}: set closer bounds on the counts"
         )
 
 
@@ -165,7 +165,7 @@ class WindowedSumLaw:
         self._smallest = SMALLEST if sum(len(part.weights) for part in windows) <= NARROW else SMALLEST_WIDE
         self._runs: dict[tuple[int, int], Window] = {}
         if not sum(w.first for w in windows) <= total <= sum(w.last for w in windows):
-            raise ValueError(f"no composition of the total {total} has positive weight under these factors")
+            raise ValueError(f"all compositions of the total {total} have weight 0 under these factors")
 
     def located(self, category: int) -> Window:
         """Return the distribution of one count, as probabilities of consecutive counts."""
@@ -267,7 +267,7 @@ def _product(one: Window, other: Window) -> Window:
     """Return the product of two weights of the same number, normalised to sum 1."""
     low, high = max(one.first, other.first), min(one.last, other.last)
     if low > high:
-        raise ValueError("no counts within their windows have this total")
+        raise ValueError("the counts within their windows cannot have this total")
     size = high - low + 1
     weights = _at(one, low, size) * _at(other, low, size)
     return Window(low, weights / weights.sum())

@@ -127,7 +127,10 @@ def cells_of(
     else:
         law = LawByRow.of(noise) if isinstance(noise, Sequence) else noise
     if law.row_count not in (None, n):
-        raise ValueError(f"noise must be one distribution, or one per row, got {law.row_count} for {n} released values")
+        raise ValueError(
+            "noise must be one distribution or one distribution per row, got "
+            f"{law.row_count} distributions for {n} released values"
+        )
     measured = ~np.isnan(values) | _withholds(law)
     ends = _broadcast("lower", lower, n), _broadcast("upper", upper, n)
     found = Cells(values, law, *ends, measured, np.full(n, "", dtype=object))
@@ -144,7 +147,7 @@ def cells_of(
 def _broadcast(name: str, values: ArrayLike, n: int) -> Array:
     column = _column(name, values)
     if column.ndim and len(column) != n:
-        raise ValueError(f"{name} must be one number or {n} of them, got {len(column)}")
+        raise ValueError(f"{name} must be one number or {n} numbers, got {len(column)}")
     return np.broadcast_to(column, (n,))
 
 
@@ -154,7 +157,7 @@ def refuse(cells: Cells, names: Sequence[str]) -> None:
     if len(bad):
         i = int(bad[0])
         more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-        raise ValueError(f"{names[i]}: released {cells.released[i]:g}: {cells.reasons[i]}{more}")
+        raise ValueError(f"{names[i]}: the released value {cells.released[i]:g} is invalid: {cells.reasons[i]}{more}")
 
 
 def _column(name: str, values: ArrayLike) -> Array:
@@ -176,7 +179,7 @@ def _mended(words: Mapping[str, Any], n: int) -> tuple[dict[str, Any], NDArray[n
         if np.ndim(words.get(key, 0)) > 0:
             column = _column(key, words[key])
             if len(column) != n:
-                raise ValueError(f"{key} must be one number or {n} of them, got {len(column)}")
+                raise ValueError(f"{key} must be one number or {n} numbers, got {len(column)}")
             spoilt |= ~(np.isfinite(column) & (column > 0))
             found[key] = np.where(spoilt, 1.0, column)
     return found, spoilt

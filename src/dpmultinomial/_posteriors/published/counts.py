@@ -316,7 +316,10 @@ def named(released: Any, names: Sequence[str] | None) -> tuple[Any, tuple[str, .
         raise ValueError(f"released must be one noisy count per row, got shape {values.shape}")
     found = tuple(str(name) for name in names) if names is not None else tuple(str(i + 1) for i in range(len(values)))
     if len(found) != len(values) or len(set(found)) != len(found):
-        raise ValueError(f"names must be {len(values)} different ones, got {len(found)}, {len(set(found))} different")
+        raise ValueError(
+            f"names must contain {len(values)} distinct names, got {len(found)} names, of "
+            f"which {len(set(found))} are distinct"
+        )
     return released, found
 
 
@@ -473,6 +476,9 @@ def _given(prior: Any, groups: Sequence[object] | NDArray[Any] | None, n: int) -
     places = {name: i for i, name in enumerate(prior)}
     unknown = sorted(set(labels) - set(places))
     if unknown or len(labels) != n:
-        raise ValueError(f"groups must be one name per count, each with a prior; missing: {', '.join(unknown[:5])}")
+        raise ValueError(
+            "groups must contain one name per count, and each group must have a prior; "
+            f"groups without a prior: {', '.join(unknown[:5])}"
+        )
     which = np.array([places[label] for label in labels], dtype=np.int64)
     return Choice(tuple(prior.values()), which, tuple(prior), asked=True)

@@ -262,7 +262,10 @@ def total_of(total: Any, concentration: float | None) -> Total:
     if not isinstance(total, Mapping):
         return Total(float(_checks.integer("total", total)), Exact(), concentration)
     if set(total) != {"released", "noise"}:
-        raise ValueError(f"total must be an integer or {{released, noise}}, got {', '.join(map(str, total))}")
+        raise ValueError(
+            "total must be an integer or a mapping with the keys released and noise, got "
+            f"the keys {', '.join(map(str, total))}"
+        )
     law = total["noise"] if hasattr(total["noise"], "log_likelihood") else law_of(total["noise"])
     released = _checks.number("total", total["released"])
     if not law.possible(np.array([released]))[0]:
@@ -315,8 +318,9 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
         if found is not None and found.error <= windows.NEGLECTED:
             return found
     raise ValueError(
-        "total: the counts within their bounds cannot add up to this total, or only with noise of more than 1,200 "
-        "standard deviations: check the total, the noise and the bounds"
+        "total: the sum of the counts within their bounds is impossible given this total, or possible "
+        "only with noise of more than 1,200 standard deviations: check the total, the noise and the "
+        "bounds"
     )
 
 
@@ -795,6 +799,9 @@ def _concentrations(prior: Any, size: int) -> Array | None:
         return np.full(size, JEFFREYS)
     if isinstance(prior, Mapping) and prior.get("law") == "multinomial":
         if set(prior) - {"law", "alpha"}:
-            raise ValueError(f"prior: multinomial takes alpha, got {', '.join(sorted(set(prior) - {'law'}))}")
+            raise ValueError(
+                "prior: the multinomial prior has only the parameter alpha, got "
+                f"{', '.join(sorted(set(prior) - {'law'}))}"
+            )
         return _checks.positives("alpha", prior.get("alpha", JEFFREYS), size)
     return None

@@ -180,9 +180,12 @@ class Listed:
     def __init__(self, counts: ArrayLike, probabilities: ArrayLike) -> None:
         n, p = _checks.counts("counts", counts), _checks.reals("probabilities", probabilities)
         if len(n) != len(p) or len(np.unique(n)) != len(n):
-            raise ValueError(f"counts must be different, with one probability each, got {len(n)} and {len(p)}")
+            raise ValueError(
+                "counts must be distinct and must have one probability each, got "
+                f"{len(n)} counts and {len(p)} probabilities"
+            )
         if p.min() < 0 or not p.sum() > 0:
-            raise ValueError(f"probabilities must be >= 0 with a positive sum, got {p.min()}")
+            raise ValueError(f"probabilities must be >= 0 with a positive sum, got the minimum {p.min()}")
         order = np.argsort(n)
         self.counts = n[order]
         with np.errstate(divide="ignore"):
@@ -267,10 +270,15 @@ def prior_of(words: Any) -> CountPrior:
         return prior
     given = {"law": words} if isinstance(words, str) else words
     if not isinstance(given, Mapping):
-        raise TypeError(f"prior must be one of {', '.join(WORDS)}, a mapping with law, or a prior, got {words!r}")
+        raise TypeError(
+            f"prior must be one of {', '.join(WORDS)}, a mapping with the key law, or a prior, got {words!r}"
+        )
     law = given.get("law")
     if law == "fitted":
-        raise ValueError("prior: a fitted prior needs many noisy counts; use priors.fit(..)")
+        raise ValueError(
+            "prior: a prior cannot be fitted to a single noisy count: fit the prior to many counts with "
+            "priors.fit(..) and pass the result"
+        )
     if law not in WORDS:
         hint = get_close_matches(str(law), WORDS, n=1)
         raise ValueError(
@@ -582,7 +590,8 @@ def fit(cells: Cells) -> Fitted:
     rows = np.flatnonzero(cells.good & cells.measured)
     if len(rows) < FEWEST:
         raise ValueError(
-            f"fitting a prior needs at least {FEWEST} measured counts, got {len(rows)}: choose another, such as 1/(1+n)"
+            f"fitting a prior requires at least {FEWEST} measured counts, got {len(rows)}: choose "
+            "another prior, such as 1/(1+n)"
         )
     part, times = _different(cells, rows)
     low, high = windows.spans(cells.take(rows), _COUNTS, _LOG_MASS)
@@ -685,9 +694,9 @@ def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | N
     if by_group and groups is None:
         law = f"{{'law': {next(iter(prior), '..')!r}, ..}}"
         named = ", ".join(map(str, prior))
-        raise ValueError(f"prior: {named} would be the name of a group, but there are no groups; write {law}")
+        raise ValueError(f"prior: the keys {named} must be names of groups, but there are no groups: write {law}")
     if by_group and set(prior) != set(names):
-        raise ValueError(f"prior must have one entry per group, {', '.join(names)}; got {', '.join(map(str, prior))}")
+        raise ValueError(f"prior must have one entry per group ({', '.join(names)}), got {', '.join(map(str, prior))}")
     priors: list[CountPrior] = []
     unfitted = 0
     for i, name in enumerate(names):
@@ -718,8 +727,8 @@ def _grouped(groups: Sequence[object] | NDArray[Any] | None, n: int) -> tuple[tu
         return ("",), np.zeros(n, dtype=np.int64)
     labels = np.array([str(group) for group in groups], dtype=object)
     if len(labels) != n:
-        raise ValueError(f"groups must be one name per count, {n} in total, got {len(labels)}")
+        raise ValueError(f"groups must contain one name per count ({n} counts), got {len(labels)}")
     if blank := [i + 1 for i, label in enumerate(labels.tolist()) if not label.strip()]:
-        raise ValueError(f"groups: the group of count {blank[0]} is empty; name a group for each count")
+        raise ValueError(f"groups: the group of count {blank[0]} is empty: name a group for each count")
     names, which = np.unique(labels.astype(str), return_inverse=True)
     return tuple(str(name) for name in names), np.asarray(which, dtype=np.int64)

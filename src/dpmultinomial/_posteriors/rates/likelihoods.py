@@ -118,8 +118,9 @@ def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
     bad = seen[~(high[seen] - low[seen] < WIDEST) | (high[seen] < low[seen])]
     if len(bad):
         raise ValueError(
-            f"released value {cells.released[bad[0]]:g} of count {bad[0] + 1}: no count has this value within its "
-            f"bounds, or more than {WIDEST:,} counts have it"
+            f"count {bad[0] + 1} with the released value {cells.released[bad[0]]:g}: no true count "
+            f"within the bounds can have this released value, or more than {WIDEST:,} true counts can "
+            "have it"
         )
     rows: list[Array] = [np.ones(1)] * n
     first, top, bound = np.zeros(n, dtype=np.int64), np.zeros(n), np.full(n, -np.inf)
@@ -129,7 +130,10 @@ def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
         best = block.log_likelihood.max(axis=1)
         if np.isneginf(best).any():
             i = int(block.rows[np.isneginf(best).argmax()])
-            raise ValueError(f"released value {cells.released[i]:g} of count {i + 1}: no count has this value")
+            raise ValueError(
+                f"count {i + 1} with the released value {cells.released[i]:g}: no true "
+                "count can have this released value"
+            )
         scaled = np.exp(block.log_likelihood - best[:, None])
         top[block.rows] = best
         bound[block.rows] = best - log_mass + np.log1p(2.6 * sd[block.rows])
@@ -171,7 +175,7 @@ def table_of(cells: Cells, names: tuple[str, ...], log_mass: float) -> CountLike
     bounded = np.isfinite(cells.lower) & np.isfinite(cells.upper)
     kept = np.flatnonzero(cells.measured | bounded)
     if not len(kept):
-        raise ValueError("likelihood: nothing was measured; a count without a measurement needs finite bounds")
+        raise ValueError("a likelihood requires a measurement or finite bounds for at least one count")
     part = cells.take(kept)
     found = likelihoods_of(part, log_mass)
     first, size = found.low.copy(), np.diff(found.start)

@@ -352,9 +352,9 @@ class LogOddsMixture(TailedLaw):
     def __init__(self, a: ArrayLike, weights: ArrayLike = (1.0,)) -> None:
         parameters, shares = np.atleast_2d(np.asarray(a, dtype=float)), np.asarray(weights, dtype=float)
         if parameters.shape != (len(shares), 4) or not np.all(parameters > 0):
-            raise ValueError(f"a must have shape ({len(shares)}, 4) and be > 0, got shape {parameters.shape}")
+            raise ValueError(f"a must have shape ({len(shares)}, 4) and positive entries, got shape {parameters.shape}")
         if not np.all(np.isfinite(parameters)) or not np.all(shares >= 0) or not 0 < shares.sum() < np.inf:
-            raise ValueError("a must be finite, weights >= 0 with a finite sum > 0")
+            raise ValueError("a must be finite, and weights must be >= 0 with a finite, positive sum")
         shares = shares / shares.sum()
         self._all = parameters[shares > 0], shares[shares > 0]
         kept = shares > _NEGLIGIBLE
@@ -679,7 +679,7 @@ def common_odds_ratio(
     array = np.asarray(swapped)
     stack = array[None] if array.ndim == 2 else array
     if stack.ndim != 3 or not len(stack) or stack.shape[1:] != (2, 2):
-        raise ValueError(f"swapped must be (strata, 2, 2), got shape {array.shape}")
+        raise ValueError(f"swapped must have shape (strata, 2, 2), got shape {array.shape}")
     rate, spread = _checks.inside("rate", rate), _checks.positive("prior_sd", prior_sd)
     strata = [found for table in stack if (found := _stratum(table, rate)) is not None]
 

@@ -77,7 +77,7 @@ def summaries(
     """
     wanted = [*COLUMNS, *(() if rate is not None else ("rate",))]
     if missing := [c for c in wanted if c not in data.columns]:
-        raise ValueError(f"data must have the columns {', '.join(wanted)}; missing: {', '.join(missing)}")
+        raise ValueError(f"data must have the columns {', '.join(wanted)}; missing columns: {', '.join(missing)}")
     if rate is not None:
         _checks.inside("rate", rate)
     _checks.positive("alpha", alpha)
@@ -106,7 +106,7 @@ def summaries(
 def _check_labels(side: str, given: Sequence[object] | None) -> None:
     names = None if given is None else [str(name) for name in given]
     if isinstance(given, str) or (names is not None and (len(names) < 2 or len(set(names)) < len(names))):
-        raise ValueError(f"{side} must be at least two different labels, got {given!r}")
+        raise ValueError(f"{side} must contain at least two different labels, got {given!r}")
 
 
 def _lines(
@@ -136,11 +136,11 @@ def _table(
 ) -> tuple[NDArray[np.int64], list[str], list[str]]:
     """Return the table of one group of lines, and the names of its rows and columns."""
     if cells["missing"].any():
-        raise ValueError("columns table, row and column must not contain missing values")
+        raise ValueError("the columns table, row and column must not contain missing values")
     pairs = list(zip(map(str, cells["row"]), map(str, cells["column"]), strict=True))
     if len(set(pairs)) < len(pairs):
         row, column = next(pair for i, pair in enumerate(pairs) if pair in pairs[:i])
-        raise ValueError(f"duplicate cell ({row}, {column})")
+        raise ValueError(f"the cell in row {row}, column {column} is listed twice: list each cell once")
     counts = cells["count"]
     if not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts)) & (counts < 2**40)):
         raise ValueError("count must contain integers >= 0")
@@ -153,7 +153,8 @@ def _table(
         table[places[0][row], places[1][column]] = count
     if table.sum() != counts.sum():
         raise RuntimeError(
-            f"{counts.sum():.0f} records were read and {table.sum():.0f} placed: internal error, please report it"
+            f"{counts.sum():.0f} records were read, but {table.sum():.0f} records are in the table: "
+            "internal error, please report it"
         )
     return _checks.table("table", table), sides[0], sides[1]
 
@@ -172,7 +173,7 @@ def _side(which: int, pairs: list[tuple[str, str]], given: Sequence[object] | No
 def _one_rate(values: NDArray[np.float64]) -> float:
     rates = np.unique(values)
     if len(rates) != 1:
-        raise ValueError(f"rate must be the same in all lines of a table, got {len(rates)} values")
+        raise ValueError(f"rate must be the same in all lines of a table, got {len(rates)} different values")
     return _checks.inside("rate", float(rates[0]))
 
 
@@ -198,7 +199,7 @@ def _numbers(
     if stratum is not None:
         law, word = stratum.law, stratum.accuracy.status
     elif stream_of is None:
-        raise ValueError("table is too large to be summed, and chains need stream_of")
+        raise ValueError("the table is too large for exact sums, and a Markov chain requires stream_of")
     else:
         sampled = unswapped.infer(table, rate=rate, rng=stream_of(name), alpha=prior, method="chain")
         law, word = sampled.counts, sampled.accuracy.status

@@ -38,7 +38,9 @@ def _monte_carlo(effective: float) -> Accuracy:
 def _summary(draws: NDArray[np.float64], weights: NDArray[np.float64], level: float, status: Accuracy) -> pd.DataFrame:
     """Return the weighted moments and quantiles of each cell."""
     if not len(draws):
-        raise ValueError("draws must not be empty: the sampler accepted no proposal")
+        raise ValueError(
+            "draws must not be empty, but the sampler accepted no proposal: increase the number of proposals"
+        )
     tails = [(1 - _checks.inside("level", level)) / 2, (1 + level) / 2]
     mean = weights @ draws
     sd = np.sqrt(weights @ (draws - mean) ** 2)
@@ -268,7 +270,7 @@ def mcmc(
     array = np.asarray(swapped)
     stack = array if array.ndim == 3 else array[None] if array.ndim == 2 else array
     if stack.ndim != 3 or not len(stack):
-        raise ValueError(f"swapped must be (rows, columns) or (strata, rows, columns), got shape {array.shape}")
+        raise ValueError(f"swapped must have shape (rows, columns) or (strata, rows, columns), got shape {array.shape}")
     counts = np.stack([_checks.table("swapped", layer) for layer in stack])
     prior = _checks.positives("alpha", alpha, counts.size)
     logs = [exact_swapping.log_permutation_weights(int(layer.sum()), rate=rate) for layer in counts]
@@ -341,7 +343,7 @@ class SwappedTablePosterior(DirichletMixture):
             If the table is not 2 x 2.
         """
         if self.tables.shape[1:] != (2, 2):
-            raise ValueError(f"the odds ratio needs a 2 x 2 table, got shape {self.tables.shape[1:]}")
+            raise ValueError(f"the odds ratio requires a 2 x 2 table, got shape {self.tables.shape[1:]}")
         return LogOddsMixture(self.alpha + self.tables.reshape(-1, 4), self.weights)
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:

@@ -296,7 +296,7 @@ def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), a
     counts, own = stacked(swapped, alpha)
     a, b = _checks.positives("prior", prior, 2)
     if max(a, b) > 500:
-        raise ValueError(f"prior must have parameters up to 500, got ({a}, {b})")
+        raise ValueError(f"the parameters of prior must be at most 500, got ({a}, {b})")
     strata = _Strata(counts, own)
     law = RateLaw(strata.log_likelihood, float(a), float(b))
     rates, weights, mixed, errors = _averaged(strata, law, own)

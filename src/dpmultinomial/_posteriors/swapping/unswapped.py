@@ -122,7 +122,9 @@ class TwoRowLaw(PairedLaw):
             (int(grid[1 - row, j]),): int(self.columns[j]),
         }.get(tuple(sorted(others)))
         if size is None:
-            raise ValueError(f"given must be all cells, one row or one column of the table here, got others {others}")
+            raise ValueError(
+                f"given must contain all cells, one row or one column of the table, got other cells {others}"
+            )
         s = np.arange(size + 1)
         return s, size - s, self.marginal(inside)[: size + 1]
 
@@ -375,7 +377,10 @@ class StrataLaw(PairedLaw):
             elif len(named) == law.categories:
                 beside += law.total
             elif named:
-                raise ValueError(f"given must name all cells of another stratum or none, got others {list(others)}")
+                raise ValueError(
+                    "given must contain either all cells of another stratum or no cell "
+                    f"of another stratum, got only {list(others)}"
+                )
         law = self.laws[stratum]
         if not side:
             weights = law.marginal(inside - start)
@@ -577,7 +582,7 @@ def stacked(swapped: ArrayLike, alpha: ArrayLike) -> tuple[Counts, Array]:
     array = np.asarray(swapped)
     stack = array[None] if array.ndim == 2 else array
     if stack.ndim != 3 or not len(stack):
-        raise ValueError(f"swapped must be (rows, columns) or (strata, rows, columns), got shape {array.shape}")
+        raise ValueError(f"swapped must have shape (rows, columns) or (strata, rows, columns), got shape {array.shape}")
     counts = np.stack([_checks.table("swapped", layer) for layer in stack])
     return counts, _checks.positives("alpha", alpha, counts.size).reshape(len(counts), -1)
 

@@ -159,6 +159,11 @@ def _means(tree: Tree, messages: SumProduct) -> Array:
     return np.ascontiguousarray(found[:, 0])
 
 
+def _range(low: float, high: float) -> str:
+    """Return a range of counts as text."""
+    return f"{low} or more" if high >= FAR else str(low) if low == high else f"{low} to {high}"
+
+
 def consistent(tree: Tree, sites: NDArray[Any]) -> None:
     """Reject exact counts and bounds that no counts satisfy, and reject nodes whose counts are unbounded.
 
@@ -173,10 +178,10 @@ def consistent(tree: Tree, sites: NDArray[Any]) -> None:
         inner = np.arange(start, end)[tree.count[start:end] > 0]
         for row, less, more in zip(inner.tolist(), least.tolist(), most.tolist(), strict=True):
             if less > high[row] or more < low[row]:
-                ends = f"{less} .. {'any' if more >= FAR else more}"
-                own_range = f"{low[row]} .. {'any' if high[row] >= FAR else high[row]}"
+                ends, own_range = _range(less, more), _range(low[row], high[row])
                 raise ValueError(
-                    f"the children of {_name(tree, row)} add up to {ends}, but its own count is {own_range}"
+                    f"the counts of the children of {_name(tree, row)} add up to {ends}, but the count "
+                    f"of {_name(tree, row)} is {own_range}"
                 )
         low[inner], high[inner] = np.maximum(low[inner], least), np.minimum(high[inner], most)
     held = (
@@ -191,8 +196,8 @@ def consistent(tree: Tree, sites: NDArray[Any]) -> None:
     loose = np.flatnonzero((tree.count == 0) & ~held)
     if len(loose):
         raise Unbounded(
-            f"the count of {_name(tree, int(loose[0]))} is unbounded: measure it or a node "
-            "above, or set an upper bound or a proper prior"
+            f"the count of {_name(tree, int(loose[0]))} is unbounded: measure this node or one of its "
+            "ancestors, or set an upper bound or a proper prior"
         )
 
 

@@ -232,7 +232,9 @@ def _sized(p: Array) -> Array:
 
 def _sized_as(rows: int, columns: int) -> None:
     if rows * columns > LARGEST:
-        raise Unlisted(f"the joint distribution of the two counts has {rows} x {columns} entries: take draws instead")
+        raise Unlisted(
+            f"the joint distribution of the two counts has too many entries ({rows} x {columns}): use draws instead"
+        )
 
 
 Rows = list[int]
@@ -288,14 +290,14 @@ class TreeTogether:
 
     def _joint(self, first: Rows, second: Rows) -> NodePair:
         if not self._certain:
-            raise Unlisted("the distributions of the counts are not exact")
+            raise Unlisted("the distributions of the counts are not exact: use draws instead")
         if len(first) == len(second) == 1:
             return self._pair(first[0], second[0])
         found = self._siblings(first, second)
         if found is None:
             raise Unlisted(
-                f"{len(first) + len(second)} counts whose joint distribution is not available, because they are not "
-                "siblings"
+                f"the exact joint distribution of these {len(first) + len(second)} counts is not "
+                "available, because they are not siblings: use draws instead"
             )
         return found
 

@@ -171,7 +171,7 @@ class Crossed:
         shape = len(self.tree), len(self.queries)
         known = np.where(self.tree.upper == NONE, np.inf, self.tree.upper.astype(np.float64))
         if known.min() < np.inf or self.tree.lower.max() > 0:
-            raise ValueError("for crossed cells, bounds must be set on queries, got bounds on the tree's nodes")
+            raise ValueError("bounds must be set on queries for crossed cells, got bounds on the nodes of the tree")
         low = np.array(np.broadcast_to(np.asarray(lower, dtype=np.float64), shape))
         high = np.array(np.broadcast_to(np.asarray(upper, dtype=np.float64), shape))
         low = np.maximum(np.ceil(np.nan_to_num(low, nan=0.0)), 0.0)
@@ -184,8 +184,9 @@ class Crossed:
         if len(bad):
             node, query = bad[0].tolist()
             raise ValueError(
-                f"bounds must be 0 <= lower <= upper and hold the exact number, got {low[node, query]:g} .. "
-                f"{high[node, query]:g} at {self.tree.names[node]}, {self.queries[query]}"
+                "bounds must satisfy 0 <= lower <= upper and contain the exact number, got "
+                f"{low[node, query]:g} to {high[node, query]:g} at {self.tree.names[node]}, "
+                f"{self.queries[query]}"
             )
         return low, high
 
@@ -195,13 +196,13 @@ def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArr
     first, and the cells of each query.
     """
     if not queries:
-        raise ValueError("at least one query is required")
+        raise ValueError("queries must contain at least one query, got none")
     found: dict[str, None] = {}
     for name, cells in sorted(queries.items(), key=lambda item: len(item[1]) > 1):
         if isinstance(cells, str) or not isinstance(cells, Sequence) or not len(cells):
             raise TypeError(f"query {name} must be a list of names of cells, got {cells!r}")
         if len(set(cells)) < len(cells):
-            raise ValueError(f"query {name} must name every cell once, got {list(cells)}")
+            raise ValueError(f"query {name} must contain every cell only once, got {list(cells)}")
         found |= dict.fromkeys(map(str, cells))
     places = {cell: i for i, cell in enumerate(found)}
     sums = np.zeros((len(queries), len(found)), dtype=bool)
@@ -209,7 +210,8 @@ def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArr
         sums[i, [places[str(cell)] for cell in cells]] = True
         if len(cells) > 1 and name in places:
             raise ValueError(
-                f"query {name} has the same name as a cell but is the sum of several: {', '.join(map(str, cells))}"
+                f"query {name} has the same name as a cell but is the sum of several cells: "
+                f"{', '.join(map(str, cells))}"
             )
     return tuple(found), sums
 
@@ -242,8 +244,8 @@ def directions(cells: int, exact: Whole) -> Whole:
         found += _fours(one, exact)
     if _free(found, exact) < needed:
         raise ValueError(
-            "the chain cannot move between the counts that agree with the exact sums over crossed cells (margins that "
-            "cross in three directions); use method='least squares'"
+            "the chain cannot move between the tables that agree with the exact margins, because the "
+            "margins overlap in three dimensions: use method='least squares'"
         )
     return np.array(found)
 
@@ -456,8 +458,8 @@ class Moves:
         along.known.shapes(state, sites)
         if several and total > LARGEST:
             raise ValueError(
-                f"counts of crossed cells must be few enough for a chain, {LARGEST} possible ones in all nodes "
-                f"together, got {total}: use method='least squares'"
+                f"the crossed cells have {total} possible counts over all nodes, more than the limit "
+                f"of {LARGEST} for a chain: use method='least squares'"
             )
         if not along.bent and (most < TABLED if several else not self._later[first]):
             logs = np.zeros(total + 1 if several else 1)

@@ -58,7 +58,9 @@ class LeastSquares:
         values, spreads = _checks.reals("released", released, least_size=0), np.asarray(variance, dtype=np.float64)
         spreads = np.broadcast_to(spreads, values.shape)
         if len(rows) != len(values):
-            raise ValueError(f"nodes must be one per measurement, {len(values)}, got {len(rows)}")
+            raise ValueError(
+                f"nodes must contain one node per measurement ({len(values)} measurements), got {len(rows)}"
+            )
         if not (spreads >= 0).all():
             raise ValueError(f"variance must be >= 0, got {spreads[~(spreads >= 0)][0]}")
         combined, own_variance = _combined(tree, rows, values, spreads)
@@ -115,7 +117,10 @@ def _combined(tree: Tree, rows: Whole, values: Array, spreads: Array) -> tuple[A
     estimate[rows[exact]], variance[rows[exact]] = values[exact], 0.0
     clash = values[exact] != estimate[rows[exact]]
     if clash.any():
-        raise ValueError(f"exact counts of {tree.names[rows[exact][clash][0]]} differ")
+        raise ValueError(
+            f"{tree.names[rows[exact][clash][0]]} has several exact counts with different "
+            "values: remove all but one of the exact counts"
+        )
     return estimate, variance
 
 

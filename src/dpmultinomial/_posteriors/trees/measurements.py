@@ -345,7 +345,10 @@ def _possible(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, releas
     bad = np.flatnonzero((site["table"] >= 0) & (low > high))
     if len(bad):
         i = int(bad[0])
-        raise ValueError(f"no count of {tree.names[nodes[i]]} within its bounds explains the release {released[i]:g}")
+        raise ValueError(
+            f"{tree.names[nodes[i]]}: every count within the bounds is impossible given "
+            f"the released value {released[i]:g}"
+        )
 
 
 def possible_ends(sites: NDArray[Any]) -> tuple[Whole, Whole]:
@@ -362,8 +365,10 @@ def _exact(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, values: A
     for node, row, value in zip(nodes.tolist(), rows.tolist(), values.tolist(), strict=True):
         low, high = int(sites["lower"][row]), int(sites["upper"][row])
         if not low <= value <= high:
-            ends = f"{low} .. {'any' if high == FAR else high}"
-            raise ValueError(f"the exact count of {tree.names[node]} is {value:g}, outside {ends}")
+            ends = f"{low} or more" if high == FAR else f"{low} to {high}"
+            raise ValueError(
+                f"the exact count of {tree.names[node]} is {value:g}, but must be within the bounds {ends}"
+            )
         sites["lower"][row] = sites["upper"][row] = int(value)
 
 
@@ -549,9 +554,11 @@ class Measurements:
             given = np.array([tree.position(name) for name in given.tolist()], dtype=np.int64)
         self.nodes = _checks.int64s("nodes", given if len(given) else np.zeros(0, dtype=np.int64))
         if len(self.nodes) != len(self.released):
-            raise ValueError(f"nodes must be one per released value, {len(self.released)}, got {len(self.nodes)}")
+            raise ValueError(
+                f"nodes must contain one node per released value ({len(self.released)} values), got {len(self.nodes)}"
+            )
         if len(self.nodes) and not 0 <= self.nodes.min() <= self.nodes.max() < len(tree):
-            raise ValueError(f"nodes must be positions below {len(tree)}, got {self.nodes.min()}..{self.nodes.max()}")
+            raise ValueError(f"nodes must be positions below {len(tree)}, got {self.nodes.min()} to {self.nodes.max()}")
         if isinstance(noise, Mapping):
             self.noise = law_of(noise)
         else:

@@ -291,7 +291,9 @@ class PartOfTotal:
             low[rows] = np.maximum(low[rows], first)
         if (low > high).any():
             node = tree.names[int(np.flatnonzero(low > high)[0])]
-            raise _solver.Unsolved(f"the bounds of {node} leave no count of the cell that is possible with the totals")
+            raise _solver.Unsolved(
+                f"the bounds of {node} exclude all counts of the cell that are possible given the totals"
+            )
         return low, high
 
     def _weights(self, t: Whole, width: float) -> tuple[NDArray[np.void], Array]:

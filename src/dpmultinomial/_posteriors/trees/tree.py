@@ -65,7 +65,7 @@ class Tree:
         deepest = int(self.depth.max())
         self.levels = tuple(levels) if levels is not None else tuple(f"level {k}" for k in range(deepest + 1))
         if len(self.levels) != deepest + 1:
-            raise ValueError(f"levels must name {deepest + 1} levels, got {len(self.levels)}")
+            raise ValueError(f"levels must contain {deepest + 1} names, one per level, got {len(self.levels)}")
         self.lower, self.upper = _bounds(lower, upper, self.names)
         self.order, self.above, self.first, self.count, self.layers = _families(self.parent, rows)
         self.place: Whole = np.empty(size, dtype=np.int64)
@@ -88,7 +88,7 @@ class Tree:
         places = {name: i for i, name in enumerate(parents)}
         for name, parent in parents.items():
             if parent is not None and parent not in places:
-                raise ValueError(f"parent of {name} must be a node, got {parent!r}")
+                raise ValueError(f"the parent of {name} must be a node, got {parent!r}")
         found = [-1 if parent is None else places[parent] for parent in parents.values()]
         return cls(found, names=list(parents), **rest)
 
@@ -159,7 +159,7 @@ class Tree:
 def _parents(parent: ArrayLike) -> Whole:
     found = _checks.int64s("parent", np.asarray(parent))
     if not len(found):
-        raise ValueError("parent must have at least one node")
+        raise ValueError("parent must contain at least one node")
     if found.min() < -1 or found.max() >= len(found):
         bad = int(np.flatnonzero((found < -1) | (found >= len(found)))[0])
         raise ValueError(f"parent must be a position or -1, got {found[bad]} at node {bad}")
@@ -173,13 +173,13 @@ def _names(names: Sequence[str] | None, size: int) -> tuple[str, ...]:
         return tuple(map(str, range(size)))
     found = tuple(names)
     if len(found) != size:
-        raise ValueError(f"names must be one per node, {size}, got {len(found)}")
+        raise ValueError(f"names must contain one name per node ({size} nodes), got {len(found)}")
     for name in found:
         if not isinstance(name, str) or not name:
             raise TypeError(f"names must be strings, got {name!r}")
     if len(set(found)) < size:
         twice = next(name for i, name in enumerate(found) if name in found[:i])
-        raise ValueError(f"names must be different, got {twice!r} twice")
+        raise ValueError(f"names must be distinct, got {twice!r} twice")
     return found
 
 
@@ -192,7 +192,9 @@ def _by_depth(parent: Whole, names: tuple[str, ...]) -> tuple[Whole, list[Whole]
         depth[rows[-1]] = len(rows) - 1
         rows.append(kin[_ranges(starts[rows[-1]], counts[rows[-1]])])
     if (depth < 0).any():
-        raise ValueError(f"{names[int(np.argmin(depth))]} is its own ancestor, or below one that is")
+        raise ValueError(
+            f"{names[int(np.argmin(depth))]} is in a cycle of parents, or is a descendant of a node in a cycle"
+        )
     return depth, rows[:-1]
 
 
@@ -253,7 +255,7 @@ def _bounds(lower: ArrayLike, upper: ArrayLike | None, names: tuple[str, ...]) -
     bad = (low < 0) | ~(high >= low)
     if bad.any():
         i = int(np.argmax(bad))
-        raise ValueError(f"bounds must be 0 <= lower <= upper, got {low[i]:g} .. {high[i]:g} at {names[i]}")
+        raise ValueError(f"bounds must satisfy 0 <= lower <= upper, got {low[i]:g} to {high[i]:g} at {names[i]}")
     found = np.where(np.isinf(high), NONE, np.where(np.isinf(high), 0.0, high).astype(np.int64))
     return low.astype(np.int64), found.astype(np.int64)
 
@@ -293,7 +295,9 @@ class Splits:
             return None
         if isinstance(given, Mapping):
             if set(given) != set(below):
-                raise ValueError(f"concentrations must name {', '.join(below)}, got {', '.join(given)}")
+                raise ValueError(
+                    f"concentrations must have an entry for each of {', '.join(below)}, got {', '.join(given)}"
+                )
             given = [given[name] for name in below]
         return np.concatenate([[1.0], _checks.positives("concentrations", given, len(below))])
 
@@ -316,7 +320,7 @@ class Leaves:
     def __init__(self, prior: Any = "1/(1+n)", groups: Sequence[str] | None = None) -> None:
         by_group = isinstance(prior, Mapping) and "law" not in prior
         if by_group and groups is None:
-            raise ValueError("groups are required if priors differ by group")
+            raise ValueError("groups are required, because the priors differ by group")
         self.groups = None if groups is None else tuple(groups)
         self.priors: dict[str, Any] = {}
         for name, words in (prior if by_group else {"": prior}).items():
@@ -335,13 +339,14 @@ class Leaves:
         if self.groups is None:
             return [""], np.where(tree.leaf, 0, -1)
         if len(self.groups) != len(tree):
-            raise ValueError(f"groups must be one per node, {len(tree)}, got {len(self.groups)}")
+            raise ValueError(f"groups must contain one group per node ({len(tree)} nodes), got {len(self.groups)}")
         names = list(self.priors) if self._by_group else sorted({self.groups[i] for i in np.flatnonzero(tree.leaf)})
         places = {name: i for i, name in enumerate(names)}
         for i in np.flatnonzero(tree.leaf):
             if self.groups[i] not in places:
                 raise ValueError(
-                    f"group {self.groups[i]!r} of {tree.names[i]} has no prior; choose from {', '.join(names)}"
+                    f"no prior is given for group {self.groups[i]!r} of {tree.names[i]}; the groups "
+                    f"with a prior are {', '.join(names)}"
                 )
         found = [places[label] if leaf else -1 for label, leaf in zip(self.groups, tree.leaf.tolist(), strict=True)]
         return names, np.array(found, dtype=np.int64)

@@ -69,11 +69,14 @@ def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, ret
             return files_found
     looked = "; ".join([", ".join(map(_shown, folders)) or "no folder", *dict.fromkeys(wrong)])
     if not download:
-        raise UnavailableError(f"{source.name}: not in {looked}, and downloads are switched off")
+        raise UnavailableError(f"{source.name} was not found in {looked}, and downloads are switched off")
     try:
         content = _download(source.archive, retries)
     except (requests.RequestException, ValueError, OSError) as error:
-        raise UnavailableError(f"{source.name}: not in {looked}; {source.archive}: {_reason(error)}") from None
+        raise UnavailableError(
+            f"{source.name} was not found in {looked}, and could not be downloaded "
+            f"from {source.archive}: {_reason(error)}"
+        ) from None
     files = source.archive_files or source.files
     arrived = {file.name: verified(_member(content, file, source.archive), file, source.archive) for file in files}
     if folders:
@@ -93,8 +96,8 @@ def verified(content: bytes, file: File, place: str | Path) -> bytes:
     found = hashlib.sha256(content).hexdigest()
     if found != file.sha256:
         raise ChecksumError(
-            f"{file.name} ({place}): SHA-256 expected {file.sha256}, found {found} ({len(content):,} bytes); "
-            "remove or replace that file"
+            f"{file.name} ({place}): the SHA-256 must be {file.sha256}, got {found} ({len(content):,} "
+            "bytes): remove or replace this file"
         )
     return content
 
@@ -117,7 +120,7 @@ def _unpacked(path: Path) -> bytes:
     try:
         return gzip.decompress(path.read_bytes())
     except (OSError, EOFError) as error:
-        raise ChecksumError(f"{_shown(path)}: is damaged ({error}); remove or replace that file") from None
+        raise ChecksumError(f"{_shown(path)}: the file is damaged ({error}): remove or replace this file") from None
 
 
 def _download(address: str, retries: int) -> bytes:
@@ -141,7 +144,9 @@ def _member(archive: bytes, file: File, place: str) -> bytes:
             with zipfile.ZipFile(io.BytesIO(archive)) as opened:
                 archive = opened.read(member)
         except (zipfile.BadZipFile, KeyError) as error:
-            raise ChecksumError(f"{file.name} ({place}): the download is not a zip with {member} ({error})") from None
+            raise ChecksumError(
+                f"{file.name} ({place}): the download is not a zip archive that contains {member} ({error})"
+            ) from None
     return archive
 
 

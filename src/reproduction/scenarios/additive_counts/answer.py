@@ -109,5 +109,5 @@ def _reason(counts: np.ndarray, names: np.ndarray) -> str:
     if not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))):
         return "value must be integers >= 0"
     if counts.sum() > rules.LARGEST:
-        return f"value must add up to at most {rules.LARGEST}"
+        return f"the sum of the column value must be at most {rules.LARGEST}"
     return f"name {rules.TOTAL} is reserved for the sum of the others; omit its row" if rules.TOTAL in names else ""

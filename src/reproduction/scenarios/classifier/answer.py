@@ -28,8 +28,9 @@ from . import histogram
 from .histogram import Mechanism
 
 _NORMAL = (
-    f"its table has more than {histogram.LARGEST_EXACT:,} records or an estimated number: each cell is treated "
-    "as normal and the joint distribution is unknown; ask about tables with fewer records, or without parents"
+    f"the table has more than {histogram.LARGEST_EXACT:,} records, or its number of records is estimated. The "
+    "distribution of each cell is then approximated by a normal distribution, and the joint distribution is "
+    "unknown: ask about tables with fewer records, or without parents"
 )
 _ESTIMATED = Accuracy(
     "approximate", float("nan"), "noise is removed by normalising, or totals below parents are estimated"
@@ -126,7 +127,7 @@ def answers(
                 continue
             for name, one in ((name, tables[owner[name]]) for name in used):
                 if one.law is None:
-                    only = "is the only probability of its table, so it is 1"
+                    only = "this is the only probability of its table, so it is 1"
                     raise ValueError(f"{name}: {_NORMAL if len(one.names) > 1 else only}")
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise type(error)(f"{label}: {error.args[0]}") from None
@@ -174,16 +175,18 @@ def _together(tables: Sequence[_Table]) -> Posterior:
 def _judge(question: Mapping[str, Any], tables: int) -> None:
     """Raise ValueError if a model cannot answer a question."""
     if question.get("about", "rates") != "rates":
-        raise ValueError(f"about: a model supports only rates, got {question['about']}; omit about")
+        raise ValueError(f"about must be 'rates' for a model, got {question['about']}: omit about")
     if "rank" in question and question["rank"].get("of") == "all":
         raise ValueError(
-            "rank: probabilities of different tables cannot be ranked; list the probabilities of one table in of: [..]"
+            "rank: probabilities of different tables cannot be ranked: list the probabilities of a "
+            "single table in of: [..]"
         )
     kind = next((kind for kind in ("sum", "share", "rank") if kind in question), "")
     if kind and tables > 1:
         raise ValueError(
-            f"{kind}: its names are from {tables} tables (different conditions or columns), over which "
-            "probabilities do not add up; use a difference, a ratio or a probability to compare them"
+            f"{kind}: the names are from {tables} tables (different conditions or columns), and "
+            "probabilities of different tables do not add up: use a difference, a ratio or a "
+            "probability to compare them"
         )
 
 

@@ -47,7 +47,7 @@ def answer(case: Case) -> Answer:
     settings = case.settings
     release, facts = _release(case)
     if release.total is None and "among" in settings:
-        raise ValueError("among: shares among some counts require the total of all counts")
+        raise ValueError("among requires the total of all counts: set total, or omit among")
     found = posterior(release, prior=settings.get("prior"), rng=case.rng)
     facts |= {"total": release.total if isinstance(release.total, int) else found.facts.get("total")}
     facts |= {"noise": dict(release.mechanism.settings()), "counts": len(release)}
@@ -85,8 +85,8 @@ def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
     assert isinstance(law, TreeLaw)
     if settings["about"] == "rates" or "among" in settings:
         raise ValueError(
-            "a tree supports only counts: set about: counts and omit among; for a share, ask a question with the key "
-            "share"
+            "a tree supports only counts: set about to counts and omit among. To estimate a share, "
+            "ask a question with the key share"
         )
     table, facts_of_tree = tree_rows(law, settings["level"]), {**facts, **tree_facts(law)}
     result = standard.answer(
@@ -144,7 +144,7 @@ def noise_of(settings: Mapping[str, Any], columns: rules.Columns, noise: Mapping
         unmeasured = [not value and "threshold" not in words for value in columns["value"]]
         free = unmeasured if rules.is_tree(columns) else [False] * len(unmeasured)
         if missing := [i + 1 for i, text in enumerate(columns[key]) if not text and not free[i]]:
-            raise ValueError(f"{settings['file']}, column {key!r}: is empty in row {missing[0]}")
+            raise ValueError(f"{settings['file']}, column {key!r}: the cell in row {missing[0]} is empty")
         example = next((text for text in columns[key] if text), "1")  # not read for a node without a measurement
         words[key] = np.array([float(text or example) for text in columns[key]])
     if "file" in words:
@@ -181,7 +181,7 @@ def _groups(settings: Mapping[str, Any], names: list[str], columns: rules.Column
         return None
     of = {name: group for group, members in settings["groups"].items() for name in members}
     if missing := [name for name in names if name not in of]:
-        raise ValueError(f"groups: {missing[0]!r} must be in one of the groups")
+        raise ValueError(f"groups: the count {missing[0]!r} must be in one of the groups")
     return [of[name] for name in names]
 
 

@@ -254,9 +254,11 @@ def _law(place: str, stated: Mapping[str, Any], by_row: Sequence[str]) -> Iterat
         if words["law"] != "table":
             law_of(words)
         elif "file" not in stated:
-            raise ValueError("noise: a table needs file: CSV with the columns true, released, probability")
+            raise ValueError(
+                "noise: a table requires the key file, a CSV file with the columns true, released and probability"
+            )
         elif not Path(str(stated["file"])).is_file():
-            yield f"{place}.file", f"{stated['file']!r} is not a file; paths are relative to the working directory"
+            yield f"{place}.file", f"{stated['file']!r} is not a file: paths are relative to the working directory"
     except (ValueError, TypeError) as error:
         yield place, str(error).removeprefix("noise: ")
 
@@ -386,15 +388,18 @@ def depths(columns: Table) -> dict[str, int]:
         if (above[name] or "") != stated:
             first, other = (f"{text!r}" if text else "none" for text in (above[name], stated))
             raise ValueError(
-                f"{name!r} has two parents, {first} and {other}; all rows of a node must have the same parent"
+                f"{name!r} has two parents, {first} and {other}, but all rows of a node must have the "
+                "same parent: correct one of the rows"
             )
         if stated and stated not in above:
-            raise ValueError(f"the parent of {name!r} is {stated!r}, which is not a name in the file; add a row for it")
+            raise ValueError(
+                f"the parent of {name!r} is {stated!r}, which is not a name in the file: add a row with this name"
+            )
     roots = [name for name, parent in above.items() if parent is None]
     if len(roots) != 1:
         listed_roots = f": {', '.join(map(repr, roots[:3]))}" if roots else ""
         size = len(roots) or "none"
-        raise ValueError(f"a tree must have exactly one root (a row with an empty parent), got {size}{listed_roots}")
+        raise ValueError(f"a tree must have exactly one root (a node whose parent is empty), got {size}{listed_roots}")
     found = {roots[0]: 0}
     for name in above:
         path: list[str] = []
@@ -403,7 +408,7 @@ def depths(columns: Table) -> dict[str, int]:
             path.append(node)
             node = above[node] or ""
         if len(set(path)) < len(path):
-            raise ValueError(f"{name!r} is in a cycle of parents, or below one")
+            raise ValueError(f"{name!r} is in a cycle of parents, or is a descendant of a node in a cycle")
         if node not in found or found[node] + len(path) >= hierarchy.DEEPEST:
             raise ValueError(f"{name!r} must be fewer than {hierarchy.DEEPEST} steps below the root: use fewer levels")
         for step, below in enumerate(reversed(path), start=1):
@@ -432,12 +437,15 @@ def levels(columns: Table) -> list[str] | None:
         known_level = found.setdefault(depth[name], level)
         if known_level != level or not level:
             raise ValueError(
-                f"{name!r} has level {level!r}, but other nodes {depth[name]} steps below the root have "
-                f"{known_level!r}; nodes at the same distance from the root must have the same level"
+                f"{name!r} has level {level!r}, but other nodes {depth[name]} steps below the root "
+                f"have level {known_level!r}: use the same level for all nodes at the same distance "
+                "from the root"
             )
     named = [found[depth] for depth in sorted(found)]
     if len(set(named)) < len(named):
-        raise ValueError(f"levels at different distances from the root have the same name: {', '.join(named)}")
+        raise ValueError(
+            f"levels at different distances from the root must have different names, got {', '.join(named)}"
+        )
     return named
 
 

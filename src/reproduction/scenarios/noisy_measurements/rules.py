@@ -114,28 +114,29 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     if point["combined"]:
         found.append(
             "Several queries about the same node were combined by least squares, and the combined error was treated as "
-            "Gaussian; of the rest of the histogram, only the sums were used."
+            "Gaussian. Only sums over the rest of the histogram were used."
         )
     if draws := point.get("draws_of_totals"):
         found.append(
-            f"The cell is a part of the total: the counts are answered given {draws} draws of the totals, and no "
-            "interval ends above that of the total of the same place. The splits of the cell and of the rest have "
-            "independent priors: that an empty place is empty for both is left out."
+            f"The cell is a part of the total. Its counts were computed given {draws} draws of the totals, so no "
+            "interval ends above the interval of the total of the same place. The splits of the cell and of the rest "
+            "have independent priors, which ignore that the cell and the rest are both 0 in an empty place."
         )
     elif point.get("truncated_at_total"):
         found.append(
-            "The cell was answered from its own measurements, because the measurements of the totals alone say too "
-            "little about the totals here. Its distributions are truncated at the upper ends of the totals' intervals."
+            "The counts of the cell were computed only from the measurements of the cell, because the measurements of "
+            "the totals contain too little information about the totals. The distributions of the counts are truncated "
+            "at the upper ends of the intervals of the totals."
         )
     elif point.get("part_of_total"):
         found.append(
-            "The cell was answered from its own measurements alone: that it is at most the total of the same place is "
-            "left out, and an interval can end above that of the total."
+            "The counts of the cell were computed only from the measurements of the cell. The model ignores that a "
+            "cell is at most the total of the same place, so an interval can end above the interval of the total."
         )
     if point["parts_outside_aian"]:
         found.append(
             "Counts of counties exclude their parts in American Indian and Alaska Native areas, which are listed by "
-            "geocode: dividing these areas among counties needs the Block files."
+            "geocode, because dividing these areas among counties requires the Block files."
         )
     if point["without_geoid"]:
         found.append(f"The GEOIDs of {', '.join(point['without_geoid'])} are unknown without the block files.")

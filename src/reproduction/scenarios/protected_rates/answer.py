@@ -26,7 +26,7 @@ def answer(case: Case) -> Answer:
     settings, columns = case.settings, case.columns
     assert columns is not None
     if settings["family"] == "shares" and settings["per"] != 1:
-        raise ValueError("per: shares are fractions of persons; omit per")
+        raise ValueError("per must be omitted for shares, because shares are fractions of persons")
     release, numbers = _release(columns, settings), rules.numbers(settings)
     found = _posterior(release, numbers, settings)
     table = _rows(found, release, settings["level"])
@@ -72,7 +72,9 @@ def _numbers_by_table(settings: Mapping[str, Any]) -> dict[str, dict[str, list[f
     wanted = [settings["exposure"], *settings["covariates"]]
     header = table_files.columns(settings["file"], True)
     if missing := [name for name in wanted if name not in header]:
-        raise ValueError(f"{settings['file']!r} has no column {missing[0]!r}; its columns are {', '.join(header)}")
+        raise ValueError(
+            f"{settings['file']!r} has no column {missing[0]!r}; the columns of the file are {', '.join(header)}"
+        )
     whole = table_stream.of_shard(Path(settings["file"]), dict.fromkeys(wanted, "number"), 1, 1)
     return {
         name: {column: whole.columns[column][whole.starts[t] : whole.starts[t + 1]].tolist() for column in wanted}

@@ -20,7 +20,9 @@ def numbers(settings: Mapping[str, Any]) -> dict[str, list[float]]:
     wanted = [settings["exposure"], *settings["covariates"]]
     header = table_files.columns(settings["file"], False)
     if missing := [name for name in wanted if name not in header]:
-        raise ValueError(f"{settings['file']!r} has no column {missing[0]!r}; its columns are {', '.join(header)}")
+        raise ValueError(
+            f"{settings['file']!r} has no column {missing[0]!r}; the columns of the file are {', '.join(header)}"
+        )
     found = table_files.texts(settings["file"], dict.fromkeys(wanted, "number"))
     return {name: [float(text) if text else float("nan") for text in found[name]] for name in wanted}
 

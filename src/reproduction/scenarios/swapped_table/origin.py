@@ -93,14 +93,19 @@ def _of_file(case: Case, facts: Mapping[str, object]) -> Source:
     for row, column, text in zip(case.columns["row"], case.columns["column"], case.columns["value"], strict=True):
         value = float(text) if text else -1.0
         if value != int(value) or value < 0:
-            raise ValueError(f"{case.settings['file']}: value must be an integer >= 0, got {text!r} in {row}, {column}")
+            raise ValueError(
+                f"{case.settings['file']}: value must be an integer >= 0, got {text!r} in row {row}, column {column}"
+            )
         if (row, column) in seen:
-            raise ValueError(f"{case.settings['file']}: duplicate cell {row}, {column}")
+            raise ValueError(
+                f"{case.settings['file']}: the cell in row {row}, column {column} is listed twice: list each cell once"
+            )
         seen.add((row, column))
         counts[0, rows.index(row), columns.index(column)] = int(value)
     if min(counts.shape[1:]) < 2:
         raise ValueError(
-            f"{case.settings['file']}: a table must have at least two rows and two columns, got {counts.shape[1:]}"
+            f"{case.settings['file']}: a table must have at least two rows and two columns, got shape "
+            f"{counts.shape[1:]}"
         )
     return Source(
         counts=counts, rate=float(case.settings["rate"]), strata=("1",), rows=rows, columns=columns,
@@ -117,7 +122,7 @@ def _side(case: Case, side: str) -> tuple[str, ...]:
         return tuple(sorted(names_of_side))
     if unknown := sorted(names_of_side - set(given)):
         raise ValueError(
-            f"{case.settings['file']}: {side} {unknown[0]!r} is not under names.{side}s, which has {', '.join(given)}"
+            f"{case.settings['file']}: {side} {unknown[0]!r} is not listed under names.{side}s ({', '.join(given)})"
         )
     return tuple(given)
 
@@ -133,11 +138,11 @@ def _of_release(release: Published, swapped: Sequence[str] | None, held: Sequenc
     for key, chosen, allowed in (("swapped", rows, moved), ("held", held, staying)):
         if wrong := [column for column in chosen if column not in allowed]:
             known = ", ".join(allowed)
-            raise ValueError(f"{key} must name {key} columns of the release ({known}), got {', '.join(wrong)}")
+            raise ValueError(f"{key} must contain {key} columns of the release ({known}), got {', '.join(wrong)}")
     sides = [_codes(release, columns) for columns in (_texts(record, "matched"), rows, held)]
     for key, (_, found) in zip(("swapped", "held"), sides[1:], strict=True):
         if not 2 <= len(found) <= _MOST_LEVELS:
-            raise ValueError(f"{key} must have 2 to {_MOST_LEVELS} different values in the release, got {len(found)}")
+            raise ValueError(f"{key} must have 2 to {_MOST_LEVELS} distinct values in the release, got {len(found)}")
     counts = np.zeros(tuple(len(found) for _, found in sides), dtype=np.int64)
     np.add.at(counts, tuple(codes for codes, _ in sides), 1)
     kept = ("release", "generation", "source", "neighbours", "cost")
@@ -155,7 +160,7 @@ def _of_release(release: Published, swapped: Sequence[str] | None, held: Sequenc
 def _texts(record: Mapping[str, object], key: str) -> list[str]:
     found = record.get(key)
     if not isinstance(found, list):
-        raise ValueError(f"the record of the release must list its {key} columns, got {found!r}")
+        raise ValueError(f"the record of the release must contain a list of its {key} columns, got {found!r}")
     return [str(name) for name in found]
 
 

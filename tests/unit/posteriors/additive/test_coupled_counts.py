@@ -294,7 +294,7 @@ def test_pair_sums_refuse_what_does_not_fit(bad):
     ],
 )
 def test_pairs_too_wide_for_a_table_are_refused_before_any_work(law):
-    with pytest.raises(ValueError, match="two components of moderate size only"):
+    with pytest.raises(ValueError, match="only for two components of moderate size"):
         additive_counts.posterior([10, 20], **law)
 
 

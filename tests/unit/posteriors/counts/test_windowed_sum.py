@@ -101,7 +101,7 @@ def test_seven_digit_counts_depend_on_the_noise_and_not_on_the_total():
 def test_noise_as_wide_as_a_large_total_is_rejected_before_any_work(total, monkeypatch):
     monkeypatch.setattr(_fixed_sum, "tilted", None)
     release = dpm.Release([12, 7, 31], mechanism=dpm.DiscreteLaplace(scale=1.1e7), total=total)
-    with pytest.raises(ValueError, match=r"total: the noise is too wide .* at most 4,000,000 .*; set closer bounds"):
+    with pytest.raises(ValueError, match=r"total: the noise is too large .* limit of 4,000,000.*: set closer bounds"):
         dpm.posterior(release)
 
 

@@ -99,7 +99,9 @@ def test_what_was_not_measured_has_its_prior():
     assert found.facts["measured"] == 1
     bounded = counts.posterior([np.nan], noise=law_of(LAWS["laplace"]), prior="flat", upper=4)
     assert bounded.counts["1"].pmf([0, 4, 5]) == pytest.approx([0.2, 0.2, 0])
-    with pytest.raises(ValueError, match="b: released nan: its window has no end: an improper prior needs"):
+    with pytest.raises(
+        ValueError, match="b: the released value nan is invalid: its window has no end: an improper prior needs"
+    ):
         counts.posterior({"a": 3, "b": None}, noise=law_of(LAWS["laplace"]), prior="1/(1+n)")
 
 
@@ -189,9 +191,9 @@ def test_the_wide_negative_binomial_has_its_mode_inside():
         ({"law": "geometric"}, "prior: geometric takes mean, got nothing"),
         ({"law": "flat", "mean": 3}, "prior: flat takes no parameters, got mean"),
         ({"law": "geometric", "mean": 0}, "mean must be finite and > 0, got 0"),
-        ({"law": "table", "counts": [1, 1], "probabilities": [0.5, 0.5]}, "counts must be different"),
+        ({"law": "table", "counts": [1, 1], "probabilities": [0.5, 0.5]}, "counts must be distinct"),
         ({"law": "table", "counts": [1], "probabilities": [0.0]}, "with a positive sum"),
-        ("fitted", "needs many noisy counts"),
+        ("fitted", "cannot be fitted to a single noisy count"),
     ],
 )
 def test_a_wrong_prior_is_told_what_is_right(words, told):
@@ -312,7 +314,10 @@ def test_a_wrong_row_is_named_and_stops_nothing_in_a_batch():
     assert list(table["status"]) == ["exact", *["refused"] * 6]
     assert table["mean"].notna().tolist() == [True, *[False] * 6]
     assert "6 refused" in repr(found)
-    with pytest.raises(ValueError, match=r"c: released 2\.5: this value is impossible under its noise distribution"):
+    with pytest.raises(
+        ValueError,
+        match=r"c: the released value 2\.5 is invalid: this value is impossible under its noise distribution",
+    ):
         counts.posterior({"a": 3, "c": 2.5}, noise=law_of(LAWS["narrow"]))
     clipped = counts.exact([0, -1, 3], noise=law_of(LAWS["clipped"]), prior="flat")
     assert [bool(reason) for reason in clipped.reasons] == [False, True, False]
@@ -353,13 +358,13 @@ def test_the_default_prior_is_said():
     assert (said["law"], said["fitted_on"], said["rows"]) == ("fitted", 30, 30)
     grouped = counts.posterior(np.append(few, many), noise=law, groups=["few"] * 29 + ["many"] * 30).facts["prior"]
     assert [grouped["groups"][name]["law"] for name in ("few", "many")] == ["1/(1+n)", "fitted"]
-    with pytest.raises(ValueError, match="group few: fitting a prior needs at least 30 measured counts, got 29"):
+    with pytest.raises(ValueError, match="group few: fitting a prior requires at least 30 measured counts, got 29"):
         counts.posterior(np.append(few, many), noise=law, prior="fitted", groups=["few"] * 29 + ["many"] * 30)
     asked = counts.posterior(few, noise=law, prior="flat").facts["prior"]
     assert (asked["law"], asked["chosen"]) == ("flat", "as asked for")
     by_group = counts.posterior(few[:2], noise=law, prior={"a": "flat", "b": "1/(1+n)"}, groups=["a", "b"])
     assert by_group.facts["prior"]["groups"]["b"]["law"] == "1/(1+n)"
-    with pytest.raises(ValueError, match="prior must have one entry per group, a, b; got a"):
+    with pytest.raises(ValueError, match=r"prior must have one entry per group \(a, b\), got a"):
         counts.posterior(few[:2], noise=law, prior={"a": "flat"}, groups=["a", "b"])
 
 
@@ -410,25 +415,25 @@ def test_a_conflict_is_said():
     [
         (lambda law: counts.posterior([], noise=law), ValueError, "released must be one number per row"),
         (lambda law: counts.posterior(["x"], noise=law), TypeError, "released must be numbers"),
-        (lambda law: counts.posterior([1, 2], noise=law, names=["a", "a"]), ValueError, "2 different ones"),
+        (lambda law: counts.posterior([1, 2], noise=law, names=["a", "a"]), ValueError, "2 distinct names"),
         (lambda law: counts.posterior({"a": 1}, noise=law, names=["a"]), ValueError, "names must not be given"),
         (lambda law: counts.posterior([[1]], noise=law), ValueError, "one noisy count per row, got shape"),
         (lambda law: counts.posterior([1, 2], noise=law, lower=[1, 2, 3]), ValueError, "lower must be one number or 2"),
         (
             lambda law: counts.posterior([1, 2], noise=law, groups=["a"]),
             ValueError,
-            "groups must be one name per count",
+            "groups must contain one name per count",
         ),
         (
             lambda law: counts.posterior([1, 2], noise=[law]),
             ValueError,
-            "noise must be one distribution, or one per row, got 1",
+            "noise must be one distribution or one distribution per row, got 1",
         ),
         (lambda law: counts.exact([1], noise=law, level=0), ValueError, "level must lie strictly"),
         (
             lambda law: counts.exact([1], noise={"law": "discrete_gaussian", "sigma": [1.0, 2.0]}),
             ValueError,
-            "sigma must be one number or 1 of them, got 2",
+            "sigma must be one number or 1 numbers, got 2",
         ),
     ],
 )
@@ -439,7 +444,7 @@ def test_what_does_not_fit_together_is_refused(call, error, words):
 
 def test_a_prior_by_group_must_know_the_group():
     priors = {"a": Geometric(3.0)}
-    with pytest.raises(ValueError, match="each with a prior; missing: b"):
+    with pytest.raises(ValueError, match="groups without a prior: b"):
         counts.exact([1, 2], noise=law_of(LAWS["narrow"]), prior=priors, groups=["a", "b"])
     assert counts.exact([1], noise=law_of(LAWS["narrow"]), prior=priors, groups=["a"]).facts()["counts"] == 1
 

@@ -201,11 +201,19 @@ def test_unmeasured_counts_share_what_the_total_leaves():
     ("change", "error", "words"),
     [
         ({"total": 2.5}, TypeError, "total must be an integer"),
-        ({"total": {"released": 3}}, ValueError, "total must be an integer or {released, noise}"),
+        (
+            {"total": {"released": 3}},
+            ValueError,
+            "total must be an integer or a mapping with the keys released and noise",
+        ),
         ({"total": {"released": 3.5, "noise": GAUSS}}, ValueError, "total: the released value 3.5"),
-        ({"total": 3, "upper": 0}, ValueError, "total: the counts within their bounds cannot add up to this total"),
+        ({"total": 3, "upper": 0}, ValueError, "total: the sum of the counts within their bounds is impossible"),
         ({"total": 3, "lower": -np.inf}, ValueError, "lower must be finite if counts have a total"),
-        ({"total": 3, "prior": {"law": "multinomial", "beta": 1}}, ValueError, "multinomial takes alpha, got beta"),
+        (
+            {"total": 3, "prior": {"law": "multinomial", "beta": 1}},
+            ValueError,
+            "the multinomial prior has only the parameter alpha, got beta",
+        ),
         ({"total": 3, "prior": {"law": "multinomial", "alpha": 0}}, ValueError, "alpha must be finite and > 0"),
         ({"total": 10**9, "released": [None, 4]}, ValueError, "1e\\+09 values of each of 2 true counts are possible"),
     ],
@@ -248,7 +256,7 @@ def test_five_counts_under_a_tie_in_every_grouping():
                 d = law.difference_of(places, rest)
                 gap = vectors[:, list(places)].sum(axis=1) - vectors[:, rest].sum(axis=1)
                 assert d.weights == pytest.approx([p @ (gap == v) for v in d.values()], abs=1e-14)
-    with pytest.raises(ValueError, match="are incompatible"):
+    with pytest.raises(ValueError, match="contradict each other"):
         Coupled(factors, Window(100, np.ones(3)))
 
 

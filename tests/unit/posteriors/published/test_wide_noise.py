@@ -42,7 +42,7 @@ def test_one_count_has_the_mean_of_the_formula_or_an_error_with_the_number_of_co
             message = str(error)
         if message:
             assert scale >= 1e6
-            assert "a: released 12: its noise is too wide" in message
+            assert "a: the released value 12 is invalid: its noise is too wide" in message
             size = float(message.partition("too wide: ")[2].partition(" true counts")[0])
             assert size >= windows.WIDEST
             assert 8 * scale < size < 100 * scale  # 40 units of the exponent, or 9 standard deviations

@@ -384,13 +384,16 @@ def test_a_category_without_cells_is_in_the_table_where_it_is_named():
     other = swapped_batches.summaries(dense, rate=0.1, rows=["a", "b"])["status"].item()
     assert other == "not used: row must be one of a, b, got c"
     for wrong in ({"rows": ["a"]}, {"columns": ["x", "x"]}, {"rows": "ab"}):
-        with pytest.raises(ValueError, match="must be at least two different labels"):
+        with pytest.raises(ValueError, match="must contain at least two different labels"):
             swapped_batches.summaries(dense, rate=0.1, **wrong)
 
 
 def test_labels_are_compared_as_text_and_no_record_is_lost():
     data = cells((1, "x", 2), ("1", "x", 5), ("2", "x", 3), ("2", "y", 1))
-    assert swapped_batches.summaries(data, rate=0.1)["status"].item() == "not used: duplicate cell (1, x)"
+    assert (
+        swapped_batches.summaries(data, rate=0.1)["status"].item()
+        == "not used: the cell in row 1, column x is listed twice: list each cell once"
+    )
     mixed = cells((1, "x", 2), ("1", "y", 5), (2, "x", 3), ("2", "y", 1))
     plain = cells(("1", "x", 2), ("1", "y", 5), ("2", "x", 3), ("2", "y", 1))
     pd.testing.assert_frame_equal(

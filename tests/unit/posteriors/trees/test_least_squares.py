@@ -83,9 +83,9 @@ def test_what_is_not_determined_is_said_so_and_what_is_by_difference_is_found():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (([0, 0], [1.0, 2.0], 0.0), "exact counts of 0 differ"),
+        (([0, 0], [1.0, 2.0], 0.0), "0 has several exact counts with different values"),
         (([0], [1.0], -1.0), "variance must be >= 0, got -1"),
-        (([0], [1.0, 2.0], 1.0), "nodes must be one per measurement, 2, got 1"),
+        (([0], [1.0, 2.0], 1.0), r"one node per measurement \(2 measurements\), got 1"),
     ],
 )
 def test_measurements_that_make_no_sense_are_refused(given, message):

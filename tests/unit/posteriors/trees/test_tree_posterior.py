@@ -485,11 +485,13 @@ def test_wide_laplace_noise_keeps_a_count_from_growing():
 def test_contradicting_exact_counts_and_counts_without_an_end_are_refused():
     tree = Tree.named({"state": None, "a": "state", "b": "state"}, levels=["state", "county"])
     exact = {"law": "exact"}
-    with pytest.raises(ValueError, match=r"the children of state add up to 3 \.\. any, but its own count is 2"):
+    with pytest.raises(
+        ValueError, match=r"the counts of the children of state add up to 3 or more, but the count of state is 2"
+    ):
         infer(Measurements(tree, ["state", "a"], [2, 3], exact))
     with pytest.raises(ValueError, match="the count of b is unbounded"):
         infer(Measurements(tree, ["a"], [3], exact), prior=Leaves("flat"))
-    with pytest.raises(ValueError, match=r"the exact count of a is 3, outside 4 \.\. any"):
+    with pytest.raises(ValueError, match=r"the exact count of a is 3, but must be within the bounds 4 or more"):
         infer(Measurements(Tree([-1, 0], names=["s", "a"], lower=[0, 4]), ["a"], [3], exact), prior=Leaves("flat"))
     with pytest.raises(ValueError, match="concentrations must be finite and > 0"):
         infer(Measurements(tree, ["state"], [3], exact), prior=Splits(0.0))
@@ -619,7 +621,7 @@ def test_a_prior_fitted_to_the_leaves_is_near_their_law():
     fitted = found.prior.of("")
     assert fitted.fitted_on == 2000
     assert fitted.masses[0] == pytest.approx((truth[tree.leaf] == 0).mean(), abs=0.06)
-    with pytest.raises(ValueError, match="needs at least 30 leaves, got 2"):
+    with pytest.raises(ValueError, match="requires at least 30 leaves, got 2"):
         infer(Measurements(Tree([-1, 0, 0]), [0], [3], WIDE), prior=Leaves("fitted"))
 
 

@@ -92,15 +92,15 @@ def test_a_download_is_verified_kept_and_not_asked_for_again(server, tmp_path):
 
 
 def test_a_wrong_download_names_file_expected_and_found_and_writes_nothing(server, tmp_path):
-    with pytest.raises(datasets.ChecksumError, match=rf"toy\.data .*expected {HASH}, found [0-9a-f]{{64}}"):
+    with pytest.raises(datasets.ChecksumError, match=rf"toy\.data .*must be {HASH}, got [0-9a-f]{{64}}"):
         datasets.obtain(source(server, "/wrong.zip"), folders=[tmp_path / "kept"], download=True)
-    with pytest.raises(datasets.ChecksumError, match=r"is not a zip with inner\.zip"):
+    with pytest.raises(datasets.ChecksumError, match=r"is not a zip archive that contains inner\.zip"):
         datasets.obtain(source(server, "/nozip.zip"), folders=[tmp_path / "kept"], download=True)
     assert not (tmp_path / "kept").exists()
 
 
 def test_a_truncated_download_counts_as_none(server, tmp_path):
-    with pytest.raises(datasets.UnavailableError, match=r"Toy: not in .*truncated\.zip"):
+    with pytest.raises(datasets.UnavailableError, match=r"Toy was not found in .*truncated\.zip"):
         datasets.obtain(source(server, "/truncated.zip"), folders=[tmp_path], download=True, retries=1)
     assert server.asked == ["/truncated.zip"] * 2
     assert list(tmp_path.iterdir()) == []
@@ -190,5 +190,7 @@ def test_folders_are_named_as_they_are_configured(monkeypatch, tmp_path):
     repository was reached through a link.
     """
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(datasets.UnavailableError, match=r"not in data/nowhere, \.\./shared/nowhere, and downloads"):
+    with pytest.raises(
+        datasets.UnavailableError, match=r"was not found in data/nowhere, \.\./shared/nowhere, and downloads"
+    ):
         datasets.load("Thyroid", folders=["data/nowhere", "../shared/nowhere"], download=False)

@@ -72,14 +72,17 @@ def checked(
     if away.max() > FARTHEST:
         worst = int(np.argmax(away))
         raise ValueError(
-            f"release must lie within {FARTHEST:g} scales of its statistic's range, got {z[worst]:g} "
-            f"at index {worst} for [{low[worst]:g}, {high[worst]:g}] and scale {size[worst]:g}"
+            f"release must be within {FARTHEST:g} scales of the range of its statistic, got "
+            f"{z[worst]:g} at index {worst} for the range [{low[worst]:g}, {high[worst]:g}] and scale "
+            f"{size[worst]:g}"
         )
     values, theta = _sized("prior", prior, 4), _sized("initial", initial, 2)
     if values[1:].min() <= 0:
-        raise ValueError(f"prior must be (mu0, var0 > 0, shape0 > 0, rate0 > 0), got {values.tolist()}")
+        raise ValueError(
+            f"prior must be (mu0, var0, shape0, rate0) with var0, shape0 and rate0 > 0, got {values.tolist()}"
+        )
     if theta[1] <= 0:
-        raise ValueError(f"initial must be (mu, sigma2 > 0), got {theta.tolist()}")
+        raise ValueError(f"initial must be (mu, sigma2) with sigma2 > 0, got {theta.tolist()}")
     return Arguments(z, count, float(a), float(b), size, values, theta)
 
 

@@ -69,7 +69,7 @@ class Chain(NamedTuple):
         level : probability of the interval, strictly between 0 and 1.
         """
         if not len(self.draws):
-            raise ValueError("a chain without draws has no summary: run it with draws >= 1")
+            raise ValueError("a chain without draws cannot be summarised: run the chain with draws >= 1")
         tail = (1 - _checks.inside("level", level)) / 2
         lower, upper = np.quantile(self.draws, [tail, 1 - tail], axis=0)
         mean, sd = self.draws.mean(axis=0), self.draws.std(axis=0)
@@ -96,7 +96,10 @@ def judged(chains: Sequence[Chain]) -> Accuracy:
     """
     kinds = {(c.method, len(c.draws)) for c in chains}
     if len(chains) < 2 or len(kinds) > 1:
-        raise ValueError(f"chains must be two or more of one method and length, got {len(chains)} of {sorted(kinds)}")
+        raise ValueError(
+            "chains must contain at least two chains of the same method and length, got "
+            f"{len(chains)} chains of {sorted(kinds)}"
+        )
     values = [np.array([c.draws[:, i] for c in chains]) for i in range(2)]
     state = of_chains([_accuracy.bulk_ess(x) for x in values], [_accuracy.rhat(x) for x in values])
     if any(c.diverged for c in chains):
@@ -206,7 +209,7 @@ def chain(
     prior = _prior(prior)
     start = first_guess(z, n=n, lower=lower, upper=upper) if initial is None else _theta(initial)
     if sums and method != "exact":
-        raise ValueError(f"sums needs method 'exact', got {method!r}")
+        raise ValueError(f"sums is available only for method 'exact', got {method!r}")
     common = (z, n, float(lower), float(upper), scales, tuple(prior), start)
     kept, skip = _checks.integer("draws", draws), _checks.integer("burn_in", burn_in)
     if method == "exact":
@@ -347,12 +350,14 @@ def without_privacy(
 def _prior(prior: Iterable[float]) -> Prior:
     values = _checks.reals("prior", list(prior))
     if len(values) != 4 or values[1:].min() <= 0:
-        raise ValueError(f"prior must be (mu0, var0 > 0, shape0 > 0, rate0 > 0), got {values.tolist()}")
+        raise ValueError(
+            f"prior must be (mu0, var0, shape0, rate0) with var0, shape0 and rate0 > 0, got {values.tolist()}"
+        )
     return Prior(*map(float, values))
 
 
 def _theta(initial: ArrayLike) -> tuple[float, float]:
     values = _checks.reals("initial", initial)
     if len(values) != 2 or values[1] <= 0:
-        raise ValueError(f"initial must be (mu, sigma2 > 0), got {values.tolist()}")
+        raise ValueError(f"initial must be (mu, sigma2) with sigma2 > 0, got {values.tolist()}")
     return float(values[0]), float(values[1])

@@ -70,7 +70,7 @@ class NoiseLaw(ABC):
         """Return the quantile xi with P(noise <= xi) = q, where q is strictly between 0 and 1."""
         levels = _checks.fraction("q", q)
         if np.any((levels == 0) | (levels == 1)):
-            raise ValueError("q must lie strictly between 0 and 1: the quantiles at 0 and 1 are not defined")
+            raise ValueError("q must be strictly between 0 and 1, because the quantiles at 0 and 1 are not defined")
         return _flat(self._quantile, levels)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
@@ -290,8 +290,8 @@ class GammaWeight:
         _checks.positive("sigma2", self.sigma2)
         if not _checks.positive("count", self.count) >= LEAST_COUNT:
             raise ValueError(
-                f"count must be >= {LEAST_COUNT}, got {self.count}: the gamma weight has shape (count - 1)/2, and "
-                "direct sampling needs a maximum inside the support, that is a shape above 1"
+                f"count must be >= {LEAST_COUNT}, got {self.count}, because direct sampling requires a "
+                "gamma weight with shape (count - 1)/2 > 1, so that the maximum is inside the support"
             )
 
     @property
@@ -535,7 +535,7 @@ class DirectSampler:
             accepted = float(np.exp(min(0.0, self.log_psi - self._log_envelope)))
             if accepted * (LIMIT + size) < size:
                 need = f"{size} draws would need more than {LIMIT} rejections (acceptance {accepted:.1g})"
-                raise RuntimeError(f"{need}: the step function is a poor envelope; leave knots and adaptive open")
+                raise RuntimeError(f"{need}, because the step function is a poor envelope: omit knots and adaptive")
         x, rejected, u, _ = direct_sampler.draw(
             self.problem, self._u, self._p, self.log_whole, size, rng=rng, adapt=self.adaptive, limit=LIMIT
         )

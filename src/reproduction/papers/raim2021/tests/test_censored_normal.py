@@ -159,9 +159,11 @@ def test_chains_together_say_how_far_to_trust_them(chains, word, reason):
 
 def test_one_chain_is_not_judged_but_has_a_summary():
     chain = made()[0]
-    with pytest.raises(ValueError, match="chains must be two or more of one method and length, got 1"):
+    with pytest.raises(
+        ValueError, match="chains must contain at least two chains of the same method and length, got 1"
+    ):
         censored_normal.judged([chain])
-    with pytest.raises(ValueError, match="got 2 of"):
+    with pytest.raises(ValueError, match="got 2 chains of"):
         censored_normal.judged([chain, *made(method="corrected")[:1]])
     found = chain.summary(0.9)
     assert list(found.columns) == list(SUMMARY)
@@ -191,7 +193,7 @@ def test_a_mapping_is_the_same_release():
     ({"release": {"mean": 1.0}}, "keys mean, sse, low, high"),
     ({"prior": (0.0, -1.0, 1.0, 1.0)}, "prior must be"),
     ({"initial": (0.0, 0.0)}, "initial must be"),
-    ({"sums": True}, "sums needs method 'exact'"),
+    ({"sums": True}, "sums is available only for method 'exact'"),
 ])  # fmt: skip
 def test_bad_input_is_named(changes, match):
     arguments = {"release": RELEASE, **MODEL, "rng": stream(5, "bad"), **changes}

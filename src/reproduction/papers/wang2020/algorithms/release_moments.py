@@ -332,7 +332,9 @@ def moments(
     chosen = [_checks.integer("components", int(i), most=len(true) - 1) for i in components]
     total = int(true.sum())
     if _checks.integer("least", least, most=1) and algorithm not in ("1-independent", "2"):
-        raise ValueError(f"least = 1 is available for '1-independent' and '2', got algorithm {algorithm!r}")
+        raise ValueError(
+            f"least = 1 is available only for algorithms '1-independent' and '2', got algorithm {algorithm!r}"
+        )
     if algorithm == "3":
         laws = [clipped(int(c), noise) for c in true]
         pairs = [mode_moments(laws, clipped(total, noise), index=i, ties=ties) for i in chosen]

@@ -64,7 +64,7 @@ def test_a_batch_answers_each_release_as_if_alone_and_says_what_is_wrong(tmp_pat
         ({"epsilon": None}, "mine.epsilon: is missing"),
         ({"algorithm": "1-summed"}, "mine.algorithm: '1-summed' has a tractable posterior only for two counts, got 3"),
         ({"released": {"a": 1, "total": 2}}, "mine.released: 'total' is reserved for the sum of the others"),
-        ({"released": [10**8, 1]}, "must add up to at most 100000000, got 100000001"),
+        ({"released": [10**8, 1]}, "must be at most 100000000, got 100000001"),
         ({"prior": "flatt"}, "mine.prior: 'flatt' is not a prior"),
         ({"algorithm": "4"}, "mine.algorithm: '4' is not allowed"),
     ],

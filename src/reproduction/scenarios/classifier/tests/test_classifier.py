@@ -133,10 +133,10 @@ def test_a_release_chooses_the_kind_and_has_a_rate_a_probability(tmp_path, monke
         ({"share": {"of": ["a"]}}, "share must be {of: [..], among: [..]}"),
         ({"share": {"of": ["a"], "among": ["a", "b"], "top": 1}}, "share must be {of: [..], among: [..]}"),
         ({"share": ["a", "b"]}, "share must be"),
-        ({"probability": 5}, "probability needs a comparison such as 'a > b', got 5"),
-        ({"difference": ["a"]}, "difference needs two sides"),
-        ({"ratio": "a"}, "ratio needs two sides"),
-        ({"sum": {"a": 1}}, "sum needs names"),
+        ({"probability": 5}, "probability requires a comparison such as 'a > b', got 5"),
+        ({"difference": ["a"]}, "difference requires two sides"),
+        ({"ratio": "a"}, "ratio requires two sides"),
+        ({"sum": {"a": 1}}, "sum requires names"),
     ],
 )
 def test_questions_of_a_wrong_shape_are_refused_before_names_are_known(question, said):
@@ -249,14 +249,14 @@ def test_a_table_with_an_estimated_total_makes_the_answer_approximate():
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ({"sum": ["P(mark = a)", "P(age = a)"]}, "over which probabilities do not add up; use a difference"),
+        ({"sum": ["P(mark = a)", "P(age = a)"]}, "probabilities of different tables do not add up: use a difference"),
         (
             {"share": {"of": ["P(mark = a)"], "among": ["P(mark = a)", "P(age = a)"]}},
-            "share: its names are from 2 tables",
+            "share: the names are from 2 tables",
         ),
-        ({"rank": {"of": ["P(mark = a)", "P(age = a)"]}}, "rank: its names are from 2 tables"),
-        ({"rank": {"of": "all"}}, "cannot be ranked; list the probabilities of one table"),
-        ({"sum": ["P(mark = a)"], "about": "counts"}, "a model supports only rates, got counts"),
+        ({"rank": {"of": ["P(mark = a)", "P(age = a)"]}}, "rank: the names are from 2 tables"),
+        ({"rank": {"of": "all"}}, "cannot be ranked: list the probabilities of a single table"),
+        ({"sum": ["P(mark = a)"], "about": "counts"}, "about must be 'rates' for a model, got counts"),
         ({"difference": ["P(mark = a)", "P(mark = z)"]}, "unknown name"),
     ],
 )
@@ -269,7 +269,7 @@ def test_questions_without_a_meaning_for_a_model_are_refused_with_the_reason(que
 
 def test_cells_that_are_taken_as_normal_one_by_one_answer_no_question():
     table = released_table(total=5000, public=False)
-    with pytest.raises(ValueError, match="more than 2,000 records or an estimated number"):
+    with pytest.raises(ValueError, match="more than 2,000 records, or its number of records is estimated"):
         asked({"q": {"probability": "'P(mark = b)' > 'P(mark = a)'"}}, table)
     single = pd.concat([released_table(mark=[0.2, 0.5, 0.3]), released_table(age=[1.0])])
     with pytest.raises(ValueError, match="so it is 1"):

@@ -157,7 +157,10 @@ def test_a_rehearsal_says_so_and_depends_on_seed_and_name_alone(tmp_path):
     ("change", "said"),
     [
         ({"noise": {"law": "laplac", "scale": 2.0}}, "noise: law must be one of laplace, discrete_laplace, gaussian"),
-        ({"noise": {"law": "gaussian", "sigma": 2.0}}, "noise: gaussian has no sigma: give sd, or variance"),
+        (
+            {"noise": {"law": "gaussian", "sigma": 2.0}},
+            "noise: the distribution gaussian has no parameter sigma: give sd, or variance",
+        ),
         ({"noise": "laplace"}, "noise: 'laplace' requires a scale of the noise"),
         (
             {"noise": {"law": "discrete_laplace", "scale": 2.0}},
@@ -170,7 +173,7 @@ def test_a_rehearsal_says_so_and_depends_on_seed_and_name_alone(tmp_path):
         ({"prior": [1.0, 2.0]}, "prior: 2 entries for 3 counts"),
         ({"questions": {"q": {"probability": "mett > failed"}}}, "questions.q: unknown name 'mett'"),
         ({"questions": {"q": {"some": ["met"]}}}, "questions.q: must have one of sum,"),
-        ({"questions": {"q": {"difference": ["met"]}}}, "questions.q: difference needs two sides"),
+        ({"questions": {"q": {"difference": ["met"]}}}, "questions.q: difference requires two sides"),
         ({"level": 1.0}, "level: 1.0 is not allowed; must be < 1"),
         ({"rehearsal": {"counts": [1, 2]}}, "has counts and rehearsal; set one of them"),
         ({"totl": 3}, "totl: unknown key, did you mean 'total'?"),

@@ -201,7 +201,7 @@ WRONG = {
         {},
         "'d' has level 'tract', but other nodes 2",
     ),
-    "one level twice": (TREE.replace("county", "region"), {}, "have the same name: state, region, region"),
+    "one level twice": (TREE.replace("county", "region"), {}, "must have different names, got state, region, region"),
     "no parents": (
         TREE.replace("parent", "x"),
         {"noise": {"law": "discrete_gaussian"}},
@@ -232,7 +232,7 @@ def test_a_count_that_was_withheld_needs_its_scale(made):
     made(TREE)
     noise = {"law": "discrete_gaussian", "threshold": -5}
     made(TREE.replace("north,,state,region,", "north,,state,region,1.0"), noise=noise)
-    with pytest.raises(ValueError, match=r"column 'sigma': is empty in row 2"):
+    with pytest.raises(ValueError, match=r"column 'sigma': the cell in row 2 is empty"):
         made(TREE, noise=noise)
 
 

@@ -130,16 +130,16 @@ def test_its_files_are_inputs_of_the_job(folder):
         ({"state": "Vermont"}, "mine.state: 'Vermont' is not a state"),
         ({"state": "ME"}, "mine.state: "),
         ({"product": "dhc"}, "mine.folder: "),
-        ({"product": "dhc", "table": "unit"}, "mine.table: product dhc with table unit is not supported"),
+        ({"product": "dhc", "table": "unit"}, "mine.table: the product dhc with the table unit is not supported"),
         ({"cell": {"sex": "male"}}, "mine.cell: sex: pl94 person has no axis of that name; dhc person has it"),
-        ({"cell": {"cenrace": "purple"}}, "mine.cell: cenrace: unknown level 'purple'"),
-        ({"query": "salary"}, "mine.query: salary: salary is not a binning of pl94 person"),
+        ({"cell": {"cenrace": "purple"}}, "mine.cell: cenrace: the level 'purple' is not known"),
+        ({"query": "salary"}, "mine.query: salary: the part salary is not a binning of pl94 person"),
         ({"levels": ["Ward"]}, "mine.levels: unknown level Ward; the levels of pl94 are State, County"),
         ({"levels": []}, "mine.levels"),
         ({"prior": "flatt"}, "mine.prior: 'flatt' is not a prior"),
         ({"prior": -1}, "mine.prior"),
         ({"questions": {"q": {"mode": "a"}}}, "mine.questions.q: must have one of"),
-        ({"folder": "nowhere"}, "mine.folder: 'nowhere' lacks US_Person_PL_PROD"),
+        ({"folder": "nowhere"}, "mine.folder: 'nowhere' does not contain US_Person_PL_PROD"),
         ({"folder": None}, "mine: has none of folder"),
         ({"total": -1}, "mine.total"),
         ({"draws": 257}, "mine.draws"),
@@ -174,7 +174,7 @@ def test_two_commands_from_a_folder_to_tracts_and_a_question(folder, tmp_path, m
     files = making.files("nmf", tmp_path / "same")
     making.part(same, files, root_seed=20180531)
     assert (tmp_path / "results/scenarios/nmf.csv").read_bytes() == files.csv.read_bytes()
-    with pytest.raises(SystemExit, match=r"--cell: must be axis=level"):
+    with pytest.raises(SystemExit, match=r"--cell must have the form axis=level"):
         command.main(["answer", str(folder), "--state", "VT", "--cell", "hispanic"])
     with pytest.raises(SystemExit, match=r"nmf\.state: is missing"):
         command.main(["answer", str(folder)])

@@ -140,7 +140,7 @@ def test_withheld_noisy_values_are_below_a_threshold(counties, tmp_path):
     assert naive == pytest.approx(1.5 / counties["births"][i] * 1000)
     counties["value"] = [v if v != "<4" else "1-3" for v in counties["value"]]
     counties.to_csv("counties.csv", index=False)
-    with pytest.raises(config.ConfigError, match="is 1 to 3: with noise"):
+    with pytest.raises(config.ConfigError, match="is 1 to 3, but with noise"):
         scenario()
 
 
@@ -162,7 +162,7 @@ def test_a_batch_has_the_rates_of_each_table(counties, tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"exposure": "people"}, "has no column 'people'; its columns are name, value, births, x"),
+        ({"exposure": "people"}, "has no column 'people'; the columns of the file are name, value, births, x"),
         ({"covariates": ["births"]}, "'births' is the exposure"),
         ({"questions": {"q": {"probability": "'county 99' > 2"}}}, "unknown name"),
         ({"family": "counts"}, "family"),
@@ -180,7 +180,9 @@ def test_a_missing_exposure_and_a_strange_value(counties):
     counties["value"] = counties["value"].astype(str)
     counties.loc[4, "value"] = "*"
     counties.to_csv("counties.csv", index=False)
-    with pytest.raises(config.ConfigError, match=r"line 6, column 'value': has a symbol without a stated meaning"):
+    with pytest.raises(
+        config.ConfigError, match=r"line 6, column 'value': the meaning of the symbol in this cell is not stated"
+    ):
         scenario()
 
 
