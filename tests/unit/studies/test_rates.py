@@ -28,6 +28,17 @@ def test_withheld_counts_toy_run():
     assert again.equals(found)
 
 
+def test_means_and_standard_errors_are_over_the_sets(monkeypatch):
+    """Four numbers per set and method: a mean each, and for the coverages a standard error, sd/sqrt(sets)."""
+    numbers = np.random.default_rng(5).random((3, 2, 4))
+    given = iter(numbers.reshape(6, 4).tolist())
+    monkeypatch.setattr(study, "judged", lambda *_: next(given))
+    found = study.table(1, sets=3, slope=0.3, cases={"withheld": CASE})
+    for row, values in zip(found.itertuples(), numbers.transpose(1, 0, 2), strict=True):
+        assert [row.slope, row.rates, row.bias, row.rmse] == pytest.approx(values.mean(axis=0), rel=1e-12)
+        assert [row.slope_se, row.rates_se] == pytest.approx(values.std(axis=0)[:2] / 3**0.5, rel=1e-12)
+
+
 def test_the_simulation_has_the_stated_moments():
     """100,000 areas: mean and variation of the rates about exp(slope x), within five standard errors."""
     x, exposure, theta, released = study.simulated(

@@ -265,7 +265,7 @@ __all__ = [
 
 
 def gibbs_traces(table: pd.DataFrame) -> Figure:
-    """Plot mu, sigma2 and the number of uncensored records against the sweep."""
+    """Plot mu, sigma2 and the number of censored records against the sweep."""
     figure = Figure(figsize=(DOUBLE, 4.2))
     panels = figure.subplots(3, 1, sharex=True)
     censored = table.assign(censored=table["s_low"] + table["s_high"])

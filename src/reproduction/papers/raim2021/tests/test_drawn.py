@@ -127,6 +127,7 @@ def test_gibbs_traces():
     for axis, value in zip(figures.gibbs_traces(table).axes, values, strict=True):
         lines = [a.line([1, 2, 3], value[table["method"] == m], c) for m, c in (("corrected", BLUE), ("exact", BLACK))]
         assert not a.wrong(axis, *lines)
+    assert [axis.get_xlabel() for axis in figures.gibbs_traces(table).axes] == ["", "", "sweep"]
 
 
 def test_gibbs_posteriors():
