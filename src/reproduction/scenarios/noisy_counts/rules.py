@@ -605,8 +605,8 @@ def _prior_law_text(words: Mapping[str, Any]) -> str:
         return f"distribution fitted to {words['fitted_on']:,} of the counts, with mean {words['mean']:.4g}"
     if law == "multinomial":
         alpha = words.get("alpha", 1.0)
-        each = set(alpha) if isinstance(alpha, list) else {alpha}
-        stated = f"{next(iter(each)):g} for each" if len(each) == 1 else listed([f"{a:g}" for a in alpha[:12]])
+        several = set(alpha) if isinstance(alpha, list) else {alpha}
+        stated = f"{next(iter(several)):g} for each" if len(several) == 1 else listed([f"{a:g}" for a in alpha[:12]])
         return f"flat on the total, Dirichlet on the rates with concentration {stated}"
     if law == "flat":
         return "flat on the counts"
