@@ -69,6 +69,7 @@ def test_sources_of_a_kernel_are_what_it_was_compiled_from():
         f"{kernel}.pyx",
         f"{folder}/_sites.pxd",
         f"{folder}/convolution.h",
+        f"{folder}/messages.h",
         "dpmultinomial/_kernels/bitgen.pxd",
     }
     assert set(found) == {*compiled_from, "reproduction/provenance.py"}

@@ -36,22 +36,39 @@ cdef extern from "loader.h" nogil:
     double c_log_binomial "dpm_log_binomial"(double x, double n, double p, double q) noexcept
     double c_log_hypergeometric "dpm_log_hypergeometric"(double x, double n, double marked, double drawn) noexcept
 
+cdef extern from "double_sums.h" nogil:
+    enum:
+        SETTLED "DPM_SETTLED"
+        SHORT "DPM_SHORT"
+        TABLED "DPM_TABLED"
+        HALF "DPM_HALF"
+    ctypedef struct Side "dpm_side":
+        double *values
+        int64_t mode, first, last, stride
+    double c_log_share "dpm_log_share"(double k, double i) noexcept
+    double c_balance "dpm_balance"(double size, double i, double odds, double other) noexcept
+    bint c_side "dpm_tabulate"(Side *side, double size, double i, double odds, double scale) noexcept
+    void c_shares "dpm_shares"(Side *side, double i, double *term, double *total) noexcept
+    void c_joint_factors "dpm_joint_factors"(const double *inverse_share, int64_t mode, int64_t first, int64_t last,
+                                             double *values) noexcept
+    bint c_enough "dpm_enough"(int64_t stride, double error) noexcept
+    int64_t c_stride "dpm_stride"(const Side *side, double sd, int64_t low, int64_t high) noexcept
+    bint c_range "dpm_range"(Side *side, double sd, int64_t low, int64_t high, double strided) noexcept
+    void c_nodes_of "dpm_nodes_of"(Side *side, double *out) noexcept
+    double c_double_sum "dpm_double_sum"(const Side *one, const Side *two, const double *mine, const double *theirs,
+                                         const double *both, double *errors) noexcept
+    double c_ends "dpm_ends"(const Side *one, const Side *two, const double *mine, const double *theirs,
+                             const double *both, int64_t lows, int64_t highs) noexcept
+
 LARGEST_TOTAL = 1 << 40  # products of four counts are finite, counts are exact
 _MOST_RATIOS = 1 << 20  # ratios of neighbouring w_i that are cached
 cdef double NEGLIGIBLE = 1e-19  # size of a negligible term, relative to the sum
 
 cdef enum:
-    SETTLED = 20
-    SHORT = 48  # ranges up to this length are summed completely
     LOW_END = 8  # terms at the lower end that are always included
     SLOTS = 64  # cached terms of w_i, indexed by k1 modulo this number
-    TABLED = 2048  # length of a table: 25 standard deviations (`RECURSED`) on either side of the mode
     ANEW = 256  # g is recomputed from its definition after this number of k2
-    HALF = TABLED // 2  # index of the mode in the table of a side
-    TERMS = 24  # terms of the series of g(k, i)
     RECURSED = 40  # bells of u and of k2 up to this sd are summed term by term, by the ratio of neighbouring terms
-    SPARE = 16  # added to 9.5 standard deviations, for the skewness of small counts
-    NEAR = 8  # added to 9.5 standard deviations, to decide whether a range ends early
 
 cdef struct Swap:
     double n
@@ -80,13 +97,6 @@ cdef struct Swap:
 
 
 ctypedef double (*Term)(Swap *, int64_t) noexcept nogil
-
-cdef struct Side:
-    double *values  # a or b, later multiplied by g; TABLED numbers
-    int64_t mode
-    int64_t first
-    int64_t last
-    int64_t stride
 
 
 # Sums of bell-shaped sequences with a stride (derived in the module docstring).
@@ -202,119 +212,6 @@ cdef inline double c_bell(Swap *swap, Term term, int64_t low, int64_t high, int6
 # each divided by its value at the mode. No value therefore exceeds the value at the mode, and a term is negligible if a
 # or b is negligible. Both sums have a stride, like the sum over a bell.
 
-cdef inline double c_balance(double size, double i, double odds, double other) noexcept nogil:
-    """Return the real k in [i, size] at which the terms stop increasing, given the k of the other side."""
-    cdef double b = odds * (size + 1.0) + i - other
-    cdef double root = (b + sqrt(b * b + 4.0 * (1.0 + odds) * i * other)) / (2.0 * (1.0 + odds))
-    return i if not root > i else size if root > size else root
-
-
-cdef inline bint c_side(Side *side, double size, double i, double odds, double scale) noexcept nogil:
-    """Tabulate the values around the mode until they are negligible; return False if they do not fit into the table."""
-    cdef int64_t k = side.mode, low = <int64_t> i, high = <int64_t> size
-    cdef double value = 1.0
-    cdef double *values = side.values + HALF - side.mode
-    # upwards by the ratio odds (size - k)(k + 1)/((k + 1 - i) scale), then downwards
-    values[k] = 1.0
-    while k < high and value > 1e-20:
-        value *= odds * (size - k) * (k + 1.0) / ((k + 1.0 - i) * scale)
-        k += 1
-        if k - side.mode >= HALF:
-            return False
-        values[k] = value
-    side.last = k
-    k, value = side.mode, 1.0
-    while k > low and value > 1e-20:
-        k -= 1
-        value *= (k + 1.0 - i) * scale / (odds * (size - k) * (k + 1.0))
-        if side.mode - k >= HALF:
-            return False
-        values[k] = value
-    side.first = k
-    return True
-
-
-cdef inline void c_shares(Side *side, double i, double *term, double *total) noexcept nogil:
-    """Compute g(k, i) times the values at the nodes of a side (mode plus multiples of the stride), without gaps, from
-    the smallest node on. `first` and `last` are set to the outermost nodes.
-    """
-    cdef int64_t below = (side.mode - side.first) // side.stride, count, j, f
-    cdef double k
-    cdef double *values = side.values + HALF - side.mode
-    side.first = side.mode - below * side.stride
-    count = below + (side.last - side.mode) // side.stride + 1
-    side.last = side.first + (count - 1) * side.stride
-    # g(k, i) = sum_f (-1)^f/f! prod_{l < f} (k - i - l)/(k - l), for all nodes at once
-    for j in range(count):
-        term[j] = total[j] = 1.0
-    for f in range(TERMS):
-        for j in range(count):
-            k = <double> (side.first + j * side.stride)
-            term[j] *= (i + f - k) / (fmax(k - f, 1.0) * (f + 1.0))
-            total[j] += term[j]
-    for j in range(count):
-        total[j] *= values[side.first + j * side.stride]
-
-
-cdef inline void c_joint_factors(Swap *swap, int64_t mode, int64_t first, int64_t last, double *values) noexcept nogil:
-    """Compute c(k) for k = first..last, where the factor other than 1/g is 1 at the mode; `values` begins at first."""
-    cdef int64_t k
-    cdef double value = 1.0, scale = mode + 1.0
-    values[mode - first] = 1.0
-    for k in range(mode, last):
-        value *= scale / (k + 1.0)
-        values[k + 1 - first] = value
-    value = 1.0
-    for k in range(mode - 1, first - 1, -1):
-        value *= (k + 1.0) / scale
-        values[k - first] = value
-    for k in range(first, last + 1):
-        values[k - first] *= swap.inverse_share[k] if k < SETTLED else 2.718281828459045
-
-
-cdef inline bint c_enough(int64_t stride, double error) noexcept nogil:
-    """Return whether a sum has a relative error below 1e-14, if its even and odd nodes differ by a relative `error`."""
-    cdef double lost = cos(3.141592653589793 / (2 * stride))
-    return stride == 1 or error <= 2.0 * pow(0.5e-14, 1.0 / (4.0 * lost * lost))
-
-
-cdef inline int64_t c_stride(Side *side, double sd, int64_t low, int64_t high) noexcept nogil:
-    """Return the stride of a side: 1 for a short range and for a range that ends before its values are negligible."""
-    cdef double *values = side.values + HALF - side.mode
-    if side.last - side.first <= SHORT or (side.first == low and values[low] > 1e-19):
-        return 1
-    if side.last == high and values[high] > 1e-19:
-        return 1
-    return max(<int64_t> (sd / 1.6), <int64_t> 1)
-
-
-cdef inline double c_double_sum(Side *one, Side *two, const double *mine, const double *theirs, const double *both,
-                                double *errors) noexcept nogil:
-    """Return sum a b c over the nodes; `errors`: relative difference of even and odd nodes of k1, and largest of k2."""
-    cdef int64_t j, l, step = two.stride
-    cdef int64_t count = (one.last - one.first) // one.stride + 1, inner = (two.last - two.first) // step + 1
-    cdef double even, odd, total = 0.0, difference = 0.0, largest = 0.0
-    cdef const double *c
-    errors[1] = 0.0
-    for j in range(count):
-        # inner sum over k2 (or the second index) at even and at odd nodes
-        even = odd = 0.0
-        c = both + j * one.stride
-        for l in range(0, inner - 1, 2):
-            even += theirs[l] * c[l * step]
-            odd += theirs[l + 1] * c[(l + 1) * step]
-        if inner % 2:
-            even += theirs[inner - 1] * c[(inner - 1) * step]
-        # outer sum, and the differences between even and odd nodes of both indices
-        total += mine[j] * (even + odd)
-        difference += mine[j] * (even + odd) * (1 - 2 * (j % 2))
-        largest = max(largest, mine[j] * (even + odd))
-        if mine[j] * (even + odd) > 1e-15 * largest:
-            errors[1] = max(errors[1], fabs(even - odd) / (even + odd))
-    errors[0] = fabs(difference) / total
-    return total
-
-
 cdef inline double c_log_products(Swap *swap, int64_t crossing) noexcept nogil:
     """Return the log of the double sum of w_i, or NaN if its terms do not fit into tables."""
     cdef double i = crossing, odds = swap.p / (1.0 - swap.p), k1 = fmax(swap.r * swap.p, i), before = -1.0
@@ -343,7 +240,8 @@ cdef inline double c_log_products(Swap *swap, int64_t crossing) noexcept nogil:
     # sd of k1, and of k2 given k1
     one.stride = c_stride(&one, 1.0 / sqrt(a + c * b / (b + c)), crossing, <int64_t> swap.r)
     two.stride = c_stride(&two, 1.0 / sqrt(b + c), crossing, <int64_t> swap.m)
-    c_joint_factors(swap, one.mode + two.mode, one.first + two.first, one.last + two.last, swap.products + 2 * TABLED)
+    c_joint_factors(swap.inverse_share, one.mode + two.mode, one.first + two.first, one.last + two.last,
+                    swap.products + 2 * TABLED)
     while True:
         total = c_nodes(swap, &one, &two, i, errors)
         if not c_enough(two.stride, errors[1]):
@@ -367,22 +265,6 @@ cdef inline double c_nodes(Swap *swap, Side *first, Side *second, double i, doub
 
 
 # w_i if the terms do not fit into tables: single terms, and nested sums.
-
-cdef inline double c_log_share(double k, double i) noexcept nogil:
-    """Return log g(k, i)."""
-    cdef double total = 1.0, term = 1.0, left = k - i
-    cdef int f
-    if left <= 0.0:
-        return 0.0
-    if k == 1.0:
-        return -INFINITY
-    for f in range(24):
-        term *= -(left - f) / ((k - f) * (f + 1))
-        total += term
-        if fabs(term) < 1e-19 or f + 1 >= left:
-            break
-    return log(total)
-
 
 cdef inline double c_inverse_share(Swap *swap, double k) noexcept nogil:
     return swap.inverse_share[<int> k] if k < SETTLED else 2.718281828459045
@@ -536,46 +418,6 @@ cdef inline void c_values(Swap *swap, Side *side, Ratio ratio, double tilt) noex
     for k in range(side.mode - 1, side.first - 1, -1):
         value /= ratio(swap, <double> k) * tilt
         values[k] = value
-
-
-cdef inline bint c_range(Side *side, double sd, int64_t low, int64_t high, double strided) noexcept nogil:
-    """Set the range and stride of a side (stride 1 if the range ends early); return False if the range is too long."""
-    cdef double reach = 9.5 * sd + SPARE
-    if not reach < HALF:
-        return False
-    side.first = max(low, side.mode - <int64_t> reach)
-    side.last = min(high, side.mode + <int64_t> reach)
-    side.stride = max(<int64_t> (strided / 1.6), <int64_t> 1)
-    if (side.last - side.first <= SHORT or side.mode - low < 9.5 * sd + NEAR or high - side.mode < 9.5 * sd + NEAR):
-        side.stride = 1
-    return True
-
-
-cdef inline void c_nodes_of(Side *side, double *out) noexcept nogil:
-    """Copy the values at the nodes, without gaps; `first` and `last` are set to the outermost nodes."""
-    cdef int64_t below = (side.mode - side.first) // side.stride, above = (side.last - side.mode) // side.stride, j
-    cdef double *values = side.values + HALF - side.mode
-    side.first, side.last = side.mode - below * side.stride, side.mode + above * side.stride
-    for j in range(below + above + 1):
-        out[j] = values[side.first + j * side.stride]
-
-
-cdef inline double c_ends(Side *one, Side *two, const double *mine, const double *theirs, const double *both,
-                          int64_t lows, int64_t highs) noexcept nogil:
-    """Return the sum of the outermost terms, except at ends of the support, given by bits 0 and 1 of lows and highs."""
-    cdef int64_t count = (one.last - one.first) // one.stride, inner = (two.last - two.first) // two.stride, j
-    cdef double total = 0.0
-    for j in range(count + 1):
-        if not lows & 2:
-            total += mine[j] * theirs[0] * both[j * one.stride]
-        if not highs & 2:
-            total += mine[j] * theirs[inner] * both[j * one.stride + inner * two.stride]
-    for j in range(inner + 1):
-        if not lows & 1:
-            total += mine[0] * theirs[j] * both[j * two.stride]
-        if not highs & 1:
-            total += mine[count] * theirs[j] * both[count * one.stride + j * two.stride]
-    return total
 
 
 cdef inline int64_t c_best(Swap *swap, int64_t i, Side *one, Side *two) noexcept nogil:

@@ -9,9 +9,9 @@ tilts cancel. All terms are positive, so there is no cancellation. The documenta
 cimport cython
 import numpy as np
 
-from libc.math cimport INFINITY, exp, log, log1p, sqrt
+from libc.math cimport INFINITY, exp, log, log1p
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 from numpy.random cimport bitgen_t
 
@@ -28,28 +28,37 @@ cdef extern from "convolution.h" nogil:
     void c_correlate "trees_correlate"(const double *a, int64_t na, int64_t low_a, const double *b, int64_t nb,
                                        int64_t low_b, int64_t low, int64_t size, double *spare, double *out) noexcept
 
+cdef extern from "messages.h" nogil:
+    ctypedef struct Piece "trees_piece":
+        int64_t at, low, size, left, right, least, most
+        double centre, variance, log_scale, spill, peak
+        double error[2]
+        double mass[2]
+    ctypedef struct Store "trees_store":
+        double *data
+        int64_t used, room
+    double c_sum "trees_sum"(const double *values, int64_t n) noexcept
+    double c_highest "trees_highest"(const double *values, int64_t n) noexcept
+    void c_largest_one "trees_largest_one"(double *values, int64_t n) noexcept
+    int64_t c_take "trees_take"(Store *store, int64_t size) noexcept
+    double c_mean "trees_mean"(const double *sides) noexcept
+    void c_scale "trees_scale"(Piece *piece, const Store *store, double drop, double slack) noexcept
+    void c_clip "trees_clip"(Piece *piece, int64_t least, int64_t most) noexcept
+    void c_heads "trees_heads"(const Piece *a, const Piece *b, Piece *out) noexcept
+    void c_peak_of_sum "trees_peak_of_sum"(Piece *out, const double *values) noexcept
+    void c_masses "trees_masses"(Piece *piece, const double *values, double slack) noexcept
+    void c_centre "trees_centre"(Piece *piece, const double *values) noexcept
+    double c_expected_digamma "trees_expected_digamma"(const double *p, int64_t low, int64_t size,
+                                                       double shift) noexcept
+    void c_summary "trees_summary"(double *p, int64_t low, int64_t size, double tail, double *out) noexcept
+
 cdef extern from *:
     const double TERMS "5e10"  # largest number of terms of one sum: more take minutes
-    const double ROUNDED "1e-10"  # relative error of a sum, more than its rounding error
-    const double TIE "1e-12"  # relative tolerance of a probability, for ties between sums of rounded numbers
 
 cdef enum:
     MEMORY = 4  # number that follows the states of `_sites`
 
 STATES = ("good", "unbounded", "wide", "empty", "memory")
-
-cdef struct Piece:
-    int64_t at, low, size  # position in the store, first count, length
-    int64_t left, right  # pieces whose sum it is; -1: a child
-    int64_t least, most  # sums of the first counts and of the last counts of the children
-    double centre, variance, log_scale  # centre: the mean; for a sum, that of its parts before truncation
-    double error[2]
-    double mass[2]
-    double spill, peak
-
-cdef struct Store:
-    double *data
-    int64_t used, room
 
 cdef struct Tree:
     int64_t size
@@ -68,184 +77,11 @@ cdef struct Tree:
     Store inner, outer, scratch
 
 
-# Sums over a window.
-
-cdef inline double c_sum(const double *values, int64_t n) noexcept nogil:
-    """Return the sum of the values, by four running sums."""
-    cdef int64_t i = 0
-    cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
-    while i + 3 < n:
-        s0 += values[i]
-        s1 += values[i + 1]
-        s2 += values[i + 2]
-        s3 += values[i + 3]
-        i += 4
-    while i < n:
-        s0 += values[i]
-        i += 1
-    return (s0 + s1) + (s2 + s3)
-
-
-cdef inline double c_about(const double *values, int64_t n, double centre, bint squared) noexcept nogil:
-    """Return the sum of the values times their distance from `centre`, or its square, by four running sums."""
-    cdef int64_t i, j
-    cdef double gap
-    cdef double sums[4]
-    sums[0] = sums[1] = sums[2] = sums[3] = 0.0
-    for i in range(0, n - 3, 4):
-        for j in range(4):
-            gap = i + j - centre
-            sums[j] += (gap * gap if squared else gap) * values[i + j]
-    for i in range(n - n % 4, n):
-        gap = i - centre
-        sums[0] += (gap * gap if squared else gap) * values[i]
-    return (sums[0] + sums[1]) + (sums[2] + sums[3])
-
-
-cdef inline int64_t c_cut(const double *values, int64_t n, double most, int64_t *begin) noexcept nogil:
-    """Return the length that is left if at most `most` is dropped at each end, and its start in `begin`."""
-    cdef int64_t i = 0, j = n
-    cdef double dropped = values[0]
-    while i < n - 1 and dropped <= most:  # from the lower end, as long as the dropped sum is small enough
-        i += 1
-        dropped += values[i]
-    dropped = values[n - 1]  # then from the upper end
-    while j > i + 1 and dropped <= most:
-        j -= 1
-        dropped += values[j - 1]
-    begin[0] = i
-    return j - i
-
-
 # One family: the messages of its children, added in pairs.
 #
 # A message is a window of weights under the tilt of the family, normalised to sum 1. Each message has bounds: `error`
 # of the weight neglected in its subtree and `mass` of the weight it contains, both under the tilt minus and plus the
 # slack, relative to the sum; `spill` and `peak` are the same at any single count, under the tilt itself.
-
-cdef inline int64_t c_take(Store *store, int64_t size) noexcept nogil:
-    """Return the position of `size` new numbers, or -1 without memory. Pointers into the store become invalid."""
-    cdef int64_t room = store.room, place = store.used
-    cdef double *data
-    if place + size > room:
-        room = max(2 * room, place + size, <int64_t> 4096)
-        data = <double *> realloc(store.data, room * sizeof(double))
-        if data == NULL:
-            return -1
-        store.data, store.room = data, room
-    store.used += size
-    return place
-
-
-cdef inline double c_mean(const double *sides) noexcept nogil:
-    """Return a bound under the tilt itself, from the bounds on both sides of it: cosh >= 1."""
-    return 0.5 * (sides[0] + sides[1])
-
-
-cdef inline double c_highest(const double *values, int64_t size) noexcept nogil:
-    cdef double m0 = 0.0, m1 = 0.0, m2 = 0.0, m3 = 0.0
-    cdef int64_t k = 0
-    while k + 3 < size:
-        m0, m1 = max(m0, values[k]), max(m1, values[k + 1])
-        m2, m3 = max(m2, values[k + 2]), max(m3, values[k + 3])
-        k += 4
-    while k < size:
-        m0 = max(m0, values[k])
-        k += 1
-    return max(max(m0, m1), max(m2, m3))
-
-
-cdef inline int64_t c_cut_tilted(const double *values, Piece *piece, double drop, double slack,
-                                 int64_t *begin) noexcept nogil:
-    """Compute `c_cut` with the lower end under the tilt minus the slack, the upper under the tilt plus the slack."""
-    cdef int64_t i = 0, j = piece.size, k
-    cdef double down = 0.0, up = 0.0, dropped
-    # sums under both second tilts, then the ends as in `c_cut`
-    for k in range(piece.size):
-        down += values[k] * exp(-slack * (piece.low + k - piece.centre))
-        up += values[k] * exp(slack * (piece.low + k - piece.centre))
-    dropped = values[0] * exp(-slack * (piece.low - piece.centre))
-    while i < piece.size - 1 and dropped <= drop * down:
-        i += 1
-        dropped += values[i] * exp(-slack * (piece.low + i - piece.centre))
-    dropped = values[j - 1] * exp(slack * (piece.low + j - 1 - piece.centre))
-    while j > i + 1 and dropped <= drop * up:
-        j -= 1
-        dropped += values[j - 1] * exp(slack * (piece.low + j - 1 - piece.centre))
-    begin[0] = i
-    return j - i
-
-
-cdef inline void c_drop(const double *values, Piece *piece, int64_t first, int64_t last, double slack, double *most,
-                        double *dropped) noexcept nogil:
-    """Add the weights dropped from `first` to before `last`: the largest, and the sums under both second tilts."""
-    cdef int64_t k, side
-    for k in range(first, last):
-        most[0] = max(most[0], values[k])
-        for side in range(2):
-            dropped[side] += values[k] * (exp((2 * side - 1) * slack * (piece.low + k - piece.centre))
-                                          if slack > 0.0 else 1.0)
-
-
-cdef inline void c_scale(Piece *piece, Store *store, double drop, double slack) noexcept nogil:
-    """Truncate both ends, normalise to sum 1, and update the bounds by the dropped weights."""
-    cdef double *values = store.data + piece.at
-    cdef double kept, most = 0.0
-    cdef double dropped[2]
-    cdef int64_t begin, size, k, side
-    # the window that is kept: counts begin .. begin + size - 1 of the message
-    if slack > 0.0:
-        size = c_cut_tilted(values, piece, drop, slack, &begin)
-    else:
-        size = c_cut(values, piece.size, drop * c_sum(values, piece.size), &begin)
-    kept = c_sum(values + begin, size)
-    # the dropped weights: the largest one, and the sums under both second tilts
-    dropped[0] = dropped[1] = 0.0
-    c_drop(values, piece, 0, begin, slack, &most, dropped)
-    c_drop(values, piece, begin + size, piece.size, slack, &most, dropped)
-    # normalise to sum 1; bounds are relative to the sum
-    for k in range(begin, begin + size):
-        values[k] /= kept
-    for side in range(2):
-        piece.error[side] = (piece.error[side] + dropped[side]) / kept
-        piece.mass[side] /= kept
-    piece.spill = min((piece.spill + most) / kept, c_mean(piece.error))
-    piece.peak /= kept
-    piece.at += begin
-    piece.low += begin
-    piece.size = size
-    piece.log_scale += log(kept)
-
-
-cdef inline void c_clip(Piece *piece, int64_t least, int64_t most) noexcept nogil:
-    """Restrict a message to counts least .. most; other counts do not occur in any sum that is kept."""
-    if piece.low < least:
-        piece.at += least - piece.low
-        piece.size -= least - piece.low
-        piece.low = least
-    piece.size = min(piece.size, most - piece.low + 1)
-
-
-cdef inline void c_heads(Piece *a, Piece *b, Piece *out) noexcept nogil:
-    """Set all fields of the sum of two pieces, except its window."""
-    cdef int64_t side
-    cdef double lost = c_mean(a.error), lost_too = c_mean(b.error), held = c_mean(a.mass), held_too = c_mean(b.mass)
-    out.peak = min(a.peak * held_too, held * b.peak)
-    out.spill = min(a.peak * lost_too, held * b.spill)
-    out.spill += min(a.spill * (held_too + lost_too), lost * (b.peak + b.spill))
-    out.least, out.most = a.least + b.least, a.most + b.most
-    out.centre, out.variance, out.log_scale = a.centre + b.centre, a.variance + b.variance, 0.0
-    for side in range(2):
-        out.mass[side] = a.mass[side] * b.mass[side]
-        out.error[side] = a.mass[side] * b.error[side] + a.error[side] * (b.mass[side] + b.error[side])
-
-
-cdef inline void c_peak_of_sum(Piece *out, const double *values) noexcept nogil:
-    """Bound the weight of a sum at any single count: the largest in its window, or all weight outside."""
-    cdef double held = c_mean(out.mass), outside
-    outside = max(held - c_sum(values, out.size), 0.0) + ROUNDED * held
-    out.peak = min(out.peak, max(c_highest(values, out.size), outside))
-
 
 cdef inline int64_t c_merge(Piece *pieces, int64_t size, int64_t low, int64_t high, bint top, double drop,
                             double slack, Store *store) noexcept nogil:
@@ -335,25 +171,6 @@ cdef inline void c_windows(Tree *t) noexcept nogil:
         w[2], w[3] = w[0], w[1]
         if p >= 0:
             w[3] = min(w[3], t.window[4 * p + 3])
-
-
-cdef inline void c_masses(Piece *piece, const double *values, double slack) noexcept nogil:
-    """Compute the sums under the tilt minus and plus the slack."""
-    cdef int64_t k, side
-    if slack == 0.0:
-        piece.mass[0] = piece.mass[1] = c_sum(values, piece.size)
-        return
-    for side in range(2):
-        piece.mass[side] = 0.0
-        for k in range(piece.size):
-            piece.mass[side] += values[k] * exp((2 * side - 1) * slack * (piece.low + k - piece.centre))
-
-
-cdef inline void c_centre(Piece *piece, const double *values) noexcept nogil:
-    """Compute mean and variance of a message."""
-    cdef double total = c_sum(values, piece.size), mean = c_about(values, piece.size, 0.0, False) / total
-    piece.centre = piece.low + mean
-    piece.variance = c_about(values, piece.size, mean, True) / total
 
 
 cdef inline double c_beyond(const Site *s, const double *tables, double tilt, int64_t most,
@@ -545,16 +362,6 @@ cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
 
 # Messages from the root down, to the children of each node, and the summaries of a marginal distribution.
 
-cdef inline void c_largest_one(double *values, int64_t size) noexcept nogil:
-    cdef int64_t k
-    cdef double most = 0.0
-    for k in range(size):
-        most = max(most, values[k])
-    if most > 0.0:
-        for k in range(size):
-            values[k] /= most
-
-
 cdef inline int c_down(Tree *t, int64_t v, int64_t *places, int64_t *n_pieces) noexcept nogil:
     """Set places[i] to the position in scratch of the message of all others to piece i, on its window, largest 1."""
     cdef int64_t i, k, place, gap, spare, size = t.count[v]
@@ -602,51 +409,6 @@ cdef inline int c_down(Tree *t, int64_t v, int64_t *places, int64_t *n_pieces) n
         c_largest_one(t.scratch.data + places[head.left], a.size)
         c_largest_one(t.scratch.data + places[head.right], b.size)
     return GOOD
-
-
-cdef inline double c_digamma(double x) noexcept nogil:
-    cdef double shift = 0.0, y
-    while x < 10.0:
-        shift += 1.0 / x
-        x += 1.0
-    y = 1.0 / (x * x)
-    return log(x) - 0.5 / x - y * (1.0 / 12 - y * (1.0 / 120 - y * (1.0 / 252 - y * (1.0 / 240 - y / 132)))) - shift
-
-
-cdef inline double c_expected_digamma(const double *p, int64_t low, int64_t size, double shift) noexcept nogil:
-    """Return E psi(n + shift) under probabilities p at low, low + 1, .."""
-    cdef double value = c_digamma(low + shift), total = 0.0
-    cdef int64_t k
-    for k in range(size):  # psi(x + 1) = psi(x) + 1/x
-        total += p[k] * value
-        value += 1.0 / (low + k + shift)
-    return total
-
-
-cdef inline void c_summary(double *p, int64_t low, int64_t size, double tail, double *out) noexcept nogil:
-    """Normalise to sum 1; mean, sd, and the smallest counts with P(N <= n) >= tail and P(N > n) <= tail."""
-    cdef double total = c_sum(p, size), mean = 0.0, variance = 0.0, running
-    cdef int64_t k
-    for k in range(size):
-        p[k] /= total
-        mean += k * p[k]
-    for k in range(size):
-        variance += (k - mean) * (k - mean) * p[k]
-    out[0], out[1] = low + mean, sqrt(variance)
-    # the smallest n with P(N <= n) >= tail
-    running = p[0]
-    k = 0
-    while k < size - 1 and running < tail * (1.0 - TIE):
-        k += 1
-        running += p[k]
-    out[2] = low + k
-    # the smallest n with P(N > n) <= tail
-    running = 0.0
-    k = size - 1
-    while k > 0 and running + p[k] <= tail * (1.0 + TIE):
-        running += p[k]
-        k -= 1
-    out[3] = low + k
 
 
 cdef inline void c_pass_down(Tree *t, int64_t v, const int64_t *places) noexcept nogil:
