@@ -253,3 +253,15 @@ def test_a_long_table_is_small():
     assert size < 20e6
     with pytest.raises(ValueError, match="the table of a confidence set must have at most"):
         dpm.confidence(dpm.Release([2950], mechanism=law)).counts["1"].interval(0.95)
+
+
+@pytest.mark.parametrize(
+    ("ties", "rounded"),
+    [("even", [0, 20, 20, 10, 10]), ("up", [10, 20, 30, 10, 10]), ("away", [10, 20, 30, 10, 10])],
+)
+def test_halves_are_rounded_by_the_rule_for_ties(ties, rounded):
+    law = dpm.Exact().rounded(10, ties=ties)
+    drawn = law.sample(np.array([5, 15, 25, 6, 14]), rng=stream(1, "ties"))
+    assert drawn.tolist() == rounded
+    for count, value in zip([5, 15, 25, 6, 14], rounded, strict=True):
+        assert np.exp(law.log_likelihood(float(value), count)) == 1
