@@ -120,7 +120,8 @@ def named(
         column = str(names.get(name, name))
         texts = of_shard(path, {column: "text"}, shard, shards).columns[column]
         listed[name], *ends = _published(texts, settings)
-        listed |= dict(zip(LIMITS, ends, strict=True))
+        if any(np.isfinite(end).any() for end in ends):
+            listed |= dict(zip(LIMITS, ends, strict=True))
     return Tables(found.names, found.starts, listed, found.reasons)
 
 
