@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.fft import next_fast_len
 
 from .. import _checks
-from .convolutions import convolved
+from .convolutions import BRIEF, convolved, convolved_once
 from .distributions import Discrete
 
 Array = NDArray[np.float64]
@@ -67,12 +67,10 @@ class Window:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.weights))
 
-    def trimmed(self) -> "Window":
-        """Return the window without entries at its ends that are below `SMALLEST` times the largest entry, scaled to a
-        largest entry of 1.
-        """
+    def trimmed(self, smallest: float = SMALLEST) -> "Window":
+        """Return the window without end entries below `smallest` times the largest; the largest weight becomes 1."""
         largest = self.weights.max()
-        kept = np.flatnonzero(self.weights > SMALLEST * largest)
+        kept = np.flatnonzero(self.weights > smallest * largest)
         return Window(self.first + int(kept[0]), self.weights[kept[0] : kept[-1] + 1] / largest)
 
     def within(self, low: int, high: int) -> "Window":
@@ -329,6 +327,9 @@ _SOME = 256  # number of counts from which the frequencies are selected first
 _NOTHING = 1e-18  # negligible size of a term, relative to the term at frequency 0
 _FLAT = 0.01  # smallest usable tie, relative to the sum of the absolute terms: cancellation costs at most two digits
 _LARGEST = 4_000_000  # largest number of entries of a table of transforms
+_NEGLIGIBLE = 3e-15  # rounding of a transform relative to the largest weight: smaller weights at the ends are truncated
+_LEVEL = 1e-3  # smallest weight of a tie with absolute accuracy, relative to the largest, ..
+_SEEN = 1e-10  # .. at all values of a count with more than this weight
 _FAINT, _CLEAR = 1e-120, 1e-60  # smallest entry of a message, and smallest largest entry, relative to all sums
 _LONGEST = 250_000  # largest number of distinct values of a sum
 Complex = NDArray[np.complex128]
@@ -431,6 +432,7 @@ class Coupled:
     factors : weights a_i, one per count; tilted so that the unconstrained sum is where `root` is large.
     root : weights g of the sum.
     unit : unit of which the quantities are multiples.
+    which : int64 (counts,), position of the factor of each count, if several counts share a factor; None: one each.
 
     Notes
     -----
@@ -438,19 +440,55 @@ class Coupled:
     convolutions. If there are many counts, a question about up to four of them costs a Fourier sum.
     """
 
-    def __init__(self, factors: Sequence[Window], root: Window, *, unit: float = 1.0) -> None:
-        self.root, self.unit, self.size = root, unit, len(factors)
-        self._levels = [[factor.trimmed() for factor in factors]]
-        while len(self._levels[-1]) > 1:
-            row = self._levels[-1]
-            self._levels.append([added_up(row[i : i + 2]) for i in range(0, len(row), 2)])
-        self.free = self._levels[-1][0]  # weights of the sum without the root
+    def __init__(
+        self, factors: Sequence[Window], root: Window, *, unit: float = 1.0, which: Whole | None = None
+    ) -> None:
+        self.root, self.unit = root, unit
+        self._factors = [factor.trimmed() for factor in factors]
+        self.which = np.arange(len(factors)) if which is None else which
+        self.size = len(self.which)
+        self.shared = len(factors) < self.size
         self.total = _met(self.free, root)
+
+    @cached_property
+    def free(self) -> Window:
+        """Weights of the sum without the root."""
+        return self._kinds.free if self.shared else self._levels[-1][0]
+
+    @cached_property
+    def _levels(self) -> list[list[Window]]:
+        """Sums over neighbours: the counts, pairs of counts, .., all counts."""
+        return _sums_of_pairs([self._factors[i] for i in self.which])
+
+    @cached_property
+    def _kinds(self) -> "_Kinds":
+        """Sums of kinds, with absolute accuracy if the root is where the sums are large."""
+        times = np.bincount(self.which).tolist()
+        rough = _Kinds(self._factors, times, tails=False)
+        level = (rough.free.weights * self.root.at(rough.free.first, len(rough.free.weights))).max()
+        if level > _LEVEL * rough.free.weights.max() * self.root.weights.max():
+            return rough
+        return _Kinds(self._factors, times, tails=True)
+
+    @cached_property
+    def _kind_ties(self) -> list[Window]:
+        """Weights of one count of each kind given all other counts and the root."""
+        found = self._kinds.ties(self.root)
+        if self._kinds.tails:
+            return found
+        pairs = zip(found, self._factors, strict=True)
+        if all(tie.weights[own.weights > _SEEN].min() > _LEVEL for tie, own in pairs):  # absolute accuracy is enough
+            return found
+        return _Kinds(self._factors, np.bincount(self.which).tolist(), tails=True).ties(self.root)
+
+    def single(self, kind: int) -> Window:
+        """Return the distribution of any count whose factor is at position `kind`."""
+        return _met(self._factors[kind], self._kind_ties[kind] if self.shared else self._ties[kind])
 
     def sum_of(self, places: Places) -> Window:
         """Return the distribution of the sum of the numbers at several different positions."""
         if len(places) == 1:
-            return _met(self._levels[0][places[0]], self._ties[places[0]])
+            return self.single(int(self.which[places[0]]))
         free_sum = self._free_sum(set(places), inside=True)
         return _met(free_sum, self._tie(places, free_sum.first, free_sum.last))
 
@@ -493,21 +531,17 @@ class Coupled:
         """Compute for every count the weights of its values given all other counts and the root, from the top of the
         tree downwards.
         """
-        ties = [_message(self.root, Window(0, np.ones(1)), self._levels[-1][0])]
-        for row in reversed(self._levels[:-1]):
-            below = []
-            for i, window in enumerate(row):
-                pair = i ^ 1
-                parent = ties[i // 2]
-                below.append(_message(parent, row[pair], window) if pair < len(row) else parent)
-            ties = below
-        return ties
+        return _ties(self._levels, self.root)
 
     def beside(self, place: int) -> tuple[Window, Window]:
         """Return the weights of one count, and the weights of the sum of all other counts over the range that the
         values of the count and the root require.
         """
-        return self._levels[0][place], self._others[place]
+        return self.own(place), self._others[place]
+
+    def own(self, place: int) -> Window:
+        """Return the weights of one count."""
+        return self._factors[self.which[place]]
 
     @cached_property
     def _others(self) -> list[Window]:
@@ -547,7 +581,7 @@ class Coupled:
         from the largest nodes that fit.
         """
         if inside and len(places) == 1:
-            return self._levels[0][next(iter(places))]
+            return self._factors[self.which[next(iter(places))]]
         parts: list[Window] = []
 
         def collect(level: int, i: int) -> None:
@@ -572,22 +606,102 @@ def _between(ordered: Whole, first: int, last: int) -> int:
     return int(np.searchsorted(ordered, last) - np.searchsorted(ordered, first))
 
 
-def _message(tie: Window, sibling: Window, own: Window) -> Window:
-    """Return the weights of one number over its window, given the weights (tie) of its sum with a sibling."""
+def _message(tie: Window, sibling: Window, own: Window, *, tails: bool = True) -> Window:
+    """Return the weights of one number over its window, from a tie on its sum with a sibling."""
     size = len(own.weights) + len(sibling.weights) - 1
-    weights = _correlated(tie.at(own.first + sibling.first, size), sibling.weights, len(own.weights))
+    weights = _correlated(tie.at(own.first + sibling.first, size), sibling.weights, len(own.weights), tails=tails)
     return Window(own.first, weights / max(float(weights.max()), np.finfo(float).tiny))
 
 
-def _correlated(along: Array, weights: Array, size: int) -> Array:
-    """Return the sums over r of along(k + r) weights(r), for k < size, with a small relative error in every entry."""
+class _Kinds:
+    """Sums of counts of which many have the same factor: powers of the factors, and sums over powers.
+
+    Parameters
+    ----------
+    factors : weights of one count of each kind.
+    times : number of counts of each kind, at least 1.
+    tails : whether small weights have small relative errors; otherwise, all weights have the absolute accuracy of the
+        largest, 1e-12, at a fraction of the time.
+    """
+
+    def __init__(self, factors: Sequence[Window], times: Sequence[int], *, tails: bool) -> None:
+        self.factors, self.tails = factors, tails
+        self.others = [self._power(factor, n - 1) for factor, n in zip(factors, times, strict=True)]  # of the same kind
+        self.levels = [[self._added(*pair) for pair in zip(factors, self.others, strict=True)]]
+        while len(self.levels[-1]) > 1:
+            row = self.levels[-1]
+            self.levels.append([reduce(self._added, row[i : i + 2]) for i in range(0, len(row), 2)])
+        self.free = self.levels[-1][0]
+
+    def ties(self, root: Window) -> list[Window]:
+        """Return for each kind the weights of one count given all other counts and the root."""
+        ties = _ties(self.levels, root, tails=self.tails)
+        rows = zip(ties, self.others, self.factors, strict=True)
+        return [_message(tie, others, own, tails=self.tails) for tie, others, own in rows]
+
+    def _power(self, factor: Window, times: int) -> Window:
+        """Return the weights of the sum of `times` independent counts with the same factor, by doubling."""
+        found, doubled = Window(0, np.ones(1)), factor
+        while times:
+            if times % 2:
+                found = self._added(found, doubled)
+            times //= 2
+            if times:
+                doubled = self._added(doubled, doubled)
+        return found
+
+    def _added(self, a: Window, b: Window) -> Window:
+        if self.tails or len(a.weights) * len(b.weights) <= BRIEF:
+            return added(a, b)
+        return Window(a.first + b.first, convolved_once(a.weights, b.weights)).trimmed(_NEGLIGIBLE)
+
+
+def free_sum(factors: Sequence[Window], which: Whole, *, tails: bool = True) -> Window:
+    """Return the weights of the sum of independent counts, of which many may have the same factor.
+
+    Parameters
+    ----------
+    factors : weights of the counts.
+    which : int64 (counts,), position of the factor of each count.
+    tails : accuracy of the sum if counts share factors, as in `_Kinds`; otherwise, tails have small relative errors.
+    """
+    if len(factors) < len(which):
+        return _Kinds([factor.trimmed() for factor in factors], np.bincount(which).tolist(), tails=tails).free
+    return added_up([factors[i] for i in which])
+
+
+def _sums_of_pairs(parts: list[Window]) -> list[list[Window]]:
+    """Return the levels of a binary tree of sums: the parts, sums over pairs of neighbours, .., the sum of all."""
+    levels = [parts]
+    while len(levels[-1]) > 1:
+        row = levels[-1]
+        levels.append([added_up(row[i : i + 2]) for i in range(0, len(row), 2)])
+    return levels
+
+
+def _ties(levels: list[list[Window]], root: Window, *, tails: bool = True) -> list[Window]:
+    """Return the weights of the values of each part given all other parts and the root, from the top downwards."""
+    ties = [_message(root, Window(0, np.ones(1)), levels[-1][0], tails=tails)]
+    for row in reversed(levels[:-1]):
+        below = []
+        for i, window in enumerate(row):
+            pair = i ^ 1
+            parent = ties[i // 2]
+            below.append(_message(parent, row[pair], window, tails=tails) if pair < len(row) else parent)
+        ties = below
+    return ties
+
+
+def _correlated(along: Array, weights: Array, size: int, *, tails: bool = True) -> Array:
+    """Return sum_r along(k + r) weights(r) for k < size, with small relative error in every entry if `tails`."""
     seen = np.flatnonzero(along)
     if not len(seen) * len(weights):
         return np.zeros(size)
     first, last = int(seen[0]), int(seen[-1])
-    whole = convolved(along[first : last + 1], np.ascontiguousarray(weights[::-1]), smallest=_FAINT)
+    parts = along[first : last + 1], np.ascontiguousarray(weights[::-1])
+    whole = convolved(*parts, smallest=_FAINT) if tails else convolved_once(*parts)
     found = Window(first - len(weights) + 1, whole).at(0, size)
-    if found.max() > _CLEAR * whole.max():
+    if found.max() > _CLEAR * whole.max() or not tails:
         return found
     return np.convolve(along, weights[::-1], mode="valid")  # all needed entries are far smaller than others
 

@@ -130,6 +130,11 @@ class Quantities:
             raise ValueError(f"among requires at least two different names, got {', '.join(names) or 'none'}")
         return self._among(names)
 
+    @property
+    def in_one_pass(self) -> bool:
+        """Whether `numbers` summarises all quantities in one pass."""
+        return self._numbers is not None
+
     def numbers(self, level: float = LEVEL) -> Columns:
         """Return summaries of all quantities, in one pass if there is a method for it and otherwise separately for each
         quantity.

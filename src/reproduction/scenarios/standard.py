@@ -56,8 +56,7 @@ def answer(
     """
     settings = case.settings
     among = list(settings.get("among") or ())
-    wanted = {"counts": FILE, "rates": BEHIND}.get(about, (*FILE, *BEHIND))
-    groups = [group for group in posterior.groups if group in wanted]
+    groups = groups_of(posterior, about)
     if not groups:
         raise ValueError(f"about must be one of {', '.join(posterior.groups)} for this release, got {about}")
     few = table is None or len(table) <= _CURVES
@@ -81,6 +80,18 @@ def answer(
     if "rates" in groups and (part := noise_part(posterior, among)):
         found["noise_part_of_rate_variance"] = part
     return Answer(rows=frame, facts=found, densities=densities(laws))
+
+
+def groups_of(posterior: Posterior, about: str) -> list[str]:
+    """Return the groups of a posterior that an answer contains.
+
+    Parameters
+    ----------
+    posterior : posterior of the library.
+    about : ``counts`` (of the file), ``rates`` (of the population that it samples) or ``both``.
+    """
+    wanted = {"counts": FILE, "rates": BEHIND}.get(about, (*FILE, *BEHIND))
+    return [group for group in posterior.groups if group in wanted]
 
 
 def row(law: Marginal, level: float, released: float | None = None) -> tuple[object, ...]:
@@ -137,6 +148,10 @@ def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
         alpha, total = law.alpha, law.counts.total
     else:
         return {}
+    if posterior.counts.in_one_pass and posterior.rates.in_one_pass:
+        counts, rates = posterior.counts.numbers(), posterior.rates.numbers()
+        parts = (counts.sd / (total + alpha.sum()) / rates.sd) ** 2
+        return dict(zip(posterior.rates.names, parts.tolist(), strict=True))
     found = {}
     for name in posterior.rates:
         spread = posterior.counts[name].variance() / (total + alpha.sum()) ** 2

@@ -23,14 +23,13 @@ x^a (1 - x)^b/(b B(a, b)), so a run needs one incomplete beta function and other
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
-from scipy.special import betainc, betaln, expit, gammaln, xlog1py, xlogy
+from scipy.special import gammaln
 
 from ... import _checks
 from ..._accuracy import EXACT, LEVEL
@@ -39,11 +38,12 @@ from ..._mechanisms.exact import Exact
 from ..._mechanisms.law_settings import law_of
 from ..._mechanisms.noise_law import NoiseLaw
 from ..._results.distributions import Continuous, Discrete, Marginal
-from ..._results.joint import Coupled, Incompatible, Window, added_up
+from ..._results.joint import Coupled, Incompatible, Window, free_sum
 from ..._results.posterior import Posterior
-from ..._results.quantities import Joint, Quantities
+from ..._results.quantities import Columns, Joint, Quantities
 from ..counts.share_law import PairWeights, ShareLaw, window
 from . import _window_sums, conflict, counts, windows
+from ._rate_law import RateLaw
 from .cells import Cells, cells_of, refuse
 from .counts import named
 from .priors import Flat, Splits, choose
@@ -54,6 +54,8 @@ JEFFREYS = 0.5  # default Dirichlet concentration of every rate: best coverage, 
 _ENTRIES = 50_000_000  # entries of all windows together
 _WIDEST = 2_000_000  # largest number of values of one count, and of their sum
 LISTED = 2_000_000  # largest number of pairs of counts of a rate that are listed; more are interpolated
+_PLAIN_TAIL = 1e-3  # tail probability down to which an absolute accuracy of 1e-12 is enough
+SHARED = 1000  # number of counts from which equal counts share a window
 SHARES = 20_000_000  # largest number of pairs of counts of a share of the file
 _NEAR = 0.1  # sds of the free sum within which its mean is matched to that of the total
 
@@ -73,6 +75,7 @@ class Leaves:
     logs : float64 (k, widest), log of prior times likelihood; -inf beyond a window.
     left, right : float64 (k, 2), log of a bound of the first two weights beyond either end, nearest first; -inf if a
         bound of the count ends the window.
+    times : float64 (k,), number of counts with the same window.
     growth : float64 (k,), largest factor by which the prior's weights rise beyond the right end, from one to the next.
     """
 
@@ -83,9 +86,12 @@ class Leaves:
     left: Array
     right: Array
     growth: Array
+    times: Array
 
     @classmethod
-    def of(cls, cells: Cells, priors: Sequence[CountPrior], log_mass: float) -> "Leaves | None":
+    def of(
+        cls, cells: Cells, priors: Sequence[CountPrior], log_mass: float, times: Array | None = None
+    ) -> "Leaves | None":
         """Return the windows of the given counts; None if a window is empty.
 
         Parameters
@@ -93,6 +99,7 @@ class Leaves:
         cells : noisy counts with finite bounds.
         priors : one per count.
         log_mass : log mass of a window, as in `windows.spans`.
+        times : float64 (k,), number of equal counts that each row stands for; None: 1.
 
         Returns
         -------
@@ -138,7 +145,8 @@ class Leaves:
         beyond[low <= lower, :2] = -np.inf
         beyond[high >= upper, 2:] = -np.inf
         likelihood[counts > high[:, None]] = -np.inf
-        return cls(low, high - low + 1, counts, likelihood, beyond[:, :2], beyond[:, 2:], growth)
+        times = np.ones(k) if times is None else times
+        return cls(low, high - low + 1, counts, likelihood, beyond[:, :2], beyond[:, 2:], growth, times)
 
     def tilt(self, sums: Array, root: Array) -> float:
         """Return the tilt under which the sum of the counts without the total has approximately the same mean as the
@@ -197,7 +205,7 @@ class Leaves:
             with np.errstate(invalid="ignore", over="ignore"):
                 fall = np.exp(ends[:, 1] - ends[:, 0] + sign * theta) * growth
                 tail = np.where(fall < 1, np.exp(nearest) / (1 - fall), np.inf)
-            bound += float(np.where(ends[:, 0] == -np.inf, 0.0, tail).sum())
+            bound += float((self.times * np.where(ends[:, 0] == -np.inf, 0.0, tail)).sum())
         return bound
 
     def _moments(self, theta: float) -> tuple[float, float]:
@@ -205,7 +213,8 @@ class Leaves:
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
         mean = (weights * self.counts).sum(axis=1)
-        return float(mean.sum()), float((weights * (self.counts - mean[:, None]) ** 2).sum())
+        spread = (weights * (self.counts - mean[:, None]) ** 2).sum(axis=1)
+        return float((self.times * mean).sum()), float((self.times * spread).sum())
 
 
 _LOG_MASS = (45.0, 180.0, 720.0, 2880.0, 11_520.0, 46_080.0, 184_320.0, 737_280.0)
@@ -313,8 +322,9 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
     -----
     O(k w log k) memory and O(k w log w) time for k counts and windows of w.
     """
+    kinds = _kinds(cells, priors)
     for log_mass in _LOG_MASS:
-        found = _attempt(cells, priors, total, log_mass)
+        found = _attempt(cells, priors, total, log_mass, kinds)
         if found is not None and found.error <= windows.NEGLECTED:
             return found
     raise ValueError(
@@ -324,30 +334,45 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
     )
 
 
-def foreseen(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Window | None:
+def foreseen(cells: Cells, priors: Sequence[CountPrior], total: Total, *, tails: bool = True) -> Window | None:
     """Return the distribution of the sum given only the counts, without the released total.
 
     Parameters
     ----------
     cells, priors, total : arguments of `solve`.
+    tails : as in `joint.free_sum`.
 
     Returns
     -------
     Window or None
         None if the counts do not determine it: something was not measured, under improper priors.
     """
+    rows, which = _kinds(cells, priors)
     try:
-        leaves = Leaves.of(cells, priors, _LOG_MASS[0])
+        leaves = Leaves.of(cells.take(rows), [priors[i] for i in rows], _LOG_MASS[0], np.bincount(which).astype(float))
     except TooWide:
         return None
     if leaves is None:
         return None
-    free = added_up(leaves.tilted(0.0))
+    free = free_sum(leaves.tilted(0.0), which, tails=tails)
     logs = total.log_prior(free.values().astype(float))
     return Window(free.first, free.weights * np.exp(logs - logs.max())).normalised()
 
 
-def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass: float) -> Solved | None:
+Kinds = tuple[NDArray[np.int64], NDArray[np.int64]]  # one row of each kind of equal counts, and the kind of every row
+
+
+def _kinds(cells: Cells, priors: Sequence[CountPrior]) -> Kinds:
+    """Return the kinds of equal counts with equal priors; of few counts, each is a kind."""
+    if len(cells) < SHARED:
+        every = np.arange(len(cells))
+        return every, every
+    places: dict[int, int] = {}
+    own = np.array([places.setdefault(id(prior), len(places)) for prior in priors], dtype=np.int64)
+    return np.unique(cells.kinds[1] * len(places) + own, return_index=True, return_inverse=True)[1:]
+
+
+def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass: float, kinds: Kinds) -> Solved | None:
     ends = total.noise.reach(np.array([total.released]), log_mass)
     least, most = float(cells.lower.sum()), float(cells.upper.sum())
     half = np.ceil(np.asarray(total.noise.halfwidth(log_mass)))
@@ -358,8 +383,10 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
             f"total: its noise allows {last - first + 1:.3g} sums of the true counts, and at most {_WIDEST:,} can be "
             "added up: set closer bounds on the counts"
         )
-    capped = replace(cells, upper=np.minimum(cells.upper, cells.lower + last - least))
-    leaves = Leaves.of(capped, priors, log_mass)
+    rows, which = kinds
+    part = cells.take(rows)
+    capped = replace(part, upper=np.minimum(part.upper, part.lower + last - least))
+    leaves = Leaves.of(capped, [priors[i] for i in rows], log_mass, np.bincount(which).astype(np.float64))
     if leaves is None:
         return None
     sums = np.arange(first, last + 1)
@@ -371,7 +398,7 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
     tilted = root - theta * sums
     weights = np.exp(tilted - tilted.max())
     try:
-        together = Coupled(leaves.tilted(theta), Window(int(first), weights))
+        together = Coupled(leaves.tilted(theta), Window(int(first), weights), which=which)
     except Incompatible:
         return None
     beyond = around - theta * np.array([first - 2, first - 1, last + 1, last + 2]) - tilted.max()
@@ -477,123 +504,30 @@ class TiedCounts:
         for prior in {id(prior): prior for prior in self.priors}.values():
             rows = np.flatnonzero([other is prior for other in self.priors])
             out[rows] = conflict.tails(self.cells.take(rows), prior)
-        law = foreseen(self.cells, self.priors, self.total)
-        if law is not None and conflict.has_tails(self.total.noise):
-            values = law.values().astype(float)
-            out[-1] = conflict.of_mixture(self.total.released, self.total.noise, values, law.weights)
+        if conflict.has_tails(self.total.noise):
+            out[-1] = self._tail_of_total(tails=not self.together.shared)
+            if out[-1] < _PLAIN_TAIL and self.together.shared:  # a small tail needs small relative errors
+                out[-1] = self._tail_of_total(tails=True)
         return out
+
+    def _tail_of_total(self, *, tails: bool) -> float:
+        law = foreseen(self.cells, self.priors, self.total, tails=tails)
+        if law is None:
+            return np.nan
+        values = law.values().astype(float)
+        return conflict.of_mixture(self.total.released, self.total.noise, values, law.weights)
 
 
 def _numbers(law: Coupled, level: float) -> _Numbers:
     """Return posterior summaries of every count."""
-    laws = [law.sum_of([i]) for i in range(law.size)]
+    laws = [law.single(kind) for kind in range(int(law.which.max()) + 1)]
     widths = np.array([len(part.weights) for part in laws])
-    logs = np.full((law.size, int(widths.max())), -np.inf)
+    logs = np.full((len(laws), int(widths.max())), -np.inf)
     for row, part in zip(logs, laws, strict=True):
         row[: len(part.weights)] = part.log_weights()
     _, mean, sd, lower, upper = _window_sums.summaries(logs, widths, level=level).T
     first = np.array([part.first for part in laws])
-    return _Numbers(first + mean, sd, first + lower, first + upper)
-
-
-_NEGLIGIBLE = 1e-17  # relative to the largest weight of a pair; pairs below are dropped
-_FURTHEST = 740.0  # log odds: a rate of 1e-321
-
-
-class RateLaw:
-    """Distribution of a rate, which is a mixture of Beta(alpha + s, beta + t) over pairs of counts (s, t).
-
-    Parameters
-    ----------
-    alpha, beta : concentrations > 0 of the rate and of all others together.
-    s, t : float64 (n,), integers, the count and the sum of all others; t increases by 1 along a run of equal s.
-    weights : float64 (n,), non-negative; scaled to 1.
-    """
-
-    def __init__(self, alpha: float, beta: float, s: Array, t: Array, weights: Array) -> None:
-        kept = weights > _NEGLIGIBLE * weights.max()
-        self.a, self.b = alpha + s[kept], beta + t[kept]
-        self.weights: Array = weights[kept] / weights[kept].sum()
-        self._log_beta = np.asarray(betaln(self.a, self.b))
-        heads = np.flatnonzero(np.r_[True, (np.diff(self.a) != 0) | (np.diff(self.b) != 1)])
-        later = np.concatenate([_later(run) for run in np.split(self.weights, heads[1:])])
-        self._heads = self.a[heads], self.b[heads], np.add.reduceat(self.weights, heads)
-        going = later > 0
-        self._steps = self.a[going], self.b[going], np.log(later[going] / self.b[going]) - self._log_beta[going]
-
-    def mean(self) -> float:
-        """Return the expected rate."""
-        return self._moments[0]
-
-    def variance(self) -> float:
-        """Return the variance of the rate."""
-        return self._moments[1]
-
-    @cached_property
-    def _moments(self) -> tuple[float, float]:
-        whole = self.a + self.b
-        means = self.a / whole
-        mean = float(self.weights @ means)
-        inner = means * (1 - means) / (whole + 1)
-        return mean, float(self.weights @ (inner + (means - mean) ** 2))
-
-    def pdf(self, x: ArrayLike) -> Array:
-        """Return the density at x in [0, 1]."""
-        at = np.asarray(x, dtype=np.float64)
-        flat = np.atleast_1d(at).ravel()
-        out = np.zeros(flat.shape)
-        for i in np.flatnonzero((flat >= 0) & (flat <= 1)):
-            out[i] = self.weights @ np.exp(xlogy(self.a - 1, flat[i]) + xlog1py(self.b - 1, -flat[i]) - self._log_beta)
-        return out.reshape(at.shape)
-
-    def cdf(self, x: ArrayLike) -> Array:
-        """Return P(rate <= x), accurate to 12 significant digits."""
-        at = np.asarray(x, dtype=np.float64)
-        return np.array([self._below(float(one)) for one in at.ravel()]).reshape(at.shape)
-
-    def quantile(self, q: ArrayLike) -> Array:
-        """Return the x with P(rate <= x) = q, accurate to 12 significant digits."""
-        levels = _checks.fraction("q", q)
-        return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
-
-    def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """Draw independent values of the rate, as an array of shape (size,)."""
-        pairs = rng.choice(len(self.weights), size=size, p=self.weights)
-        return np.asarray(rng.beta(self.a[pairs], self.b[pairs]))
-
-    def _below(self, x: float) -> float:
-        if not 0 < x < 1:
-            return float(x >= 1)
-        a, b, log_step = self._steps
-        first, second, sums = self._heads
-        steps = np.exp(log_step + a * np.log(x) + b * np.log1p(-x)).sum()
-        return min(float(sums @ betainc(first, second, x) + steps), 1.0)
-
-    def _at(self, level: float) -> float:
-        """Return the quantile at a single level, computed from the log odds of the level."""
-        if not 0 < level < 1:
-            return level
-        mean = min(max(self.mean(), 1e-300), 1 - 1e-16)
-        start, width = np.log(mean) - np.log1p(-mean), np.sqrt(self.variance()) / (mean * (1 - mean))
-        ends = [float(start - width), float(start + width)]
-
-        def excess(odds: float) -> float:
-            return self._below(float(expit(odds))) - level
-
-        for i, side in ((0, -1.0), (1, 1.0)):
-            while side * excess(ends[i]) < 0 and abs(ends[i]) < _FURTHEST:
-                ends[1 - i], width = ends[i], 2 * width
-                ends[i] = float(np.clip(ends[i] + side * width, -_FURTHEST, _FURTHEST))
-        if excess(ends[0]) * excess(ends[1]) >= 0:
-            return float(ends[0] > 0)
-        return float(expit(brentq(excess, ends[0], ends[1], xtol=1e-14, rtol=1e-14)))
-
-
-def _later(weights: Array) -> Array:
-    """Return, for each weight, the sum of all later weights. The sum starts at the last weight, so that small sums keep
-    full relative accuracy.
-    """
-    return np.asarray(np.append(np.cumsum(weights[:0:-1])[::-1], 0.0))
+    return _Numbers(*(part[law.which] for part in (first + mean, sd, first + lower, first + upper)))
 
 
 Group = tuple[int, ...] | None  # positions among which shares are taken; None: all
@@ -675,7 +609,9 @@ class _Parts:
         """Reason why the shares of the file are omitted; the string is empty if the shares are not omitted."""
         if len(self.law.root.weights) == 1:
             return ""
-        most = max(self._size(i, None) for i in range(len(self.names)))
+        most = max(len(self.law.own(i).weights) for i in range(len(self.names))) * len(self.law.root.weights)
+        if most > SHARES:
+            most = max(self._size(i, None) for i in range(len(self.names)))
         if most <= SHARES:
             return ""
         return (
@@ -706,7 +642,9 @@ class _Parts:
         if group is None:
             among = None if made is None else lambda names: made(tuple(self.place[name] for name in names))
             draw: Joint = lambda size, rng: self.draw(size, rng)[name]  # noqa: E731
-            return Quantities(self.names, law, joint=draw, among=among, together=together)
+            return Quantities(
+                self.names, law, joint=draw, among=among, together=together, numbers=self._numbers_of(name)
+            )
 
         def part(size: int, rng: np.random.Generator) -> NDArray[Any]:
             found = self.draw(size, rng)[name][:, list(group)]
@@ -714,6 +652,37 @@ class _Parts:
             return np.asarray(np.divide(found, below, out=np.full(found.shape, np.nan), where=below > 0))
 
         return Quantities(tuple(self.names[i] for i in group), lambda i: law(group[i]), joint=part)
+
+    def _numbers_of(self, group: str) -> Callable[[float], Columns] | None:
+        """Return a function that summarises all counts, or shares of a public total, in one pass, if there are many."""
+        whole = self.law.root.first if len(self.law.root.weights) == 1 else 0
+        if not self.law.shared or (group != "counts" and whole <= 0):
+            return None
+
+        def columns(level: float) -> Columns:
+            if group == "rates":
+                mean, sd, lower, upper = self._rate_summaries(level)
+                return Columns(mean, sd, lower, upper, EXACT)
+            unit = whole if group == "shares" else 1
+            mean, sd, lower, upper = self._summaries(level)
+            return Columns(mean / unit, sd / unit, lower / unit, upper / unit, EXACT)
+
+        return columns
+
+    @lru_cache(2)  # noqa: B019  one object for each posterior
+    def _rate_summaries(self, level: float) -> _Numbers:
+        """Return summaries of the rates of a public total, one law for each kind of count."""
+        which, found = self.law.which, []
+        places = np.empty(int(which.max()) + 1, dtype=np.int64)
+        places[which] = np.arange(len(which))
+        for place in places.tolist():
+            rate = self._rate_law(place)
+            found.append((rate.mean(), np.sqrt(rate.variance()), *rate.quantile([(1 - level) / 2, (1 + level) / 2])))
+        return _Numbers(*np.array(found)[which].T)
+
+    @lru_cache(2)  # noqa: B019  one object for each posterior
+    def _summaries(self, level: float) -> _Numbers:
+        return _numbers(self.law, level)
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Draw counts, shares and rates jointly; the same row of each array belongs to the same draw."""
@@ -751,8 +720,14 @@ class _Parts:
             weights = PairWeights(*(window(part.weights, first=part.first) for part in (mine, theirs, tie)))
             law = ShareLaw(weights, alpha=alpha, beta=beta)
             return Continuous(law, name=self._label(i, group), type="rate", accuracy=law.accuracy)
-        rate = RateLaw(alpha, beta, *self._parts(i, group))
+        rate = self._rate_law(i, group)
         return Continuous(rate, name=self._label(i, group), type="rate", accuracy=EXACT, draw=rate.sample)
+
+    def _rate_law(self, i: int, group: Group = None) -> RateLaw:
+        """Return the distribution of a rate, as a mixture over listed pairs."""
+        assert self.alpha is not None
+        beta = float(self.alpha.sum() if group is None else self.alpha[list(group)].sum()) - float(self.alpha[i])
+        return RateLaw(float(self.alpha[i]), beta, *self._parts(i, group))
 
     def _triple(self, i: int, group: Group) -> tuple[Window, Window, Window]:
         """Return the weights of a count, of the total of the other counts in its group, and of the sum of both."""
@@ -763,9 +738,9 @@ class _Parts:
         return pair.first, pair.second, pair.tie
 
     def _size(self, i: int, group: Group) -> int:
-        """Return the number of pairs of a count and the total of the other counts in its group, or an upper bound on
-        this number.
-        """
+        """Return the number of pairs of a count and the total of the other counts in its group, or a bound of it."""
+        if group is None and len(self.law.root.weights) == 1:
+            return len(self.law.own(i).weights)
         mine, theirs, tie = self._triple(i, group)
         sizes = sorted(len(part.weights) for part in (mine, theirs, tie))
         return sizes[0] * sizes[1]
@@ -783,6 +758,9 @@ class _Parts:
             first, second = np.nonzero(matrix)
             one, two = (side.values().astype(np.float64) for side in (pair.first, pair.second))
             return one[first], two[second], matrix[first, second]
+        if len(self.law.root.weights) == 1 and self.law.shared:
+            law = self.law.sum_of([i])
+            return law.values().astype(float), (self.law.root.first - law.values()).astype(float), law.weights
         (window, rest), root = self.law.beside(i), self.law.root
         s = window.values()
         low, high = np.maximum(rest.first, root.first - s), np.minimum(rest.last, root.last - s)

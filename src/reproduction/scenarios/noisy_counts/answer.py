@@ -20,6 +20,7 @@ from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._mechanisms.noise_law import NoiseLaw
 from dpmultinomial._posteriors.published.counts import PublishedCounts
+from dpmultinomial._posteriors.published.counts_with_total import TiedCounts
 from dpmultinomial._posteriors.trees.least_squares import LeastSquares
 from dpmultinomial._posteriors.trees.tree_posterior import TreeLaw
 from dpmultinomial._releases.spending import ADD_OR_REMOVE, REPLACE
@@ -56,8 +57,11 @@ def answer(case: Case) -> Answer:
     released = dict(zip(release.names, release.values.tolist(), strict=True))
     if isinstance(found.source, TreeLaw):
         return _with_confidence(_of_tree(found, case, facts), release, settings)
-    table = single_counts.rows(found.source, settings["level"]) if isinstance(found.source, PublishedCounts) else None
-    about = settings["about"] if table is None else "counts"
+    about, table = settings["about"], None
+    if isinstance(found.source, PublishedCounts):
+        about, table = "counts", single_counts.rows(found.source, settings["level"])
+    elif isinstance(found.source, TiedCounts) and "among" not in settings:
+        table = single_counts.rows_of_total(found, release.values, settings["level"], standard.groups_of(found, about))
     result = standard.answer(found, case, facts=facts, released=released, about=about, table=table)
     result = replace(result, comparison=single_counts.decided(found, settings["level"]))
     return _with_confidence(result, release, settings)

@@ -2,7 +2,7 @@
 flat prior, and many tables can be analysed with one prior.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from dpmultinomial._posteriors.published.cells import Cells, cells_of
 from dpmultinomial._posteriors.published.counts import PublishedCounts, answers_by_group
 from dpmultinomial._posteriors.published.priors import Flat, choose
 from dpmultinomial._posteriors.published.windows import CountPrior
-from dpmultinomial._results.posterior import Posterior
+from dpmultinomial._results.posterior import GROUPS, Posterior
 
 from ... import kind
 from ...config import file_columns, json_text
@@ -41,6 +41,33 @@ def rows(source: PublishedCounts, level: float) -> pd.DataFrame:
     numbers = {"mean": found.mean, "sd": found.sd, "lower": found.lower, "upper": found.upper}
     frame = pd.DataFrame({"quantity": list(source.names), "released": source.cells.released, **numbers})
     return frame.assign(type="count", level=level, status="exact", error=0.0)[list(COLUMNS)]
+
+
+def rows_of_total(
+    posterior: Posterior, released: NDArray[np.float64], level: float, groups: Sequence[str]
+) -> pd.DataFrame | None:
+    """Return one row per quantity, with the columns of a scenario's table; None if a group cannot be summarised in one
+    pass.
+
+    Parameters
+    ----------
+    posterior : posterior of many counts with a public total.
+    released : float64 (n,), released values of the counts.
+    level : probability of the intervals.
+    groups : groups of the posterior.
+    """
+    frames = []
+    for group in groups:
+        quantities = getattr(posterior, group)
+        if not quantities.in_one_pass:
+            return None
+        mean, sd, lower, upper, _ = quantities.numbers(level)
+        values = released if group == "counts" else np.full(len(released), np.nan)
+        frame = pd.DataFrame({"quantity": list(quantities.names), "released": values, "mean": mean, "sd": sd})
+        frames.append(
+            frame.assign(lower=lower, upper=upper, type=GROUPS[group], level=level, status="exact", error=0.0)
+        )
+    return pd.concat(frames, ignore_index=True)[list(COLUMNS)]
 
 
 def decided(posterior: Posterior, level: float) -> pd.DataFrame:

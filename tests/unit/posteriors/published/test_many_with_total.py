@@ -1,0 +1,120 @@
+"""Thousands of counts with a total: equal counts share a window; compared with one window per count."""
+
+import numpy as np
+import pytest
+
+import dpmultinomial as dpm
+from dpmultinomial._mechanisms.law_settings import law_of
+from dpmultinomial._posteriors.published import counts_with_total
+from dpmultinomial._results import convolutions, joint
+from dpmultinomial._results.joint import Coupled, Window, added_up, free_sum
+from dpmultinomial._seeding import stream
+
+LAPLACE, GAUSS = {"law": "discrete_laplace", "scale": 2.0}, {"law": "discrete_gaussian", "sigma": 3.0}
+
+
+def few(monkeypatch, size, *, transforms=False):
+    monkeypatch.setattr(counts_with_total, "SHARED", size)
+    if transforms:
+        monkeypatch.setattr(joint, "BRIEF", 0)
+        monkeypatch.setattr(convolutions, "BRIEF", 0)
+        monkeypatch.setattr(convolutions, "DIRECT", 0)
+
+
+def released(size, rng, law):
+    truth = rng.negative_binomial(0.7, 0.7 / 30, size)
+    return law.sample(truth, rng=rng), int(truth.sum())
+
+
+@pytest.mark.parametrize(
+    ("words", "prior", "away", "transforms"),
+    [
+        (LAPLACE, None, 0, True),
+        (LAPLACE, None, 60, False),
+        (LAPLACE, None, -200, True),
+        (LAPLACE, "1/(1+n)", 60, True),
+        (GAUSS, None, 60, True),
+        (GAUSS, {"law": "geometric", "mean": 9.0}, -200, True),
+    ],
+)
+def test_equal_counts_have_the_laws_of_single_ones(words, prior, away, transforms, monkeypatch):
+    """Public totals, also far from the sum of the counts: numbers, rates, and the conflict of the total, whose tail
+    probabilities are between 0.5 and 1e-60, each with a relative error far below 1 %.
+    """
+    law = law_of(words)
+    noisy, total = released(150, stream(3, "many", str(away)), law)
+    given = {"noise": law, "total": total + away, "prior": prior}
+    few(monkeypatch, 10**9)
+    plain = counts_with_total.posterior(noisy, **given)
+    wanted = plain.summary(0.9), plain.source.tails, plain.facts["neglected"]
+    assert not plain.source.together.shared
+    few(monkeypatch, 64, transforms=transforms)
+    found = counts_with_total.posterior(noisy, **given)
+    assert found.source.together.shared
+    assert all(getattr(found, group).in_one_pass for group in found.groups)
+    ours = found.summary(0.9)
+    for column in ("mean", "sd", "lower", "upper"):
+        np.testing.assert_allclose(ours[column], wanted[0][column], rtol=1e-9, atol=1e-11)
+    assert found.facts["neglected"] == pytest.approx(wanted[2], rel=1e-9, abs=1e-30)
+    assert found.source.tails == pytest.approx(wanted[1], rel=1e-8, nan_ok=True)
+    share = found.shares[list(found.shares)[3]]
+    assert share.mean() * (total + away) == pytest.approx(ours["mean"][3], rel=1e-11)
+
+
+@pytest.mark.parametrize("transforms", [False, True])
+def test_a_noisy_total_of_equal_counts(transforms, monkeypatch):
+    law, root = law_of({"law": "discrete_gaussian", "sigma": 2.0}), law_of({"law": "discrete_gaussian", "sigma": 6.0})
+    noisy, total = released(120, stream(4, "many"), law)
+    about = {"released": total + 25, "noise": root}
+    given = {"noise": law, "total": about, "prior": {"law": "geometric", "mean": 30.0}}
+    few(monkeypatch, 10**9)
+    plain = counts_with_total.posterior(noisy, **given)
+    names = list(plain.counts)[:8]
+    wanted = [plain.counts[name].mean() for name in names], plain.source.together.total, plain.shares[names[0]].mean()
+    few(monkeypatch, 64, transforms=transforms)
+    found = counts_with_total.posterior(noisy, **given)
+    np.testing.assert_allclose([found.counts[name].mean() for name in names], wanted[0], rtol=1e-11)
+    ours, theirs = found.source.together.total, wanted[1]
+    assert ours.at(theirs.first, len(theirs.weights)) == pytest.approx(theirs.weights, abs=1e-13)
+    assert found.shares[names[0]].mean() == pytest.approx(wanted[2], rel=1e-11)
+
+
+@pytest.mark.parametrize("far", [0, 40, 300, 600])
+def test_factors_of_several_counts_are_powers(far, monkeypatch):
+    """The sum has the absolute accuracy that is stated, or small relative errors in its tails; ties far from the sum
+    of the counts are computed with small relative errors.
+    """
+    few(monkeypatch, 0, transforms=True)
+    rng = stream(5, "sum", str(far))
+    y = np.arange(31)
+    factors = [Window(int(first), np.exp(-abs(y - 15) / rng.uniform(1, 4))) for first in rng.integers(-3, 900, 6)]
+    which = rng.integers(0, 6, 200)
+    which[:6] = np.arange(6)
+    monkeypatch.setattr(convolutions, "DIRECT", 10**12)
+    wanted = added_up([factors[i] for i in which])
+    root = Window(int(wanted.values() @ wanted.weights / wanted.weights.sum()) + far, np.ones(1))
+    plain = Coupled([factors[i] for i in which], root)
+    expected = [plain.sum_of([place]).weights for place in (0, 17, 199)]
+    monkeypatch.setattr(convolutions, "DIRECT", 0)
+    rough, fine = (free_sum(factors, which, tails=tails) for tails in (False, True))
+    values = wanted.at(fine.first, len(fine.weights))
+    assert fine.weights / fine.weights.max() == pytest.approx(values / values.max(), rel=1e-9, abs=1e-38)
+    values = wanted.at(rough.first, len(rough.weights))
+    assert rough.weights / rough.weights.max() == pytest.approx(values / values.max(), abs=1e-12)
+    ours = Coupled(factors, root, which=which)
+    for place, law in zip((0, 17, 199), expected, strict=True):
+        assert ours.sum_of([place]).weights == pytest.approx(law, rel=1e-9, abs=1e-12)
+    assert ours.pair_of([0], [5]).matrix() == pytest.approx(plain.pair_of([0], [5]).matrix(), abs=1e-12)
+
+
+def test_thousands_of_names_with_a_total_are_answered():
+    """The means add up to the total, equal noisy values have one answer, and larger ones no smaller means."""
+    law = dpm.DiscreteLaplace(scale=5.0)
+    noisy, total = released(6000, stream(6, "names"), law)
+    found = dpm.posterior(dpm.Release(noisy, mechanism=law, total=total))
+    table = found.counts.numbers()
+    assert table.mean.sum() == pytest.approx(total, rel=1e-12)
+    means = dict(zip(noisy.tolist(), table.mean.tolist(), strict=True))
+    assert [means[y] for y in noisy.tolist()] == table.mean.tolist()
+    in_order = [means[y] for y in sorted(means)]
+    assert in_order == pytest.approx(sorted(in_order), rel=1e-12)
