@@ -1,4 +1,6 @@
-"""Large inputs from a CSV file to the answers: CPU seconds and memory of one process."""
+"""Large inputs from a CSV file to the answers, and counts with wide noise and a total: CPU seconds and memory of one
+process.
+"""
 
 import tempfile
 from pathlib import Path
@@ -12,17 +14,48 @@ SIZE = 2_000_000
 ANSWER = """
 from reproduction import command
 # timed
-command.main(["answer", {file!r}, "--noise", "discrete_laplace", "--scale", "5", "--folder", {folder!r}])
+command.main(["answer", {file!r}, "--noise", "discrete_laplace", "--scale", "5", "--folder", {folder!r}, {more}])
 """
+NAMES = 100_000
+LIBRARY = """
+import dpmultinomial as dpm
+law = dpm.DiscreteLaplace(scale=1000.0)
+release = dpm.Release([1234567, 2345678, 3456789, 4567890], mechanism=law, total={total})
+# timed
+dpm.posterior(release).summary()
+"""
+NOISY = "{'released': 11604924, 'noise': law}"
 
 
 def benchmarks():
+    yield from _rows()
+    for name, total, limit in (("a public", "11604924", 10.0), ("a noisy", NOISY, 20.0)):
+        seconds, peak = alone(LIBRARY.format(total=total))
+        yield Row(f"4 counts with {name} total, scale 1000", seconds, "limit", limit)
+        yield Row(f"4 counts with {name} total, scale 1000, peak memory", peak, "limit", 512.0, unit="MiB")
+    yield from _names()
+
+
+def _names():
+    folder = Path(tempfile.mkdtemp())
+    rng = stream(1, "bench", "names")
+    truth = rng.negative_binomial(0.7, 0.7 / 30, NAMES)
+    noisy = truth + np.round(rng.laplace(0.0, 5.0, NAMES)).astype(np.int64)
+    path = folder / "names.csv"
+    path.write_text("name,value\n" + "".join(f"n{i},{value}\n" for i, value in enumerate(noisy.tolist())))
+    total = f'"--total", "{int(truth.sum())}"'
+    seconds, peak = alone(_printless(ANSWER.format(file=str(path), folder=str(folder), more=total)))
+    yield Row(f"{NAMES:,} counts with a total", seconds, "limit", 15.0)
+    yield Row(f"{NAMES:,} counts with a total, peak memory", peak, "limit", 1024.0, unit="MiB")
+
+
+def _rows():
     folder = Path(tempfile.mkdtemp())
     rng = stream(1, "bench", "rows")
     noisy = rng.negative_binomial(0.7, 0.7 / 60, SIZE) + np.round(rng.laplace(0.0, 5.0, SIZE)).astype(np.int64)
     path = folder / "rows.csv"
     path.write_text("name,value\n" + "".join(f"n{i},{value}\n" for i, value in enumerate(noisy.tolist())))
-    seconds, peak = alone(_printless(ANSWER.format(file=str(path), folder=str(folder))))
+    seconds, peak = alone(_printless(ANSWER.format(file=str(path), folder=str(folder), more="")))
     yield Row(f"{SIZE:,} counts without a total", seconds, "limit", 15.0)
     yield Row(f"{SIZE:,} counts without a total, peak memory", peak, "limit", 2048.0, unit="MiB")
 
