@@ -664,6 +664,10 @@ def free_sum(factors: Sequence[Window], which: Whole, *, tails: bool = True) -> 
     factors : weights of the counts.
     which : int64 (counts,), position of the factor of each count.
     tails : accuracy of the sum if counts share factors, as in `_Kinds`; otherwise, tails have small relative errors.
+
+    Returns
+    -------
+    Window
     """
     if len(factors) < len(which):
         return _Kinds([factor.trimmed() for factor in factors], np.bincount(which).tolist(), tails=tails).free

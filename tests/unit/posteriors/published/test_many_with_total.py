@@ -31,7 +31,7 @@ def released(size, rng, law):
     [
         (LAPLACE, None, 0, True),
         (LAPLACE, None, 60, False),
-        (LAPLACE, None, -200, True),
+        (LAPLACE, None, -350, True),
         (LAPLACE, "1/(1+n)", 60, True),
         (GAUSS, None, 60, True),
         (GAUSS, {"law": "geometric", "mean": 9.0}, -200, True),
@@ -39,7 +39,7 @@ def released(size, rng, law):
 )
 def test_equal_counts_have_the_laws_of_single_ones(words, prior, away, transforms, monkeypatch):
     """Public totals, also far from the sum of the counts: numbers, rates, and the conflict of the total, whose tail
-    probabilities are between 0.5 and 1e-60, each with a relative error far below 1 %.
+    probabilities are between 0.5 and 1e-15, each with a relative error far below 1 %.
     """
     law = law_of(words)
     noisy, total = released(150, stream(3, "many", str(away)), law)
@@ -56,7 +56,7 @@ def test_equal_counts_have_the_laws_of_single_ones(words, prior, away, transform
     for column in ("mean", "sd", "lower", "upper"):
         np.testing.assert_allclose(ours[column], wanted[0][column], rtol=1e-9, atol=1e-11)
     assert found.facts["neglected"] == pytest.approx(wanted[2], rel=1e-9, abs=1e-30)
-    assert found.source.tails == pytest.approx(wanted[1], rel=1e-8, nan_ok=True)
+    np.testing.assert_allclose(found.source.tails, wanted[1], rtol=1e-8, atol=0)
     share = found.shares[list(found.shares)[3]]
     assert share.mean() * (total + away) == pytest.approx(ours["mean"][3], rel=1e-11)
 
