@@ -292,6 +292,18 @@ def test_what_is_cut_spread_over_many_counts_costs_what_a_parent_takes_of_it(ord
     assert 0.99 * bound < lost <= bound
 
 
+def test_ends_of_intervals_at_ties_do_not_depend_on_rounding():
+    """Check counts 0 to 9 of equal probability: P(N <= 10 t - 1) and P(N > 9 - 10 t) are exactly t, and rounded sums of
+    0.1 are not."""
+    tree = Tree([-1, 0], upper=[np.inf, 9])
+    sites, lists, _ = Measurements(tree, np.arange(0), np.zeros(0), DiscreteGaussian(sigma=1.0)).weigh()
+    tree_posterior._assume(Leaves("flat"), tree, sites, lists)
+    messages = _solver.solve(tree, sites, lists.joined()).messages
+    for tenths in range(1, 5):
+        ends = messages.down(np.ones(2, dtype=bool), tenths / 10)[0][:, 2:]
+        assert ends.tolist() == [[tenths - 1, 9 - tenths]] * 2
+
+
 def folded(parts):
     """Return the convolution of weights of 0, 1, .., each normalised to maximum 1."""
     out = parts[0]
