@@ -1,10 +1,14 @@
-"""Check Rényi divergences and composed loss distributions against dp-accounting, an independent library."""
+"""Check privacy losses against dp-accounting, and counts with a noisy total against OpenDP's consistency routine."""
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from dpmultinomial._accounting import composition, loss_composition, privacy_loss, renyi
+from dpmultinomial._mechanisms.law_settings import law_of
+from dpmultinomial._posteriors.published import counts_with_total
+from dpmultinomial._seeding import stream
 
 dp_accounting = pytest.importorskip("dp_accounting")
 rdp = pytest.importorskip("dp_accounting.rdp")
@@ -65,3 +69,26 @@ def test_composed_losses_are_between_the_two_bounds(parts):
     pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
     ours = loss_composition.epsilon(Counter(parts), 1e-6)
     assert composed(parts, pessimistic=False) - 1e-6 <= ours <= composed(parts, pessimistic=True) + 2e-3
+
+
+transformations = pytest.importorskip("opendp.transformations")
+
+
+@pytest.fixture
+def consistent():
+    """Return the children of one root, made consistent with the root."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    return lambda root, leaves: transformations.make_consistent_b_ary_tree(len(leaves), int, float)([root, *leaves])
+
+
+@pytest.mark.parametrize("children", [2, 3, 8])
+@pytest.mark.parametrize("noise", [{"law": "gaussian", "sd": 4.0}, {"law": "discrete_gaussian", "sigma": 4.0}])
+def test_means_equal_the_consistent_tree(children, noise, consistent):
+    rng = stream(1, "tree", children)
+    leaves = 2000 + rng.integers(-40, 40, children)
+    root = int(leaves.sum() + rng.integers(-20, 20))
+    law = law_of(noise)
+    found = counts_with_total.posterior(leaves, noise=law, prior="flat", total={"released": root, "noise": law})
+    assert found.counts.mean().to_numpy() == pytest.approx(np.array(consistent(root, leaves.tolist())), abs=1e-8)

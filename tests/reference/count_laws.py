@@ -1,9 +1,9 @@
-"""Reference implementations of `compositions`, `_fixed_sum`, `dirichlet.draw`, `beta_mixtures.Density` and
-`published._window_sums`.
+"""Reference implementations of `compositions`, `_fixed_sum`, `dirichlet.draw`, `beta_mixtures.Density`,
+`published._window_sums` and `composition_tables.last_move` of balmat2018.
 
 Compositions are selected from the full grid, and coefficients are exact integers. Draws are computed by inversion, one
 by one, and the distribution is enumerated. Densities sum every pair of counts, in logs; window sums are computed row by
-row.
+row; chains run until they reach a vertex.
 """
 
 from itertools import product
@@ -88,3 +88,17 @@ def summaries(log_weights: NDArray[np.float64], widths: NDArray[np.int64], *, le
         row[3] = np.argmax(np.cumsum(weights) >= tail * (1 - TIE) * total)
         row[4] = width - 1 - np.argmax(np.cumsum(weights[::-1]) > tail * (1 + TIE) * total)
     return out
+
+
+def last_move(rows: Array, static: Array, alpha: float, iterations: int, rng: np.random.Generator) -> int | None:
+    """Return the iteration at which a chain reaches a vertex, or None."""
+    p = rng.dirichlet(np.ones(3))
+    for iteration in range(iterations):
+        log_p = np.log(p, out=np.full(3, -1e30), where=p > 0)  # finite, so that a count of 0 has weight 0^0 = 1
+        weights = np.cumsum(np.exp(static + rows @ log_p))
+        shape = alpha + rows[np.searchsorted(weights, rng.random() * weights[-1], side="right")]
+        p = np.zeros(3)
+        p[shape > 0] = rng.dirichlet(shape[shape > 0])
+        if p.max() == 1.0:
+            return iteration
+    return None

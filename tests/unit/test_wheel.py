@@ -1,4 +1,4 @@
-"""Tests of the wheel: it contains only the library, and README's examples run with only its requirements installed."""
+"""Tests of the wheel, which contains only the library, and of the stubs of its compiled kernels."""
 
 import doctest
 import importlib.util
@@ -70,3 +70,27 @@ def link_package(name, site):
     root = origin.parent if origin.name == "__init__.py" else origin
     for path in (root, *root.parent.glob(f"{name}.libs")):
         (site / path.name).symlink_to(path)
+
+
+SRC = Path(__file__).parents[2] / "src"
+KERNELS = sorted(SRC.rglob("*.pyx"))
+
+
+def test_every_kernel_has_a_stub():
+    assert not [path.name for path in KERNELS if not path.with_suffix(".pyi").is_file()]
+
+
+@pytest.mark.slow
+def test_stubs_agree_with_the_compiled_kernels(tmp_path):
+    allowed = tmp_path / "allowed.txt"
+    allowed.write_text(r".*\.__test__" "\n")  # Cython's own
+    modules = [".".join(path.relative_to(SRC).with_suffix("").parts) for path in KERNELS]
+    options = ["--concise", "--allowlist", str(allowed), "--ignore-unused-allowlist"]
+    options += ["--mypy-config-file", str(SRC.parent / "pyproject.toml")]
+    command = [sys.executable, "-m", "mypy.stubtest", *modules, *options]
+    run = subprocess.run(command, cwd=SRC.parent, env=environment(), capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def environment():
+    return {**os.environ, "MYPYPATH": str(SRC), "PYTHONPATH": str(SRC)}

@@ -4,7 +4,7 @@ import shutil
 import time
 from pathlib import Path
 
-from reproduction.jobs import artefacts, costs, environment, forks, internals, progress, targets
+from reproduction.jobs import artefacts, costs, environment, forks, internals, progress
 from reproduction.config import checks, json_text, scenario_settings, user_files
 from reproduction.provenance import SUFFIX as PROVENANCE
 from reproduction import dependencies
@@ -204,12 +204,12 @@ def unknown_targets():
     """Return a message on invalid targets of the command line; empty if all are valid."""
     asked = internals.asked_targets()
     rules = list(workflow.rules) if asked else []
-    return targets.refusal(
+    return artefacts.refused_targets(
         asked,
         rules=[rule.name for rule in rules],
         files=[str(file) for rule in rules for file in rule.output if not rule.has_wildcards()],
         made=lambda file: any(rule.is_producer(os.path.normpath(file)) for rule in rules),
-        sections={section: list(config[section]) for section in set(targets.SECTIONS.values())},
+        sections={section: list(config[section]) for section in set(artefacts.SECTIONS.values())},
     )
 
 

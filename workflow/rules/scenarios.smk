@@ -33,7 +33,7 @@ for scenario in SCENARIOS.values():
             message:
                 f"scenario {scenario.name}: part {{wildcards.shard}} of {pieces}"
             script:
-                "../scripts/scenario_part.py"
+                "../scripts/scenario.py"
 
     rule:
         name:

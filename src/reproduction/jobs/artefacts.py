@@ -8,22 +8,26 @@ rule                       file                                             func
 ``<paper>_<module>_loop``  ``results/<paper>/simulated/<module>_{shard}..`` ``<module>.simulate``, in several pieces
 ========================== ================================================ =======================================
 
-One job makes one file. A table with ``by: summarise`` reads all pieces of its module's loop.
+One job makes one file. A table with ``by: summarise`` reads all pieces of its module's loop. A target
+that no rule makes is rejected with a list of the valid names, before Snakemake reports a missing rule.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 from .. import dependencies
+from ..config.config import nearest
 from ..paper import Artefact, Paper, Table
 
 LONG = 0.2  # minutes from which a loop is divided into pieces and a table gets a separate cluster submission
 PIECE = 0.4  # minutes of one piece of a long loop
 MOST_PIECES = 4
 PRINTED = "published.tsv"  # the printed statements of a paper
+SECTIONS = {"scenario": "scenarios", "page": "scenarios", "plan": "plans", "release": "releases"}
 
 
 @dataclass(frozen=True)
@@ -212,3 +216,34 @@ def _in_order(by_name: Mapping[str, Table]) -> list[str]:
     """Return the names of tables in an order in which every table comes after the tables that it reads."""
     graph = {name: [other for other in table.inputs if other in by_name] for name, table in by_name.items()}
     return list(TopologicalSorter(graph).static_order())
+
+
+def refused_targets(
+    targets: Iterable[str],
+    *,
+    rules: Iterable[str],
+    files: Iterable[str],
+    made: Callable[[str], bool],
+    sections: Mapping[str, Iterable[str]],
+) -> str:
+    """Return one line per invalid target. The text is empty if every target is a rule, an existing file, or a file that
+    a rule makes.
+
+    Parameters
+    ----------
+    targets : targets of the command line.
+    rules : names of all rules.
+    files : output files of rules without wildcards.
+    made : function that returns whether a rule makes a file.
+    sections : section of the configuration -> names of its entries.
+    """
+    known, lines = set(rules), []
+    for target in targets:
+        if target in known or made(target) or Path(target).exists():
+            continue
+        near = nearest(target, files if "/" in target else sorted(known - {"all"}))
+        section = SECTIONS.get(target.partition("_")[0], "")
+        there = list(sections.get(section, ()))
+        names = f"; {section} are {', '.join(there[:20]) or 'none'}; add others with --configfile" if section else ""
+        lines.append(f"{target!r} is not a target{names}{near}")
+    return "\n".join([*lines, "Nothing was run."]) if lines else ""

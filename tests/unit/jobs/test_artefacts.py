@@ -10,7 +10,7 @@ import pytest
 from reproduction import dependencies, listing, paper
 from reproduction.config import overlays
 from reproduction.config.reading import ConfigError
-from reproduction.jobs import artefacts, internals, targets
+from reproduction.jobs import artefacts, internals
 
 PAPERS = paper.discover()
 SLUGS = list(PAPERS)
@@ -202,7 +202,7 @@ SECTIONS = {"scenarios": ["survey"], "plans": [], "releases": ["county"]}
 
 
 def refusal(*asked):
-    return targets.refusal(asked, rules=RULES, files=FILES, made=FILES.__contains__, sections=SECTIONS)
+    return artefacts.refused_targets(asked, rules=RULES, files=FILES, made=FILES.__contains__, sections=SECTIONS)
 
 
 @pytest.mark.parametrize(

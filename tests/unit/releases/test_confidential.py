@@ -1,11 +1,13 @@
-"""Tests of confidential files: reading, the key next to them, and fingerprints of their content."""
+"""Tests of confidential files: their location, which is closed to other users, reading, keys, and fingerprints."""
 
 import os
+import shutil
+import subprocess
 
 import pytest
 
 from dpmultinomial._files.csv_table import parse
-from dpmultinomial._releases import _confidential
+from dpmultinomial._releases import _confidential, _places
 
 
 def test_a_confidential_file_is_a_file(tmp_path):
@@ -50,3 +52,144 @@ def test_a_table_of_counts_is_known_by_them_where_they_are_enough(tmp_path):
     at, below = "category,count\na,1447\nb,1448\n", "category,count\na,1447\nb,1446\n"  # 1448 * 1449 / 2 > 2^20 > ..
     assert _content(at).startswith(b"counts")
     assert not _content(below).startswith(b"counts")
+
+
+COUNTS = b"category,count\na,1\nb,2\n"
+
+
+def project(tmp_path):
+    root = tmp_path / "project"
+    (root / "confidential").mkdir(parents=True, mode=0o700)
+    (root / "confidential" / "c.csv").write_bytes(COUNTS)
+    return root
+
+
+def test_a_confidential_file_lies_in_one_folder_and_nowhere_else(tmp_path):
+    root = project(tmp_path)
+    for folder in (
+        "",
+        "results",
+        "figures",
+        "releases",
+        "docs",
+        "src",
+        "tests",
+        "envs",
+        "build",
+        "public",
+        "a",
+    ):
+        (root / folder / "deep").mkdir(parents=True, exist_ok=True)
+        (root / folder / "deep" / "c.csv").write_bytes(COUNTS)
+        (why,) = _places.problems(f"{folder}/deep/c.csv".lstrip("/"), root)
+        assert "must lie in confidential/" in why
+    (tmp_path / "c.csv").write_bytes(COUNTS)
+    (root / "link.csv").symlink_to(root / "results" / "deep" / "c.csv")
+    (root / "confidential" / "out.csv").symlink_to(tmp_path / "c.csv")
+    (root / "in.csv").symlink_to(root / "confidential" / "c.csv")
+    for data in ("../c.csv", str(tmp_path / "c.csv"), "link.csv", "confidential/out.csv", ".", "confidential", "/"):
+        (why,) = _places.problems(data, root)
+        assert "must lie in confidential/" in why
+    (root / "confidential" / "2026").mkdir(mode=0o700)
+    (root / "confidential" / "2026" / "c.csv").write_bytes(COUNTS)
+    for data in ("confidential/c.csv", "confidential/2026/c.csv", "in.csv", "results/../confidential/c.csv"):
+        assert _places.problems(data, root) == []
+    assert _places.problems("confidential/none.csv", root) == ["there is no file confidential/none.csv"]
+    for data in ("confidential/\0x", "confidential/a\nb"):
+        assert "control characters" in _places.problems(data, root)[0]
+
+
+def test_the_folder_may_be_a_link_out_of_the_project_and_not_into_it(tmp_path):
+    root, away = tmp_path / "project", tmp_path / "away"
+    for place in (root / "docs", away):
+        place.mkdir(parents=True, mode=0o700)
+        (place / "c.csv").write_bytes(COUNTS)
+    (root / "confidential").symlink_to(away)
+    assert _places.problems("confidential/c.csv", root) == []
+    assert _places.problems(str(away / "c.csv"), root) == []
+    (root / "confidential").unlink()
+    (root / "confidential").symlink_to(root / "docs")
+    assert "must not be a link into the project" in _places.problems("confidential/c.csv", root)[0]
+    (root / "build").mkdir()
+    (root / ".git").mkdir()
+    (root / "build" / "confidential").symlink_to(root / "docs")
+    assert "must not be a link into the project" in _places.problems("confidential/c.csv", root / "build")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "words"),
+    [
+        ("confidential", 0o777, "chmod 700 confidential"),
+        ("confidential", 0o755, "chmod 700 confidential"),
+        ("confidential", 0o750, "chmod 700 confidential"),
+        ("confidential", 0o701, "chmod 700 confidential"),
+        ("confidential/c.csv", 0o666, "chmod o-w"),
+        ("confidential", 0o700, None),
+        ("confidential/c.csv", 0o644, None),
+    ],
+)
+def test_who_could_read_or_replace_the_data_is_asked_of_the_file_system(tmp_path, name, mode, words):
+    root = project(tmp_path)
+    (root / name).chmod(mode)
+    found = _places.problems("confidential/c.csv", root)
+    assert (words is None and not found) or words in found[0]
+
+
+def git(root, *words):
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=root, check=True)
+
+
+def test_nothing_of_the_folder_is_in_git_in_any_state(tmp_path, monkeypatch):
+    root = project(tmp_path)
+    git(root, "init", "-q")
+    assert _places.problems("confidential/c.csv", root) == []
+    for name in (".release_key", "r_1_changes.csv", "deep/error.txt", "c.csv"):
+        path = root / "confidential" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(path.read_bytes() if path.exists() else b"x")
+        git(root, "add", "-f", f"confidential/{name}")
+        (why,) = _places.problems("confidential/c.csv", root)
+        assert "git has files of confidential/" in why
+        assert name.split("/")[0] in why
+        git(root, "rm", "-q", "--cached", f"confidential/{name}")
+        assert _places.problems("confidential/c.csv", root) == []
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "another"))  # no variable of git's leads it astray
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "nowhere"))
+    git_add = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    subprocess.run(["git", "add", "-f", "confidential/c.csv"], cwd=root, check=True, env=git_add)
+    assert "git has files" in _places.problems("confidential/c.csv", root)[0]
+
+
+def test_what_was_once_committed_stays_in_the_history(tmp_path):
+    root = project(tmp_path)
+    git(root, "init", "-q")
+    git(root, "add", "-f", "confidential/c.csv")
+    git(root, "commit", "-q", "-m", "oh")
+    git(root, "rm", "-q", "--cached", "confidential/c.csv")
+    git(root, "commit", "-q", "-m", "taken out")
+    (why,) = _places.problems("confidential/c.csv", root)
+    assert "remove them from the history" in why
+    assert "commit" in why
+
+
+def test_what_git_cannot_tell_is_refused(tmp_path, monkeypatch):
+    root = project(tmp_path)
+    git(root, "init", "-q")
+    (root / ".git" / "index").write_bytes(b"torn")
+    assert "git cannot tell" in _places.problems("confidential/c.csv", root)[0]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "install git" in _places.problems("confidential/c.csv", root)[0]
+    shutil.rmtree(root / ".git")
+    assert _places.problems("confidential/c.csv", root) == []
+
+
+def test_a_link_that_git_tracks_is_found_too(tmp_path):
+    root, away = tmp_path / "project", tmp_path / "away"
+    root.mkdir()
+    away.mkdir(mode=0o700)
+    (away / "c.csv").write_bytes(COUNTS)
+    (root / "confidential").symlink_to(away)
+    git(root, "init", "-q")
+    assert _places.problems("confidential/c.csv", root) == []
+    git(root, "add", "-f", "confidential")
+    assert "git has files" in _places.problems("confidential/c.csv", root)[0]

@@ -1,4 +1,4 @@
-"""Tests that the drawn noise has the stated cost: every factor from a budget to the scale of a sampler, by hand."""
+"""Tests of stated costs: all factors of a scale by hand, exact decimals, shared budgets, and epsilon at a delta."""
 
 import json
 import math
@@ -8,13 +8,18 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from dpmultinomial._accounting import swapping
+from dpmultinomial._accounting.privacy_profiles import dirichlet_epsilon
 from dpmultinomial._files import csv_table
 from dpmultinomial._mechanisms import dirichlet
-from dpmultinomial._releases import _noise, _statistics, checks, room, spending
+from dpmultinomial._releases import _microdata, _noise, _statistics, checks, losses, planned, room, spending
+from dpmultinomial._releases._noise import exact, total, upwards
+from dpmultinomial._releases._places import Refused
 from dpmultinomial._releases.spending import ADD_OR_REMOVE, EXCHANGE, REPLACE, Cost
+from reproduction.report.scenarios import record_in_words
+from reproduction.scenarios import page
 
 PEOPLE = "tenure,block,age\n" + "".join(f"{'own' if i % 3 else 'rent'},{i % 4},{20 + i % 7}\n" for i in range(60))
 LEVELS = {"tenure": ["own", "rent"], "block": ["0", "1", "2", "3"]}
@@ -72,8 +77,8 @@ def test_statistics_are_drawn_at_the_scale_of_their_shares(root, drawn):
 
 def test_shares_of_epsilon_must_add_up_to_one(root):
     settings = {"mechanism": "censored_statistics", "data": "confidential/people.csv", "column": "age", "epsilon": 2.0}
-    for total in (0.9, 1.1):
-        shares = dict.fromkeys(("mean", "sse", "low", "high"), total / 4)
+    for whole in (0.9, 1.1):
+        shares = dict.fromkeys(("mean", "sse", "low", "high"), whole / 4)
         found = dict(room.check("r", settings | {"lower": 21, "upper": 25, "shares": shares}, root=root))
         assert list(found) == ["releases/r/shares"]
 
@@ -264,3 +269,285 @@ def test_a_loss_is_above_its_bound_as_rarely_as_stated(rho):
         bound, _ = spending.loss_bound(Cost(relation=REPLACE, epsilon=order * rho, order=order), delta=1e-4)
         assert stats.norm.sf(bound, rho, np.sqrt(2 * rho)) <= 1e-4
     assert spending.loss_bound(Cost(relation=REPLACE, epsilon=rho)) == (rho, 0.0)
+
+
+TREE = "category,parent,count\nall,,60\neast,all,31\nwest,all,29\nb,east,20\na,east,11\nd,west,29\nc,west,0\n"
+
+
+def test_a_number_is_the_decimal_that_is_printed():
+    assert exact(0.1) == Fraction(1, 10)
+    assert exact(1e-300) == Fraction(1, 10**300)
+    assert upwards(Fraction(1, 10)) == 0.1
+    assert upwards(Fraction(0)) == 0.0
+    assert upwards(Fraction(1, 10) + Fraction(1, 10**40)) == math.nextafter(0.1, 1)
+    assert total([0.1] * 3) == 0.3 < math.fsum([0.1] * 3) + 1e-16
+    assert total([1.0, 2.0**-54]) == math.nextafter(1.0, 2)  # fsum rounds to 1.0
+
+
+def test_it_is_the_smallest_double_that_is_not_below():
+    rng = np.random.default_rng(1)
+    for _ in range(2000):
+        value = Fraction(int(rng.integers(1, 10**18)), int(rng.integers(1, 10**18)))
+        found = upwards(value)
+        assert exact(math.nextafter(found, 0)) < value <= exact(found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_cost_is_at_least_the_exact_one_and_at_most_the_one_asked_for(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(300):
+        asked, change = float(f"{math.exp(rng.uniform(-9, 4)):.{rng.integers(1, 17)}g}"), int(rng.integers(1, 50))
+        scale = _noise.laplace_scale(asked, sensitivity=change)
+        stated = _noise.laplace_epsilon(scale, sensitivity=change)
+        assert Fraction(change) / Fraction(scale) <= exact(stated) <= exact(asked)
+        scale = _noise.gaussian_scale(asked, l2_squared=change)
+        stated = _noise.gaussian_rho(scale, l2_squared=change)
+        assert Fraction(change) / (2 * Fraction(scale) ** 2) <= exact(stated) <= exact(asked)
+
+
+def made_decimal(root, k, text, settings):
+    folder = root / str(k)
+    (folder / "confidential").mkdir(parents=True, mode=0o700)
+    (folder / "confidential/c.csv").write_text(text)
+    path = room.make("r", settings | {"data": "confidential/c.csv"}, root=folder)
+    return json.loads((path / "record.json").read_text())
+
+
+@pytest.mark.parametrize("mechanism", ["discrete_laplace", "discrete_gaussian"])
+def test_a_tree_costs_at_most_what_was_asked_for(tmp_path, monkeypatch, mechanism):
+    key, rng = ("epsilon" if mechanism == "discrete_laplace" else "rho"), np.random.default_rng(5)
+    for k in range(12):
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / f"account {k}"))
+        asked = 2.0 if k == 0 else float(f"{rng.uniform(0.1, 5):.3g}")
+        cuts = sorted(rng.uniform(0.05, 0.95, 2).round(3).tolist())
+        shares = {"a": cuts[0], "b": cuts[1] - cuts[0], "c": 1 - cuts[1]}
+        own = {} if k < 3 else {"levels": ["a", "b", "c"], "shares": shares}
+        said = made_decimal(tmp_path, k, TREE, {"mechanism": mechanism, key: asked, **own})
+        parts = said["cost_of_each"]
+        assert sum(map(exact, parts.values())) <= exact(said["cost"][key]) <= exact(asked)
+        for level, scale in said["scale"].items():
+            s = Fraction(scale)
+            assert (1 / s if key == "epsilon" else 1 / (2 * s * s)) <= exact(parts[level])
+        assert exact(said["against_ceiling"][key]) <= (2 if key == "epsilon" else 4) * exact(asked)
+
+
+def test_statistics_cost_at_most_what_was_asked_for(tmp_path, monkeypatch):
+    text, rng = "x\n" + "".join(f"{v}\n" for v in range(40)), np.random.default_rng(6)
+    for k in range(8):
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / f"account {k}"))
+        asked = float(f"{rng.uniform(0.1, 5):.3g}")
+        cuts = sorted(rng.uniform(0.05, 0.95, 3).round(3).tolist())
+        parts = [cuts[0], cuts[1] - cuts[0], cuts[2] - cuts[1], 1 - cuts[2]]
+        own = {} if k < 2 else {"shares": dict(zip(("mean", "sse", "low", "high"), parts, strict=True))}
+        settings = {"mechanism": "censored_statistics", "column": "x", "lower": 3, "upper": 30, "epsilon": asked}
+        said = made_decimal(tmp_path, k, text, settings | own)
+        assert sum(map(exact, said["epsilon_of_each"].values())) <= exact(said["cost"]["epsilon"]) <= exact(asked)
+
+
+def test_an_exchange_costs_at_least_the_theorem():
+    """2 max(ln(b + 1) - ln o, ln o) with 50 digits."""
+    rng = np.random.default_rng(7)
+    with mpmath.workdps(50):
+        for _ in range(2000):
+            b, rate = int(rng.integers(2, 10**6)), float(rng.uniform(1e-6, 1 - 1e-6))
+            odds = mpmath.log(mpmath.mpf(rate) / (1 - mpmath.mpf(rate)))
+            wanted = 2 * max(mpmath.log(b + 1) - odds, odds)
+            stated = mpmath.mpf(repr(2 * _microdata.accounting.epsilon(b, rate=rate) * _microdata._ABOVE))
+            assert wanted <= stated <= wanted * (1 + mpmath.mpf(2) ** -47)
+
+
+@pytest.mark.parametrize("relation", [REPLACE, ADD_OR_REMOVE, EXCHANGE])
+@pytest.mark.parametrize(("part", "times"), [(0.1, 3), (0.1, 10), (0.7, 3), (1.1, 7), (0.001, 1000)])
+def test_a_budget_covers_what_its_decimals_cover_and_nothing_more(relation, part, times):
+    factor = 2 if relation == ADD_OR_REMOVE else 1
+    name = "exchange" if relation == EXCHANGE else "epsilon"
+    most = upwards(factor * times * exact(part))
+    costs = [Cost(relation=relation, epsilon=part)] * times
+    assert spending.beyond(costs, {name: most}) is None
+    assert spending.beyond(costs, {name: math.nextafter(most, 0)}) is not None
+    assert spending.beyond([*costs, Cost(relation=relation, epsilon=1e-12)], {name: most}) is not None
+
+
+@pytest.mark.parametrize(("part", "times"), [(0.1, 3), (0.3, 9), (0.07, 11)])
+def test_rho_adds_up_in_decimals(part, times):
+    costs = [Cost(relation=REPLACE, rho=part)] * times
+    assert spending.rho_of(costs) == upwards(times * exact(part))
+    assert spending.beyond(costs, {"rho": upwards(times * exact(part))}) is None
+    pure = [Cost(relation=REPLACE, epsilon=part)] * times
+    assert exact(spending.rho_of(pure)) >= times * exact(part) ** 2 / 2
+    added = Cost(relation=ADD_OR_REMOVE, rho=part).replaced
+    assert exact(added.rho) >= 4 * exact(part)
+
+
+def test_scales_that_cost_too_much_are_an_error():
+    with pytest.raises(ArithmeticError, match="have a privacy cost of at most 1"):
+        _noise.within(1.0, {"a": 1.0}, lambda _, scale: 2.0 / scale)
+
+
+SHARED = {name: {"epsilon": 3.0, "people": "staff"} for name in ("first", "second")}
+ALONE = {name: {"epsilon": 3.0} for name in ("first", "second")}
+
+
+@pytest.fixture
+def staff(tmp_path):
+    (tmp_path / "confidential").mkdir(mode=0o700)
+    for year, rows in (("first", "a,10\nb,20\n"), ("second", "a,12\nb,21\n")):
+        (tmp_path / f"confidential/{year}.csv").write_text(f"category,count\n{rows}")
+    return tmp_path
+
+
+def asked(year):
+    return {"source": year, "data": f"confidential/{year}.csv", "mechanism": "discrete_laplace", "epsilon": 2.0}
+
+
+@pytest.mark.parametrize(("used", "other"), [("first", "second"), ("second", "first")])
+def test_next_years_file_does_not_get_the_budget_again(staff, used, other):
+    """Check both orders: what is spent on either source counts against the other."""
+    folder = room.make("one", asked(used), budgets=SHARED, root=staff)
+    assert json.loads((folder / "record.json").read_text())["budget_sources"] == ["first", "second"]
+    found = room.check("two", asked(other), budgets=SHARED, root=staff)
+    assert len(found) == 1
+    assert f"budgets/{other}: epsilon would rise from 2 to 4 (replace a record), but the budget is 3" in found[0][1]
+    with pytest.raises(Refused, match="epsilon would rise from 2 to 4"):
+        room.make("two", asked(other), budgets=SHARED, root=staff)
+    assert not (staff / "releases/two").exists()
+    assert len(planned.spent(staff, *checks.sources(SHARED, other))) == 1
+    said = room.spent("two", asked(other), budgets=SHARED, root=staff)
+    assert "epsilon 2" in said
+    assert "counted over first, second, which have the same people" in said
+
+
+def test_without_the_key_nothing_changes(staff):
+    folder = room.make("one", asked("first"), budgets=ALONE, root=staff)
+    assert "budget_sources" not in json.loads((folder / "record.json").read_text())
+    assert room.check("two", asked("second"), budgets=ALONE, root=staff) == []
+    room.make("two", asked("second"), budgets=ALONE, root=staff)
+    said = room.spent("two", asked("second"), budgets=ALONE, root=staff)
+    assert "counted over second only; if another source has the same people" in said
+    assert len(planned.spent(staff, *checks.sources(ALONE, "second"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("budgets", "place", "said"),
+    [
+        ({"a": {"epsilon": 1.0, "people": 3}}, "budgets/a/people", "must be a name [a-z][a-z0-9_]*, got 3"),
+        ({"a": {"people": "staff"}}, "budgets/a", "must have epsilon"),
+        (
+            {"a": {"epsilon": 1.0, "people": "staff"}, "b": {"epsilon": 2.0, "people": "staff"}},
+            "budgets/b",
+            "must be equal to that of a, because both have the people staff",
+        ),
+    ],
+)
+def test_mistakes(budgets, place, said):
+    found = checks.ceilings(budgets)
+    assert [path for path, _ in found] == [place]
+    assert said in found[0][1]
+
+
+def test_the_page_says_over_which_sources_the_budget_is_counted():
+    class Found:
+        facts = {"points": [{"source": "first", "cost": {"epsilon": 2.0, "relation": "replace a record"}}]}  # noqa: RUF012
+
+    shared, alone = (page.protected(Found, budgets)[-1] for budgets in (SHARED, ALONE))  # type: ignore[arg-type]
+    assert shared == "The budget is counted over the sources first, second, which have the same people."
+    assert alone == "The budget is counted over releases from first only."
+
+
+COUNTS = "category,count\na,10\nb,20\nc,30\n"
+STATE = "category,parent,count\nstate,,8\nnorth,state,5\nsouth,state,3\n"
+TABLE = "y,x\na,c\nb,d\na,d\nb,c\n"
+
+
+def recorded(root, text, settings, **budget):
+    (root / "confidential").mkdir(mode=0o700)
+    (root / "confidential/f.csv").write_text(text)
+    place = room.make(
+        "r", {"data": "confidential/f.csv", **settings}, budgets={"r": budget} if budget else {}, root=root
+    )
+    return json.loads((place / "record.json").read_text())
+
+
+def exact_epsilon(weights, changes, delta):
+    """Epsilon at delta by enumeration of the noise of all changed counts."""
+    half = len(weights[0]) // 2
+    parts = []
+    for w, change in zip(weights, changes, strict=True):
+        p = w / w.sum()
+        inside = slice(0, len(p) - change)
+        parts.append((p[inside], np.log(p[inside]) - np.log(p[change:])))
+    losses_of, masses = np.zeros(1), np.ones(1)
+    for p, loss in parts:
+        losses_of, masses = np.add.outer(losses_of, loss).ravel(), np.multiply.outer(masses, p).ravel()
+    assert half > 20
+
+    def gap(level):
+        return math.log(max((masses * -np.expm1(np.minimum(level - losses_of, 0))).sum(), 1e-300)) - math.log(delta)
+
+    return optimize.brentq(gap, 0, losses_of.max() - 1e-9, xtol=1e-12)
+
+
+def laplace(scale, half=60):
+    return np.exp(-np.abs(np.arange(-half, half + 1)) / scale)
+
+
+def gaussian(sigma, half=60):
+    return np.exp(-((np.arange(-half, half + 1) / sigma) ** 2) / 2)
+
+
+def test_counts_that_are_replaced(tmp_path):
+    record = recorded(tmp_path, COUNTS, {"mechanism": "discrete_laplace", "epsilon": 1.0}, epsilon=9, delta=1e-5)
+    stated = record["epsilon_at_delta"]
+    assert (stated["delta"], stated["method"]) == (1e-5, "loss distributions")
+    assert stated["epsilon"] == pytest.approx(exact_epsilon([laplace(2.0)] * 2, (1, 1), 1e-5), abs=1e-6)
+    assert stated["epsilon"] < record["cost"]["epsilon"] == record["against_ceiling"]["epsilon"]
+    words = dict(record_in_words(record))["epsilon of this release alone, at a delta"]
+    assert words.startswith("epsilon 0.99")
+    assert words.endswith("delta 1e-05, method loss distributions")
+
+
+def test_gaussian_noise(tmp_path):
+    record = recorded(tmp_path, COUNTS, {"mechanism": "discrete_gaussian", "rho": 0.25})
+    stated = record["epsilon_at_delta"]
+    assert stated["delta"] == losses.DELTA == 1e-6
+    assert stated["epsilon"] == pytest.approx(exact_epsilon([gaussian(2.0)] * 2, (1, 1), 1e-6), abs=1e-6)
+
+
+def test_larger_sensitivities_are_the_worst_of_all_splits(tmp_path):
+    record = recorded(tmp_path, COUNTS, {"mechanism": "discrete_gaussian", "rho": 0.5, "sensitivity": 4})
+    found = record["epsilon_at_delta"]["epsilon"]
+    both = [exact_epsilon([gaussian(2.0)], (2,), 1e-6), exact_epsilon([gaussian(2.0, 21)] * 4, (1,) * 4, 1e-6)]
+    assert max(both) <= found <= max(both) + 0.05
+
+
+@pytest.mark.parametrize("relation", [None, REPLACE])
+def test_a_tree_adds_the_losses_of_its_levels(tmp_path, relation):
+    levels = {"levels": ["state", "region"], "relation": relation} if relation else {"levels": ["state", "region"]}
+    record = recorded(tmp_path, STATE, {"mechanism": "discrete_laplace", "epsilon": 1.0, **levels})
+    scales = list(record["scale"].values())
+    assert len(scales) == (1 if relation else 2)
+    weights = [laplace(s, 40) for s in scales for _ in range(2 if relation else 1)]
+    delta = record["epsilon_at_delta"]["delta"]
+    expected = exact_epsilon(weights, (1,) * len(weights), delta)
+    assert expected - 1e-9 <= record["epsilon_at_delta"]["epsilon"] <= expected + 1e-3
+
+
+def test_models_and_statistics(tmp_path):
+    model = {"target": "y", "levels": {"y": ["a", "b"], "x": ["c", "d"]}}
+    settings = {"mechanism": "naive_bayes", "noise": "dirichlet", "epsilon": 1.0, "order": 3, "delta": 1e-5, **model}
+    record = recorded(tmp_path, TABLE, settings)
+    found = record["epsilon_at_delta"]
+    assert (found["delta"], found["method"]) == (1e-5, "loss distributions")
+    one = dirichlet_epsilon(1e-5, r=record["r"], alpha=record["alpha"])
+    assert one < found["epsilon"] < 2 * one
+
+
+def test_without_losses_the_cost_is_converted():
+    cost = Cost(relation=ADD_OR_REMOVE, rho=0.1)
+    stated = losses.at_delta(cost, None, delta=1e-6)
+    assert stated["method"] == "conversion"
+    assert stated["epsilon"] == pytest.approx(2.1419, abs=1e-4)  # published for 10 discrete Gaussian releases
+    assert losses.of_counts("discrete_laplace", 2.0, change=40, relation=REPLACE) is None
+    assert losses.of_counts("discrete_gaussian", 1e7, change=2, relation=REPLACE) is None
+    known = losses.of_levels("discrete_gaussian", [2.0, 1e7], change=2, relation=REPLACE)
+    assert known is None

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference import vertices as reference
+from reference import count_laws as reference
 from scipy import stats
 
 from dpmultinomial._posteriors.counts import compositions, laplace_multinomial

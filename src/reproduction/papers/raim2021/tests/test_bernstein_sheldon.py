@@ -4,7 +4,7 @@ distributions, and invalid input.
 
 import numpy as np
 import pytest
-from reference import bernstein_sheldon as reference
+from reference import censored_gibbs as reference
 
 from dpmultinomial._seeding import stream
 from reproduction.papers.raim2021.algorithms import baseline_gibbs, bernstein_sheldon
