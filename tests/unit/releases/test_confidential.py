@@ -149,7 +149,7 @@ def test_nothing_of_the_folder_is_in_git_in_any_state(tmp_path, monkeypatch):
         path.write_bytes(path.read_bytes() if path.exists() else b"x")
         git(root, "add", "-f", f"confidential/{name}")
         (why,) = _places.problems("confidential/c.csv", root)
-        assert "git has files of confidential/" in why
+        assert "git tracks files of confidential/" in why
         assert name.split("/")[0] in why
         git(root, "rm", "-q", "--cached", f"confidential/{name}")
         assert _places.problems("confidential/c.csv", root) == []
