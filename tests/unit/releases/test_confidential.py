@@ -157,7 +157,7 @@ def test_nothing_of_the_folder_is_in_git_in_any_state(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "nowhere"))
     git_add = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     subprocess.run(["git", "add", "-f", "confidential/c.csv"], cwd=root, check=True, env=git_add)
-    assert "git has files" in _places.problems("confidential/c.csv", root)[0]
+    assert "git tracks files" in _places.problems("confidential/c.csv", root)[0]
 
 
 def test_what_was_once_committed_stays_in_the_history(tmp_path):
@@ -192,4 +192,4 @@ def test_a_link_that_git_tracks_is_found_too(tmp_path):
     git(root, "init", "-q")
     assert _places.problems("confidential/c.csv", root) == []
     git(root, "add", "-f", "confidential")
-    assert "git has files" in _places.problems("confidential/c.csv", root)[0]
+    assert "git tracks files" in _places.problems("confidential/c.csv", root)[0]
