@@ -1,8 +1,13 @@
-"""Tests of what pages of the documentation state: commands and R code are run, scenarios are answered, numbers are
-checked against enumerations and against the studies at their full size, and every line of the table "the agency, you
-write" of docs/how-to/scenario.md runs on a file of such an agency.
+"""Tests of what pages of the documentation state.
+
+Commands, R code and Python examples are run, and scenarios are answered. Numbers are checked against enumerations and
+against the studies at their full size; those quoted in methods and errata are linked to the table that contains them,
+or marked as given. Every line of the table "the agency, you write" of docs/how-to/scenario.md runs on a file of such an
+agency.
 """
 
+import doctest
+import itertools
 import os
 import re
 import shlex
@@ -15,14 +20,18 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from PIL import Image
+from scipy.special import betainc, gammaln, logsumexp
 
 import dpmultinomial as dpm
 from dpmultinomial._measurement_files import products
 from dpmultinomial._measurement_files.places import COLUMNS
-from reproduction import command, kind, studies, synthetic_census
+from reproduction import command, kind, paper, studies, synthetic_census
 from reproduction.config import scenario_settings
+from reproduction.paper import discover
 from reproduction.scenarios import making
 from reproduction.scenarios.noisy_measurements import example
+from reproduction.verdicts import in_process, quotes
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/questions.md"
 N = np.arange(120)
@@ -271,7 +280,7 @@ def test_the_lines_of_readme_are_valid(tmp_path, monkeypatch):
         (tmp_path / name).write_text(text)
     (tmp_path / "c.csv").write_text("name,len\na,20\nb,5\n")
     text = (SCENARIOS.parents[2] / "README.md").read_text(encoding="utf-8")
-    table = text.partition("| the agency | you write |")[2].partition("\n\n")[0]
+    table = text.partition("| the agency | you write under the key `noise` |")[2].partition("\n\n")[0]
     found = [yaml.safe_load(one) for one in re.findall(r"`([^`]*)`", table) if re.search(r"[:{]", one)]
     assert len(found) >= 8
     for one in found:
@@ -311,3 +320,153 @@ def test_a_line_of_the_table(agency, tmp_path, monkeypatch):
     expected = dpm.posterior(dpm.Release(values, mechanism=law), prior=prior).counts
     assert found["mean"].tolist() == pytest.approx([expected["1"].mean(), expected["2"].mean()], rel=1e-9)
     assert found["upper"].tolist() == [expected["1"].interval(0.95)[1], expected["2"].interval(0.95)[1]]
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+EXAMPLES = [path for path in PAGES if "_build" not in path.parts and ">>> " in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_the_examples_run_and_show_what_they_say(path):
+    result = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_the_readme_is_short_and_has_its_pictures():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 150
+    pictures = re.findall(r"!\[[^\]]{20,}\]\(([^)]+)\)", text)
+    assert pictures == ["docs/gallery/balmat2018.figure_1.png", "docs/gallery/report.png"]
+    with Image.open(ROOT / pictures[1]) as picture:  # tests/browser/picture.py
+        assert picture.width == 1300
+    assert (ROOT / pictures[1]).stat().st_size < 100_000
+
+
+def test_the_readme_has_a_kind_for_all_data_and_its_scores_add_up():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.partition("| your data | kind |")[2].partition("\n\n")[0]
+    named = set(re.findall(r"`(\w+)`", table))
+    assert set(kind.discover()) <= named
+    assert {"parent", "table"} <= named  # columns that make a tree, and a batch
+    said = re.search(r"at present: \*(.*?)\*", re.sub(r"\s+", " ", text))[1]
+    scores = [part for part in said.split(". ") if part]
+    assert [re.sub(r"\d+ ", "", part).partition(":")[0] for part in scores] == [
+        "printed statements checked",
+        "verbal statements judged with thresholds chosen by this project",
+        "tests of the samples and curves of this project",
+    ]
+    for part in scores:
+        judged, *parts = map(int, re.findall(r"\d+", part))
+        assert judged == sum(parts)
+
+
+def test_the_readmes_numbers_are_those_of_a_plain_enumeration():
+    """Return the posterior of p1/(p1 + p0) for M = 50 from all compositions, by Beta distributions."""
+    noisy, total, scale = (12.3, -4.1, 44.2), 50, 2.0
+    cells = [(a, b, total - a - b) for a, b in itertools.product(range(total + 1), repeat=2) if a + b <= total]
+    counts = np.array(cells, dtype=float)
+    # Dirichlet(1/2, 1/2, 1/2) rates weigh the counts s by the product of Gamma(s + 1/2)/s!
+    log_weights = (gammaln(counts + 0.5) - gammaln(counts + 1)).sum(axis=1) - np.abs(np.array(noisy) - counts).sum(
+        axis=1
+    ) / scale
+    weights = np.exp(log_weights - logsumexp(log_weights))
+    a, b = counts[:, 0] + 0.5, counts[:, 1] + 0.5
+    assert weights @ (a / (a + b)) == pytest.approx(0.902, abs=5e-4)
+    assert weights @ betainc(a, b, 0.513) == pytest.approx(0.025, abs=2e-4)
+    assert weights @ betainc(a, b, 0.9999) == pytest.approx(0.975, abs=5e-4)
+
+
+def walked_through(folder):
+    """Write the files that docs/how-to/add-a-paper.md shows into `folder`."""
+    text = (ROOT / "docs/how-to/add-a-paper.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)```", text, flags=re.DOTALL)
+    folder.mkdir()
+    for name, content in blocks:
+        (folder / name).write_text(content, encoding="utf-8")
+    return [name for name, _ in blocks]
+
+
+def test_the_paper_that_the_walk_through_writes_is_one(tmp_path):
+    names = walked_through(tmp_path / "toy2026")
+    assert len(names) == 7
+    found = paper.read(tmp_path / "toy2026")
+    assert [artefact.name for artefact in found.artefacts] == ["table_1", "errata"]
+    assert found.figures() == ["figures/toy2026/table_1.png"]
+
+
+PAPERS = discover()
+DOCUMENTS = [(s, d) for s, p in PAPERS.items() for d in ("methods.md", "errata.md") if (p.folder / d).is_file()]
+QUOTES = [(slug, quote) for slug, paper in PAPERS.items() for quote in quotes.of(paper)[0]]
+
+
+def cheap(slug, name):
+    """Return whether a table can be computed at full size in seconds, from settings only."""
+    table = next(a.table for a in PAPERS[slug].artefacts if a.name == name)
+    return table.by == "compute" and table.minutes <= 0.1 and not set(table.inputs) - {"published"}
+
+
+@pytest.fixture(scope="module")
+def table_of():
+    made = {}
+
+    def get(slug, name):
+        if (slug, name) not in made:
+            made[slug, name] = in_process.tables_of(slug, only=[name])[name] if name else pd.DataFrame()
+        return made[slug, name]
+
+    return get
+
+
+@pytest.mark.site  # tables at their full size
+@pytest.mark.parametrize(("slug", "quote"), QUOTES, ids=[f"{s}-{i}" for i, (s, _) in enumerate(QUOTES)])
+def test_a_quote_holds(slug, quote, table_of):
+    text = quotes.one_line((PAPERS[slug].folder / quote.document).read_text())
+    assert quote.words in text, "the document says something else"
+    assert quote.numbers, "a quote has its numbers in double braces"
+    if not quote.table or cheap(slug, quote.table):
+        assert not quotes.broken(quote, table_of(slug, quote.table))
+    else:
+        assert quote.table in {a.name for a in PAPERS[slug].artefacts if a.table}
+
+
+@pytest.mark.parametrize(("slug", "document"), DOCUMENTS)
+def test_every_number_of_a_document_is_accounted_for(slug, document):
+    said, given = quotes.of(PAPERS[slug])
+    text = (PAPERS[slug].folder / document).read_text()
+    assert quotes.unaccounted(document, text, said, given.get(document, ())) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "number", "half"),
+    [
+        ("0.128", 0.128, 0.0005),
+        ("−0.099", -0.099, 0.0005),
+        ("5,400", 5400, 0.5),
+        ("1.8·10⁻²²", 1.8e-22, 0.05e-22),
+        (r"6 \cdot 10^{-16}", 6e-16, 0.5e-16),
+        ("2.1e-4", 2.1e-4, 0.05e-4),
+        ("19 %", 0.19, 0.005),
+        ("-3", -3, 0.5),
+    ],
+)
+def test_what_a_number_says(written, number, half):
+    said, error = quotes.value(written)
+    assert said == pytest.approx(number, rel=1e-12)
+    assert error == pytest.approx(half, rel=1e-12)
+    assert written in list(quotes.numbers_in(f"as {written} here")) or abs(number) < 100
+
+
+def test_a_number_that_the_table_does_not_give_is_found():
+    table = pd.DataFrame({"value": [0.1284, 0.5]})
+    right = quotes.Quote("errata.md", "from {{0.128}} to {{0.5}}", "t", lambda t: t["value"])
+    assert not quotes.broken(right, table)
+    assert "0.128 is quoted, but t gives 0.1286" in quotes.broken(right, table.assign(value=[0.1286, 0.5]))
+    assert "quoted, but t gives nan" in quotes.broken(right, table.assign(value=[float("nan"), 0.5]))
+    assert "2 numbers are quoted, but t gives 1" in quotes.broken(right, table.head(1))
+    assert quotes.unaccounted("errata.md", "from 0.128 to 0.5, then 0.7", [right], ()) == ["0.7"]
+    assert quotes.unaccounted("errata.md", "from 0.128 to 0.6", [right], ("0.6",)) == ["0.128"]
+
+
+def test_the_example_of_the_module_is_in_braces():
+    assert re.findall(r"\{\{.*?\}\}", quotes.__doc__) == ["{{0.500}}", "{{0.128}}"]

@@ -42,8 +42,14 @@ def of_counts(mechanism: str, scale: float, *, change: int, relation: str) -> Lo
 
 
 def of_levels(mechanism: str, scales: Sequence[float], *, change: int, relation: str) -> Losses | None:
-    """Return the privacy losses of the levels of a tree, in which one record changes each level by `change`
-    (`of_counts`).
+    """Return the privacy losses of the levels of a tree.
+
+    Parameters
+    ----------
+    mechanism : mechanism of the noise, as in `of_counts`.
+    scales : parameter of the noise, one per level.
+    change : norm of the changes that one record makes on each level, as in `of_counts`.
+    relation : relation of two neighbouring files.
     """
     parts = [of_counts(mechanism, scale, change=change, relation=relation) for scale in scales]
     known = [part for part in parts if part is not None]

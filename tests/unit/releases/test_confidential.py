@@ -176,7 +176,7 @@ def test_what_git_cannot_tell_is_refused(tmp_path, monkeypatch):
     root = project(tmp_path)
     git(root, "init", "-q")
     (root / ".git" / "index").write_bytes(b"torn")
-    assert "git cannot tell" in _places.problems("confidential/c.csv", root)[0]
+    assert "git cannot determine" in _places.problems("confidential/c.csv", root)[0]
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "install git" in _places.problems("confidential/c.csv", root)[0]
     shutil.rmtree(root / ".git")
