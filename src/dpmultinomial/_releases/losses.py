@@ -50,6 +50,11 @@ def of_levels(mechanism: str, scales: Sequence[float], *, change: int, relation:
     scales : parameter of the noise, one per level.
     change : norm of the changes that one record makes on each level, as in `of_counts`.
     relation : relation of two neighbouring files.
+
+    Returns
+    -------
+    Losses or None
+        One or more losses per level; None if those of a level are not known.
     """
     parts = [of_counts(mechanism, scale, change=change, relation=relation) for scale in scales]
     known = [part for part in parts if part is not None]
