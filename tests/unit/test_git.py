@@ -155,7 +155,7 @@ def test_a_partial_clone_fetches_nothing(repository, monkeypatch):
         git(repository, "config", key, value)
     (repository / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
     (why,) = _places.problems("confidential/c.csv", repository)
-    assert "git cannot tell" in why
+    assert "git cannot determine" in why
     monkeypatch.setattr(provenance, "__file__", str(repository / "module.py"))
     assert provenance.commit.__wrapped__() == "unknown"
     assert not (away / "marks").exists()
@@ -188,7 +188,7 @@ def test_data_that_look_like_a_bare_repository_have_no_configuration(repository)
         path.rename(home / path.name)
     git(home, "config", "core.fsmonitor", str(program(repository.parent, "monitor")))
     (why,) = _places.problems("confidential/c.csv", repository)
-    assert "git cannot tell" in why
+    assert "git cannot determine" in why
     assert not (repository.parent / "marks").exists()
 
 
