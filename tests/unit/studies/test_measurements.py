@@ -1,4 +1,6 @@
-"""Tests of the study of noisy measurement files: true counts, least squares by dense algebra, and the table."""
+"""Tests of the studies of noisy measurement files, of a state and of a nation: true counts, dense algebra, bytes."""
+
+import hashlib
 
 import numpy as np
 import pandas as pd
@@ -7,10 +9,12 @@ import pytest
 from scipy import stats
 
 from dpmultinomial._measurement_files import reading
+from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._seeding import stream
 from reproduction import studies, style, synthetic_census
 from reproduction.studies import coverage as coverage
 from reproduction.studies import measurements as study
+from reproduction.studies import nation
 
 SIZE = {"counties": 2, "tracts": 4, "groups": 8, "blocks": 60, "people": 20.0}
 CELL = {"hispanic": "hispanic"}
@@ -133,3 +137,90 @@ def test_settings_are_those_of_the_study():
     found = studies.discover()["measurements"]
     synthetic_census.Size(**found.settings["size"])
     assert set(found.settings) == set(SETTINGS)
+
+
+SIGMAS = {"county": 2.17, "tract": 2.47, "block group": 1.75, "block": 20.0}
+OF_NATION = {"scale": 0.004, "sigmas": SIGMAS, "level": 0.9, "deepest": "block"}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("nation")
+    made = [folder / f"{name}.parquet" for name in ("DC", "RI")]
+    for path in made:
+        nation.part(1, path.stem, path, **OF_NATION)
+    return made
+
+
+def test_sizes_are_those_published():
+    """Check that sums of the table are the nation's: 3,143 counties, 331,449,281 people; shares sum up to rounding."""
+    every = pd.read_csv(nation.STATES, sep="\t")
+    assert (len(every), every["counties"].sum(), every["population"].sum()) == (51, 3143, 331_449_281)
+    found = np.array([nation.sizes(name, 1.0) for name in every["state"]]).sum(axis=0)
+    assert found[[0, 4]].tolist() == [3143, 331_449_281]
+    assert np.abs(found[1:4] - [84_414, 239_780, 5_769_942]).max() <= 26
+    assert found[:4].sum() + 51 == pytest.approx(6_097_330, abs=80)
+    assert studies.discover()["nation"].parts == tuple(every["state"])
+    assert nation.sizes("DC", 1e-6) == (1, 1, 1, 1, 1)
+
+
+def test_a_state_adds_up_to_its_population_and_is_measured_everywhere_else():
+    made = nation.drawn("RI", scale=0.01, sigmas=SIGMAS, rng=stream(3, "state"))
+    counties, tracts, groups, blocks, people = nation.sizes("RI", 0.01)
+    assert np.bincount(made.tree.depth).tolist() == [1, counties, tracts, groups, blocks]
+    assert made.truth[0] == people == made.measured.released[0] == round(0.01 * 1_097_379)
+    np.testing.assert_array_equal(made.tree.sums(made.truth), made.truth)
+    assert np.bincount(made.tree.parent[1:], minlength=len(made.tree))[~made.tree.leaf].min() >= 1
+    noise = (made.measured.released - made.truth)[made.tree.depth == 4]
+    assert 14 < noise.std() < 26
+
+
+def test_a_file_has_what_inference_finds_and_the_same_bytes_again(files, tmp_path):
+    rows = pq.read_table(files[1]).to_pandas()
+    made = nation.drawn("RI", scale=0.004, sigmas=SIGMAS, rng=stream(1, "studies", "nation", "RI"))
+    found = infer(made.measured, level=0.9)
+    np.testing.assert_array_equal(rows["truth"], made.truth)
+    np.testing.assert_array_equal(rows["mean"], found.mean)
+    np.testing.assert_array_equal(rows["upper"], found.upper)
+    np.testing.assert_array_equal(rows["least_squares"], found.least_squares.estimate)
+    assert rows["level"].tolist() == [made.tree.levels[d] for d in made.tree.depth]
+    told = nation.facts(files[1])
+    assert (told["state"], told["status"], told["level"]) == ("RI", "exact", "0.9")
+    assert told["synthetic"]
+    nation.part(1, "RI", tmp_path / "again.parquet", **OF_NATION)
+    digests = {hashlib.sha256(path.read_bytes()).hexdigest() for path in (files[1], tmp_path / "again.parquet")}
+    assert len(digests) == 1
+    nation.part(2, "RI", tmp_path / "again.parquet", **OF_NATION)
+    assert hashlib.sha256((tmp_path / "again.parquet").read_bytes()).hexdigest() not in digests
+
+
+def test_what_is_not_written_is_still_measured(files, tmp_path):
+    """Check results down to block groups: the same numbers, without blocks."""
+    nation.part(1, "RI", tmp_path / "RI.parquet", **(OF_NATION | {"deepest": "block group"}))
+    short, whole = (pq.read_table(path).to_pandas() for path in (tmp_path / "RI.parquet", files[1]))
+    pd.testing.assert_frame_equal(
+        short.astype({"level": str}), whole[whole["level"] != "block"].astype({"level": str}), check_exact=True
+    )
+
+
+def test_the_table_is_that_of_all_rows_together(files, monkeypatch):
+    """Compare row groups of 7 rows with the whole table in memory."""
+    found = nation.table(1, parts=files, **OF_NATION).set_index(["level", "method"])
+    rows = pd.concat([pq.read_table(path).to_pandas().astype({"level": str}) for path in files])
+    for level, own in rows.groupby("level"):
+        answer = found.loc[(level, "posterior")]
+        assert answer["nodes"] == len(own)
+        assert answer["rmse"] == pytest.approx(np.sqrt(((own["mean"] - own["truth"]) ** 2).mean()))
+        assert answer["coverage"] == own["truth"].between(own["lower"], own["upper"]).mean()
+        assert answer["width"] == pytest.approx((own["upper"] - own["lower"]).mean())
+        least = found.loc[(level, "least squares")]
+        assert least["rmse"] == pytest.approx(np.sqrt(((own["least_squares"] - own["truth"]) ** 2).mean()))
+        assert least["width"] == pytest.approx(2 * 1.6448536269514722 * own["least_squares_sd"].mean())
+    assert set(found["status"]) == {"exact", "comparison"}
+    top = nation.largest(files, "tract", 3)
+    tracts = pd.concat([rows[rows["level"] == "tract"]])
+    np.testing.assert_array_equal(top["mean"], tracts["mean"].nlargest(3))
+    with style.applied():
+        figure = nation.figure(found.reset_index())
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(nation.METHODS)
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == list(nation.LEVELS[1:])
