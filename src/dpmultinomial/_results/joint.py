@@ -607,7 +607,7 @@ def _between(ordered: Whole, first: int, last: int) -> int:
 
 
 def _message(tie: Window, sibling: Window, own: Window, *, tails: bool = True) -> Window:
-    """Return the weights of one number over its window, from a tie on its sum with a sibling."""
+    """Return the weights of one number over its window, given the weights (tie) of its sum with a sibling."""
     size = len(own.weights) + len(sibling.weights) - 1
     weights = _correlated(tie.at(own.first + sibling.first, size), sibling.weights, len(own.weights), tails=tails)
     return Window(own.first, weights / max(float(weights.max()), np.finfo(float).tiny))

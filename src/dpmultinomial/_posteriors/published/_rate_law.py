@@ -19,7 +19,7 @@ _FURTHEST = 740.0  # log odds: a rate of 1e-321
 
 
 class RateLaw:
-    """Distribution of a rate, a mixture of Beta(alpha + s, beta + t) over pairs of counts (s, t).
+    """Distribution of a rate, which is a mixture of Beta(alpha + s, beta + t) over pairs of counts (s, t).
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class RateLaw:
         return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """Draw independent values of the rate, (size,)."""
+        """Draw independent values of the rate, as an array of shape (size,)."""
         pairs = rng.choice(len(self.weights), size=size, p=self.weights)
         return np.asarray(rng.beta(self.a[pairs], self.b[pairs]))
 
@@ -88,7 +88,7 @@ class RateLaw:
         return min(float(sums @ betainc(first, second, x) + steps), 1.0)
 
     def _at(self, level: float) -> float:
-        """Return the quantile at a single level, by its log odds."""
+        """Return the quantile at a single level, computed from the log odds of the level."""
         if not 0 < level < 1:
             return level
         mean = min(max(self.mean(), 1e-300), 1 - 1e-16)
@@ -108,7 +108,7 @@ class RateLaw:
 
 
 def _later(weights: Array) -> Array:
-    """Return, for each weight, the sum of all later weights, added from the last one so that small sums keep full
-    relative accuracy.
+    """Return, for each weight, the sum of all later weights. The sum starts at the last weight, so that small sums keep
+    full relative accuracy.
     """
     return np.asarray(np.append(np.cumsum(weights[:0:-1])[::-1], 0.0))

@@ -738,7 +738,9 @@ class _Parts:
         return pair.first, pair.second, pair.tie
 
     def _size(self, i: int, group: Group) -> int:
-        """Return the number of pairs of a count and the total of the other counts in its group, or a bound of it."""
+        """Return the number of pairs of a count and the total of the other counts in its group, or an upper bound on
+        this number.
+        """
         if group is None and len(self.law.root.weights) == 1:
             return len(self.law.own(i).weights)
         mine, theirs, tie = self._triple(i, group)
