@@ -38,7 +38,7 @@ ROWS = cases(
     (partial(release, scale=np.array([1e10])), "counts", [np.full(5, 1e308)],
      r"scale \* counts \+ alpha must be finite"),
     (release, "scale", [np.array([NAN]), np.zeros(1), np.ones((1, 1)), None]),
-    (release, "scale", [np.ones(2)], "alpha must be one number or 2 of them"),
+    (release, "scale", [np.ones(2)], "alpha must be one number or 2 numbers"),
     (release, "alpha", [np.ones(3), np.array([-1.0])]),
     (release, "floors", [np.array([-1.0]), np.array([NAN]), np.ones(2), np.array([]), np.ones((1, 1))]),
     (gaussian, "floors", [None, np.zeros(1), np.ones(4)]),
