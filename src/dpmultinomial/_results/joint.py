@@ -541,7 +541,7 @@ class Coupled:
 
     def own(self, place: int) -> Window:
         """Return the weights of one count."""
-        return self._factors[self.which[place]]
+        return self._factors[int(self.which[place])]
 
     @cached_property
     def _others(self) -> list[Window]:
@@ -581,7 +581,7 @@ class Coupled:
         from the largest nodes that fit.
         """
         if inside and len(places) == 1:
-            return self._factors[self.which[next(iter(places))]]
+            return self._factors[int(self.which[next(iter(places))])]
         parts: list[Window] = []
 
         def collect(level: int, i: int) -> None:
