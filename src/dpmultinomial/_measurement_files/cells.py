@@ -1,4 +1,5 @@
-"""Counts of a cell in geographic units, given draws of the totals: at every node, the cell is at most the total.
+"""Counts of a cell in geographic units, given draws of the totals. At every node, the count of the cell is at most the
+total.
 
 The answer is the equal mixture of the distributions of the cell given each draw of all totals from their posterior
 (`part_of_total`). No interval of a cell ends above that of the total of the same place.

@@ -1,4 +1,6 @@
-"""Encode settings as parameters of rules, in plain text without wildcards that can be written into an HTML page."""
+"""Encode settings as parameters of Snakemake rules. The text contains no wildcards and can be written into an HTML
+page.
+"""
 
 import json
 import re

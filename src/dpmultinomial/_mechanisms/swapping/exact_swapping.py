@@ -359,7 +359,7 @@ def _listed(
 
 
 def same_margins(table: NDArray[np.int64]) -> Iterator[tuple[int, ...]]:
-    """Yield the tables with the margins of `table` as flat tuples, in increasing order of their rows."""
+    """Yield all tables that have the same margins as `table`, as flat tuples in lexicographic order."""
     columns = table.shape[1]
 
     def rows_of(total: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

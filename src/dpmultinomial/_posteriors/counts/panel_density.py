@@ -316,7 +316,9 @@ class PanelDensity:
         return np.asarray(function(z) @ mass)
 
     def rule(self) -> tuple[Array, Array]:
-        """Return nodes and masses of Gauss quadrature in the panels that carry the probability."""
+        """Return the nodes of Gauss quadrature and their probabilities, in the panels whose probability is not
+        negligible.
+        """
         panels = self.panels
         z = np.concatenate([p.low + (p.high - p.low) / 2 * (1 + PLACES) for p in panels])
         half = np.repeat([(p.high - p.low) / 2 for p in panels], len(PLACES))

@@ -193,7 +193,7 @@ _ENTRIES = 1_000_000
 
 
 def nodes_of(cells: Cells, log_mass: float = 40.0) -> tuple[Array, Array]:
-    """Compute nodes and log weights of protected exposures.
+    """Compute quadrature nodes for protected exposures, and the logs of their weights.
 
     Parameters
     ----------

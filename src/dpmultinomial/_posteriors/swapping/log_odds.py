@@ -277,7 +277,9 @@ class _Group:
         return self._at_odds(_MOST if at(_MOST) < 0 else _LEAST)
 
     def _at_odds(self, log_odds: float) -> float:
-        """Return the tilt at a given fraction of the limit; the fraction is given by its log odds."""
+        """Return the tilt that is a given fraction of the largest possible tilt; the argument is the log odds of the
+        fraction.
+        """
         return float(self._limits[1] / (1 + np.exp(-log_odds)))
 
     def _line(self, c: float, place: float) -> Line:

@@ -421,8 +421,8 @@ def figure_3_top(table: pd.DataFrame) -> Figure:
 
 
 def figure_3_bottom(table: pd.DataFrame) -> Figure:
-    """Plot the expected KL divergence against epsilon_hat, with one panel per order and bands of one standard deviation
-    of a draw.
+    """Plot the expected KL divergence against epsilon_hat, with one panel per order. The bands show plus or minus one
+    standard deviation of a single draw.
     """
     orders = sorted(table["order"].unique())
     figure = Figure(figsize=(DOUBLE, 3.0))

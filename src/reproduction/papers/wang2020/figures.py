@@ -36,8 +36,8 @@ RELEASES = {
 
 
 def windows(table: pd.DataFrame) -> Figure:
-    """Plot the highest probabilities against the window. For algorithm 2, an additional panel enlarges them to the
-    scale of the printed digits.
+    """Plot the largest posterior probabilities against the width of the window. For algorithm 2, an additional panel
+    enlarges them to the scale of the printed digits.
     """
     figure = Figure(figsize=(DOUBLE, 2.5))
     second, close, third = figure.subplots(1, 3)
