@@ -210,7 +210,7 @@ BATCHES = [
     batch(prior={"law": "geometric"}),
     batch(among=["a", "b"]),
     batch(questions={"q": {"probability": "a > b"}}),
-    batch(confidence=0.95),
+    batch(confidence=1.5),
     batch(kind="swapped_table", epsilon=None, file="cells.csv"),
     batch(kind="additive_counts", algorithm="9"),
     batch(kind="censored_sample"),

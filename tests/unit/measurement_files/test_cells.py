@@ -366,7 +366,7 @@ def test_the_answer_from_the_cell_alone_is_still_there(state, tmp_path, change):
         np.testing.assert_array_equal(rows[column], alone[column])
     facts = json.loads(files.facts.read_text())["points"][0]
     assert facts["draws_of_totals"] == 0
-    assert "is left out" in " ".join(rules.assumptions(facts))
+    assert "only from the measurements of the cell" in " ".join(rules.assumptions(facts))
 
 
 def test_a_cell_that_is_everything_is_the_total(state, tmp_path):

@@ -99,7 +99,7 @@ def test_the_target_keeps_classes_without_training_records(table):
 def test_missing_numbers_become_the_last_category():
     source = frame()
     source.loc[::50, "wide"] = ""
-    with pytest.raises(ValueError, match=r"numeric column 'wide' is missing \(row 1\)"):
+    with pytest.raises(ValueError, match=r"numeric column 'wide' is missing in row 1"):
         coded_table.encode(source, name="f", target="y", numeric=["wide"])
     coded = coded_table.encode(source, name="f", target="y", numeric=["wide"], missing="category")
     learnt = coded_table.learn(coded, np.arange(1, 400))

@@ -103,7 +103,7 @@ def test_rates_are_drawn_against_the_covariate(counties, tmp_path):
     assert axis.get_xlabel() == "x"
     ranked = rates.sort_values("mean", ascending=False)["quantity"].tolist()
     assert [label.get_text() for label in first.get_yticklabels()] == ranked
-    assert axis.get_ylabel() == "underlying rate\nper 1000 of births"
+    assert axis.get_ylabel() == "underlying rate\nper 1,000 births"
     lines = {line.get_label(): line for line in axis.lines}
     crosses = lines["released value / exposure"]
     assert crosses.get_xdata() == pytest.approx(counties["x"].to_numpy(), rel=1e-12)
