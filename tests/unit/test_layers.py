@@ -203,3 +203,9 @@ def test_functions_and_lines_are_short():
     for path in [*sources(SRC), *SRC.rglob("*.yaml"), *SRC.rglob("*.smk")]:
         long = [n for n, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if len(line) > 120]
         assert not long, f"{path.relative_to(SRC)}: lines {long} are longer than 120 characters"
+
+
+def test_files_are_at_most_800_lines_long():
+    for path in [*SRC.rglob("*.py"), *SRC.rglob("*.pyx")]:
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        assert lines <= 800, f"{path.relative_to(SRC)} has {lines} lines; split it by ideas"
