@@ -39,7 +39,7 @@ from scipy.special import logsumexp
 
 from .privacy_loss import UNIT, Array, Losses, Mechanism
 
-_FINE = 50.0  # points of the grid per standard deviation of the loss of the most precise mechanism
+_FINE = 200.0  # points of the grid per standard deviation of the loss of the most precise mechanism
 _MOST = 2**21  # points of the grid
 _NEGLECTED = 25.0  # log of delta over the mass that a mechanism may neglect
 _ROUNDS = 6  # Fourier transforms, each with the power of the last answer
@@ -89,6 +89,9 @@ class Composition:
         step = min(one.spread for one in often) / _FINE
         reach = sum(n * one.spread * math.sqrt(8 * (log_mass + 1)) for one, n in often.items())
         step = max(step, reach / _MOST)
+        widest = max((one.step for one in often if one.step is not None), default=0.0)
+        if widest > step:
+            step = widest / math.floor(widest / step)  # losses on the widest lattice are points of the grid
         return [(one.gridded(step, log_mass), n) for one, n in often.items()]
 
     def log_moment(self, power: float) -> float:
@@ -258,7 +261,7 @@ def _moment(part: Losses, power: float) -> float:
 def epsilon(mechanisms: Counter[Mechanism], delta: float) -> float:
     """Return an upper bound on the epsilon of a composition at a given delta.
 
-    In 2,000 random compositions, the bound exceeds the exact epsilon by at most 0.1 % (by 0.001 below epsilon 1).
+    The slow tests check that the bound exceeds the exact epsilon by less than 0.005 in 2,000 random compositions.
 
     Parameters
     ----------
