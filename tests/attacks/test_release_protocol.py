@@ -1,6 +1,7 @@
 """Tests of crashes, parallel calls and a full disk: at every step, no file without a line and nothing drawn twice."""
 
 import errno
+import fcntl
 import hashlib
 import os
 import random
@@ -416,7 +417,7 @@ def test_eight_at_once_stay_below_their_ceiling(fresh):
 
 
 def test_the_double_without_a_lock_passes_its_ceiling(fresh, monkeypatch):
-    """Let all eight processes read the spending before one of them spends."""
+    """Let all eight processes read the spending before one of them spends; then they write in turn, so that no line is torn."""
     root = fresh("open")
     make(root)  # the key and the books are there
     here = root.parent / "gate"
@@ -424,10 +425,12 @@ def test_the_double_without_a_lock_passes_its_ceiling(fresh, monkeypatch):
 
     def gate(name):
         if name == "make the staging folder":
+            turn = os.open(root.parent / "turn", os.O_CREAT | os.O_RDWR, 0o600)
             (here / str(os.getpid())).touch()
             end = time.monotonic() + 20
             while len(list(here.iterdir())) < 8 and time.monotonic() < end:
                 time.sleep(0.005)
+            fcntl.flock(turn, fcntl.LOCK_EX)  # until this process ends
 
     monkeypatch.setattr(_protocol, "locked", lambda *_, **__: nullcontext())
     assert eight_under_one_ceiling(root, gate) > 2
