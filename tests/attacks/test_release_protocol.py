@@ -417,7 +417,7 @@ def test_eight_at_once_stay_below_their_ceiling(fresh):
 
 
 def test_the_double_without_a_lock_passes_its_ceiling(fresh, monkeypatch):
-    """Let all eight processes read the spending before one of them spends; then they write in turn, so that no line is torn."""
+    """Let all eight processes read the spending before one of them spends; then they write one after the other."""
     root = fresh("open")
     make(root)  # the key and the books are there
     here = root.parent / "gate"
