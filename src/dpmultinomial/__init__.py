@@ -1,8 +1,8 @@
 """Differentially private counts and multinomials: mechanism, accounting, posterior.
 
-Only the names in ``__all__`` are public and stable; everything else may change in any version. Each is imported on
-first use, so that importing the package imports no other module (PEP 562). The workflow relies on it: a result is
-recomputed only if a module that it uses changes.
+Only the names in ``__all__`` are public and stable; everything else may change in any version. Each public name is
+imported on first use, so importing the package imports no other module (PEP 562). The workflow relies on this
+behaviour: a result is recomputed only if a module that it uses changes.
 """
 
 __version__ = "0.3.0"

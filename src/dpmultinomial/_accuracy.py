@@ -4,9 +4,10 @@
 ESS >= 400 and every R-hat <= 1.01 ``not converged``  a Markov chain that did not pass; its numbers are shown together
 with this status ``approximate``    a distribution with a stated error, or a truncation that neglects a stated mass
 
-Errors have one unit, probability: the largest error of any probability that a row states, and so of the level of its
-interval. For independent draws the error is a standard error, at most 1/2 over the root of their number; for chains it
-is not known (NaN). The function that makes a row also computes its error: `summary_frame` takes one `Accuracy` per row.
+All errors have the same unit, probability: the error of a row is the largest error of any probability that the row
+states, and therefore of the level of its interval. For independent draws, the error is a standard error, at most 1/2
+divided by the square root of the number of draws. For chains, the error is not known (NaN). The function that creates a
+row also computes its error: `summary_frame` takes one `Accuracy` per row.
 
 For chains, ESS are effective sample sizes and R-hat is the rank-normalised split R-hat (Vehtari, Gelman, Simpson,
 Carpenter, Buerkner 2021).
@@ -18,7 +19,7 @@ from math import inf, isnan
 
 import numpy as np
 import pandas as pd
-import scipy  # its statistics load on first use
+import scipy  # scipy.stats is loaded on first use
 from numpy.typing import ArrayLike, NDArray
 from scipy.fft import next_fast_len
 from scipy.special import ndtri
@@ -26,7 +27,7 @@ from scipy.special import ndtri
 STATUSES = ("exact", "converged", "not converged", "approximate")
 LEAST_ESS = 400.0
 LARGEST_RHAT = 1.01
-LEVEL = 0.95  # level of every interval, unless a paper prints another
+LEVEL = 0.95  # level of all intervals, unless a paper prints another level
 SUMMARY = ("quantity", "mean", "sd", "lower", "upper", "level", "status", "error")
 
 
@@ -166,7 +167,7 @@ def rhat(draws: ArrayLike) -> float:
     """Return the larger of two rank-normalised split R-hats: that of the draws, and that of their distances from the
     median.
 
-    Arguments, result and errors as `bulk_ess`.
+    The arguments, the result and the errors are those of `bulk_ess`.
     """
     halves = _halves(_chains(draws))
     folded = np.abs(halves - np.median(halves))

@@ -52,7 +52,7 @@ def _array(name: str, values: Any, kinds: str) -> NDArray[Any]:
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{name} must be a rectangular array of numbers, got {values!r}") from error
     if array.size == 0 and array.dtype.kind == "f":
-        array = array.astype(np.int64) if "f" not in kinds else array  # an empty list has no integer dtype
+        array = array.astype(np.int64) if "f" not in kinds else array  # an empty list does not have an integer dtype
     if array.dtype.kind not in kinds:
         what = "integers" if kinds == "iu" else "numbers"
         raise TypeError(f"{name} must contain {what}, got dtype {array.dtype}")

@@ -1,13 +1,14 @@
-"""The only module that calls git. The module reads a repository, writes nothing, and starts no program that a
-configuration of git names.
+"""The only module that calls git. The module reads a repository, writes no files, and does not start any program named
+in a configuration of git.
 
-A repository can come from somebody else, and its configuration can name programs: file system monitors, hooks,
-filters, transports, pagers, signature checkers (git-config(1)). Four measures prevent that they start. The
-subcommands are plumbing that needs no filter, pager or signature. Settings on the command line's level, which override
-all files, switch off the monitor, hooks and recursion into submodules. The environment forbids all transports and the
-fetching of missing objects. The comparison of files with their commit is computed here, because git would run filters.
+A repository can come from somebody else, and its configuration can name programs: file system monitors, hooks, filters,
+transports, pagers, signature checkers (git-config(1)). Four measures prevent git from starting these programs. First,
+all subcommands are plumbing commands, which do not need filters, pagers or signatures. Second, settings on the command
+line, which override all configuration files, switch off the monitor, the hooks and the recursion into submodules.
+Third, the environment forbids all transports and the fetching of missing objects. Fourth, this module compares files
+with their commit itself, because git would run filters.
 
-Git decides whether it vouches for a repository (its owner, and `safe.directory` in the user's own configuration). No
+Git decides whether it trusts a repository (by its owner, and by `safe.directory` in the user's configuration). No
 setting of this module overrides that decision.
 """
 
@@ -26,7 +27,8 @@ _SETTINGS = {
     "submodule.recurse": "false",
     "log.showSignature": "false",
     "protocol.allow": "never",
-    "safe.bareRepository": "explicit",  # a folder of data that looks like a bare repository has no configuration
+    # a folder of data that looks like a bare repository does not have a configuration
+    "safe.bareRepository": "explicit",
 }
 _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "",  # no transport; overrides protocol.<name>.allow
@@ -39,12 +41,13 @@ _ENVIRONMENT = {
     "GIT_TRACE2_PERF": "0",
     "LC_ALL": "C",
 }
-_KEPT = {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}  # the user's own safe.directory
+# keeps `safe.directory` of the user's configuration
+_KEPT = {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}
 _LINK, _MODULE = "120000", "160000"
 
 
 class GitError(ValueError):
-    """Raised if git is missing, fails, or does not vouch for a repository; the message contains git's reason."""
+    """Raised if git is missing, fails, or does not trust a repository; the message contains git's reason."""
 
 
 def repository_around(folder: Path) -> bool:
@@ -63,7 +66,7 @@ def output(folder: Path, *words: str) -> str:
     Raises
     ------
     GitError
-        If git is not installed, fails, or does not vouch for the repository.
+        If git is not installed, fails, or does not trust the repository.
     """
     if words[0] not in _PLUMBING:
         raise ValueError(f"the git command must be one of {', '.join(sorted(_PLUMBING))}, got {words[0]!r}")
@@ -123,7 +126,7 @@ def is_changed(folder: Path) -> bool:
     Raises
     ------
     GitError
-        As for `output`.
+        As in `output`.
     """
     top = Path(output(folder, "rev-parse", "--show-toplevel").rstrip("\n"))
     committed = {}

@@ -10,8 +10,8 @@ Conversions from Rényi to approximate privacy and back are those of Canonne et 
 Ponnoprat (2022).
 
 `compose` returns the total cost of several releases in one call. If every cost comes from a mechanism whose loss
-distribution is known, the total is also composed from these distributions (`loss_composition`), which is nearly exact;
-the smaller epsilon counts.
+distribution is known, the total is also composed from these distributions (`loss_composition`), which is nearly exact.
+The smaller of the two epsilons is then returned.
 
 Conversion from adding or removing a record to replacing a record (functions `*_of_replacement`): a replacement is a
 removal followed by an addition. Let P, R, Q be the distributions of a release for the data before, between and after.
@@ -84,7 +84,7 @@ def rdp_to_dp(epsilon: float, *, order: float, delta: float) -> float:
     Returns
     -------
     float
-        Not clipped: if it is negative, the mechanism is (0, delta)-DP.
+        The value is not clipped. If it is negative, the mechanism is (0, delta)-DP.
     """
     return _checks.positive("epsilon", epsilon) + floor(order=order, delta=delta)
 
@@ -134,12 +134,12 @@ def _offset(order: float, delta: float) -> float:
 
 RELATIONS: Final = ("add or remove a record", "replace a record", "exchange within invariants")
 _LARGEST_ORDER: Final = 1e9
-_MOST_MECHANISMS: Final = 64  # different mechanisms up to which their losses are composed
+_MOST_MECHANISMS: Final = 64  # largest number of different mechanisms whose loss distributions are composed
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Cost:
-    """Base class of all privacy costs, which name the data source and the neighbour relation.
+    """Base class of all privacy costs. A cost states the data source and the neighbour relation.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class _Cost:
         _checks.one_of("relation", self.relation, RELATIONS)
 
     def dp(self, delta: float) -> "Epsilon":
-        """Return the smallest epsilon at a given `delta` (`Total.dp`)."""
+        """Return the smallest epsilon at a given `delta` (see `Total.dp`)."""
         return compose(self).dp(delta)
 
 
@@ -341,9 +341,10 @@ class Total:
         Returns
         -------
         float
-            The smaller of two values: all summands except the approximate ones are converted at the best order; or only
-            the rho and Rényi costs are converted, and pure epsilons are added. ``inf`` if there is no guarantee. The
-            value also holds if later mechanisms are chosen given earlier releases.
+            The smaller of two values. For the first, all summands except the (epsilon, delta) costs are converted at
+            the best order. For the second, only the rho and Rényi costs are converted, and the pure epsilons are added.
+            ``inf`` if there is no guarantee. The value also holds if later mechanisms are chosen given earlier
+            releases.
         """
         left = _checks.number("delta", delta) - self.approximate_delta
         if not 0 <= delta < 1:
@@ -510,8 +511,9 @@ def compose(*costs: _Cost) -> Total:
 
     Notes
     -----
-    Costs add by kind; every release must use independent randomness. ``.converted(delta)`` also holds if mechanisms are
-    chosen given earlier releases; loss distributions need mechanisms that were fixed in advance.
+    Costs of the same kind are added. Every release must use independent randomness. The value of ``.converted(delta)``
+    also holds if mechanisms are chosen given earlier releases; the value from loss distributions requires mechanisms
+    that were fixed in advance.
 
     Examples
     --------
@@ -551,7 +553,7 @@ def approximate_of_replacement(epsilon: float, *, delta: float) -> tuple[float, 
     Parameters
     ----------
     epsilon : > 0.
-    delta : in (0, 1). Both for adding or removing a record.
+    delta : in (0, 1). Both `epsilon` and `delta` are for adding or removing a record.
 
     Raises
     ------
@@ -585,7 +587,7 @@ def renyi_of_replacement(epsilon: float, *, order: float) -> tuple[float, float]
     Parameters
     ----------
     epsilon : > 0.
-    order : > 1. Both for adding or removing a record.
+    order : > 1. Both `epsilon` and `order` are for adding or removing a record.
 
     Returns
     -------

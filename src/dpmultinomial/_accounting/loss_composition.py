@@ -6,8 +6,8 @@ releases share one lattice of losses, the sums are exact. Otherwise every loss i
 points of a common grid such that both total probabilities stay the same, which can only increase delta(epsilon)
 (Doroshenko et al. 2022, "connect the dots").
 
-Sums of losses are convolved by a Fourier transform after exponential tilting at the Chernoff point, so that the errors
-of rounding are relative to the answer. Three bounds make the result an upper bound in spite of rounding (u = 2^-53):
+Sums of losses are convolved by a Fourier transform after exponential tilting at the Chernoff point, so that rounding
+errors are small relative to the answer. Three bounds make the result an upper bound in spite of rounding (u = 2^-53):
 
 Tilting. The probabilities p_j are replaced by floats y_j, about p_j exp(power loss_j)/moment. The scale K is the
 largest p_j exp(power loss_j)/y_j, rounded upwards. Then p_j <= K y_j exp(-power loss_j) for every j, however y_j was
@@ -40,12 +40,12 @@ from scipy.special import logsumexp
 from .privacy_loss import UNIT, Array, Losses, Mechanism
 
 _FINE = 200.0  # points of the grid per standard deviation of the loss of the most precise mechanism
-_MOST = 2**21  # points of the grid
-_NEGLECTED = 25.0  # log of delta over the mass that a mechanism may neglect
-_ROUNDS = 6  # Fourier transforms, each with the power of the last answer
+_MOST = 2**21  # largest number of grid points
+_NEGLECTED = 25.0  # log of the ratio of delta to the largest probability that a mechanism may neglect
+_ROUNDS = 6  # number of Fourier transforms; each uses the tilting power for the previous answer
 _NEAR = 0.02  # relative change of the answer below which its power is kept
-_INSIDE = 0.98  # largest share of the largest loss at which a power is sought
-_LEAST = 1e-300  # least tilted probability: smaller ones would lose digits
+_INSIDE = 0.98  # largest fraction of the maximum loss for which a power is computed
+_LEAST = 1e-300  # smallest tilted probability; smaller probabilities would lose digits
 
 
 def transform_error(size: int) -> float:
@@ -69,7 +69,8 @@ class Composition:
     Parameters
     ----------
     often : mechanism -> number of releases.
-    delta : the delta for which an epsilon is sought, in (0, 1): neglected probability is small relative to it.
+    delta : the delta at which epsilon is computed, in (0, 1); the neglected probability is small relative to this
+        delta.
     """
 
     def __init__(self, often: Mapping[Mechanism, int], delta: float) -> None:
@@ -131,7 +132,8 @@ class Composition:
             return 0.0
         found = best = top
         start = self._start(left, top)
-        for _ in range(_ROUNDS):  # any power gives an upper bound; that at the answer gives the smallest
+        # any power gives an upper bound; the power computed at the answer gives the smallest bound
+        for _ in range(_ROUNDS):
             found = self._solved(self._tail(self._chernoff(start)[0]), left, top)
             best = min(best, found)
             if abs(found - start) <= _NEAR * found:
@@ -193,13 +195,14 @@ class Tail:
     values : possible total losses, in increasing order.
     mass : their tilted probabilities, approximately.
     error : bound on the Euclidean norm of the errors of `mass`.
-    power : of the tilting.
+    power : power of the exponential tilting.
     log_scale : log of the factor K: the probabilities are at most K mass exp(-power values).
     """
 
     def __init__(self, values: Array, mass: Array, error: float, power: float, log_scale: float) -> None:
         self.values, self.mass, self.error, self.power, self.log_scale = values, mass, error, power, log_scale
-        self._rounding = 1 + (2 * len(values) + 4000) * UNIT  # of a sum of products with exp(-x), x up to 745
+        # relative rounding error of a sum of products with exp(-x), for x up to 745
+        self._rounding = 1 + (2 * len(values) + 4000) * UNIT
 
     def __call__(self, epsilon: float) -> float:
         """Return the log of the upper bound on delta(epsilon), which is below -700 if no loss exceeds epsilon."""
@@ -219,8 +222,8 @@ def tilt(part: Losses, power: float) -> tuple[Array, float]:
 
     Parameters
     ----------
-    part : losses.
-    power : of the tilting, >= 0.
+    part : distribution of the privacy loss of a mechanism.
+    power : power of the exponential tilting, >= 0.
 
     Returns
     -------

@@ -6,8 +6,9 @@ has its losses on a lattice. If all releases share one lattice, the sums are exa
 between the two neighbouring points of a common grid such that both total probabilities stay the same, which can only
 increase delta(epsilon) (Doroshenko et al. 2022, "connect the dots").
 
-Every mechanism returns a distribution whose delta(epsilon) is at least its own: neglected probability counts as an
-infinite loss, and `Losses.relative` bounds the errors of rounding and of quadrature. `loss_composition` adds losses.
+Every mechanism returns a loss distribution whose delta(epsilon) is at least the exact delta(epsilon) of the mechanism:
+neglected probability counts as an infinite loss, and `Losses.relative` bounds the errors of rounding and of quadrature.
+The module `loss_composition` adds losses.
 """
 
 import math
@@ -16,14 +17,14 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-import scipy  # its signal processing loads on first use
+import scipy  # submodules of scipy are loaded on first use
 from numpy.typing import NDArray
 from scipy.special import betaln, polygamma
 
 Array = NDArray[np.float64]
 
 UNIT = 2.0**-53  # largest relative error of one rounding
-_WIDE = 2**17  # points of the lattice of a single mechanism
+_WIDE = 2**17  # largest number of lattice points of a single mechanism
 _QUADRATURE = 1e-12  # relative error of the rule on the cells that are used, see `_cells`
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 
@@ -34,11 +35,11 @@ class Losses:
 
     Parameters
     ----------
-    step : distance of the lattice values, > 0.
-    offset : lattice value number 0.
+    step : distance between neighbouring lattice values, > 0.
+    offset : value of lattice point number 0.
     first : number of the first lattice value with a probability.
     mass : probabilities under the file, from `first` on.
-    infinite : probability of an infinite loss, with all neglected probability.
+    infinite : probability of an infinite loss, including all neglected probability.
     relative : the exact probabilities are at most `mass` times 1 + relative.
     """
 
@@ -82,7 +83,7 @@ def split(losses: Array, masses: Array, *, step: float, infinite: float, relativ
     ----------
     losses : finite losses (n,).
     masses : their probabilities under the file (n,).
-    step : distance of the points of the grid, > 0.
+    step : distance between neighbouring points of the grid, > 0.
     infinite : probability of an infinite loss.
     relative : the exact probabilities are at most `masses` times 1 + relative.
 
@@ -306,7 +307,7 @@ def _cells(low: float, high: float, step: float, widest: float) -> tuple[Array, 
     Parameters
     ----------
     low, high : ends of the range, which is extended to grid points.
-    step : distance of the points of the grid.
+    step : distance between neighbouring points of the grid.
     widest : largest width of a cell.
 
     Returns
@@ -452,7 +453,7 @@ class PureLoss:
 
     @property
     def step(self) -> float:
-        """Distance of the two losses, epsilon and -epsilon, from 0."""
+        """Distance between 0 and each of the two losses, epsilon and -epsilon."""
         return self.epsilon
 
     @property

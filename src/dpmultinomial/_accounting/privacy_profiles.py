@@ -66,7 +66,8 @@ def _log_tail(p: float, q: float, x: float) -> float:
         return float("-inf")
     if (value := float(betainc(p, q, x))) > 1e-290:
         return float(np.log(value))
-    n = np.arange(min(40 / (1 - max((p + q) / (p + 1) * x, x)), _MOST_TERMS))  # the series is short far below its mean
+    # far below the mean, the series has few terms
+    n = np.arange(min(40 / (1 - max((p + q) / (p + 1) * x, x)), _MOST_TERMS))
     series = 1 + np.cumprod((p + q + n) / (p + 1 + n) * x).sum()
     return float(p * np.log(x) + q * np.log1p(-x) - np.log(p) - betaln(p, q) + np.log(series))
 
@@ -161,9 +162,9 @@ def laplace_delta(epsilon: ArrayLike, *, scale: float) -> NDArray[np.float64]:
 
     Notes
     -----
-    The privacy losses of the two cells add. With s = 1/scale their sum has the density
-    exp((l - 2 s)/2) (1/4 + (2 s - l)/16) for 0 < l < 2 s and an atom of 1/4 at 2 s; integrating 1 - exp(epsilon - l)
-    against it gives the closed form. O(1).
+    The privacy losses of the two cells add. With s = 1/scale, their sum has the density exp((l - 2 s)/2) (1/4 + (2 s -
+    l)/16) for 0 < l < 2 s and an atom of 1/4 at 2 s. Integrating 1 - exp(epsilon - l) against this distribution gives
+    the closed form. O(1).
     """
     scale = _checks.positive("scale", scale)
     levels = np.asarray(epsilon, dtype=float)

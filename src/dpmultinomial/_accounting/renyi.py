@@ -15,7 +15,7 @@ from scipy.special import digamma, gammaln, polygamma
 from .. import _checks, _quadrature
 
 _NODES = 20
-_NEAR_ONE = 0.05  # if order - 1 is below this, divergences are computed as means
+_NEAR_ONE = 0.05  # if order - 1 is below this value, divergences are computed as means
 _SMALL_SHIFT = 1e-4  # shift of Laplace noise below which leading terms would cancel
 
 
@@ -33,7 +33,7 @@ def order_at_least_one(order: float) -> float:
     Raises
     ------
     ValueError, TypeError
-        If it is not a finite number >= 1.
+        If `order` is not a finite number >= 1.
     """
     value = _checks.positive("order", order)
     if value < 1:
@@ -299,7 +299,8 @@ def to_dp(rho: float, *, delta: float) -> float:
     float
         min over orders a > 1 of rho a + log(1/(a delta))/(a - 1) + log(1 - 1/a), never below 0.
     """
-    from scipy.optimize import minimize_scalar  # a third of a second, for this bound alone
+    # this import takes a third of a second and is needed only for this bound
+    from scipy.optimize import minimize_scalar
 
     rho, delta = _checks.positive("rho", rho), _checks.inside("delta", delta)
 

@@ -15,7 +15,7 @@ from scipy.special import gammaln
 
 from .. import _checks
 
-_RECURSED = 2000  # strata up to this size have their derangements counted exactly
+_RECURSED = 2000  # largest stratum for which the derangements are counted exactly
 _LARGEST_VECTOR = 100_000_000
 
 
@@ -101,8 +101,8 @@ def rate_for(epsilon: float, *, largest: int) -> float:
     Raises
     ------
     ValueError, TypeError
-        If an argument is out of its range, or if even rate 1/2 costs more; the message states the smallest possible
-        epsilon, ln(b + 1).
+        If an argument is outside its range, or if even a swap rate of 1/2 has a larger privacy loss; the message states
+        the smallest possible epsilon, ln(b + 1).
     """
     wanted, b = _checks.positive("epsilon", epsilon), _checks.integer("largest", largest, least=2)
     if wanted < np.log(b + 1):
@@ -115,10 +115,11 @@ def exact_loss(largest: int, distance: int, *, rate: float) -> float:
     """Return the largest privacy loss of a swap between two data sets that differ in `distance` records, if all values
     of both variables are distinct.
 
-    A permutation with k moved records has probability o^k/D_k up to a constant, and d records that differ change k by
-    at most d: max over reachable (k, k') of f(k') - f(k), f(k) = ln D_k - k ln o. Coarser values are post-processing
-    and lose less. f is convex from k = 2 on, so that its least reachable value is at its minimum or at an end; and for
-    rates up to 1/2 it also rises, f(b) is the largest and the loss f(b) - f(b - d).
+    A permutation with k moved records has probability o^k/D_k up to a constant, and a difference in d records changes k
+    by at most d. The loss is therefore the maximum over reachable (k, k') of f(k') - f(k), with f(k) = ln D_k - k ln o.
+    Coarser values are obtained by post-processing, so their loss is not larger. The function f is convex from k = 2 on,
+    so its smallest reachable value is at its minimum or at an end of the range. For rates up to 1/2 it also increases,
+    so f(b) is the largest value and the loss is f(b) - f(b - d).
 
     Parameters
     ----------
@@ -153,8 +154,10 @@ def _loss(b: int, d: int, odds: float) -> float:
     rate.
     """
     if odds <= 0:
-        near = np.array([0, 2]) if b - d == 1 else np.array([b - d])  # the least f within reach of b
-        far = np.array([b, b - 1]) if b - d == 1 else np.array([b])  # 0 is out of reach of b, not of b - 1
+        # smallest f among the numbers that are reachable from b
+        near = np.array([0, 2]) if b - d == 1 else np.array([b - d])
+        # 0 is not reachable from b, but it is reachable from b - 1
+        far = np.array([b, b - 1]) if b - d == 1 else np.array([b])
         if b <= _RECURSED:
             logs = _log_derangements(b)
             value_near, value_far = near * odds - logs[near], far * odds - logs[far]
@@ -168,9 +171,9 @@ def _loss(b: int, d: int, odds: float) -> float:
     k = np.arange(b + 1)
     value = k * odds - (_log_derangements(b) if b <= _RECURSED else _log_subfactorial(k))
     value[1] = -np.inf
-    low, high = np.abs(k - d), np.minimum(k + d, b)  # other numbers moved within reach of k
+    low, high = np.abs(k - d), np.minimum(k + d, b)  # numbers of moved records that are reachable from k
     low, high = np.where(low == 1, 2, low), np.where(high == 1, 0, high)
-    ends = np.minimum(value[low], value[high])  # value is concave: its least is at an end
+    ends = np.minimum(value[low], value[high])  # the values are concave, so their minimum is at an end
     reach = (low <= high) & (k != 1)
     return float(max(0.0, np.max(value[reach] - ends[reach])))
 
@@ -202,19 +205,16 @@ def smallest_change(largest: int, *, rate: float) -> "SmallestChange":
 class SmallestChange:
     """Privacy cost of the smallest change under swapping: two records of a stratum exchange their swapped values.
 
-    No smaller change exists. A change of one record alone would change a margin, which swapping publishes unchanged;
-    the guarantee gives no protection against that at any epsilon.
+    No smaller change exists. A change of a single record would change a margin, which swapping publishes unchanged. The
+    guarantee gives no protection against such a change at any epsilon.
 
     Parameters
     ----------
-    stated : float
-        2 epsilon by the theorem: one exchange is two records apart.
-    exact : float
-        The exact worst loss of one exchange, all values distinct; at most `stated`.
-    per_record : float
-        epsilon of the theorem, per unit of distance; no pair of data sets with the same invariants is at that distance.
-    distance : int
-        Records that differ: 2.
+    stated : float 2 epsilon by the theorem, because one exchange changes two records.
+    exact : float Exact worst-case loss of one exchange if all values are distinct; at most `stated`.
+    per_record : float epsilon of the theorem, per unit of distance. No two data sets with the same invariants are at
+        this distance.
+    distance : int Number of records that differ: 2.
     """
 
     stated: float
@@ -251,7 +251,7 @@ def exact_epsilon(largest: int, *, rate: float) -> float:
     Raises
     ------
     ValueError, TypeError
-        As `exact_loss`.
+        As in `exact_loss`.
     """
     b, odds = _checks.integer("largest", largest, least=2), _log_odds(rate)
     return max(_loss(b, d, odds) / d for d in {2, min(3, b), min(4, b), b})
@@ -274,8 +274,8 @@ def _log_derangements(n: int) -> NDArray[np.float64]:
 
 
 def _log_subfactorial(k: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the log of the number of derangements D_k. Beyond k = 20 it equals ln k! - 1 to the last digit, since |D_k
-    - k!/e| < 1/2.
+    """Return the log of the number of derangements D_k. Beyond k = 20, it equals ln k! - 1 to double precision, because
+    |D_k - k!/e| < 1/2.
     """
     small = _log_derangements(20)
     return np.where(k > 20, gammaln(k + 1.0) - 1.0, small[np.minimum(k, 20)])

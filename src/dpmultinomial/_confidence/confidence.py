@@ -48,8 +48,8 @@ class PValue(float):
 class Confidence:
     """Confidence intervals and tests of the true counts and the underlying rates of a release.
 
-    Intervals computed in this way cover the true value in at least the stated share of releases, whatever the true
-    value is. They are made by `dpmultinomial.confidence`.
+    These intervals cover the true value in at least the stated share of releases, for every true value. Create a
+    `Confidence` with `dpmultinomial.confidence`.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Confidence:
 
     def __init__(self, noisy: NoisyCounts) -> None:
         self._noisy = noisy
-        _ = noisy.sets  # rejects values that the noise cannot release
+        _ = noisy.sets  # raises an error if the noise cannot produce a released value
 
     @property
     def counts(self) -> ByName:
@@ -88,8 +88,9 @@ class Confidence:
         Parameters
         ----------
         level : confidence level, in (0, 1).
-        simultaneous : whether all counts are covered together at the level: each interval then has the level
-            level^(1/k), because the noise is independent. The rates together have level 1 - (1 - level)/k each.
+        simultaneous : whether all counts are covered together at the level. Each interval then has the level
+            level^(1/k), because the noise is independent. The intervals of the k rates have level 1 - (1 - level)/k
+            each.
 
         Returns
         -------
@@ -144,7 +145,7 @@ class Confidence:
         Raises
         ------
         KeyError
-            If a word is not a known name; the message names the question.
+            If a question contains an unknown name; the message states the label of the question.
         ValueError, TypeError
             If a question is invalid; the message states the name of the question.
         """
@@ -292,7 +293,7 @@ class Confidence:
         ----------
         hypothesis : ``"a = b"``, ``"a + b = c"`` or ``"a = 20"``, equal true counts; with `sizes` or `rest` equal
             underlying rates; or a mapping of all names to rates, tested given the public total.
-        sizes : public numbers of records of the samples of a and of b.
+        sizes : public numbers of records in the samples of a and b.
         rest : names of the counts of all other records of the two samples, if the sizes are not public; the test is a
             parametric bootstrap, because no exact test of four noisy cells has useful power.
         rng : numpy Generator, for hypotheses about all rates and with `rest`: 9,999 draws of the release.
@@ -300,12 +301,12 @@ class Confidence:
         Returns
         -------
         PValue
-            A float with ``.method`` and ``.status``.
+            A float with the attributes ``method`` and ``status``.
 
         Raises
         ------
         KeyError
-            If a word is not a known name.
+            If the hypothesis contains an unknown name.
         ValueError, TypeError
             If the hypothesis is not of these forms, or the noise does not allow the test.
         """

@@ -17,7 +17,7 @@ from .._mechanisms.coarsened import Coarsened
 from .._mechanisms.noise_law import AddedNoise, Array
 
 SIDES = ("two", "left", "right")
-_STEPS = 80  # bisections of a distance: to the last bit of a float64
+_STEPS = 80  # number of bisection steps for a distance, enough for float64 precision
 
 
 class Ends(NamedTuple):
@@ -25,7 +25,7 @@ class Ends(NamedTuple):
 
     Parameters
     ----------
-    lower, upper : float64 (n,), the smallest and the largest accepted count; inf where no upper limit exists.
+    lower, upper : float64 (n,), the smallest and the largest accepted count; inf if there is no upper limit.
     coverage : float64 (n,), a lower bound on the probability that the interval covers the true count.
     empty : bool (n,), whether no possible count is accepted; lower and upper are then the nearest possible count.
     gaps : bool (n,), whether a count between lower and upper is not accepted.
@@ -82,7 +82,7 @@ def halfwidths(noise: AddedNoise, level: Any, parameter: Array) -> Array:
     ----------
     noise : distribution of symmetric noise.
     level : in (0, 1), one number or one per parameter.
-    parameter : parameters of the noise, ().. or (n,).
+    parameter : parameters of the noise, one number or (n,).
 
     Returns
     -------

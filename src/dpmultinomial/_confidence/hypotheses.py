@@ -59,11 +59,11 @@ def goodness_of_fit(
 
 
 def sampled(law: Any, counts: NDArray[np.int64], rng: np.random.Generator) -> Array:
-    """Draw noisy counts, as an array of shape (draws, k), under the noise distribution of each column.
+    """Draw noisy counts, as an array of shape (draws, k), under the noise distribution of each count.
 
     Parameters
     ----------
-    law : noise distribution of k counts, or of all.
+    law : noise distribution, with one parameter per count or one for all counts.
     counts : true counts (draws, k).
     rng : numpy Generator.
 
@@ -81,7 +81,7 @@ def four_cells(values: Array, *, law: Any, variances: Array, rng: np.random.Gene
     Parameters
     ----------
     values : released counts yes and no of the first sample, yes and no of the second (4,).
-    law : noise distribution of the four counts, or of all.
+    law : noise distribution, with one parameter for each of the four counts or one for all.
     variances : variances of the noise (4,).
     rng : numpy Generator; 9,999 draws of the release.
 
@@ -113,15 +113,15 @@ def _two_shares(values: Array, variances: Array) -> tuple[Array, Array, Array]:
 
 
 GAMMA = 0.001  # probability that the common rate is outside its confidence set
-_GRID = 401  # rates of the grid in [0, 1], at equal angles
+_GRID = 401  # number of rates in the grid on [0, 1], equally spaced in angle
 _TIE = 1e-9  # statistics that differ by less are equal
-_REFINED = 12  # bisections of the step of differences at both ends
-_FAR = 40  # steps of a quarter of a standard deviation
+_REFINED = 12  # bisection steps that refine each end of the interval of differences
+_FAR = 40  # number of steps of a quarter of a standard deviation on each side
 
 
 def _released(n: int, p: float, noise: NoiseSum) -> Array:
-    """Return the probabilities of all possible values of a released count, a binomial number plus noise, starting at
-    the smallest value.
+    """Return the probabilities of all possible values of a released count, which is a binomial count plus noise,
+    starting at the smallest value.
     """
     return np.convolve(binomial(np.arange(n + 1.0), n, p), noise.mass)
 
@@ -132,7 +132,7 @@ def _values(n: int, noise: NoiseSum) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class TwoRates:
-    """Two noisy counts of samples of public size, with noise on the integers.
+    """Two noisy counts of samples of public size, with integer-valued noise.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class TwoRates:
         n1, n2 = self.n
         centre = float(np.clip(self.y[0] / n1 - self.y[1] / n2, -1.0, 1.0))
         spread = float(np.sqrt(0.25 / n1 + 0.25 / n2 + sum(_variance(v) / n**2 for v, n in self._parts)))
-        steps = np.arange(-_FAR, _FAR + 1) * (spread / 4)  # to ten standard deviations on both sides
+        steps = np.arange(-_FAR, _FAR + 1) * (spread / 4)  # up to ten standard deviations on both sides
         shifts = np.unique(np.clip(centre + steps, -1.0, 1.0))
         at = np.flatnonzero([self._accepted(float(shift), level) for shift in shifts])
         lower, upper = float(shifts[at[0]]), float(shifts[at[-1]])

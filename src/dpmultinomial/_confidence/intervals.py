@@ -64,8 +64,8 @@ class CountConfidence:
         Parameters
         ----------
         count : integer >= 0.
-        side : ``"two"``; ``"right"``, if large released values speak against the hypothesis; ``"left"``, if small ones
-            do.
+        side : ``"two"``; ``"right"``, if large released values are evidence against the hypothesis; ``"left"``, if
+            small values are.
 
         Returns
         -------
@@ -131,8 +131,8 @@ class RateConfidence:
         Parameters
         ----------
         rate : in [0, 1].
-        side : ``"two"``; ``"right"``, if large released values speak against the hypothesis; ``"left"``, if small ones
-            do.
+        side : ``"two"``; ``"right"``, if large released values are evidence against the hypothesis; ``"left"``, if
+            small values are.
         rng : numpy Generator for a randomised one-sided test, which is uniformly most powerful if the noise is discrete
             Laplace (Awan and Slavkovic 2018); None: no randomisation.
 

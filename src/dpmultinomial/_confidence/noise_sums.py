@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy  # its signal processing loads on first use
+import scipy  # submodules of scipy are loaded on first use
 from numpy.typing import ArrayLike, NDArray
 
 from .._mechanisms.noise_law import AddedNoise, Array
 
 _LOG_MASS = 36.0  # exp(-36) = 2e-16 of each noise is beyond its lattice
-_POINTS = 2**13  # most points of the lattice of one noise on each side of 0
-_DIRECT = 5e7  # products up to which a convolution is direct, and relatively accurate
+_POINTS = 2**13  # largest number of lattice points of one noise term on each side of 0
+_DIRECT = 5e7  # largest number of products for which a convolution is computed directly, with a small relative error
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class NoiseSum:
     first : lattice value of the first probability, in steps.
     mass : probabilities of first, first + 1, .. in steps.
     slack : largest amount by which the sum exceeds its lattice value; 0 if the sum is on the lattice.
-    lost : probability beyond the lattice, at most.
+    lost : upper bound on the probability beyond the lattice.
     """
 
     step: float
@@ -86,7 +86,7 @@ def single(noise: Any, place: int) -> Any:
     Returns
     -------
     AddedNoise
-        With one parameter.
+        The distribution, with a single parameter.
     """
     if noise.row_count is None:
         return noise
@@ -99,13 +99,13 @@ def added(terms: Sequence[tuple[Any, int]]) -> NoiseSum:
 
     Parameters
     ----------
-    terms : (distribution of symmetric noise with one parameter, multiple), at least one; multiples are integers, not 0;
-        the sign of a multiple has no effect, because the noise is symmetric.
+    terms : (distribution of symmetric noise with one parameter, multiple), at least one term. Multiples are nonzero
+        integers; their signs have no effect, because the noise is symmetric.
 
     Returns
     -------
     NoiseSum
-        On the integers without slack if all noise is on the integers and narrow enough for the lattice.
+        The sum is on the integers and has no slack if all noise is on the integers and narrow enough for the lattice.
     """
     widths = [float(noise.halfwidth(_LOG_MASS)) for noise, _ in terms]
     step = max(widths) / _POINTS
@@ -154,8 +154,8 @@ def _convolved(a: NoiseSum, b: NoiseSum) -> NoiseSum:
     return NoiseSum(a.step, a.first + b.first + first, mass[first:last], a.slack + b.slack, lost)
 
 
-_ANGLES = 721  # grid of ratios, at equal angles
-_REFINED = 45  # bisections of the step of the grid at both ends
+_ANGLES = 721  # number of ratios in the grid, equally spaced in angle
+_REFINED = 45  # bisection steps that refine each end of the grid
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class SignedSum:
 
     Parameters
     ----------
-    low, high : limits of the signed sum of noisy values that the release implies; infinite if there is none.
+    low, high : limits of the signed sum of noisy values that the release implies; infinite if there is no limit.
     noise : distribution of the signed sum of the noise.
     """
 
@@ -174,7 +174,7 @@ class SignedSum:
     noise: NoiseSum
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return the smallest and the largest accepted sum: integers, or infinity where the sum has no limit.
+        """Return the smallest and the largest accepted sum, as integers; infinity if the sum has no limit.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class Ratio:
 
     Parameters
     ----------
-    top, bottom : numerator and denominator, of different counts.
+    top, bottom : numerator and denominator, which have no count in common.
     """
 
     top: SignedSum
@@ -232,7 +232,7 @@ class Ratio:
 
         Parameters
         ----------
-        angle : in [0, pi/2]; pi/2 stands for an infinite ratio, a denominator of 0.
+        angle : in [0, pi/2]; pi/2 is an infinite ratio, with denominator 0.
         level : in (0, 1).
 
         Returns
@@ -274,7 +274,8 @@ class Ratio:
         Returns
         -------
         (lower, upper, gaps)
-            The ends are rounded outwards; upper is inf if the ratio has no upper limit. None if no ratio is accepted.
+            The ends are rounded outwards; upper is inf if the ratio has no upper limit. The result is None if no ratio
+            is accepted.
         """
         angles = self._grid()
         good: NDArray[np.bool_] = np.array([self.accepts(float(angle), level) for angle in angles])

@@ -17,9 +17,11 @@ from .noise_sums import NoiseSum, added, single
 from .rates import Pair, TailsGivenCount, enveloped
 from .release_sets import sets_of
 
-PIVOT = 16  # number of categories up to which all counts are used; above, the gain in width is below 4 %
+# largest number of categories for which all counts are used; with more categories, the width would decrease by less
+# than 4 %
+PIVOT = 16
 
-LISTED = 100_000  # total up to which the tails of all numbers of records are computed once
+LISTED = 100_000  # largest total for which the tails are computed once for all numbers of records
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,8 @@ class NoisyCounts:
     law : noise distribution of the counts (`release_sets.law_of_counts`).
     lower, upper : public limits of the counts (n,), integers or inf.
     total : public number of records, or None.
-    unused : ``"total"`` or ``"tree"``, what the interval of a count does not use; empty if there is nothing else.
+    unused : information that the interval of a count does not use, ``"total"`` or ``"tree"``; empty if there is no such
+        information.
     """
 
     names: tuple[str, ...]
@@ -109,7 +112,7 @@ class NoisyCounts:
         -------
         tails : monotone tails.
         method : description of the statistic.
-        exact : whether the tails are exact, not upper bounds.
+        exact : whether the tails are exact; if not, they are upper bounds.
         """
         assert self.total is not None
         if self.plain and 2 <= len(self.names) <= PIVOT:
@@ -177,7 +180,7 @@ class NoisyCounts:
         Raises
         ------
         ValueError
-            If a count was not measured, there is only one, or the noise is not plain integer noise.
+            If a count was not measured, there is only one count, or the noise is not plain integer noise.
         """
         if len(self.names) < 2:
             raise ValueError(

@@ -25,9 +25,11 @@ from scipy.special import gammaln, ndtri, xlog1py, xlogy
 from .._mechanisms.noise_law import Array
 from .noise_sums import NoiseSum
 
-_SPREAD = 9.0  # standard deviations and a little more beyond which binomial mass is neglected, and added to the tail
+# binomial probabilities beyond slightly more than this number of standard deviations are neglected, and added to the
+# tail
+_SPREAD = 9.0
 _NEGLECTED = 1e-15
-_STEPS = 55  # bisections of an end
+_STEPS = 55  # bisection steps for each end of an interval
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,8 @@ def binomial(x: Array, n: int, p: float) -> Array:
 
 
 def window(n: int, p: float) -> Array:
-    """Return the numbers x that matter for the binomial distribution: all other numbers have a total probability of at
-    most 1e-15.
+    """Return the numbers x with non-negligible binomial probability; the remaining numbers have a total probability of
+    at most 1e-15.
     """
     half = _SPREAD * np.sqrt(n * p * (1 - p)) + 30
     return np.arange(max(int(n * p - half), 0), min(int(n * p + half) + 1, n) + 1, dtype=np.float64)
@@ -87,7 +89,7 @@ def rate_tails(tails: TailsGivenCount, p: float) -> tuple[float, float]:
     """
     x = window(tails.n, p)
     weights = binomial(x, tails.n, p)
-    total = float(weights.sum())  # 1, but for rounding
+    total = float(weights.sum())  # 1 up to rounding
     right, left = float(weights @ tails.right(x)) / total, float(weights @ tails.left(x)) / total
     return min(right + _NEGLECTED, 1.0), min(left + _NEGLECTED, 1.0)
 
@@ -140,7 +142,7 @@ def rate_interval(tails: TailsGivenCount, level: float) -> tuple[float, float] |
 
 GAMMA = 0.002  # probability that the number of records is outside its confidence set
 LARGEST = 5000  # noisy total up to which all numbers of records are evaluated
-_REFINED = 12  # bisections of the step of the grid at both ends
+_REFINED = 12  # bisection steps that refine each end of the grid
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ class Pair:
 
     Parameters
     ----------
-    y1, y0 : released count, and released sum of the others: integers.
+    y1, y0 : released count and released sum of the other counts, integers.
     noise1, noise0 : distributions of their noise, on the integers.
     noise : distribution of the noise of y1 + y0.
     """
@@ -182,7 +184,7 @@ class Pair:
         weights = binomial(x, n, p)
         noise = self.noise1.first + np.arange(len(self.noise1.mass))
         t = (1 - p) * self.y1 - p * self.y0
-        need = ((x - n * p)[:, None] + (1 - p) * noise - t) / p  # noise of y0 at most this for T >= t
+        need = ((x - n * p)[:, None] + (1 - p) * noise - t) / p  # T >= t if the noise of y0 is at most this bound
         lost = self.noise1.lost + 1e-15
         right = float(weights @ (self.noise0.left(need + 1e-9) @ self.noise1.mass)) + lost
         left = float(weights @ (self.noise0.right(need - 1e-9) @ self.noise1.mass)) + lost

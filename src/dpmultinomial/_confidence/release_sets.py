@@ -1,13 +1,13 @@
 """Confidence sets of all counts of a release, for any noise distribution of each count.
 
-The sets of added noise are in `count_sets`. Here are those of counts whose released values follow a table of
-P(released | true), or random rounding.
+The sets for added noise are in `count_sets`. This module has the sets for counts whose released values follow a table
+of P(released | true), or random rounding.
 
 Tails of a table need not be monotone in the count. Outcomes are rejected in the order of the likelihood ratio P_d(y) /
 max_d P_d(y), as proposed by Feldman and Cousins (1998): the p-value of a count d is the probability, under d, of all
-outcomes with a ratio at most that of y. The most likely count has ratio 1 and p-value 1: no set is empty. The accepted
-counts cover the true count with probability at least 1 - alpha whether or not they are neighbours; the interval from
-the smallest to the largest covers it at least as often.
+outcomes whose ratio is at most that of y. The most likely count has ratio 1 and p-value 1, so no set is empty. The
+accepted counts cover the true count with probability at least 1 - alpha, even if they are not consecutive integers. The
+interval from the smallest to the largest accepted count covers the true count at least as often.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from .._mechanisms.swapping.swapping import Swap
 from .count_sets import AddedSets, CountSets, Ends
 
 _TIE = 1e-12  # ratios that differ by less are equal
-_LARGEST = 20_000_000  # probabilities of a table whose p-values are computed
+_LARGEST = 20_000_000  # largest number of table entries for which p-values are computed
 
 
 def likelihood_ratio_pvalues(weights: Array) -> Array:
@@ -60,7 +60,7 @@ class TableSets:
     Parameters
     ----------
     law : the table.
-    values : released values (n,), NaN where nothing was measured.
+    values : released values (n,), NaN if a count was not measured.
     lower, upper : public limits of the counts (n,), integers or inf.
 
     Raises
@@ -209,7 +209,7 @@ class TableSets:
         right = self.weights[rows, column:].sum(axis=1)
         left = self.weights[rows, : column + 1].sum(axis=1)
         above = counts > self.true[-1]
-        away = rows < 0  # no row reaches the released value
+        away = rows < 0  # no row of the table can produce the released value
         return np.where(away, above * 1.0, right), np.where(away, ~above * 1.0, left)
 
 
@@ -241,7 +241,7 @@ class RoundingSets:
     Parameters
     ----------
     law : random rounding.
-    values : released values (n,), NaN where nothing was measured.
+    values : released values (n,), NaN if a count was not measured.
     lower, upper : public limits of the counts (n,), integers or inf.
 
     Raises
@@ -405,13 +405,13 @@ def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]
 
     Returns
     -------
-    table, numbers : Perturbation, float64 (n,), a withheld value has the smallest number, NaN: not measured
+    table, numbers : Perturbation, float64 (n,); a withheld value has the smallest number, and NaN means not measured
 
     Raises
     ------
     ValueError
-        If the noise is random rounding or the rows of its table repeat, so that the table has no end; or a value cannot
-        be released.
+        If the noise is random rounding, if the rows of its table repeat, so that the table has no end, or if a value
+        cannot be released.
     """
     table = law.noise
     if not isinstance(table, Perturbation) or table.period:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .csv_table import CsvTable  # needs a compiled kernel
+    from .csv_table import CsvTable  # this import requires a compiled kernel
 
 DEEPEST = 50  # largest number of levels
 
@@ -33,8 +33,8 @@ class Hierarchy:
         return found
 
     def unlike(self, counts: Sequence[int]) -> int | None:
-        """Return the first inner node whose count differs from the sum of its children's counts; None if there is no
-        such node.
+        """Return the first inner node whose count differs from the sum of its children's counts, or None if no inner
+        node differs.
 
         Parameters
         ----------

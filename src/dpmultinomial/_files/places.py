@@ -1,10 +1,10 @@
 """Check of paths: only `_releases` may open a confidential file, under any name of the file.
 
-A file is confidential if it is in a folder ``confidential``, or in the folder to which ``confidential/`` of the working
-directory is linked, or is the same file as one in these folders (a hard link, a mount). The check uses the metadata of
-the file system; no file is opened.
+A file is confidential if it is in a folder named ``confidential``, if it is in the folder to which ``confidential/`` of
+the working directory is linked, or if it is the same file as one in these folders (a hard link, a mount). The check
+uses the metadata of the file system; no file is opened.
 
-`FileFault` describes an error in a file, in words that do not reveal confidential content.
+`FileFault` describes an error in a file without revealing confidential content.
 """
 
 import os
@@ -12,8 +12,8 @@ from pathlib import Path
 
 
 class FileFault(ValueError):
-    """Error for a file that breaks a rule of the reader. It states file, line, column and rule, and nothing else about
-    a confidential file.
+    """Error for a file that breaks a rule of the reader. The message states file, line, column and rule. If the file is
+    confidential, the message contains nothing else about the file.
     """
 
 
@@ -63,7 +63,7 @@ def is_confidential(path: Path) -> bool:
 def _resolved(path: Path) -> Path:
     try:
         return path.resolve()
-    except (OSError, RuntimeError):  # links that form a cycle: the path cannot be opened
+    except (OSError, RuntimeError):  # the links form a cycle, so the path cannot be opened
         return path.absolute()
 
 
@@ -76,7 +76,7 @@ def _inode(path: Path) -> tuple[int, int] | None:
 
 
 def _inodes(home: Path) -> set[tuple[int, int]]:
-    """Return device and inode number of every file and every folder below a folder."""
+    """Return the device number and the inode number of every file and folder below a folder."""
     found = {_inode(home)}
     for folder, folders, files in os.walk(home):
         found |= {_inode(Path(folder, name)) for name in (*folders, *files)}

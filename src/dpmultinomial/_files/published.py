@@ -1,4 +1,4 @@
-"""Opening of a release for inference: the public file is checked against its record, and both are checked against the
+"""Reader of a release for inference. It checks the public file against the record of the release, and both against the
 ledger.
 
 The files checked here are never confidential (`places`). If there is a ledger two folders above, as in ``releases/``,
@@ -27,8 +27,9 @@ from .places import FileFault
 Rule = Callable[[Any], bool]
 STATISTICS = ("mean", "sse", "low", "high")
 _LARGEST_SCALE, _LARGEST = 2.0**40 * (1 + 1e-9), 2**53
-_MOST = 1e250  # largest number: the product of two is finite, or inf
-_CLOSE = 1e-4  # tolerance: a scale is rounded upwards, the sensitivity of a statistic to steps of a grid
+_MOST = 1e250  # largest number; a product of two such numbers is finite or inf
+# tolerance, because a scale is rounded upwards, and the sensitivity of a statistic is rounded to steps of a grid
+_CLOSE = 1e-4
 
 
 def _number(low: float = -math.inf, high: float = math.inf) -> Rule:

@@ -1,6 +1,7 @@
 """Posteriors that are mixtures of Dirichlet distributions: counts, shares and rates in one `Posterior`, drawn jointly.
 
-It also contains posteriors given by draws: draws of Markov chains, with a convergence check, or independent draws.
+The module also builds posteriors given by draws: draws of Markov chains, with a convergence check, or independent
+draws.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +40,7 @@ def of_mixture(
     law : mixture with as many categories as `names`.
     names : names of the categories.
     method : name of the algorithm, see `Posterior`.
-    facts : assumptions and findings, see `Posterior`.
+    facts : assumptions and results of checks, see `Posterior`.
     more : further groups, each drawn separately.
 
     Returns
@@ -135,7 +136,7 @@ class _Parts:
             return counts.together.scaled(unit) if widest <= WIDEST else None
         if not hasattr(counts, "factors"):
             return None
-        factors = [Window(0, row).trimmed() for row in counts.factors]  # independent except for their sum
+        factors = [Window(0, row).trimmed() for row in counts.factors]  # the counts are independent given their sum
         if max(len(factor.weights) for factor in factors) > WIDEST:
             return None
         return Coupled(factors, Window(self.total, np.ones(1)), unit=unit)
@@ -148,8 +149,8 @@ class _Parts:
         return lambda members: made(members, tuple(self.place[name] for name in members))
 
     def _joint(self, what: str, group: Group, whole: int) -> Joint:
-        """Return a function that draws one kind of quantity (`what`), divided by its sum over the group or by `whole`;
-        a ratio 0/0 gives NaN.
+        """Return a function that draws one kind of quantity, `what`, divided either by its sum over the group or by
+        `whole`; a ratio 0/0 gives NaN.
         """
 
         def joint(size: int, rng: np.random.Generator) -> NDArray[np.float64]:

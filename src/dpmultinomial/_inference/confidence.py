@@ -17,14 +17,14 @@ def confidence(release: Release) -> Confidence:
     Parameters
     ----------
     release : released counts with additive noise (with or without rounding, clipping or withholding), with a table of
-        noise, or with random rounding. Its total and bounds are public; the interval of a count does not use other
+        noise, or with random rounding. The total and the bounds are public. The interval of a count does not use other
         counts.
 
     Returns
     -------
     Confidence
-        Result with ``.counts``, ``.rates``, ``.ask(..)``, ``.test(..)`` and ``.summary()``. The intervals contain the
-        true value in at least the stated share of releases, whatever the true value is.
+        Result with ``.counts``, ``.rates``, ``.ask(..)``, ``.test(..)`` and ``.summary()``. For every true value, the
+        intervals contain it in at least the stated share of releases.
 
     Raises
     ------

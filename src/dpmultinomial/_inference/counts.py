@@ -18,7 +18,7 @@ from .release import Release
 
 METHODS = ("auto", "exact", "gibbs", "table")
 PRIORS = {"flat": 1.0, "jeffreys": counts_with_total.JEFFREYS}
-MANY = 16  # number of counts with an exact total from which convolutions of windows are used
+MANY = 16  # smallest number of counts with an exact total for which convolutions of windows are used
 _BURN_IN, _DRAWS, _CHAINS = 500, 1000, 4
 
 
@@ -28,25 +28,24 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     Parameters
     ----------
     release : noisy counts, with or without a total and bounds.
-    prior : for the rates of counts with a total a Dirichlet concentration: a number, one per category, or
-        ``"jeffreys"`` (1/2, the default). ``"flat"`` gives all vectors of true counts the same weight: with a public
-        total, this is the concentration 1. Otherwise a prior of each count: ``"flat"``, ``"1/(1+n)"``, ``"fitted"``, a
-        mapping such as ``{law: geometric, mean: 10}``, or None without a total, which fits a prior if there are enough
+    prior : for the rates of counts with a total, a Dirichlet concentration: a number, one number per category, or
+        ``"jeffreys"`` (1/2, the default). ``"flat"`` gives all vectors of true counts the same weight; with a public
+        total, this is the concentration 1. Without a total, a prior of each count: ``"flat"``, ``"1/(1+n)"``,
+        ``"fitted"``, a mapping such as ``{law: geometric, mean: 10}``, or None, which fits a prior if there are enough
         counts.
-    method : ``"exact"`` or ``"auto"``, which is the same; ``"gibbs"`` or ``"table"``, the chain of Balmat et al. (2018)
-        by convolutions or with its table of all compositions (Laplace noise, a total).
+    method : ``"exact"`` or ``"auto"``, which are the same; ``"gibbs"`` or ``"table"``, the Markov chain of Balmat et
+        al. (2018) by convolutions or with a table of all compositions (Laplace noise and a total required).
     rng : numpy Generator, needed only for chains.
 
     Returns
     -------
     Posterior
-        Counts; shares if there is a total; rates if the file is treated as a sample from them. The chains give rates
-        only.
+        Counts; shares if there is a total; rates if the file is treated as a sample. The Markov chains give only rates.
 
     Raises
     ------
     ValueError, TypeError
-        If the prior does not fit, or the release has probability 0 under the mechanism.
+        If the prior does not match the release, or the release has probability 0 under the mechanism.
     """
     _checks.one_of("method", method, METHODS)
     if release.values.ndim > 1:

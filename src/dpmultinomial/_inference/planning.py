@@ -1,5 +1,4 @@
-"""Planning of a release: the smallest epsilon at which the answers are conclusive and correct with the required
-frequency.
+"""Planning of a release: the smallest epsilon at which conclusive and correct answers have the required frequency.
 
 A plan simulates the complete process: files with the planned shares, their releases, and the posterior given each
 release. The truth of every file is known, so an answer that is confident but wrong, because of the prior, does not
@@ -7,7 +6,8 @@ count as a success.
 
 `Goal` is the planned use of a release; it decides whether a posterior is conclusive and agrees with the truth.
 
-`Search` finds where a simulated curve first reaches a wanted frequency: a grid over the whole range, then bisection.
+`Search` finds the epsilon at which a simulated curve first reaches the target frequency, by a grid over the whole range
+and then by bisection.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +44,7 @@ class Goal:
     names : names of all categories.
     of : ``"shares"`` or ``"counts"`` of the file, or ``"rates"``, the probabilities from which the file is sampled.
     among : names among which shares or rates are computed; None: all.
-    interval : name whose central interval of `level` must be narrower than `narrower`; or None.
+    interval : name of the quantity whose central interval of `level` must be narrower than `narrower`; or None.
     question : comparison of names, whose probability must be at least `level` or at most 1 - `level`; or None.
     narrower : maximum width of the interval, > 0, in the unit of `of`.
     level : probability level, in (1/2, 1).
@@ -114,7 +114,7 @@ class Goal:
         return float(asked) if np.isnan(asked) else bool(self.compared.holds(np.asarray(asked)))
 
     def met(self, found: Posterior, truth: float | bool, *, rng: np.random.Generator) -> tuple[bool, bool]:
-        """Return whether a posterior is conclusive and correct, and whether it is conclusive and wrong.
+        """Return two booleans: whether a posterior is conclusive and correct, and whether it is conclusive and wrong.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class Goal:
         Returns
         -------
         (right, wrong)
-            An interval is correct if it contains the true value; both are False if there is no true value.
+            An interval is correct if it contains the true value. Both are False if the true value does not exist.
         """
         if not isinstance(truth, bool) and np.isnan(truth):
             return False, False
@@ -154,8 +154,8 @@ class Goal:
 Seen = NDArray[np.bool_]  # (releases, 2): conclusive and correct, conclusive and wrong
 Simulation = Callable[[float, int], Seen]  # arguments: epsilon, number of releases
 _STEP = 2.0  # factor between grid points
-_FALL = 4.0  # a decrease of the curve by more than this number of standard errors is not due to chance
-_FEWER = 4  # the points of the grid use the number of releases divided by this
+_FALL = 4.0  # number of standard errors; a larger decrease of the curve is not due to chance
+_FEWER = 4  # at grid points, the number of releases is divided by this number
 
 
 class Search:
@@ -167,7 +167,7 @@ class Search:
     simulate : function of epsilon and a number of releases; returns the outcome of each release.
     low, high : ends of the range of epsilon.
     wanted : target frequency, in (0, 1).
-    releases : number of releases at every epsilon of the bisection; a quarter of them on the grid.
+    releases : number of releases at every epsilon of the bisection; grid points use a quarter of this number.
     precision : relative precision of the epsilon found.
     """
 
@@ -281,14 +281,14 @@ class Plan:
     Parameters
     ----------
     epsilon : epsilon found by the search.
-    frequency : fraction of fresh releases at `epsilon`, independent of the search, that are conclusive and correct.
+    frequency : fraction of new releases at `epsilon`, independent of the search, that are conclusive and correct.
     wrong : fraction of the same releases that are conclusive and wrong.
-    standard_error : binomial standard error of `frequency`; two successes and two failures are added, so that it is not
-        0.
-    releases : number of fresh releases.
-    curve : frame epsilon, frequency, wrong of the releases used in the search, by increasing epsilon; the points of the
-        grid have a quarter of the releases of the points of the bisection.
-    facts : what was planned, as values for JSON.
+    standard_error : binomial standard error of `frequency`; two successes and two failures are added, so that the
+        standard error is not 0.
+    releases : number of new releases.
+    curve : frame with columns epsilon, frequency and wrong, from the releases used in the search, in increasing order
+        of epsilon. The grid points use a quarter of the number of releases of the bisection points.
+    facts : settings of the plan, as values for JSON.
     """
 
     epsilon: float
@@ -350,14 +350,16 @@ def plan(
     Parameters
     ----------
     shares : planned shares, >= 0 with sum 1: a mapping of names, or a list (names ``"1"``, ``"2"``, ..).
-    total : integer >= 1, public number of records; a file is multinomial with the planned shares.
+    total : integer >= 1, public number of records; a simulated file has a multinomial distribution with the planned
+        shares.
     interval, narrower : name of a quantity, and the maximum width of its central interval of `level`, in the unit of
-        `of`; the answer is correct if the interval contains the true value. Give these, or `question`.
-    question : comparison of names, such as ``"met > not_met"``: the answer is yes if its probability is at least
-        `level`, no if it is at most 1 - `level`; it is correct if the file agrees.
+        `of`. The answer is correct if the interval contains the true value. Pass either these two arguments or
+        `question`.
+    question : comparison of names, such as ``"met > not_met"``. The answer is yes if its probability is at least
+        `level`, and no if its probability is at most 1 - `level`. The answer is correct if it is true of the file.
     level : probability level, in (1/2, 1).
-    probability : wanted frequency of correct answers, in (0, 1); for an interval it must be below `level`, because
-        intervals contain the true value with a frequency of at most about `level`.
+    probability : target frequency of correct answers, in (0, 1). For an interval, the target must be below `level`,
+        because intervals contain the true value with a frequency of at most about `level`.
     mechanism : ``"discrete_laplace"``, which releases of counts use, ``"laplace"``, or a function of epsilon that
         returns a mechanism.
     sensitivity : L1 sensitivity of the counts, > 0: 2 if one record is replaced, 1 if one is added or removed.
@@ -373,15 +375,15 @@ def plan(
     Returns
     -------
     Plan
-        The stated frequency is estimated from fresh releases: it is not biased by the search, and can lie below
-        `probability` by its standard error. The search aims one standard error higher.
+        The stated frequency is estimated from new releases. It is therefore not biased by the search, and can be below
+        `probability` by about one standard error. The target of the search is one standard error higher.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument is invalid; if the largest epsilon is not sufficient, or the smallest already is; or if the
-        frequency falls below `probability` by more than four standard errors as epsilon increases, which means that
-        the answers are determined by the prior.
+        If an argument is invalid, if the largest epsilon is not sufficient, if the smallest epsilon is already
+        sufficient, or if the frequency falls below `probability` by more than four standard errors as epsilon
+        increases. In the last case, the prior determines the answers.
 
     Examples
     --------

@@ -93,9 +93,10 @@ def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
 
     Parameters
     ----------
-    release : release of four numbers, named mean, sse, low and high or in that order; its total is the number of
-        records.
-    prior : a `Prior` of mean and variance; None derives one from the public limits, and the result states it.
+    release : release of four numbers, named mean, sse, low and high, or without names in this order; its total is the
+        number of records.
+    prior : a `Prior` of mean and variance; None derives a prior from the public limits, and the result states this
+        prior.
     method : ``"auto"`` or ``"chain"``.
     rng : numpy Generator.
 
@@ -153,21 +154,21 @@ def posterior(
     Parameters
     ----------
     release : the release to analyse.
-    prior : prior assumption; None takes the default of the mechanism, which the result states. Rates of counts with a
+    prior : prior distribution; None uses the default of the mechanism, which the result states. Rates of counts with a
         total, and of tables: a Dirichlet concentration, ``"jeffreys"`` (1/2, the default of counts) or ``"flat"`` (1,
         the default of tables). Counts without a total: ``"flat"``, ``"1/(1+n)"``, ``"fitted"`` or a mapping. Rates of
         many areas: a `Regression`. Counts with parents: a concentration of splits, one per level, or one of the above
-        for the leaves. Additive counts: ``"flat"``, ``"flat total"`` or a concentration. A censored sample: a prior of
-        mean and variance.
-    method : algorithm, if there is a choice; ``"auto"`` chooses one, and the result states which. For releases with
-        queries: ``"chain"``, or ``"least squares"``, fast and approximate.
-    rng : numpy Generator for sampling algorithms; exact methods need none.
+        priors for the leaves. Additive counts: ``"flat"``, ``"flat total"`` or a concentration. A censored sample: a
+        prior of mean and variance.
+    method : algorithm, if several are available; ``"auto"`` chooses one, and the result states which. For releases with
+        queries: ``"chain"``, or ``"least squares"``, which is fast and approximate.
+    rng : numpy Generator for sampling algorithms; exact methods do not need a generator.
 
     Returns
     -------
     Posterior
-        Result with the groups ``.counts``, ``.shares``, ``.rates``, ``.parameters`` (those that exist), ``.summary()``
-        and ``.accuracy``.
+        Result with the groups ``.counts``, ``.shares``, ``.rates`` and ``.parameters`` (those that exist), and with
+        ``.summary()`` and ``.accuracy``.
 
     Raises
     ------
@@ -217,7 +218,7 @@ class Posteriors(Sequence[Posterior]):
     ----------
     releases : `Release` objects.
     names : names of the releases; by default ``"1"``, ``"2"``, ..
-    prior, method : arguments of `posterior`, the same for all.
+    prior, method : arguments of `posterior`, the same for all releases.
     seed : root of the random streams, one per release, for algorithms that draw.
     """
 
@@ -256,8 +257,8 @@ class Posteriors(Sequence[Posterior]):
         Returns
         -------
         DataFrame
-            Columns release, those of `Posterior.summary`, and reason, which states why a release has no posterior. Such
-            a release has a single row and does not prevent the others from being computed.
+            The columns are release, the columns of `Posterior.summary`, and reason, which states why a release has no
+            posterior. Such a release has a single row. All other posteriors are computed.
         """
         parts = []
         for name, at in zip(self.names, range(len(self)), strict=True):
@@ -287,15 +288,15 @@ def posteriors(
     ----------
     releases : `Release` objects.
     names : names of the releases; by default ``"1"``, ``"2"``, ..
-    prior, method : arguments of `posterior`, the same for all.
+    prior, method : arguments of `posterior`, the same for all releases.
     seed : root of the random streams, one per release, for algorithms that draw; the result for one release does not
-        depend on the others.
+        depend on the other releases.
 
     Returns
     -------
     Posteriors
-        A sequence; ``.summary()`` is a table in which an invalid release has a row with the reason and does not prevent
-        the others from being computed.
+        A sequence. Its ``.summary()`` is a table in which an invalid release has one row with the reason; all other
+        posteriors are computed.
 
     Raises
     ------

@@ -24,13 +24,13 @@ from .regression import INTERCEPT, Design, Regression, aligned, columns_of, cova
 from .release import Release
 
 Array = NDArray[np.float64]
-FEW_AREAS = 50  # below, intervals of the rates are too short on average
-FEWEST_AREAS = 12  # below, the error of the integration is not known
+FEW_AREAS = 50  # with fewer areas, intervals of the rates are too short on average
+FEWEST_AREAS = 12  # with fewer areas, the error of the integration is not known
 NEGLECTED = 1e-12
-EVIDENCE = 10.0  # Bayes factor at which a shape that depends on the exposure is reported
+EVIDENCE = 10.0  # Bayes factor from which a shape that depends on the exposure is reported
 _LOG_MASS = (40.0, 160.0, 640.0)
 _SHAPE = {"rates": "log shape", "shares": "log concentration"}
-_CHECKS = 500  # replicates of a check of the prior
+_CHECKS = 500  # number of replicates of a check of the prior
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Areas:
     Parameters
     ----------
     names : names of the areas.
-    cells : their noisy counts.
-    exposure, log_node : float64 (n, nodes), exposures > 0 and the log weights of their nodes.
+    cells : noisy counts of the areas.
+    exposure, log_node : float64 (n, nodes), exposures > 0 and the log weights of their quadrature nodes.
     design : covariates.
     dropped : names of areas without exposure.
-    ignored : what was ignored about dependences between the counts, one sentence each.
+    ignored : dependences between the counts that the model ignores, one sentence each.
     """
 
     names: tuple[str, ...]
@@ -79,7 +79,8 @@ def posterior(release: Release, *, prior: Regression, method: str, rng: np.rando
     Raises
     ------
     ValueError, TypeError
-        If exposures or covariates do not fit, nothing but the prior determines the rates, or a release is impossible.
+        If exposures or covariates do not match the areas, only the prior determines the rates, or a release is
+        impossible.
     """
     _checks.one_of("method", method, ("auto",))
     areas = _areas(release, prior)
@@ -242,7 +243,7 @@ def _crude(areas: Areas, regression: Regression) -> float:
     cells, n = areas.cells, len(areas.names)
     values = cells.released[cells.measured]
     bounded = ~cells.measured & np.isfinite(cells.upper)
-    if regression.family == "rates" and bounded.any():  # bounds such as 10 to 50: their middle
+    if regression.family == "rates" and bounded.any():  # if bounds such as 10 to 50 are released, the midpoint is used
         values = np.append(values, (cells.lower + cells.upper)[bounded] / 2)
     if not len(values):
         raise ValueError(f"none of the {n} counts was measured, so the posterior of the rates would equal the prior")
@@ -267,7 +268,7 @@ class RegressionPosterior(Posterior):
     regression : the prior.
     areas : areas with exposures and covariates.
     model : log posterior of the hyperparameters.
-    fit : its mode.
+    fit : posterior mode of the hyperparameters.
     """
 
     def __init__(self, release: Release, regression: Regression, areas: Areas, model: Model, fit: Fit) -> None:
@@ -289,8 +290,8 @@ class RegressionPosterior(Posterior):
         Parameters
         ----------
         exposure : exposures of the new counts: by name of the area, in the order of the areas, or one number for all.
-        covariates : covariates of areas that are not part of the release, as of `Regression`, on the user's scale;
-            None: the counts are further counts of the areas of the release, with the same rates.
+        covariates : covariates of areas that are not part of the release, as in `Regression`, on the user's scale.
+            None: the new counts belong to the areas of the release, with the same rates.
         names : names of the new areas; by default those of `exposure`, or 1, 2, ..
 
         Returns
@@ -301,7 +302,7 @@ class RegressionPosterior(Posterior):
         Raises
         ------
         ValueError, TypeError
-            If exposures or covariates do not fit.
+            If exposures or covariates do not match the areas.
         """
         rates, labels, wanted = self._rates, self.areas.names, exposure
         if covariates is not None:
@@ -337,13 +338,14 @@ class RegressionPosterior(Posterior):
         Parameters
         ----------
         rng : numpy Generator.
-        size : number of drawn releases: hyperparameters from their posterior, new rates, new counts, new noise.
+        size : number of simulated releases. Each draws hyperparameters from their posterior, new rates, new counts and
+            new noise.
 
         Returns
         -------
         DataFrame
-            One row per statistic of the released values: observed, median, lower and upper end of the central 95 % of
-            the drawn releases, and p, twice the smaller tail probability.
+            One row per statistic of the released values: observed value, median, lower and upper end of the central 95
+            % of the simulated releases, and p, twice the smaller tail probability.
         """
         size, rng = _checks.integer("size", size, least=20), _checks.generator(rng)
         model, cells = self._model, self.areas.cells

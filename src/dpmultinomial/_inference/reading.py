@@ -29,11 +29,11 @@ def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -
 
     Parameters
     ----------
-    path : the folder of a release made with this project, ``releases/<name>/<generation>``, whose record states
-        mechanism, scale and total, or the distribution of every level of a tree; or a CSV file with the columns name
-        and value, and parent for a tree (empty for the root). In such a file, a count without a value was not
+    path : the folder of a release made with this project, ``releases/<name>/<generation>``, whose record states the
+        mechanism, the scale and the total, or the distribution of every level of a tree; or a CSV file with the columns
+        name and value, and, for a tree, parent (empty for the root). In a CSV file, a count without a value was not
         measured, and a count with several rows was measured several times.
-    mechanism, total : mechanism and total of the numbers of a CSV file, see `Release`.
+    mechanism, total : mechanism and total for the numbers of a CSV file, see `Release`.
 
     Returns
     -------
@@ -98,7 +98,9 @@ def _measured_tree(table: CsvTable, mechanism: Any, total: int | None) -> Releas
 
 
 def _facts(found: Published) -> dict[str, object]:
-    """Return the public facts that the record states in addition to the numbers: protected unit and privacy cost."""
+    """Return the public facts that the record states in addition to the numbers: the protected unit and the privacy
+    cost.
+    """
     kept = (
         "release",
         "generation",

@@ -31,13 +31,15 @@ class Regression:
 
     Parameters
     ----------
-    exposure : exposures of the areas, one per area, numbers > 0: a mapping or Series by name, or a list in the order of
-        the release; persons or births, for shares integers. Or a `Release` of them, if the exposures are themselves
-        protected counts. An area with exposure 0 is dropped if its count can be 0.
-    covariates : DataFrame, or mapping of names to columns, each by name of the area or in the order of the release.
-        Columns are standardised inside; results are on the user's scale. None: one mean rate for all areas.
+    exposure : exposures of the areas, numbers > 0, one per area: a mapping or Series by name, or a list in the order of
+        the release. Exposures are, for example, persons or births; for shares, they must be integers. If the exposures
+        are protected counts, pass a `Release` of them. An area with exposure 0 is dropped if its count can be 0.
+    covariates : DataFrame, or mapping of names to columns; each column is by name of the area or in the order of the
+        release. Columns are standardised internally; results are on the user's scale. None: one mean rate for all
+        areas.
     family : ``"rates"`` or ``"shares"``.
-    shape : (mean, standard deviation) of the normal prior of log a; None: log 4 and 2, for shares log 10 and 2.
+    shape : (mean, standard deviation) of the normal prior of log a. None: mean log 4 and standard deviation 2; for
+        shares, log 10 and 2.
     slopes : standard deviation of the normal prior of the coefficients of the standardised covariates.
     se : ``"model"``, or ``"sandwich"``: standard errors of the coefficients that remain valid if the variation of the
         rates around their means has another form.
@@ -176,7 +178,7 @@ def covariates_of(covariates: Any, names: Sequence[str]) -> tuple[tuple[str, ...
 
     Parameters
     ----------
-    covariates : as of `Regression`.
+    covariates : as in `Regression`.
     names : names of the areas.
 
     Returns
@@ -211,7 +213,7 @@ def design_of(covariates: Any, names: Sequence[str]) -> Design:
 
     Parameters
     ----------
-    covariates : as of `Regression`.
+    covariates : as in `Regression`.
     names : names of the areas.
 
     Returns

@@ -19,22 +19,23 @@ class Release:
 
     Parameters
     ----------
-    values : released numbers, None or NaN if a count was not measured or was withheld: a mapping or Series of names to
+    values : released numbers; None or NaN if a count was not measured or was withheld. A mapping or Series of names to
         numbers, a list, a table (DataFrame, or (rows, columns)), or several tables (a mapping of strata to tables, or
         (strata, rows, columns)).
-    mechanism : mechanism that produced the numbers, e.g. ``Laplace(scale=2.0)``; one for all numbers, or a sequence
-        with one per number.
-    names : names of the numbers, if `values` has none; by default ``"1"``, ``"2"``, ..
-    total : public total: the sum of the true counts, or the number of records of statistics and shares; an integer, or
-        ``{"released": number, "noise": law}`` if the total itself is noisy; None if it is unknown.
+    mechanism : mechanism that produced the numbers, e.g. ``Laplace(scale=2.0)``: one mechanism for all numbers, or a
+        sequence with one mechanism per number.
+    names : names of the numbers, if `values` does not contain names; by default ``"1"``, ``"2"``, ..
+    total : public total: the sum of the true counts, or the number of records of statistics and shares. An integer, or
+        ``{"released": number, "noise": law}`` if the total is noisy too; None if the total is unknown.
     bounds : (lower, upper), public bounds of the true counts, one number or one per count; None: 0 and infinity.
     groups : group names, one per count; a prior is fitted within each group.
     parents : mapping from the name of a count to the name of the count that it is part of, None for the root. Each
         count is then the sum of the counts of its parts. A name without a value is a count that was not measured, and a
         name that occurs twice in `names` was measured twice.
-    levels : names of the levels of `parents`, that of the root first.
-    queries : sums over cells of a histogram: mapping from the name of a number to the names of its cells; all other
-        numbers are single cells. With `parents`, the values are a table with one row per node and one column per query.
+    levels : names of the levels of `parents`, starting with the level of the root.
+    queries : sums over cells of a histogram, as a mapping from the name of a number to the names of its cells; all
+        other numbers are single cells. With `parents`, the values are a table with one row per node and one column per
+        query.
     facts : further public facts, as values for JSON; they are stored and shown with the results.
 
     Attributes
@@ -42,7 +43,7 @@ class Release:
     values : float64 array, of the shape of the numbers.
     names : one string per number; cells of tables are named ``row/column`` or ``stratum/row/column``.
     shape : shape of the numbers.
-    labels : names of the rows and columns of a DataFrame, otherwise None.
+    labels : names of the rows and columns of a DataFrame; None for other values.
 
     Raises
     ------
@@ -95,13 +96,13 @@ class Release:
     def likelihood(self, *, log_mass: float = 40.0) -> CountLikelihood:
         """Return the likelihoods of all plausible true counts, for models of the counts in other programs.
 
-        With weights p(D = d) of a model, log p(released) of a row is the logarithm of the sum over the row of exp(log)
-        times the weights of `counts`; counts outside the row contribute at most exp(`log_bound`).
+        With weights p(D = d) of a model, log p(released) of a row is the logarithm of the sum, over the entries of the
+        row, of exp(log) times the weights of `counts`. Counts outside the row contribute at most exp(`log_bound`).
 
         Parameters
         ----------
-        log_mass : the noise has less mass than exp(-log_mass) beyond the half-width of a window; 20, 30 and 40 give
-            windows of about 13, 15 and 18 standard deviations of normal noise.
+        log_mass : the noise has a probability below exp(-log_mass) beyond the half-width of a window. The values 20, 30
+            and 40 give windows of about 13, 15 and 18 standard deviations of normal noise.
 
         Returns
         -------
@@ -217,7 +218,7 @@ def _shallow(parents: dict[str, str | None]) -> dict[str, str | None]:
     places = {name: i for i, name in enumerate(parents)}
     above = np.array([places.get(name, -1) if name is not None else -1 for name in parents.values()], dtype=np.int64)
     if not (above < 0).any():
-        return parents  # no root: the tree itself is rejected
+        return parents  # without a root, the tree is rejected later
     node = np.arange(len(above))
     for _ in range(DEEPEST):
         node = np.where(node >= 0, above[node], -1)

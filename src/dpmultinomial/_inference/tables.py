@@ -26,9 +26,11 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     Parameters
     ----------
     release : integers (rows, columns), or (strata, rows, columns) swapped within strata.
-    prior : Dirichlet concentration of all cells: a number, one per cell, ``"flat"`` (1, the default) or ``"jeffreys"``.
-    method : ``"exact"`` rejects tables that cannot be summed over; ``"chain"`` always samples; ``"auto"`` sums if
-        possible and samples otherwise; ``"abc"`` is rejection sampling as in Pan, Li and Li (2023).
+    prior : Dirichlet concentration of all cells: a number, one number per cell, ``"flat"`` (1, the default) or
+        ``"jeffreys"``.
+    method : ``"exact"`` sums over all possible tables, and rejects releases that have too many; ``"chain"`` always
+        samples; ``"auto"`` sums if possible and samples otherwise; ``"abc"`` is rejection sampling as in Pan, Li and Li
+        (2023).
     rng : numpy Generator, for chains and rejection sampling.
 
     Returns

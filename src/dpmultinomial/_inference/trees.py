@@ -1,6 +1,6 @@
 """Posteriors of counts in a geography, in which any node of the tree may be measured with noise.
 
-It also contains posteriors of histograms in the nodes of a geography, with noisy sums over some of the cells.
+The module also computes posteriors of histograms in the nodes of a geography, with noisy sums over some of the cells.
 """
 
 from collections.abc import Mapping
@@ -33,22 +33,23 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     Parameters
     ----------
     release : noisy counts, NaN if a node was not measured (or, under a distribution with a threshold, withheld).
-    prior : None: flat on the root's count, and Dirichlet-multinomial splits with one concentration per level, fitted by
-        maximum evidence; a concentration, one per level below the root, or level -> concentration; or independent
-        priors of the leaves: ``"flat"``, ``"1/(1+n)"``, ``"fitted"``, a mapping with ``law``.
-    method : ``"exact"`` or ``"auto"``, which is the same.
+    prior : None: flat for the count of the root, and Dirichlet-multinomial splits with one concentration per level,
+        fitted by maximum evidence. Or a concentration, one per level below the root, or a mapping from levels to
+        concentrations. Or independent priors of the leaves: ``"flat"``, ``"1/(1+n)"``, ``"fitted"``, or a mapping with
+        ``law``.
+    method : ``"exact"`` or ``"auto"``, which are the same.
     rng : not used.
 
     Returns
     -------
     Posterior
-        Counts of all nodes; ``facts`` contains the evidence, its error bound, the conflict by level, and least-squares
+        Counts of all nodes. ``facts`` contains the evidence, its error bound, the conflict by level, and least-squares
         estimates by node.
 
     Raises
     ------
     ValueError, TypeError
-        If the prior does not fit the tree, or counts are inconsistent.
+        If the prior does not match the tree, or counts are inconsistent.
     """
     _checks.one_of("method", method, ("auto", "exact"))
     if isinstance(release.total, Mapping):
@@ -111,7 +112,7 @@ def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
     Raises
     ------
     ValueError, TypeError
-        If it is not a distribution of noise for counts, or there is not one distribution per value.
+        If `mechanism` is not a noise distribution for counts, or there is not one distribution per value.
     """
     if isinstance(mechanism, Mapping):
         mechanism = law_of(mechanism)
@@ -186,7 +187,7 @@ def least_squares_by_name(least: LeastSquares) -> dict[str, list[float | None]]:
 
 Array = NDArray[np.float64]
 METHODS = ("auto", "chain", "least squares")
-LARGE = 2000  # largest number of cells in all nodes for which "auto" is a chain
+LARGE = 2000  # largest total number of cells in all nodes for which "auto" is a chain
 NEGLECTED = (
     "least squares in each node, then one tree a cell: what cells say of each other beyond their node is neglected"
 )
@@ -199,7 +200,7 @@ def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.rand
     ----------
     release : numbers by node and query, NaN if a query was not asked of a node (or, under a distribution with a
         threshold, withheld).
-    prior : prior of the tree of every cell, cells independent of each other, see `trees.posterior`.
+    prior : prior of the tree of every cell, with independent cells, see `trees.posterior`.
     method : ``"chain"``, Markov chains of the joint posterior; ``"least squares"``, the fast approximation; ``"auto"``:
         a chain if all nodes have at most `LARGE` cells in total.
     rng : numpy Generator, for chains.

@@ -1,8 +1,8 @@
 """Counts of a cell in geographic units, given draws of the totals. At every node, the count of the cell is at most the
 total.
 
-The answer is the equal mixture of the distributions of the cell given each draw of all totals from their posterior
-(`part_of_total`). No interval of a cell ends above that of the total of the same place.
+The posterior of the cell is an equal mixture of the distributions of the cell given draws of all totals from their
+posterior (`part_of_total`). No interval of a cell ends above the interval of the total of the same unit.
 """
 
 import re
@@ -28,10 +28,10 @@ from .reading import CellOfTotal, MeasuredCell
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-DRAWS = 16  # of the totals
-JOINT_DRAWS = 4000  # joint draws for places that are sums of many nodes
-KEPT = 250_000  # nodes times draws up to which the components are kept in memory
-PRECISION = 1.5  # largest ratio of the standard deviations of total and cell with which draws of the total are used
+DRAWS = 16  # number of draws of the totals
+JOINT_DRAWS = 4000  # number of joint draws for units that are sums of many nodes
+KEPT = 250_000  # largest number of nodes times draws for which the components are kept in memory
+PRECISION = 1.5  # draws of the total are used up to this ratio of the standard deviations of total and cell
 _NAME = re.compile(r"'([^']*)'")
 
 
@@ -41,12 +41,12 @@ class CellPlaces(Places):
     Parameters
     ----------
     measured : measurements of the cell, the total and the rest.
-    levels : names of the levels of the places.
+    levels : names of the levels of the units.
     rng : numpy Generator of the draws.
     draws : number of joint draws of the totals, > 0.
     level : level of the intervals, in (0, 1).
-    prior : concentrations of the splits of the cell, the rest and the total, one number or level -> number; by default
-        fitted for each.
+    prior : concentrations of the splits of the cell, the rest and the total, one number or a mapping from levels to
+        numbers; by default fitted for each.
 
     Raises
     ------
@@ -215,7 +215,7 @@ class CellPlaces(Places):
         )
 
     def _error_of_questions(self, questions: Mapping[str, Any]) -> float:
-        """Return the largest error of the probabilities of a node that the questions refer to."""
+        """Return the largest error of any probability that concerns a node in the questions."""
         names = {name for text in _texts(questions) for name in (text, *_NAME.findall(text))}
         rows = [i for i, name in enumerate(self.law.tree.names) if name in names]
         return float(self.error[rows].max()) if rows else self.accuracy.error
@@ -269,8 +269,9 @@ class _MixtureTogether:
 def _coupled(measured: CellOfTotal, kept: Whole) -> bool:
     """Return whether the posterior of the cell is computed conditionally on draws of the totals.
 
-    The draws come from the measurements of the totals alone. They would spoil the answer if the cell says much about
-    the total: if it is measured much more precisely than the total, or if the cell or the rest must be 0 in places.
+    The draws use only the measurements of the totals. They would bias the answer if the cell contains much information
+    about the total: if the cell is measured much more precisely than the total, or if the cell or the rest must be 0 in
+    some units.
     """
     cell, rest, total = (getattr(measured, name).whole for name in ("cell", "rest", "total"))
     empty = ((cell.upper < 1) | (rest.upper < 1)) & (total.upper >= 1)
@@ -300,7 +301,9 @@ def _above_cut(measured: CellOfTotal, deepest: int) -> Whole:
 
 
 def _gathered(tree: Tree, kept: Whole, lower: Array, upper: Array) -> tuple[Array, Array]:
-    """Return the bounds of all nodes. Nodes whose blocks are omitted get the bounds that follow from their blocks."""
+    """Return the bounds of all nodes. If the blocks of a node are omitted, its bounds follow from the bounds of the
+    blocks.
+    """
     low, high = np.ceil(lower - 1e-6), np.floor(upper + 1e-6)
     rows = np.setdiff1d(np.arange(len(tree)), kept)
     parents = np.unique(tree.parent[rows])

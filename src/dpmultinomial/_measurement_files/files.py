@@ -2,11 +2,12 @@
 row group, never as a complete file. The spine consists of the nodes, their parents from the geocodes of the rows, and
 the nodes that make up a tabulation geography.
 
-Codes of one level have one length, and a parent's code is a prefix of its children's codes. The spine has two branches
-(outside and inside American Indian and Alaska Native areas, AIAN) and its own block groups. A county's code is the
-branch (1 digit), the state (2), ``10``, the county (3) and at most a running number; other codes at the level of
-counties are AIAN areas, which have no GEOID. Below counties, only a block's code holds a GEOID: its last 16 characters,
-with the digit of the block group twice. A tabulated county, tract or block group is therefore a sum of nodes.
+All codes of a level have the same length, and a parent's code is a prefix of its children's codes. The spine has two
+branches (outside and inside American Indian and Alaska Native areas, AIAN) and separate block groups. The code of a
+county consists of the branch (1 digit), the state (2), ``10``, the county (3) and, in some cases, a running number.
+Other codes at the level of counties are AIAN areas, which do not have a GEOID. Below the counties, only the code of a
+block contains a GEOID: its last 16 characters, with the digit of the block group repeated. A tabulated county, tract or
+block group is therefore a sum of nodes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from .products import DPQUERY, GEOID_DIGITS, Product, cells_of
 
 Array = NDArray[np.float64]
-_ROWS = 2048  # rows of a batch
+_ROWS = 2048  # number of rows of a batch
 _LARGEST = 2**53  # largest released value
 _SIGNS = {"=": "=", "==": "=", ">=": ">=", "ge": ">=", "<=": "<=", "le": "<="}
 
@@ -89,7 +90,7 @@ def batches(
     Raises
     ------
     ValueError
-        If a file lacks a column, or a row breaks the layout; the message names file and rule.
+        If a file does not have a required column, or a row breaks the layout; the message states the file and the rule.
     """
     for path in paths:
         try:
@@ -116,7 +117,7 @@ def _of_file(product: Product, path: Path, kind: str, values: bool, wanted: set[
             )
         columns = [*needed, *({"sign"} & there), *({"query_shape"} & there if values else ())]
         groups = [g for g in range(file.num_row_groups) if wanted is None or _may_hold(file, g, wanted)]
-        for group in groups:  # one group at a time: a reader keeps what it read of all its groups
+        for group in groups:  # one group at a time, because a reader keeps the data of all groups that it has read
             for table in file.iter_batches(_ROWS, row_groups=[group], columns=columns, use_threads=False):
                 yield from _by_query(product, table, kind, wanted)
 
@@ -243,7 +244,7 @@ def _matrix(column: pa.Array, cells: int, name: str) -> Array:
 
 Texts = NDArray[np.str_]
 Whole = NDArray[np.int64]
-_TAIL = 16  # characters of a block's code that hold its GEOID
+_TAIL = 16  # number of characters of a block's code that contain its GEOID
 TOP = "whole state"
 
 
@@ -254,9 +255,10 @@ class Spine:
     Parameters
     ----------
     levels : names of the levels, one per distance from the root.
-    codes : geocodes of all nodes, level by level, each sorted; that of a root that no file has is ``State SS``.
+    codes : geocodes of all nodes, level by level, each sorted. If no file contains the root, its geocode is ``State
+        SS``.
     parent : int64 (n,), position of each node's parent, -1 for the root.
-    starts : first position of each level, and the end.
+    starts : first position of each level, followed by the number of nodes.
     """
 
     levels: tuple[str, ...]
@@ -320,8 +322,8 @@ class Spine:
 
         Parameters
         ----------
-        level : one of `tabulated`. A node without a GEOID (a level that exists only on the spine, an AIAN area, a tract
-            if there are no blocks) is a separate place, named by its geocode.
+        level : one of `tabulated`. A node without a GEOID (a level that exists only on the spine, an AIAN area, or a
+            tract if there are no blocks) is a separate unit, named by its geocode.
         """
         if self.blocks is not None and level in GEOID_DIGITS:
             above = [self.levels.index(name) for name in GEOID_DIGITS if name in self.levels[: self._depth(level)]]
@@ -367,14 +369,15 @@ def spine_of(codes: Mapping[str, Texts], state: int) -> Spine:
 
     Parameters
     ----------
-    codes : level -> geocodes, from the state's level down; nodes that occur only as parents in the codes of their
-        children are added.
+    codes : mapping from levels to geocodes, from the level of the state down; nodes that occur only as parents in the
+        codes of their children are added.
     state : FIPS code.
 
     Raises
     ------
     ValueError
-        If codes belong to another state, differ in length within a level, or are not longer than those above.
+        If codes belong to another state, differ in length within a level, or are not longer than the codes of the level
+        above.
     """
     levels = [level for level in codes if len(codes[level])]
     lengths: list[int] = []

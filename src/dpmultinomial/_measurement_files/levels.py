@@ -2,9 +2,10 @@
 
 The estimate of a cell of a histogram is the best linear combination of the queries and constraints that involve it.
 
-A cell is a product of sets of levels, so it and its complements along the a restricted axes cut the histogram into 2^a
-classes, whose counts are the unknowns. A query's cells are summed over the classes that its binning distinguishes. Best
-linear unbiased weights solve min w' V w subject to A' w = e, V diagonal, 0 for exact sums.
+A cell is a product of sets of levels. The cell and its complements along its a restricted axes divide the histogram
+into 2^a classes, whose counts are the unknowns. The cells of a query are summed over the classes that its binning
+distinguishes. The best linear unbiased weights minimise w' V w subject to A' w = e, where V is diagonal, with 0 for
+exact sums.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,9 +34,9 @@ class Sums:
 
     Parameters
     ----------
-    place : int64 (cells,), class of every cell, row-major.
-    cells : int64 (classes,), number of cells of each.
-    knows : float64 (classes, unknowns), 1 where an unknown is part of a class.
+    place : int64 (cells,), class of every cell, in row-major order.
+    cells : int64 (classes,), number of cells in each class.
+    knows : float64 (classes, unknowns), 1 if the unknown is part of the class.
     """
 
     place: NDArray[np.int64]
@@ -51,7 +52,7 @@ class Sums:
 
 
 def restricted(masks: Sequence[Mask]) -> list[int]:
-    """Return the axes on which a cell does not include all levels."""
+    """Return the axes along which a cell does not include all levels."""
     return [i for i, mask in enumerate(masks) if not mask.all()]
 
 
@@ -66,13 +67,14 @@ def sums(product: Product, specs: tuple[str, ...], masks: Sequence[Mask]) -> Sum
 
     Returns
     -------
-    Sums : the query's cells grouped by class; None if they do not cover the histogram.
+    Sums : the query's cells grouped by class; None if the cells of the query do not cover the histogram.
     """
     if not product.knows(specs):
         return None
     axes = restricted(masks)
     classes = 2 ** len(axes)
-    unknowns = np.arange(classes) >> np.arange(len(axes))[::-1, None] & 1  # 1: within the cell along the axis
+    # 1 if the unknown is inside the cell along the axis
+    unknowns = np.arange(classes) >> np.arange(len(axes))[::-1, None] & 1
     labels, shape = [], []
     knows = np.ones((1, classes))
     for i, (axis, spec) in enumerate(zip(product.axes, specs, strict=True)):
@@ -98,9 +100,9 @@ class Combination:
     ----------
     weights : weights, one float64 (classes,) per query.
     variance : variance of the estimate; infinite if the count is not determined.
-    alone : whether the estimate is one measured number, whose distribution is known.
-    error : first-order total variation distance of its distribution from a Gaussian one; 0 if it is one measured
-        number.
+    alone : whether the estimate is a single measured number, whose distribution is known.
+    error : first-order total variation distance between the distribution of the estimate and a normal distribution; 0
+        if the estimate is a single measured number.
     """
 
     weights: tuple[Array, ...]
@@ -134,7 +136,7 @@ class Target:
         """Return the design matrix of the nuisance counts, which are integrated out, in integer coordinates without
         constraints.
 
-        Given the total and the cell, the first class is determined by the others.
+        Given the total and the cell, the other classes determine the first class.
         """
         return design[:, 1:-1] - design[:, :1] if self.given_total else design[:, :-1]
 
@@ -150,16 +152,17 @@ def combine(parts: Sequence[Sums], variances: Sequence[float], target: Target | 
     Parameters
     ----------
     parts : sums of the queries.
-    variances : noise variances of one cell of each; 0 for exact ones, NaN or infinite if not measured.
+    variances : noise variance of one cell of each query; 0 for exact queries, NaN or infinite if a query was not
+        measured.
     target : the count; by default the cell, with an unknown total.
 
     Returns
     -------
-    Combination : with infinite variance if the queries do not determine the count.
+    Combination : weights and variance; the variance is infinite if the queries do not determine the count.
 
     Notes
     -----
-    Nothing is assumed about the other classes, not even that they are non-negative.
+    The weights assume nothing about the other classes, not even that their counts are non-negative.
     """
     cells = np.concatenate([np.zeros(0), *(part.cells for part in parts)])
     single = np.repeat(np.asarray(variances, dtype=np.float64), [len(part.cells) for part in parts])
@@ -196,10 +199,11 @@ def _error(nuisance: Array, v: Array, cells: Array, single: Array) -> float:
     """Return the first-order total variation distance between the distribution of a combination of integer noise and a
     normal distribution.
 
-    Two terms of Poisson's summation formula: sums over integers of the other classes' counts against integrals over
-    them, (1 + 2 exp(-2 pi^2 c))^m - 1 with c the smallest variance of a combination of m of them given the cell, and
-    sums of k discrete Gaussians against one, 40 s k exp(-2 pi^2 sigma^2 (1 - 1/k)) with s^2 = k sigma^2, which bounds
-    the density's error over 20 standard deviations.
+    The distance is the sum of two terms of Poisson's summation formula. The first compares sums over the integer counts
+    of the other classes with integrals: (1 + 2 exp(-2 pi^2 c))^m - 1, with c the smallest variance of a combination of
+    m of these counts given the cell. The second compares sums of k discrete Gaussian variables with a single one: 40 s
+    k exp(-2 pi^2 sigma^2 (1 - 1/k)) with s^2 = k sigma^2, which bounds the error of the density over 20 standard
+    deviations.
     """
     noisy = v > 0
     total = 0.0
@@ -216,12 +220,12 @@ def _error(nuisance: Array, v: Array, cells: Array, single: Array) -> float:
 
 
 def worth_reading(parts: Sequence[Sums], variances: Sequence[float], target: Target | None = None) -> list[int]:
-    """Return the positions of the queries that improve the estimate. Queries that make little difference are dropped,
-    the largest first.
+    """Return the positions of the queries that improve the estimate. Queries with little effect are dropped, starting
+    with the largest query.
 
     Parameters
     ----------
-    parts, variances, target : as of `combine`.
+    parts, variances, target : as in `combine`.
 
     Returns
     -------
@@ -263,12 +267,12 @@ def bound(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[M
 
     Returns
     -------
-    Bound : the constraint's cells whose sum is a lower and an upper bound; None if there is none.
+    Bound : the cells of the constraint whose sum is a lower or an upper bound; None if there is no bound.
 
     Notes
     -----
-    The lower bound uses the constraint's cells inside the cell; the upper bound uses the cells that overlap it, if they
-    cover it.
+    The lower bound uses the constraint's cells inside the cell. The upper bound uses the constraint's cells that
+    overlap the cell, if they cover it.
     """
     if not product.knows(specs):
         return Bound(None, None)
@@ -290,7 +294,7 @@ def bound_of_rest(product: Product, specs: tuple[str, ...], sign: str, masks: Se
 
     Parameters
     ----------
-    product, specs, sign, masks : as of `bound`.
+    product, specs, sign, masks : as in `bound`.
 
     Returns
     -------
@@ -324,9 +328,9 @@ class Level:
     released : float64 (n,), one measured number or the best combination of several; NaN if nothing was measured.
     variance : float64 (n,), noise variance (for a single discrete Gaussian number the parameter, as published); 0:
         exact.
-    alone : bool (n,), whether the value is one measured number.
-    error : float64 (n,), distance of its distribution from the assumed one (`Combination`).
-    lower, upper : float64 (n,), bounds that follow from constraints; infinite for none.
+    alone : bool (n,), whether the value is a single measured number.
+    error : float64 (n,), distance between the distribution of the value and the assumed distribution (`Combination`).
+    lower, upper : float64 (n,), bounds that follow from constraints; infinite if there is no bound.
     used : names of the combined queries.
     unused : names of constraints that do not bound the cell, and of rows with an unknown binning.
     slope : float64 (n,), coefficient of the total in the estimate `released + slope * total` given the total
@@ -353,7 +357,7 @@ def read(product: Product, folders: Sequence[Path], masks: Sequence[Mask], query
     product : product of the files.
     folders : folders of the state at this level.
     masks : the cell (`products.masks`).
-    query : name of the only query to use (`Product.name`); None combines all that matter.
+    query : name of the only query to use (`Product.name`); None combines all informative queries.
 
     Returns
     -------
@@ -372,11 +376,11 @@ def read_with_total(product: Product, folders: Sequence[Path], masks: Sequence[M
 
     Parameters
     ----------
-    product, folders, masks : as of `read`.
+    product, folders, masks : as in `read`.
 
     Returns
     -------
-    dict : ``cell``; ``total``; ``rest``, which is the total without the cell; ``given``, the cell given the total.
+    dict : ``cell``; ``total``; ``rest``, which is the total minus the cell; ``given``, the cell given the total.
     """
     everything = [np.ones_like(mask) for mask in masks]
     targets = {

@@ -22,8 +22,8 @@ COLUMNS = (
     "geoid", "geocode", "level", "quantity", "type", "released", "least_squares", "least_squares_sd", "mean", "sd",
     "lower", "upper", "status", "error",
 )  # fmt: skip
-_DRAWS = 4000  # draws for places that are sums of many nodes
-_AT_ONCE = 500  # nodes that are drawn together
+_DRAWS = 4000  # number of draws for units that are sums of many nodes
+_AT_ONCE = 500  # number of nodes that are drawn together
 _GAUSSIAN = "combinations of measurements are taken for Gaussian; bound of the total variation"
 
 
@@ -33,10 +33,10 @@ class Places:
     Parameters
     ----------
     measured : measurements of the cell in all nodes.
-    levels : names of the levels of the places.
+    levels : names of the levels of the units.
     level : level of the intervals, in (0, 1).
-    prior : concentrations of the splits, one number or level -> number, by default fitted; or a string for independent
-        priors of the deepest nodes, ``"flat"``, ``"1/(1+n)"``, ``"fitted"``.
+    prior : concentrations of the splits, one number or a mapping from levels to numbers, by default fitted; or a string
+        for independent priors of the deepest nodes, ``"flat"``, ``"1/(1+n)"``, ``"fitted"``.
 
     Raises
     ------
@@ -95,11 +95,11 @@ class Places:
         Parameters
         ----------
         quantity : name of the cell.
-        rng : numpy Generator, for places that are sums of nodes whose distribution has no closed form.
+        rng : numpy Generator, for units that are sums of nodes whose distribution does not have a closed form.
 
         Returns
         -------
-        DataFrame with `COLUMNS`; ``geoid`` is empty if it is not known.
+        DataFrame The columns are `COLUMNS`; ``geoid`` is empty if the GEOID is not known.
         """
         return pd.concat([self._level(name, quantity, rng) for name in self.levels], ignore_index=True)
 
@@ -186,12 +186,13 @@ class Places:
         return Discrete(unique, counts / _DRAWS, name="", type="count", accuracy=state)
 
     def ask(self, questions: Mapping[str, Any], *, rng: np.random.Generator) -> pd.DataFrame:
-        """Answer questions about geographic units by their `names`, in the format of every posterior (`Posterior.ask`).
+        """Answer questions about geographic units, which are referred to by their `names`, in the format of
+        `Posterior.ask`.
 
         Raises
         ------
         KeyError, ValueError
-            If a name is unknown, or a rank is requested of places that are several nodes.
+            If a name is unknown, or a rank is requested for units that consist of several nodes.
         """
         known = Names(tuple(self.names))
         translated = {label: self._translated(question, known) for label, question in questions.items()}

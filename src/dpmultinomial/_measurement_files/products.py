@@ -21,7 +21,7 @@ from .._files import places
 
 Bins = tuple[tuple[int, ...], ...]
 Mask = NDArray[np.bool_]
-WHOLE, SINGLE = "*", "detailed"  # binnings: summed over the axis; every level separately
+WHOLE, SINGLE = "*", "detailed"  # binnings: all levels summed; every level separate
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Axis:
     Parameters
     ----------
     name : column of the axis in the files.
-    levels : names of the levels, in their order.
-    binnings : name in the files -> the levels of each bin; some binnings cover only part of the axis.
-    groups : name that a user may give -> levels.
+    levels : names of the levels, in the order of the files.
+    binnings : mapping from names in the files to the levels of each bin; some binnings cover only part of the axis.
+    groups : mapping from names that a user may pass to levels.
     """
 
     name: str
@@ -43,8 +43,8 @@ class Axis:
 
     @cached_property
     def all_binnings(self) -> dict[str, Bins]:
-        """Return all binnings of the axis: the named binnings, the two binnings of every axis, and one binning per
-        level under the name of the level.
+        """Return all binnings of the axis: the named binnings, the two binnings that every axis has, and one binning
+        per level with the name of the level.
         """
         every = tuple(range(len(self.levels)))
         single = tuple((i,) for i in every)
@@ -83,7 +83,7 @@ def _axis(
 
 
 def _spans(*starts: int, end: int) -> Bins:
-    """Build bins of consecutive levels from the first level of every bin."""
+    """Build bins of consecutive levels, given the first level of every bin."""
     return tuple(tuple(range(a, b)) for a, b in zip(starts, [*starts[1:], end], strict=True))
 
 
@@ -143,7 +143,7 @@ RELGQ = _axis(
     },
 )  # fmt: skip
 _OLDER = (18, 20, 25, 30, 35, 40, 45, 50, 55, 60, 62, 65, 67, 70, 75, 80, 85, 90, 95, 100, 105, 110)
-_FORBIDDEN = {  # ages that a relation or a type of group quarters never has
+_FORBIDDEN = {  # ages that do not occur for a relationship or a type of group quarters
     "age_lessthan15": (15, 116), "age_lessthan20": (20, 116), "age_lessthan30": (30, 116), "age_lt16": (16, 116),
     "age_greaterthan25": (0, 26), "age_greaterthan89": (0, 90), "age_gt20": (0, 21), "age_gt74": (0, 75),
     "age_lt15_gt89": (15, 90), "age_lt16_gt75": (16, 76), "age_lt16gt65": (16, 66), "age_lt17gt65": (17, 66),
@@ -174,7 +174,8 @@ STATES = {
 }  # fmt: skip
 _SPINE = ("State", "County", "Tract", "Block_Group", "Block")
 _DHC_SPINE = ("State", "County", "Prim", "Tract_Subset_Group", "Tract_Subset", "Block_Group", "Block")
-GEOID_DIGITS = {"State": 2, "County": 5, "Tract": 11, "Block_Group": 12, "Block": 15}  # of tabulation geographies
+# number of GEOID digits of tabulation geographies
+GEOID_DIGITS = {"State": 2, "County": 5, "Tract": 11, "Block_Group": 12, "Block": 15}
 
 
 @dataclass(frozen=True)
@@ -183,8 +184,8 @@ class Product:
 
     Parameters
     ----------
-    product, table : names that a user gives.
-    ending : end of its folder's name, after ``US_`` or ``PR_``.
+    product, table : names that a user passes.
+    ending : end of the name of the product's folder, after ``US_`` or ``PR_``.
     axes : axes in the order of the histogram.
     spine : levels below the nation, the state's first.
     """
@@ -209,8 +210,8 @@ class Product:
         return tuple(len(axis.all_binnings[spec]) for axis, spec in zip(self.axes, specs, strict=True))
 
     def name(self, specs: tuple[str, ...]) -> str:
-        """Return the name of a query from its binnings, as a user may give it: ``total``, ``votingage*hispanic``,
-        ``detailed``.
+        """Return the name of a query from its binnings, in the form that a user may pass: ``total``,
+        ``votingage*hispanic``, ``detailed``.
         """
         if set(specs) == {SINGLE}:
             return SINGLE
@@ -266,12 +267,13 @@ def masks(product: Product, cell: dict[str, object]) -> tuple[Mask, ...]:
     Parameters
     ----------
     product : product with the histogram.
-    cell : axis -> level, group, or a list of them; axes that are not named are summed over.
+    cell : mapping from axes to a level, a group, or a list of them; the cell is summed over axes that are not in the
+        mapping.
 
     Raises
     ------
     ValueError
-        If the product has no such axis or level; the message names the product that has.
+        If the product does not have such an axis or level; the message names the product that does.
     """
     names = [axis.name for axis in product.axes]
     for name in cell:
@@ -302,11 +304,11 @@ def cells_of(shape: tuple[int, ...]) -> int:
 
 
 def data_folder(folder: Path, product: Product, state: int) -> Path:
-    """Return the folder of a product's data within the folder that a user names.
+    """Return the folder of a product's data, given the folder that a user names.
 
     Parameters
     ----------
-    folder : the folder that the user names, or the product's folder itself.
+    folder : the folder that the user names, or the folder of the product.
     product : product of the files.
     state : FIPS code.
 
@@ -317,7 +319,7 @@ def data_folder(folder: Path, product: Product, state: int) -> Path:
     Raises
     ------
     ValueError
-        If the folder does not exist; the message lists those that do.
+        If the folder does not exist; the message lists the existing folders.
     """
     name = f"{'PR' if state == STATES['PR'] else 'US'}_{product.ending}"
     if folder.name == name:
@@ -342,12 +344,12 @@ def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Pat
 
     Returns
     -------
-    dict : level -> folders; levels without any are omitted.
+    dict : mapping from levels to folders; levels without folders are omitted.
 
     Raises
     ------
     ValueError
-        If there is none; the message lists the available states.
+        If there are no folders; the message lists the available states.
     """
     found: dict[str, list[Path]] = {}
     others: set[str] = set()
@@ -377,7 +379,7 @@ def parts(folders: Iterable[Path], kind: str) -> list[Path]:
     Raises
     ------
     ValueError
-        If a path leads to a confidential file, or to no file.
+        If a path leads to a confidential file, or there are no files.
     """
     found = [path for folder in folders if folder.parent.name == kind for path in sorted(folder.rglob("*.parquet"))]
     for path in found:

@@ -1,4 +1,4 @@
-"""Reader of a folder in the Census Bureau's layout: it returns measurements on a tree."""
+"""Reader of a folder with the Census Bureau's layout. It returns measurements on a tree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -30,9 +30,9 @@ class MeasuredCell:
     Parameters
     ----------
     spine : nodes of the state.
-    levels : level -> measurements from its files.
+    levels : mapping from levels to the measurements in their files.
     state : FIPS code.
-    total : exact count of the whole state if it is public; None if it is not known.
+    total : exact count of the whole state if the count is public; None if it is not known.
     synthetic : whether the files are marked as synthetic.
     bounds : further lower and upper bounds, float64 (n,) each, of all nodes.
     """
@@ -90,7 +90,9 @@ class MeasuredCell:
 
     @cached_property
     def measurements(self) -> Measurements:
-        """Released values with their noise distributions: discrete Gaussian for a single number, otherwise Gaussian."""
+        """Released values with their noise distributions: discrete Gaussian for a single number, Gaussian for a
+        combination.
+        """
         whole, rows = self.whole, self.measured
         form = np.where(whole.variance[rows] == 0, 2, np.where(whole.alone[rows], 1, 0))
         kinds, which = np.unique(np.stack([form, whole.variance[rows]]), axis=1, return_inverse=True)
@@ -124,11 +126,11 @@ def read(
 
     Parameters
     ----------
-    folder : folder that contains ``US_Person_PL_PROD`` or a similar folder, or that folder itself.
+    folder : folder that contains ``US_Person_PL_PROD`` or a similar folder, or this subfolder.
     product, table : ``pl94`` with ``person`` or ``unit``, ``dhc`` with ``person``.
-    state : two letters or FIPS code.
-    cell : axis -> level, group of levels or a list of them; nothing for the total.
-    query : name of the only query to use; None combines, in each node, all that matter by least squares.
+    state : postal abbreviation (two letters) or FIPS code.
+    cell : mapping from axes to a level, a group of levels or a list of them; empty for the total.
+    query : name of the only query to use; None combines, in each node, all informative queries by least squares.
     total : public count of the cell in the whole state.
 
     Returns
@@ -138,7 +140,7 @@ def read(
     Raises
     ------
     ValueError
-        If the product lacks the axis, level or state, or a file breaks the layout.
+        If the product does not have the axis, level or state, or a file breaks the layout.
 
     Notes
     -----
@@ -159,7 +161,7 @@ class CellOfTotal:
     ----------
     cell : measurements of the cell, as from `read`.
     total : measurements of the total, with the bounds that follow from those of the cell and of the rest.
-    rest : measurements of the total without the cell.
+    rest : measurements of the total minus the cell.
     given : measurements of the cell given the total of the node, `released + slope * total`.
     """
 
@@ -182,7 +184,7 @@ def read_with_total(
 
     Parameters
     ----------
-    folder, product, table, state, cell, total : as of `read`; all informative queries are combined.
+    folder, product, table, state, cell, total : as in `read`; all informative queries are combined.
 
     Returns
     -------

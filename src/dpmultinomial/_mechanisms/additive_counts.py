@@ -1,7 +1,7 @@
 """Counts that add up to their total under differential privacy, by the four mechanisms of Wang (2020), section 3.1.
 
-The total and every component are released with noise at the same epsilon and one person moves both, so a release is
-2 epsilon-DP by composition (`_accounting.privacy_profiles`), not epsilon-DP.
+The total and every component are released with noise at the same epsilon, and one person changes both. A release is
+therefore 2 epsilon-DP by composition (`_accounting.privacy_profiles`), not epsilon-DP.
 
 `AdditiveCounts` is the additive release of Wang (2020) as a mechanism: counts whose total is their sum, with its cost.
 """
@@ -28,7 +28,7 @@ ALGORITHMS = additive_release.ALGORITHMS
 TIES = additive_release.RULES
 Whole = NDArray[np.int64]
 _LARGEST_CHANGE = 10**6
-_WIDEST = 10**6  # support up to which truncated noise has a loss distribution
+_WIDEST = 10**6  # largest support for which truncated noise has a loss distribution
 
 
 def release(
@@ -45,13 +45,13 @@ def release(
 
     Parameters
     ----------
-    counts : integers >= 0 (S,), the confidential components; their total is their sum.
-    epsilon : privacy parameter, > 0, spent on the total and again on the components.
+    counts : integers >= 0 (S,), the confidential components. The total is their sum.
+    epsilon : privacy parameter, > 0, used once for the total and once for the components.
     algorithm : ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"`` (`additive_release`).
     rng : numpy Generator.
     size : number of releases >= 0.
-    support : the noise stays within +-support; None: ceil(50/epsilon), the paper's 50 at epsilon = 1 (the cut costs
-        less than exp(-50) in delta, see `_accounting.privacy_profiles`).
+    support : the noise is between -support and support. None: ceil(50/epsilon), the paper's 50 at epsilon = 1 (the
+        truncation adds less than exp(-50) to delta, see `_accounting.privacy_profiles`).
     ties : for algorithm 3: ``"random"`` (exact), ``"first"``, ``"last"`` (exact) or ``"ieee"`` (Theorem 1 in doubles).
 
     Returns
@@ -121,13 +121,13 @@ def release_from_noisy(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Compute additive releases from existing noisy counts by post-processing, at no further privacy cost.
+    """Compute additive releases from existing noisy counts by post-processing, without additional privacy cost.
 
     Parameters
     ----------
     noisy : int64 (n, S), noisy components, one release per row.
     totals : int64 (n,), noisy totals.
-    epsilon, support : parameters of their noise (used by ``"1-independent"``).
+    epsilon, support : parameters of the noise (used by ``"1-independent"``).
     algorithm : ``"1-independent"``, ``"2"`` or ``"3"``.
     ties : as in `release`.
     rng : numpy Generator.
@@ -195,7 +195,7 @@ def multinomial_mode(
 
 def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
     """Compute a multinomial mode by Theorem 1 of Wang (2020) in double precision: start at floor((m + S/2) p), then add
-    single units where q is smallest, lowest index first.
+    single units at the smallest q, and at the lowest index if several are equal.
     """
     left = (total + 0.5 * len(p)) * (p / p.sum())
     k: Whole = np.floor(left).astype(np.int64)
@@ -212,12 +212,12 @@ def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def _allocate(total: int, weights: list[Fraction], rank: dict[int, int]) -> NDArray[np.int64]:
     """Allocate units by largest quotients in exact arithmetic: start at floor(scale weight), then add single units.
-    Equal quotients are taken in the order of rank.
+    Equal quotients are ordered by rank.
     """
     scale = (total + Fraction(len(weights), 2)) / sum(weights)
     k = [int(scale * w) for w in weights]
     step = 1 if sum(k) < total else -1
-    # the next unit goes to the largest w/(k + 1); the last one given sits at the smallest w/k
+    # the next unit goes to the largest w/(k + 1); the last allocated unit is at the smallest w/k
     gap = 1 if step == 1 else 0
     heap = [(-step * w / (k[i] + gap), step * rank[i], i) for i, w in enumerate(weights) if k[i] + gap]
     heapify(heap)
@@ -233,15 +233,16 @@ def _allocate(total: int, weights: list[Fraction], rank: dict[int, int]) -> NDAr
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveCounts:
-    """Mechanism that releases counts that add up to a released total, with two-sided geometric noise on counts and
-    total.
+    """Mechanism that releases counts that add up to a released total, with two-sided geometric noise on the counts and
+    the total.
 
     Parameters
     ----------
-    epsilon : > 0, spent on the total and again on the components.
+    epsilon : > 0, used once for the total and once for the components.
     algorithm : ``"1-independent"``, ``"1-summed"`` (two components), ``"2"`` or ``"3"`` of Wang (2020), section 3.1.
     ties : rule for ties in algorithm 3: ``"random"``, ``"first"``, ``"last"`` or ``"ieee"``.
-    support : the noise stays within +-support; None: ceil(50/epsilon); ``math.inf``: it is not truncated.
+    support : the noise is between -support and support. None: ceil(50/epsilon); ``math.inf``: the noise is not
+        truncated.
 
     Raises
     ------
@@ -262,13 +263,13 @@ class AdditiveCounts:
             _checks.integer("support", self.support, least=1)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw one simulated release: integers >= 0, int64 of the same length as `counts`. The function is not for
+        """Draw one simulated release: integers >= 0, int64 of the same length as `counts`. Do not use this function for
         confidential counts.
 
         Raises
         ------
         ValueError
-            If the noise is not truncated: such draws are made by the mechanisms of releases.
+            If the noise is not truncated. The mechanisms of releases make such draws.
         """
         if self.support == math.inf:
             raise ValueError(
@@ -289,24 +290,24 @@ class AdditiveCounts:
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> PureDP | ApproxDP:
-        """Return the privacy cost of one release, which is epsilon times the changes of the components and of their
-        total, with a delta that is due to the truncation.
+        """Return the privacy cost of one release: epsilon times the changes of the components and of their total, with
+        a delta due to the truncation.
 
-        One record moves the total and one component, or two components: 2 epsilon. Algorithms 1 to 3 are
+        One record changes the total and one component, or two components: 2 epsilon. Algorithms 1 to 3 are
         post-processing.
 
         Parameters
         ----------
         relation : ``"add or remove a record"`` or ``"replace a record"``.
-        sensitivity : L1 sensitivity of the components, an integer; the total changes by at most as much.
-        changes : instead of `sensitivity`, the changes of the components that change, integers with signs: the total
-            changes by their sum, e.g. ``(1, -1)`` for a record that is replaced.
+        sensitivity : L1 sensitivity of the components, an integer; the total changes by at most this number.
+        changes : instead of `sensitivity`, the changes of the components that change, as signed integers, e.g. ``(1,
+            -1)`` if a record is replaced. The total changes by their sum.
         source : name of the confidential data.
 
         Returns
         -------
         PureDP, or ApproxDP if the noise is truncated
-            With the loss distribution, which composes more tightly.
+            The cost includes the loss distribution, which gives a tighter composition.
 
         Raises
         ------
@@ -327,7 +328,7 @@ class AdditiveCounts:
         spent, scale = self.epsilon * sum(sizes), 1 / self.epsilon
         if self.support == math.inf:
             mechanisms: tuple[Mechanism, ...] = tuple(DiscreteLaplaceLoss(scale, size) for size in sizes)
-            if sensitivity is not None:  # one component or several: the bound of pure privacy covers both
+            if sensitivity is not None:  # one or several components: the bound for pure privacy holds in both cases
                 mechanisms = (PureLoss(spent / 2), DiscreteLaplaceLoss(scale, sizes[0]))
             return PureDP(source=source, relation=relation, epsilon=spent, mechanisms=mechanisms)
         cut = default_support(self.epsilon) if self.support is None else int(self.support)

@@ -1,7 +1,7 @@
 """Symmetric additive noise with one parameter: the common base of Laplace, Gaussian and their discrete forms.
 
-There are two families, each with a distribution on the real line and one on the integers, with a common kernel and
-cost.
+There are two families, Laplace and Gaussian. Each has a distribution on the real line and a distribution on the
+integers, with a common kernel and a common cost.
 """
 
 from abc import ABC, abstractmethod
@@ -36,7 +36,7 @@ class AdditiveLaw(Coarsenable, ABC):
     discrete = False
     _word = ""  # name of the distribution in a configuration
     _name = ""  # name of the parameter
-    _said = ""  # name of the parameter in a configuration, if it differs
+    _said = ""  # name of the parameter in a configuration, if different
 
     @abstractmethod
     def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
@@ -75,8 +75,8 @@ class AdditiveLaw(Coarsenable, ABC):
 
     @abstractmethod
     def loss(self, change: float) -> Mechanism | None:
-        """Return the mechanism of a single count that changes by `change`, or None if its distribution of the privacy
-        loss is not known.
+        """Return the loss mechanism of a single count that changes by `change`, or None if its privacy loss
+        distribution is not known.
         """
 
     @abstractmethod
@@ -109,18 +109,19 @@ class AdditiveLaw(Coarsenable, ABC):
 
         Parameters
         ----------
-        released : finite numbers, integers if the distribution is discrete. The first axis matches a parameter by row.
+        released : finite numbers, integers if the distribution is discrete. If there is one parameter per row, the
+            first axis contains the rows.
         counts : integers, the possible true counts.
 
         Returns
         -------
-        float64 of the broadcast shape; exp of it has relative error below 1e-12 down to 1e-300.
+        float64 of the broadcast shape; the exponential has a relative error below 1e-12 down to 1e-300.
 
         Raises
         ------
         ValueError, TypeError
-            If a released value is not finite or, for a discrete distribution, not an integer, or there is not one per
-            row.
+            If a released value is not finite or, for a discrete distribution, not an integer, or if there is not one
+            value per row.
         """
         values = released_values(released, discrete=self.discrete)
         return self.log_density(values - np.asarray(counts, dtype=np.float64), self.by_row(values))
@@ -131,7 +132,7 @@ class AdditiveLaw(Coarsenable, ABC):
 
         Parameters
         ----------
-        gaps : distances from the count, of a shape that `parameter` broadcasts to.
+        gaps : distances from the count, of a shape to which `parameter` can be broadcast.
         parameter : parameter of the noise, as returned by `by_row`.
 
         Returns
@@ -146,7 +147,7 @@ class AdditiveLaw(Coarsenable, ABC):
 
         Parameters
         ----------
-        low, high : ends, low <= high; infinite for no end, integer or infinite if the distribution is discrete.
+        low, high : ends, low <= high; infinite if there is no end, integer or infinite if the distribution is discrete.
         parameter : parameter of the noise, as returned by `by_row`.
 
         Returns
@@ -187,8 +188,8 @@ class AdditiveLaw(Coarsenable, ABC):
         return {"law": self._word, self._said or self._name: number_or_range(self.parameter)}
 
     def by_row(self, released: NDArray[Any]) -> Array:
-        """Return the parameter in a shape that broadcasts against released values, with one parameter for each entry of
-        their first axis.
+        """Return the parameter in a shape that broadcasts against released values, with one parameter for each entry
+        along their first axis.
         """
         return by_row(self._name, self.parameter, released)
 
@@ -253,8 +254,8 @@ class LaplaceFamily(Family):
         Parameters
         ----------
         epsilon : > 0.
-        sensitivity : L1 sensitivity, > 0; 2 for counts with a fixed total, since one record that moves changes two of
-            them.
+        sensitivity : L1 sensitivity, > 0; 2 for counts with a fixed total, because a record that changes its cell
+            changes two counts.
 
         Returns
         -------
@@ -301,7 +302,7 @@ class LaplaceFamily(Family):
         Returns
         -------
         PureDP
-            With the loss distribution, if it is known, which composes more tightly.
+            The cost includes the loss distribution, if it is known, which gives a tighter composition.
         """
         sizes = changed_counts(changes, sensitivity)
         given = _checks.positive("sensitivity", sensitivity) if sensitivity is not None else None
@@ -321,7 +322,8 @@ class GaussianFamily(Family):
         Parameters
         ----------
         rho : > 0.
-        sensitivity : L2 sensitivity, > 0; sqrt(2) for counts with a fixed total. Pass this or its square.
+        sensitivity : L2 sensitivity, > 0; sqrt(2) for counts with a fixed total. Pass either the sensitivity or its
+            square.
         l2_squared : > 0; 2 for counts with a fixed total.
 
         Returns
@@ -331,7 +333,7 @@ class GaussianFamily(Family):
         Raises
         ------
         TypeError, ValueError
-            If neither or both of them are given, or a number is not positive.
+            If neither or both arguments are passed, or a number is not positive.
         """
         if (sensitivity is None) == (l2_squared is None):
             raise TypeError(
@@ -368,8 +370,8 @@ class GaussianFamily(Family):
         Returns
         -------
         ZCDP
-            The cost rho, with the loss distribution if it is known; costs of queries with different scales are summed
-            by `composition.total`, whose ``dp(delta)`` converts.
+            The cost rho, with the loss distribution if it is known. The function `composition.total` sums costs of
+            queries with different scales, and ``dp(delta)`` converts the total.
         """
         sizes = changed_counts(changes, sensitivity)
         squared = _checks.positive("sensitivity", sensitivity) ** 2 if sensitivity is not None else None
@@ -379,13 +381,13 @@ class GaussianFamily(Family):
         return ZCDP(rho=rho, source=source, relation=relation, mechanisms=mechanisms)
 
 
-_MOST_SPLITS = 12  # largest norm of which all splits into integers are compared
+_MOST_SPLITS = 12  # largest norm for which all splits into integers are compared
 
 
 def known_mechanisms(
     law: AdditiveLaw, sizes: tuple[float, ...] | None, relation: str, norm: float | None, *, power: int
 ) -> tuple[Mechanism, ...] | None:
-    """Return the mechanisms of the counts that one record changes.
+    """Return the loss mechanisms of the counts that one record changes.
 
     Parameters
     ----------

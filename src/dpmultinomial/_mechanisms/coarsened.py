@@ -1,7 +1,7 @@
 """Noisy values that are rounded, clipped or withheld before they are released.
 
-A released value then means that the noisy value lay in a set of neighbouring values; its likelihood is the probability
-of that set, a sum of tails. The order is: noise, rounding, clipping, withholding.
+A released value then means that the noisy value was in a set of neighbouring values. Its likelihood is the probability
+of this set, a sum of tails. The order of the steps is: noise, rounding, clipping, withholding.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from .._accounting.composition import Cost
 from .noise_law import Array, Index
 
 TIES = ("even", "up", "away")
-_NEAR = 1e-9  # tolerance relative to a step: a released value this near to a multiple is one
+_NEAR = 1e-9  # tolerance relative to a step: a released value this close to a multiple counts as the multiple
 
 
 class Coarsenable:
@@ -46,15 +46,16 @@ class Coarsened:
     Parameters
     ----------
     noise : `Laplace`, `DiscreteLaplace`, `Gaussian`, `DiscreteGaussian`, `Exact`, `Perturbation` or `RandomRounding`.
-    step : > 0 or None; values are rounded to its multiples. An integer if the distribution is discrete.
-    ties : direction of a value half-way between two multiples: to the ``"even"`` one, ``"up"``, or ``"away"`` from 0.
-    at : number or None; lower values become `at`, so that a released `at` means "`at` or less".
-    least : number or None; lower values are withheld, so that an absent value (NaN) means "below `least`".
+    step : > 0 or None; values are rounded to multiples of `step`, which is an integer if the distribution is discrete.
+    ties : direction in which a value half-way between two multiples is rounded: ``"even"``, to the even multiple;
+        ``"up"``; or ``"away"`` from 0.
+    at : number or None; lower values are replaced by `at`, so a released `at` means "`at` or less".
+    least : number or None; lower values are withheld, so an absent value (NaN) means "below `least`".
 
     Raises
     ------
     ValueError, TypeError
-        If an argument is invalid, or nothing could be withheld.
+        If an argument is invalid, or no value could be withheld.
     """
 
     noise: Any
@@ -121,12 +122,13 @@ class Coarsened:
 
         Parameters
         ----------
-        released : numbers, NaN if a value was withheld. The first axis matches a parameter by row.
+        released : numbers, NaN if a value was withheld. If there is one parameter per row, the first axis contains the
+            rows.
         counts : integers, the possible true counts.
 
         Returns
         -------
-        float64 of the broadcast shape; exp of it has relative error below 1e-12 down to 1e-300.
+        float64 of the broadcast shape; the exponential has a relative error below 1e-12 down to 1e-300.
 
         Raises
         ------
@@ -153,7 +155,7 @@ class Coarsened:
 
         Parameters
         ----------
-        released : float64, any shape, NaN where a value was withheld.
+        released : float64, any shape, NaN if a value was withheld.
 
         Returns
         -------
@@ -163,7 +165,7 @@ class Coarsened:
         Raises
         ------
         ValueError
-            As `log_likelihood`.
+            As in `log_likelihood`.
         """
         absent = np.isnan(released)
         for good, text in self._rules(released):
@@ -178,9 +180,7 @@ class Coarsened:
         return low, high
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return, for each value, whether this distribution can release the value; NaN stands for a value that was
-        withheld.
-        """
+        """Return, for each value, whether this distribution can release the value; NaN represents a withheld value."""
         rules = self._rules(np.asarray(released, dtype=np.float64))
         return np.asarray(np.logical_and.reduce([good for good, _ in rules]), dtype=bool)
 
@@ -206,7 +206,7 @@ class Coarsened:
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw noisy versions of `counts`, then round, clip and withhold them: float64 of the same shape, with NaN for
-        withheld values. The function is not for confidential counts.
+        withheld values. Do not use this function for confidential counts.
         """
         return self.coarsen(np.asarray(self.noise.sample(counts, rng=rng), dtype=np.float64))
 

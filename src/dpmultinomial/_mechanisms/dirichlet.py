@@ -1,6 +1,7 @@
 """Dirichlet mechanism: a draw from Dirichlet(r f(x) + alpha), the exponential mechanism for the KL divergence.
 
-Ponnoprat (2022), Algorithm 1, and the calibration to the exact worst case instead of the bound of Theorem 1.
+The module implements Algorithm 1 of Ponnoprat (2022), and the calibration to the exact worst case instead of the bound
+of Theorem 1.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from .._accounting.privacy_loss import DirichletLoss
 from .noise_law import changed_counts
 
 ORDERS = (1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
-_LARGEST_RATIO = 1000.0  # r/alpha up to which the losses are integrated
+_LARGEST_RATIO = 1000.0  # largest r/alpha for which the losses are integrated
 
 
 def calibrate(epsilon: float, *, order: float, l2_squared: float = 2.0, linf: float = 1.0) -> tuple[float, float]:
@@ -33,11 +34,12 @@ def calibrate(epsilon: float, *, order: float, l2_squared: float = 2.0, linf: fl
     Returns
     -------
     tuple of float
-        r to 1e-13 relative, and alpha = 1 + 4 (order - 1) r linf.
+        r with a relative error of 1e-13, and alpha = 1 + 4 (order - 1) r linf.
 
     Notes
     -----
-    Line 1 increases in r, so the root is unique; it is bracketed by psi'(1 + x) <= psi'(1) and found in log r.
+    The expression in line 1 increases in r, so the root is unique. It is bracketed with psi'(1 + x) <= psi'(1) and
+    computed in log r.
     """
     epsilon, order = _checks.positive("epsilon", epsilon), renyi.order_at_least_one(order)
     low = float(np.sqrt(2 * epsilon / (order * _checks.positive("l2_squared", l2_squared) * polygamma(1, 1))))
@@ -64,17 +66,17 @@ def calibrate_exact(epsilon: float, *, order: float, alpha_per_r: float | None =
     Parameters
     ----------
     epsilon, order : as in `calibrate`.
-    alpha_per_r : alpha = 1 + alpha_per_r r; None takes Algorithm 1's 4 (order - 1).
+    alpha_per_r : the relation is alpha = 1 + alpha_per_r r; None uses 4 (order - 1), as in Algorithm 1.
 
     Returns
     -------
     tuple of float
-        r to 1e-12 relative, and alpha.
+        r with a relative error of 1e-12, and alpha.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument is not a number or outside its range.
+        If an argument is not a number or is outside its range.
     """
     epsilon, order = _checks.positive("epsilon", epsilon), renyi.order_at_least_one(order)
     slope = 4 * (order - 1) if alpha_per_r is None else _checks.number("alpha_per_r", alpha_per_r)
@@ -84,15 +86,16 @@ def calibrate_exact(epsilon: float, *, order: float, alpha_per_r: float | None =
 
 
 def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tuple[float, float]:
-    """Compute the r and alpha with exact worst-case divergence `epsilon` that minimise the expected KL divergence at a
+    """Compute the r and alpha with exact worst-case divergence `epsilon` that minimise the expected KL divergence for a
     public histogram `counts`.
 
-    `counts` must not be the data that are then released: choose it from public knowledge, such as an earlier histogram.
+    The argument `counts` must not be the data that are then released. Choose it from public knowledge, such as an
+    earlier histogram.
 
     Parameters
     ----------
     epsilon, order : as in `calibrate`.
-    counts : (d,) integers >= 0, not all equal: for a flat histogram the largest alpha is always the best.
+    counts : (d,) integers >= 0, not all equal: for a flat histogram, the largest alpha is always optimal.
 
     Returns
     -------
@@ -102,11 +105,13 @@ def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tupl
     Raises
     ------
     ValueError, TypeError
-        If `counts` is flat or so nearly flat that no alpha up to 1e15 is best, or an argument is outside its range.
+        If `counts` is flat or so nearly flat that no alpha up to 1e15 is optimal, or if an argument is outside its
+        range.
 
     Notes
     -----
-    About 40 calibrations of O(1) and losses of O(d); another 130 if the best alpha lies outside [1e-3, 1e4].
+    About 40 calibrations of O(1) and evaluations of the divergence of O(d); another 130 if the optimal alpha is outside
+    [1e-3, 1e4].
     """
     epsilon, order = _checks.positive("epsilon", epsilon), renyi.order_at_least_one(order)
     counts = _checks.counts("counts", counts, least_size=2)
@@ -150,7 +155,7 @@ class Dirichlet:
     Parameters
     ----------
     r : > 0, weight of one record.
-    alpha : parameter of every cell without any record, > 0.
+    alpha : parameter of every cell without records, > 0.
     """
 
     r: float
@@ -173,9 +178,9 @@ class Dirichlet:
 
         Parameters
         ----------
-        counts : (d,) integers >= 0, two or more.
+        counts : (d,) integers >= 0, with d >= 2.
         rng : numpy Generator.
-        size : number of independent releases; None is one.
+        size : number of independent releases; None returns a single release.
 
         Returns
         -------
@@ -214,7 +219,7 @@ class Dirichlet:
         """Return the log likelihood factor of a released probability given its count, up to a constant, with the
         arguments broadcast against each other.
 
-        With a fixed total the density of the release is the product of these factors.
+        With a fixed total, the density of the release is the product of these factors.
 
         Parameters
         ----------
@@ -247,7 +252,7 @@ class Dirichlet:
         Parameters
         ----------
         relation : ``"replace a record"``.
-        sensitivity : L1 sensitivity of the counts; None: 2, one record moves from a count to another.
+        sensitivity : L1 sensitivity of the counts; None: 2, because one record moves from one count to another.
         changes : instead of `sensitivity`, the sizes of the changes of the two counts that change, e.g. ``(1, 1)``;
             they are equal, because the total is fixed.
         orders : > 1.
@@ -256,12 +261,12 @@ class Dirichlet:
         Returns
         -------
         RenyiDP
-            With the loss distribution, which composes more tightly.
+            The cost includes the loss distribution, which gives a tighter composition.
 
         Raises
         ------
         ValueError
-            If the divergence has no bound at any of the orders, or the changes are not two equal numbers.
+            If the divergence is unbounded at all of the orders, or the changes are not two equal numbers.
         """
         _checks.one_of("relation", relation, RELATIONS[1:2])
         sizes = changed_counts(changes, sensitivity)
@@ -297,7 +302,7 @@ def _shares(counts: ArrayLike) -> NDArray[np.float64]:
 
 
 def _polish(r: float, epsilon: float, order: float, l2_squared: float, linf: float) -> float:
-    """Return r after one Newton step, which makes r accurate to the last digits."""
+    """Return r after one Newton step, which makes r accurate to double precision."""
     x = 3 * (order - 1) * linf
     value = renyi.dirichlet_bound(r, order=order, l2_squared=l2_squared, linf=linf)
     slope = value * (2 / r + x * float(polygamma(2, 1 + x * r) / polygamma(1, 1 + x * r)))

@@ -1,14 +1,14 @@
 """Gaussian mechanism on vectors of counts.
 
-Normal probabilities of intervals on one side of the mean, in logs, with full relative accuracy.
+The module also computes logs of normal probabilities of intervals on one side of the mean, with full relative accuracy.
 
-A difference of two tails loses digits if the interval is short compared with the distance on which the density falls;
-there the density is integrated by Gauss and Legendre's rule, relative to its value in the middle.
+A difference of two tails loses digits if the interval is short compared with the distance over which the density falls.
+In this case, the density is integrated by Gauss-Legendre quadrature, relative to its value at the midpoint.
 
-Sums of the discrete Gaussian distribution: its normaliser, its variance, its tails with full relative accuracy, and its
-draws.
+For the discrete Gaussian distribution, the module computes the normalising constant, the variance, the tails with full
+relative accuracy, and draws.
 
-Discrete Gaussian noise on counts (Canonne, Kamath and Steinke 2020).
+Discrete Gaussian noise on counts: Canonne, Kamath and Steinke (2020).
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from .additive_law import GaussianFamily
 from .noise_law import Array, Scale, by_row
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
-_SHORT = 8.0  # exponents up to which forty nodes have sixteen digits
+_SHORT = 8.0  # largest exponent for which forty nodes give sixteen digits
 
 
 def log_between(low: Array, high: Array, sigma: Array) -> Array:
@@ -63,7 +63,7 @@ class Gaussian(GaussianFamily):
 
     Parameters
     ----------
-    sigma : standard deviation > 0, in units of the counts; one number, or one per row.
+    sigma : standard deviation > 0, in units of the counts; one number, or one number per row.
     """
 
     sigma: Scale
@@ -94,8 +94,8 @@ class Gaussian(GaussianFamily):
 
         Parameters
         ----------
-        values : numbers, any shape.
-        rng : numpy Generator, one normal per value.
+        values : numbers of any shape.
+        rng : numpy Generator; one normal draw per value.
 
         Returns
         -------
@@ -178,10 +178,10 @@ class Gaussian(GaussianFamily):
         return log_between(low, high, parameter)
 
 
-_REACH = 40.0  # standard deviations: exp(-800) is nothing
-_SMOOTH = 0.15  # fall of the log of the density from one integer to the next, up to which the series is used
-_WIDE = 20.0  # sigma from which it is used
-_FEW = 64  # terms that are always added one by one
+_REACH = 40.0  # largest distance in standard deviations; exp(-800) is negligible
+_SMOOTH = 0.15  # the series is used if the log of the density falls by at most this amount from one integer to the next
+_WIDE = 20.0  # smallest sigma for which the series is used
+_FEW = 64  # number of terms that are always added individually
 _SERIES = (1 / 24, -7 / 5760, 31 / 967680, -127 / 154828800, 73 / 3503554560)  # midpoint rule, derivatives 1, 3, ..
 _TINY = 1e-18
 
@@ -196,7 +196,7 @@ def log_normaliser(sigma: float | Array) -> float | Array:
     Returns
     -------
     float, or float64 of the shape of `sigma`
-        By the sum or, for sigma >= 1, by its Poisson transform.
+        Computed by the sum or, for sigma >= 1, by its Poisson transform.
     """
     if np.ndim(sigma) > 0:
         many = np.asarray(sigma, dtype=np.float64)
@@ -278,8 +278,8 @@ def log_sum(low: Array, high: Array, sigma: Array) -> Array:
 
     Notes
     -----
-    The sum is taken term by term if few terms count; else it is the integral from low - 1/2 to high + 1/2 with the
-    correction of Euler and Maclaurin at both ends, whose first neglected term is below 1e-14 of the sum.
+    The sum is computed term by term if few terms are relevant. Otherwise it is the integral from low - 1/2 to high +
+    1/2 with the Euler-Maclaurin correction at both ends, whose first neglected term is below 1e-14 of the sum.
     """
     out = np.empty_like(low)
     smooth = (low / sigma**2 < _SMOOTH) & (sigma >= _WIDE) & (high - low > _FEW)
@@ -341,7 +341,7 @@ def draw(sigma: Array, rng: np.random.Generator) -> NDArray[np.int64]:
     return out.reshape(np.shape(sigma))
 
 
-_TABULATED = 100_000.0  # sigma up to which draws look up a table, and losses are listed
+_TABULATED = 100_000.0  # largest sigma for which draws use a table, and losses are listed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -350,8 +350,8 @@ class DiscreteGaussian(GaussianFamily):
 
     Parameters
     ----------
-    sigma : > 0, in units of the counts; one number, or one per row. The variance of D is below sigma^2, noticeably if
-        sigma < 1; agencies publish sigma^2 as the variance.
+    sigma : > 0, in units of the counts; one number, or one number per row. The variance of D is below sigma^2,
+        noticeably if sigma < 1; agencies publish sigma^2 as the variance.
 
     Raises
     ------
@@ -374,7 +374,8 @@ class DiscreteGaussian(GaussianFamily):
 
         Parameters
         ----------
-        variance : > 0, one number or one per row; not the variance of the noise, which is a little smaller.
+        variance : > 0, one number or one number per row. This parameter is not the variance of the noise, which is
+            slightly smaller.
         """
         return cls(sigma=_root("variance", variance))
 
@@ -420,14 +421,14 @@ class DiscreteGaussian(GaussianFamily):
         return renyi.to_dp(self.rho(l2_squared=l2_squared), delta=delta)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw noisy counts for a repeatable simulation, by inversion of the tabulated distribution in float64. The
-        function is not for confidential counts.
+        """Draw noisy counts for a reproducible simulation, by inversion of the tabulated distribution in float64. Do
+        not use this function for confidential counts.
 
         Parameters
         ----------
-        counts : integers, any shape.
-        rng : numpy Generator, one uniform per entry; by rejection if sigmas differ by row or no table holds the
-            distribution.
+        counts : integers of any shape.
+        rng : numpy Generator; one uniform draw per entry. If the sigmas differ by row, or the distribution is too wide
+            for a table, the draws are made by rejection.
         """
         whole = np.asarray(_checks.integral("counts", counts), dtype=np.int64)
         if self.row_count is not None or self.sigma > _TABULATED:

@@ -1,8 +1,9 @@
 """Laplace mechanism on vectors of counts.
 
-Two-sided geometric noise on all integers (the discrete Laplace distribution of Ghosh, Roughgarden and Sundararajan).
+Discrete Laplace noise: two-sided geometric noise on all integers (Ghosh, Roughgarden and Sundararajan).
 
-Two-sided geometric noise on counts, truncated at +-support: the mechanism of Wang (2020), section 2.1.
+Truncated noise: two-sided geometric noise on counts, between -support and support, the mechanism of Wang (2020),
+section 2.1.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from .._kernels import geometric
 from .additive_law import LaplaceFamily
 from .noise_law import Array, Scale
 
-_LARGEST_CHANGE = 10**6  # of a count, up to which losses are listed
+_LARGEST_CHANGE = 10**6  # largest change of a count for which losses are listed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,7 +28,7 @@ class Laplace(LaplaceFamily):
 
     Parameters
     ----------
-    scale : > 0, in units of the counts; one number, or one per row.
+    scale : > 0, in units of the counts; one number, or one number per row.
     """
 
     scale: Scale
@@ -57,7 +58,7 @@ class Laplace(LaplaceFamily):
         return LaplaceLoss(float(self.parameter), change)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the distance that the noise exceeds with probability exp(-log_mass), for each row."""
+        """Return, for each row, the distance that the absolute noise exceeds with probability exp(-log_mass)."""
         return self._as_given(self.parameter * log_mass)
 
     def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
@@ -74,7 +75,8 @@ class DiscreteLaplace(LaplaceFamily):
 
     Parameters
     ----------
-    scale : > 0, in units of the counts; one number, or one per row; sensitivity/epsilon for epsilon-DP.
+    scale : > 0, in units of the counts; one number, or one number per row. For epsilon-DP, the scale is
+        sensitivity/epsilon.
 
     Raises
     ------
@@ -112,15 +114,15 @@ class DiscreteLaplace(LaplaceFamily):
 
     def halfwidth(self, log_mass: float) -> float | Array:
         """Return the distance that the absolute noise exceeds with probability below exp(-log_mass), for each row."""
-        return self._as_given(self.parameter * log_mass + 1)  # P(|D| > h) = 2 a^(h + 1)/(1 + a) <= a^h for whole h
+        return self._as_given(self.parameter * log_mass + 1)  # P(|D| > h) = 2 a^(h + 1)/(1 + a) <= a^h for integer h
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw noisy counts for a repeatable simulation: counts plus the difference of two geometric draws. The
-        function is not for confidential counts.
+        """Draw noisy counts for a reproducible simulation: counts plus the difference of two geometric draws. Do not
+        use this function for confidential counts.
 
         Parameters
         ----------
-        counts : integers, any shape.
+        counts : integers of any shape.
         rng : numpy Generator.
         """
         whole = np.asarray(_checks.integral("counts", counts), dtype=np.int64)
@@ -138,7 +140,7 @@ class DiscreteLaplace(LaplaceFamily):
 
 def default_support(epsilon: float) -> int:
     """Return the default truncation point of two-sided geometric noise, which is ceil(50/epsilon) and at least 1 (the
-    paper's 50 at epsilon = 1). The truncation costs less than exp(-50) in delta at any epsilon.
+    paper's 50 at epsilon = 1). The truncation adds less than exp(-50) to delta at any epsilon.
 
     Parameters
     ----------
@@ -163,7 +165,7 @@ class TwoSidedGeometric:
     Parameters
     ----------
     epsilon : > 0, privacy parameter for counts that change by at most 1.
-    support : integer >= 1. The paper truncates at 50, which costs `tail_delta`.
+    support : integer >= 1. The paper truncates at 50, which adds `tail_delta` to the cost.
     """
 
     epsilon: float

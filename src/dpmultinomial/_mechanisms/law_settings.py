@@ -17,7 +17,8 @@ from .noise_law import NoiseLaw
 from .perturbation import Perturbation
 from .random_rounding import RandomRounding
 
-_L1 = {"add or remove a record": 1.0, "replace a record": 2.0}  # of disjoint counts; the squared L2 change is the same
+# L1 change of disjoint counts; the squared L2 change is the same
+_L1 = {"add or remove a record": 1.0, "replace a record": 2.0}
 _RELATION = "replace a record"
 _SCALES = {
     "laplace": ("scale", "epsilon"),
@@ -43,13 +44,14 @@ def law_of(words: Mapping[str, Any]) -> NoiseLaw:
 
     Parameters
     ----------
-    words : ``law`` and the parameters of that distribution. ``laplace`` and ``discrete_laplace``: ``scale``, or
+    words : ``law`` and the parameters of this distribution. ``laplace`` and ``discrete_laplace``: ``scale``, or
         ``epsilon``; ``gaussian``: ``sd``, ``variance`` or ``rho``; ``discrete_gaussian``: ``sigma``, ``variance``
-        (sigma^2, as agencies publish it) or ``rho``; ``exact``: nothing; ``random_rounding``: ``base`` and ``fixed``;
-        ``table``: ``table`` (columns true, released, probability) and ``beyond``. scale, sd, sigma and variance may be
-        arrays, one entry per row. With ``epsilon`` or ``rho``: ``sensitivity`` (L1 or L2), or ``relation``, whose
-        sensitivity of disjoint counts is taken (default ``replace a record``: 2, sqrt(2)). Any distribution:
-        ``rounded`` (a step, or ``{step, ties}``), ``clipped`` (``{at: number}``), ``threshold`` (a number).
+        (sigma^2, as agencies publish it) or ``rho``; ``exact``: no parameters; ``random_rounding``: ``base`` and
+        ``fixed``; ``table``: ``table`` (columns true, released, probability) and ``beyond``. The values of scale, sd,
+        sigma and variance may be arrays, one entry per row. With ``epsilon`` or ``rho``: ``sensitivity`` (L1 or L2), or
+        ``relation``, which determines the sensitivity of disjoint counts (default ``replace a record``: 2, sqrt(2)).
+        Any distribution: ``rounded`` (a step, or ``{step, ties}``), ``clipped`` (``{at: number}``), ``threshold`` (a
+        number).
 
     Returns
     -------
@@ -58,7 +60,8 @@ def law_of(words: Mapping[str, Any]) -> NoiseLaw:
     Raises
     ------
     ValueError, TypeError
-        If a key is unknown, missing or given twice in two forms; suggestions are from the same family of distributions.
+        If a key is unknown, missing or given in two forms; the suggestions in the message are from the same family of
+        distributions.
     """
     if not isinstance(words, Mapping):
         raise TypeError(f"noise must be a mapping such as {{law: laplace, scale: 2.0}}, got {words!r}")
@@ -137,7 +140,7 @@ def _known_law(name: object) -> str:
     if name in LAWS:
         return str(name)
     hint = _same_family(str(name), LAWS) if isinstance(name, str) else None
-    if isinstance(name, str) and name.lower() == "tulap":  # discrete Laplace noise plus a uniform number
+    if isinstance(name, str) and name.lower() == "tulap":  # discrete Laplace noise plus a uniform variable
         hint = "discrete_laplace, after rounding the values to integers"
     known = f"law must be one of {', '.join(LAWS)}"
     raise ValueError(f"noise: {known}, got {name!r}" + (f"; did you mean {hint}?" if hint else ""))
@@ -160,8 +163,8 @@ def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None
 
 
 def _same_family(name: str, laws: tuple[str, ...]) -> str | None:
-    """Return the noise distribution that a misspelt name probably means, if the name shows its shape (Laplace,
-    Gaussian) and whether it is discrete.
+    """Return the noise distribution that a misspelt name probably means, if the name indicates the shape (Laplace,
+    Gaussian) and whether the distribution is discrete.
     """
     plain = name.lower().replace("-", "_").replace(" ", "_")
     parts = plain.split("_")

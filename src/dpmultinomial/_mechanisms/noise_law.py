@@ -1,8 +1,9 @@
 """Interface of all noise distributions, and noise distributions that differ between the rows of one release.
 
-The normalised likelihood of a released value given a true count is accurate also in the far tails.
+The normalised likelihood of a released value given a true count is also accurate in the extreme tails.
 
-Parameters may be one number, or an array with one entry per row: the first axis of the released values.
+A parameter may be a single number, or an array with one entry per row, where the rows are the first axis of the
+released values.
 """
 
 from collections.abc import Sequence
@@ -16,8 +17,8 @@ from .._accounting.composition import Cost
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64] | slice
-Scale = Any  # a float, or float64 (rows,); who made a distribution with one number is spared a cast
-DISJOINT = {"add or remove a record": 1, "replace a record": 2}  # counts that one record changes, by 1 each
+Scale = Any  # float or float64 (rows,); with Any, callers that pass a single number need no cast
+DISJOINT = {"add or remove a record": 1, "replace a record": 2}  # number of counts that one record changes, each by 1
 
 
 class NoiseLaw(Protocol):
@@ -73,7 +74,7 @@ class AddedNoise(NoiseLaw, Protocol):
 
 def releasable(released: ArrayLike, *, discrete: bool) -> NDArray[np.bool_]:
     """Return, for each value, whether a distribution of additive noise can release the value. Released values are
-    finite, and integers if the distribution is discrete.
+    finite, and they are integers if the distribution is discrete.
     """
     values = np.asarray(released, dtype=np.float64)
     good = np.isfinite(values)
@@ -95,14 +96,14 @@ def released_values(released: ArrayLike, *, discrete: bool) -> Array:
 
 
 def by_row(name: str, parameter: Array, released: NDArray[Any]) -> Array:
-    """Return a parameter (rows,) with the shape (rows, 1, ..), which broadcasts against released values; return a
-    parameter () unchanged.
+    """Reshape a parameter (rows,) to (rows, 1, ..), which broadcasts against released values; a parameter () is
+    returned unchanged.
 
     Parameters
     ----------
     name : name of the parameter, for the error.
     parameter : () or (rows,).
-    released : array whose first axis has the rows.
+    released : array whose first axis contains the rows.
 
     Returns
     -------
@@ -133,7 +134,7 @@ def changed_counts(changes: Sequence[float] | None, sensitivity: float | None) -
 
     Parameters
     ----------
-    changes : numbers, not 0.
+    changes : nonzero numbers.
     sensitivity : must be None if `changes` is given.
 
     Returns
@@ -143,7 +144,7 @@ def changed_counts(changes: Sequence[float] | None, sensitivity: float | None) -
     Raises
     ------
     ValueError, TypeError
-        If both are given, or a change is 0 or not a number.
+        If both arguments are given, or a change is 0 or not a number.
     """
     if changes is None:
         return None
@@ -161,8 +162,9 @@ def summed_over_records(cost: Array, relation: str, sensitivity: float | None) -
     ----------
     cost : cost of a change by 1 in each row, () or (rows,).
     relation : one of `composition.RELATIONS`.
-    sensitivity : factor of the row with the largest cost; None if one record changes one count by 1 (add or remove), or
-        two (replace): then the cost is that of the largest row, or of the two largest.
+    sensitivity : factor for the row with the largest cost. None if one record changes one count by 1 (add or remove) or
+        two counts (replace); the cost is then that of the row with the largest cost, or of the two rows with the
+        largest costs.
 
     Returns
     -------
@@ -184,7 +186,7 @@ class LawByRow:
 
     Parameters
     ----------
-    laws : noise distributions, none with parameters by row.
+    laws : noise distributions without separate parameters by row.
     which : (rows,), position of each row's distribution in `laws`.
 
     Raises
@@ -233,7 +235,7 @@ class LawByRow:
         return [(law, np.flatnonzero(self.which == i)) for i, law in enumerate(self.laws)]
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return, for each value, whether the distribution of its row can release it."""
+        """Return, for each value, whether the distribution of its row can release the value."""
         values = self._rows(released)
         out = np.zeros(values.shape, dtype=bool)
         for law, rows in self.parts():
@@ -245,7 +247,7 @@ class LawByRow:
 
         Parameters
         ----------
-        released : array whose first axis has the rows.
+        released : array whose first axis contains the rows.
         counts : integers, the possible true counts.
 
         Returns

@@ -15,7 +15,7 @@ from .coarsened import Coarsenable
 from .noise_law import DISJOINT, Array, Index, changed_counts, releasable, summed_over_records
 
 BEYOND = ("none", "shift")
-_SUM = 1e-6  # tolerance within which the probabilities of one true count must add up to 1; they are scaled
+_SUM = 1e-6  # tolerance for the sum of the probabilities of one true count, which are divided by their sum
 _EQUAL = 1e-5  # tolerance within which the probabilities of two rows are equal up to a shift
 _PERIOD = "beyond: {period: 5} repeats the last 5 rows"
 
@@ -27,18 +27,18 @@ class Perturbation(Coarsenable):
     ----------
     table : columns ``true``, ``released``, ``probability`` (a DataFrame, or a mapping of sequences of equal length),
         one entry per possible pair.
-    beyond : ``"none"``: only listed counts are possible; ``"shift"``: above the largest listed count the released value
-        moves with the true one, as in tables of cell keys; ``{"period": k}``: above it, the last k rows are repeated,
-        each time moved by k, as in random rounding.
+    beyond : rule for counts above the largest listed count. ``"none"``: only listed counts are possible. ``"shift"``:
+        the released value increases by the same amount as the true count, as in cell-key tables. ``{"period": k}``: the
+        last k rows are repeated, shifted by k each time, as in random rounding.
 
     Raises
     ------
     ValueError, TypeError
-        If a column is missing, an entry is not a number, a pair is listed twice, or probabilities of a true count are
-        negative or do not add up to 1 (within 1e-6). If the last rows contradict `beyond`: rows whose true counts
-        differ by the period must be equal after moving the released values by it. With ``"shift"``, the last row but
-        one may also be limited by values that are never released, such as negative ones; the last row must then be
-        symmetric.
+        If a column is missing, an entry is not a number, a pair is listed twice, or the probabilities of a true count
+        are negative or do not add up to 1 (within 1e-6). If the last rows contradict `beyond`: rows whose true counts
+        differ by the period must be equal after their released values are shifted by the period. With ``"shift"``, the
+        last row but one may also be limited by values that are never released, such as negative values; the last row
+        must then be symmetric.
 
     Notes
     -----
@@ -81,7 +81,7 @@ class Perturbation(Coarsenable):
         some = p > 0
         rows, columns, p = rows[some], columns[some], p[some] / sums[rows[some]]
         starts = np.searchsorted(rows, np.arange(len(self.true)))
-        self._start = columns[starts]  # column of the first value of each row
+        self._start = columns[starts]  # column of the first value in each row
         self._band: Array = np.zeros((len(self.true), int((columns - self._start[rows]).max()) + 1))
         self._band[rows, columns - self._start[rows]] = p
         self._entries = rows, columns, p
@@ -117,8 +117,8 @@ class Perturbation(Coarsenable):
         return dict(zip(self.values[some + self._start[i]].tolist(), self._band[i, some].tolist(), strict=True))
 
     def _limited(self, last: int, row: Mapping[int, float]) -> bool:
-        """Return whether the last row is symmetric about its count and lacks some, but not all, of the values that
-        follow from the row before it.
+        """Return whether the last row is symmetric about its count and does not contain some, but not all, of the
+        values that follow from the row before it.
         """
         mirrored = max(abs(p - row.get(2 * last - value, 0.0)) for value, p in row.items())
         known = np.isin([value - 1 for value in row], self.values)
@@ -143,11 +143,11 @@ class Perturbation(Coarsenable):
 
     @cached_property
     def _sums(self) -> Array:
-        """Sums of the first 0, 1, .. probabilities in the band of each row."""
+        """Cumulative sums of the probabilities in the band of each row, starting with 0."""
         return np.column_stack([np.zeros(len(self._band)), np.cumsum(self._band, axis=1)])
 
     def _excess(self, counts: Array) -> Array:
-        """Return the distance by which each count exceeds the count whose row is used for it; the distance is 0 within
+        """Return the distance by which each count exceeds the count whose row is used for it. The distance is 0 within
         the table.
         """
         if not self.period:
@@ -191,7 +191,7 @@ class Perturbation(Coarsenable):
 
         Parameters
         ----------
-        low, high : ends, infinite for no end.
+        low, high : ends of the interval; infinite if there is no end.
         counts : integers, the possible true counts.
 
         Returns
@@ -231,7 +231,8 @@ class Perturbation(Coarsenable):
         )
         for true, value in self._repeated:
             steps = y - value
-            above = (steps > 0) & (steps % self.period == 0)  # a count beyond the table explains the release
+            # a count beyond the end of the table can produce the release
+            above = (steps > 0) & (steps % self.period == 0)
             low = np.where(above, np.minimum(low, true + steps), low)
             high = np.where(above, np.maximum(high, true + steps), high)
         return low, high
@@ -255,7 +256,8 @@ class Perturbation(Coarsenable):
         return float(np.bincount(rows, p * (self.values[columns] - mean[rows]) ** 2).max())
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw released values for `counts`, as int64 of the same shape. The function is not for confidential counts.
+        """Draw released values for `counts`, as int64 of the same shape. Do not use this function for confidential
+        counts.
 
         Raises
         ------
@@ -291,21 +293,21 @@ class Perturbation(Coarsenable):
         Parameters
         ----------
         relation : which data sets are neighbours, one of `composition.RELATIONS`.
-        sensitivity : number of steps by 1 by which all counts move in total; None: one if a record is added or removed,
-            two if one is replaced.
-        changes : instead of `sensitivity`, the numbers of steps of the counts that change, e.g. ``(1, 1)``.
+        sensitivity : total number of steps of size 1 by which one record changes the counts. None: one step if a record
+            is added or removed, two steps if a record is replaced.
+        changes : instead of `sensitivity`, the number of steps of each count that changes, e.g. ``(1, 1)``.
         source : name of the confidential data.
 
         Returns
         -------
         PureDP
-            With the loss distribution, which composes more tightly: that of the table for a change by one step, that of
-            randomised response for larger changes.
+            The cost includes a loss distribution, which gives a tighter composition: that of the table for a change by
+            one step, and that of randomised response for larger changes.
 
         Raises
         ------
         ValueError
-            If a value can follow from one count and not from its neighbour: no finite epsilon covers that.
+            If a value is possible for one count and not for its neighbour, so that no epsilon is finite.
         """
         _checks.one_of("relation", relation, RELATIONS)
         sizes = changed_counts(changes, sensitivity)

@@ -19,14 +19,15 @@ FIXED = ("nearest", "up", "down")
 class RandomRounding(Coarsenable):
     """Mechanism that rounds each count at random to a multiple of a base, so that its expected value is the count.
 
-    A count n with remainder m = n mod base is rounded up with probability m/base and down with probability 1 - m/base;
-    multiples of the base stay. Hence P(released | n) = max(0, 1 - |released - n|/base) at multiples of the base.
+    A count n with remainder m = n mod base is rounded up with probability m/base and down with probability 1 - m/base.
+    Multiples of the base do not change. Therefore, P(released | n) = max(0, 1 - |released - n|/base) at multiples of
+    the base.
 
     Parameters
     ----------
     base : integer from 2 to 10,000.
-    fixed : None for random rounding. ``"up"`` or ``"down"`` if every count is rounded in this direction, ``"nearest"``
-        if it is rounded to the nearest multiple, halves up.
+    fixed : None for random rounding. ``"up"`` or ``"down"`` if every count is rounded in this direction; ``"nearest"``
+        if every count is rounded to the nearest multiple, and halves are rounded up.
 
     Raises
     ------
@@ -54,7 +55,7 @@ class RandomRounding(Coarsenable):
         return None
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return, for each value, whether it is a multiple of the base."""
+        """Return, for each value, whether the value is a multiple of the base."""
         good = releasable(released, discrete=True)
         return np.asarray(good & (np.where(good, released, 0) % self.base == 0))
 
@@ -81,7 +82,7 @@ class RandomRounding(Coarsenable):
 
         Parameters
         ----------
-        low, high : ends, infinite for no end.
+        low, high : ends of the interval; infinite if there is no end.
         counts : integers, the possible true counts.
 
         Returns
@@ -128,7 +129,7 @@ class RandomRounding(Coarsenable):
         return float(half * (self.base - half)) if self.fixed is None else 0.0
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw rounded `counts`, as int64 of the same shape. The function is not for confidential counts."""
+        """Draw rounded `counts`, as int64 of the same shape. Do not use this function for confidential counts."""
         n = np.asarray(_checks.integral("counts", counts), dtype=np.int64)
         remainder = n % self.base
         up = _checks.generator(rng).random(n.shape) < self._up(remainder.astype(np.float64))

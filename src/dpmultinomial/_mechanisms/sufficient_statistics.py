@@ -13,25 +13,27 @@ from .._accounting.privacy_loss import PureLoss
 from .laplace import Laplace
 
 STATISTICS = ("mean", "sse", "low", "high")
-SHARES = (0.4, 0.3, 0.15, 0.15)  # parts of epsilon by default
+SHARES = (0.4, 0.3, 0.15, 0.15)  # default fractions of epsilon
 
 
 @dataclass(frozen=True, kw_only=True)
 class CensoredStatistics:
-    """Sufficient statistics (s_mean, s_sse, s_low, s_high): the mean and the sum of squares of the records in [a, b],
-    and the numbers of records below and above.
+    """Mechanism for the sufficient statistics (s_mean, s_sse, s_low, s_high): the mean and the sum of squares of the
+    records in [a, b], and the numbers of records below and above.
 
     Parameters
     ----------
     lower : a, public limit below which values are only counted.
     upper : b > a, public limit above which values are only counted.
-    scale : Laplace scale of the noise, one number or one per statistic; None if no noise is needed.
-    grid : step >= 0 of the public grid of the noise, one number or one per statistic; 0: continuous noise.
-    sums : if True, the statistics are the sums of x - middle and (x - middle)^2 in place of mean and sum of squares.
+    scale : Laplace scale of the noise, one number or one number per statistic; None if no noise is needed.
+    grid : step >= 0 of the public grid of the noise, one number or one number per statistic; 0: continuous noise.
+    sums : if True, the statistics are the sums of x - middle and (x - middle)^2 instead of the mean and the sum of
+        squares.
 
     Notes
     -----
-    Neighbours differ in the value of one record; n is public. The mean of no records is taken as (a + b)/2.
+    Neighbouring data sets differ in the value of one record; n is public. If no record is in [a, b], the mean is
+    defined as (a + b)/2.
     """
 
     lower: float
@@ -50,8 +52,8 @@ class CensoredStatistics:
     def calibrated(
         cls, epsilon: float, *, n: int, lower: float, upper: float, shares: ArrayLike = SHARES, sums: bool = False
     ) -> "CensoredStatistics":
-        """Return the mechanism that spends a total of `epsilon`, divided by `shares`, when one of n records is replaced
-        (`scales`).
+        """Return the mechanism with a total cost of `epsilon`, divided in proportion to `shares`, if one of n records
+        is replaced (`scales`).
         """
         found = cls(lower=lower, upper=upper).scales(n, epsilon=epsilon, shares=shares, sums=sums)
         return cls(lower=lower, upper=upper, scale=tuple(found.tolist()), sums=sums)
@@ -67,7 +69,7 @@ class CensoredStatistics:
 
         Parameters
         ----------
-        records : one-dimensional, finite, at least one.
+        records : one-dimensional, finite, at least one record.
         """
         return self.sums_of(records) if self.sums else self._means_of(records)
 
@@ -84,15 +86,15 @@ class CensoredStatistics:
 
         Parameters
         ----------
-        records : one-dimensional, finite, at least one.
+        records : one-dimensional, finite, at least one record.
         """
         mean, sse, low, high = self._means_of(records)
         count, distance = np.size(records) - low - high, mean - (self.lower + self.upper) / 2
         return np.array([count * distance, sse + count * distance**2, low, high])
 
     def sample(self, records: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw the four statistics of `records` with Laplace noise, float64 (4,). This is a simulation, not for
-        confidential records.
+        """Draw the four statistics of `records` with Laplace noise, float64 (4,). The function is a simulation; do not
+        use it for confidential records.
 
         Raises
         ------
@@ -108,13 +110,13 @@ class CensoredStatistics:
         Parameters
         ----------
         relation : ``"replace a record"``; n is public.
-        n : records, >= 1.
+        n : number of records, >= 1.
         source : name of the confidential data.
 
         Returns
         -------
         PureDP
-            With randomised response as its loss distribution, the least private one.
+            The loss distribution is that of randomised response, the least private mechanism with this epsilon.
         """
         _checks.one_of("relation", relation, RELATIONS[1:2])
         epsilon = self.epsilon(n, self._stated(), sums=self.sums)
@@ -131,19 +133,20 @@ class CensoredStatistics:
 
         Parameters
         ----------
-        n : records, >= 1.
-        scale : Laplace scale, one number or one per statistic, in the order of `STATISTICS`.
-        sums : if True, the release is that of `sums_of`.
+        n : number of records, >= 1.
+        scale : Laplace scale, one number or one number per statistic, in the order of `STATISTICS`.
+        sums : if True, the released statistics are those of `sums_of`.
 
         Returns
         -------
         float
-            With w the width, m the records inside before the change, and rates r_j = 1/scale_j, the largest of: from
-            below to above, r_low + r_high; inside [a, b], w r_mean/m + w^2 (1 - 1/m) r_sse, at m = 1 or n (linear in
-            1/m; the moved record goes from a to b while the others lie at a); lost to a tail, max(r_low, r_high) more,
-            or with m = 1 half of w r_mean, because the mean of no records is the middle. Sums about the middle,
-            h = w/2: inside, from y to h, r_1 (h - y) + r_2 (h^2 - y^2) at y = -r_1/(2 r_2) clipped to [-h, h]; lost, h
-            r_1 + h^2 r_2.
+            Let w be the width of [a, b], m the number of records inside before the change, and r_j = 1/scale_j. The
+            result is the largest of three values. A record that moves from below to above: r_low + r_high. A record
+            that moves inside [a, b]: w r_mean/m + w^2 (1 - 1/m) r_sse, at m = 1 or m = n (the expression is linear in
+            1/m; the record moves from a to b, and all other records are at a). A record that leaves [a, b]:
+            additionally max(r_low, r_high); with m = 1, half of w r_mean, because the mean of no records is the
+            midpoint. For sums about the midpoint, with h = w/2: inside, from y to h, r_1 (h - y) + r_2 (h^2 - y^2) at y
+            = -r_1/(2 r_2) clipped to [-h, h]; for a record that leaves, h r_1 + h^2 r_2.
 
         Raises
         ------
@@ -172,12 +175,13 @@ class CensoredStatistics:
         """Return the separate sensitivity of each statistic, float64 (4,): (w, w^2 (1 - 1/n), 1, 1), or (w, w^2/4, 1,
         1) for the sums.
 
-        The sensitivity of the mean does not fall with n, because few records may be inside. Release sums if n is large.
+        The sensitivity of the mean does not decrease with n, because few records may be inside [a, b]. If n is large,
+        release sums instead.
 
         Parameters
         ----------
-        n : records, >= 2.
-        sums : if True, the release is that of `sums_of`.
+        n : number of records, >= 2.
+        sums : if True, the released statistics are those of `sums_of`.
 
         Raises
         ------
@@ -193,16 +197,17 @@ class CensoredStatistics:
 
         Parameters
         ----------
-        n : records, >= 2.
-        epsilon : > 0, of the whole release.
-        shares : relative shares of epsilon, positive numbers, one per statistic; only their proportions count.
+        n : number of records, >= 2.
+        epsilon : > 0, total cost of the release.
+        shares : relative shares of epsilon, positive numbers, one per statistic; only their ratios matter.
         sums : as in `epsilon`.
 
         Returns
         -------
         float64 (4,)
-            sensitivity_j/share_j times the factor at which `epsilon` is epsilon. No record changes all four statistics
-            by as much as each can change alone, so the noise is smaller than under composition of the four statistics.
+            Each scale is sensitivity_j/share_j times the factor at which the total cost is epsilon. No record changes
+            all four statistics by their separate sensitivities, so the noise is smaller than under composition of the
+            four statistics.
 
         Raises
         ------
@@ -216,12 +221,13 @@ class CensoredStatistics:
     def sensitivity(self, n: int) -> float:
         """Return the exact L1 sensitivity of the four statistics, which is their `cost` at unit scales.
 
-        A block of m records at one end and one at the other, which becomes censored, changes a count by 1, the mean by
-        w/m and the sum of squares by w^2 (1 - 1/m), w = b - a; moving from below to above changes 2.
+        In the worst case, m records are at one end of [a, b], one record is at the other end, and this record becomes
+        censored. A count then changes by 1, the mean by w/m and the sum of squares by w^2 (1 - 1/m), w = b - a. A
+        record that moves from below to above changes the statistics by 2.
 
         Parameters
         ----------
-        n : records, >= 1.
+        n : number of records, >= 1.
         """
         _checks.integer("n", n, least=1)
         w = self.width
@@ -242,15 +248,16 @@ class CensoredStatistics:
         return float(max(2.0, 1 + half + half**2, inside))
 
     def brute_force_sensitivity(self, n: int, *, inside: int = 3) -> float:
-        """Compute the L1 sensitivity by trying all neighbours whose records are censored or at one of `inside` points
-        of [a, b].
+        """Compute the L1 sensitivity by enumerating all neighbours whose records are censored or at one of `inside`
+        points of [a, b].
 
-        For checks: the number of pairs grows like C(n + inside + 1, n) n (inside + 2); n <= 8 or so.
+        This function is intended for checks, with n up to about 8: the number of pairs grows as C(n + inside + 1, n) n
+        (inside + 2).
 
         Parameters
         ----------
-        n : records, >= 1.
-        inside : number of points of [a, b] tried, including its ends, >= 2.
+        n : number of records, >= 1.
+        inside : number of points of [a, b], including its ends, >= 2.
         """
         return max(float(np.abs(self._means_of(x) - self._means_of(y)).sum()) for x, y in self._neighbours(n, inside))
 
@@ -280,10 +287,11 @@ class CensoredStatistics:
         ----------
         records : float64 (n,).
         epsilon : > 0.
-        rng : numpy Generator (floating point noise: for study, not for publication).
-        sensitivity : sensitivity of the vector of all four, for one common scale sensitivity/epsilon; None takes the
-            exact one.
-        shares : shares of epsilon for a separate scale for each statistic, see `scales`; excludes `sensitivity`.
+        rng : numpy Generator. The noise is a floating-point simulation; do not publish it.
+        sensitivity : sensitivity of the vector of all four statistics, for a common scale sensitivity/epsilon; None
+            uses the exact sensitivity.
+        shares : shares of epsilon, which give a separate scale for each statistic, see `scales`; cannot be combined
+            with `sensitivity`.
         sums : if True, release `sums_of`; the default sensitivity is then `sums_sensitivity`.
 
         Raises

@@ -1,6 +1,7 @@
 """Metadata card of a released model: mechanism, parameters, cost, and the source of the noise.
 
-It also reads exported models: any dict gives either a model whose predictions are numbers, or a clear error.
+The module also reads exported models. For any dict, the result is either a model whose predictions are numbers, or a
+clear error.
 """
 
 import math
@@ -47,7 +48,7 @@ def randomness(
     Raises
     ------
     ValueError, TypeError
-        If one of the arguments is neither of these.
+        If an argument is not of one of these types.
     """
     if rng is not None:
         return _checks.generator(rng), "a generator of the caller"
@@ -102,10 +103,10 @@ def card(model: str, noise: Noise, *, epsilon: float, order: float, releases: in
     Returns
     -------
     dict
-        Values for JSON. `epsilon_exact` is the exact Rényi cost of the whole model at `order`, `delta_of_one_release`
-        is the exact delta of one release at `delta_epsilon` = epsilon, and `epsilon_hat` is an upper bound on the
-        epsilon of the whole model at `delta`, by the best of many Rényi orders; it is exact if `epsilon_hat_exact` is
-        true.
+        Values for JSON. `epsilon_exact` is the exact Rényi cost of the whole model at `order`, and
+        `delta_of_one_release` is the exact delta of one release at `delta_epsilon` = epsilon. `epsilon_hat` is an upper
+        bound on the epsilon of the whole model at `delta`, by the best of many Rényi orders; the bound is exact if
+        `epsilon_hat_exact` is true.
     """
     scale, alpha = float(noise.scale[0]), float(noise.alpha[0])
     mechanism = _mechanism(noise.law, scale, alpha)
@@ -165,9 +166,9 @@ def _gaussian_epsilon(mechanism: Gaussian, releases: int) -> float:
     return high
 
 
-LEAST = -1e290  # smallest log probability: sums over all columns are finite
+LEAST = -1e290  # smallest log probability; sums over all columns remain finite
 _WHOLE = 1e-6  # tolerance for the sum of probabilities
-_FEW = 80  # largest number of characters of a value that are shown
+_FEW = 80  # largest number of characters of a value that an error message contains
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ class Exported:
 
     Parameters
     ----------
-    names : names of the columns, None if they have none.
+    names : names of the columns, or None if the columns have no names.
     supports : supports of the columns.
     card : card of the model.
     """
@@ -197,7 +198,7 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
     Parameters
     ----------
     exported : result of ``export``.
-    expected : expected format.
+    expected : format that the model must have.
     keys : further required keys.
 
     Returns
@@ -207,7 +208,8 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
     Raises
     ------
     ValueError, TypeError
-        If it is not such a dict, a column is not described as in ``export``, or the card has an unknown mechanism.
+        If `exported` is not such a dict, a column is not described as in ``export``, or the card has an unknown
+        mechanism.
     """
     if not isinstance(exported, Mapping):
         raise TypeError(f"exported must be a dict, got {type(exported).__name__}")
@@ -231,7 +233,7 @@ def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float6
 
     Parameters
     ----------
-    name : name for errors.
+    name : name of the values, for error messages.
     values : lists of lists of numbers, as in JSON.
     shape : (n,) or (n, m).
 
@@ -257,11 +259,11 @@ def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float6
 
 
 def add_up(name: str, probabilities: NDArray[np.float64], axis: int) -> None:
-    """Raise ValueError if probabilities do not sum to 1 along an axis, and state the sum in the error.
+    """Raise ValueError if probabilities do not sum to 1 along an axis. The message contains the sum.
 
     Parameters
     ----------
-    name : name for errors.
+    name : name of the values, for error messages.
     probabilities : probabilities of a table.
     axis : axis along which the probabilities must have sum 1.
     """
@@ -276,7 +278,7 @@ def texts(name: str, values: object) -> list[str]:
 
     Parameters
     ----------
-    name : name for errors.
+    name : name of the values, for error messages.
     values : a list.
     """
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):

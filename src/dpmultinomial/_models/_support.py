@@ -4,8 +4,8 @@ warning.
 The budget covers the counts but not the set of categories: categories that depend on the records reveal information
 about them.
 
-A table of records is read column by column: numbers, truth values or text, with clear errors. The estimators share the
-functions that read X and y by scikit-learn's conventions and describe the columns.
+The module reads a table of records column by column: numbers, truth values or text, with clear errors. The estimators
+share the functions that read X and y by scikit-learn's conventions and that describe the columns.
 """
 
 import math
@@ -58,7 +58,7 @@ def read_columns(X: pd.DataFrame | ArrayLike) -> list[Column]:
     ValueError
         For missing cells, infinities, complex numbers, or a table without rows or columns.
     TypeError
-        For cells that are neither numbers nor text, or a column with both.
+        For cells that are neither numbers nor text, or a column that contains both.
     """
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     if not frame.shape[0] or not frame.shape[1]:
@@ -123,7 +123,7 @@ class Levels:
 
     Parameters
     ----------
-    values : the categories in order, all strings or all numbers.
+    values : the categories in order, either all strings or all numbers.
     public : whether the categories were known without the data.
     """
 
@@ -158,7 +158,7 @@ class Bins:
     Parameters
     ----------
     lower, upper : bounds, lower < upper.
-    bins : 2 or more.
+    bins : number of intervals, 2 or more.
     public : whether the bounds were known without the data.
     """
 
@@ -177,7 +177,8 @@ class Bins:
         if column.kind == "text":
             return np.full(len(column.values), -1, dtype=np.int32)
         values = np.clip(np.asarray(column.values, dtype=float), self.lower, self.upper)
-        share = (values / 2 - self.lower / 2) / (self.upper / 2 - self.lower / 2)  # halves: the width may overflow
+        # values are halved, because the width may overflow
+        share = (values / 2 - self.lower / 2) / (self.upper / 2 - self.lower / 2)
         return np.asarray(np.minimum(share * self.bins, self.bins - 1), dtype=np.int32)
 
     def card(self) -> dict[str, object]:
@@ -232,7 +233,8 @@ def learn(
     Parameters
     ----------
     columns : columns returned by `read_columns`.
-    levels : mapping from a column name or index to all values that the column can have. Truth values need none.
+    levels : mapping from a column name or index to all values that the column can have. Truth values do not need
+        levels.
     bounds : mapping from a column name or index to (lower, upper) of a numeric column, or one pair for all columns
         without levels.
     bins : number of intervals of a bounded column.
@@ -240,9 +242,9 @@ def learn(
     Returns
     -------
     tuple of Levels or Bins
-        One per column. A text column without levels has its distinct values as levels, and so has a numeric column with
-        at most 30 distinct values that are integers; any other numeric column has bounds from its smallest to its
-        largest value. In these cases the support is not public.
+        One per column. A text column without levels has its distinct values as levels. The same holds for a numeric
+        column with at most 30 distinct values that are all integers. Any other numeric column has bounds from its
+        smallest to its largest value. In these cases, the support is not public.
     Raises
     ------
     ValueError, TypeError
@@ -275,7 +277,7 @@ def warn_of_data(columns: Sequence[Column], supports: Sequence[Support], *, clas
 
     Returns
     -------
-    None; there is no warning if nothing was derived from the records.
+    None; the function does not warn if nothing was derived from the records.
     """
     names = [c.name for c, s in zip(columns, supports, strict=True) if not s.public]
     what = ["the classes"] if not classes else []
@@ -306,7 +308,7 @@ def plain(name: str, values: Sequence[Scalar] | NDArray[np.generic]) -> tuple[Sc
     Raises
     ------
     ValueError, TypeError
-        If a value is neither, strings and numbers are mixed, or a value occurs twice.
+        If a value is neither a string nor a finite number, strings and numbers are mixed, or a value occurs twice.
     """
     if isinstance(values, str) or not hasattr(values, "__len__"):
         raise TypeError(f"{name} must be a list of values, got {values!r}")
@@ -324,7 +326,7 @@ def plain(name: str, values: Sequence[Scalar] | NDArray[np.generic]) -> tuple[Sc
 def _finite(value: object) -> bool:
     try:
         return math.isfinite(value)  # type: ignore[arg-type]
-    except OverflowError:  # an integer too large for a float
+    except OverflowError:  # the integer is too large for a float
         return False
 
 
@@ -351,7 +353,7 @@ def _bounded(column: Column, pair: Bounds | None, bins: int) -> Bins:
     if column.kind == "text":
         raise TypeError(f"column {column.name!r} contains text and cannot have bounds: give its levels instead")
     lower, upper = (_checks.number(f"bounds of {column.name!r}", float(v)) for v in pair)
-    if not upper / 2 - lower / 2 > 0:  # 5e-324 is above 0, but half of it is not
+    if not upper / 2 - lower / 2 > 0:  # 5e-324 is above 0, but half of 5e-324 is rounded to 0
         raise ValueError(f"the bounds of {column.name!r} must satisfy lower < upper, got {pair}")
     return Bins(lower, upper, bins, public=True)
 
@@ -377,7 +379,7 @@ def read_records(
     reset: bool = True,
 ) -> tuple[list[Column], NDArray[np.generic]]:
     """Return the columns of X and the labels. The names and the number of columns are stored in `estimator` or compared
-    with the stored ones.
+    with the stored values.
 
     Parameters
     ----------
@@ -394,7 +396,7 @@ def read_records(
     Raises
     ------
     ValueError, TypeError
-        As in `read_columns`, and for other columns than those of ``fit``.
+        As in `read_columns`, and if the columns differ from those in ``fit``.
     """
     framed = isinstance(X, pd.DataFrame)
     supervised = not isinstance(y, str)

@@ -2,8 +2,8 @@
 
 The module defines the graph of a network and the layout of every node's table, and counts the records in these tables.
 
-Each node is one release: a record is in one configuration of its parents and in one category, so replacing a record
-changes the counts of a node by one in two cells, as in a single histogram (methods of Ponnoprat, 2022, in the
+Each node is one release. A record is in one configuration of the node's parents and in one category, so replacing a
+record changes two cells of the node by one each, as in a single histogram (methods of Ponnoprat, 2022, in the
 documentation).
 """
 
@@ -62,8 +62,8 @@ class NodeLayout:
     ----------
     node, parents : name of the node, and names of its parents.
     starts : int64 (configurations + 1,), first cell of the histogram of every parent configuration.
-    index : int64, mapping from configuration * categories + category to the cell, or -1 if there is none.
-    strides : int64, one per parent: factor of its category in the configuration number.
+    index : int64, mapping from configuration * categories + category to the cell, or -1 if there is no cell.
+    strides : int64, one per parent: factor of the parent's category in the configuration number.
     """
 
     node: str
@@ -83,7 +83,7 @@ class NodeLayout:
         Returns
         -------
         int64 (n,)
-            -1 if the release has no cell.
+            -1 if the release does not contain a cell for the record.
         """
         seen = (own >= 0) & (above >= 0).all(axis=1)
         place = np.where(seen, own + above @ self.strides if above.shape[1] else own, 0)
@@ -121,11 +121,11 @@ def count(
 
     Parameters
     ----------
-    categories : int32 (n, columns), -1 for unseen values (such a record is not counted at that node).
+    categories : int32 (n, columns), -1 for unseen values (a node does not count such a record).
     columns, sizes : names and numbers of categories of the columns.
     parents : the network.
     support : ``"public"`` has a cell for each possible (configuration, category) pair. ``"observed"`` has only cells
-        for pairs that occur in training: the release reveals these pairs, so it has no privacy guarantee.
+        for pairs that occur in the training records. The release reveals these pairs, so it has no privacy guarantee.
 
     Returns
     -------
@@ -199,7 +199,7 @@ def release(
     Parameters
     ----------
     nodes : result of `count`.
-    noise : noise of one node, one entry per release.
+    noise : noise of one node, with one entry of its parameters per release.
     floor, smoothing : lower bound on noisy counts, as in `calibrated_noise.floors`.
     rng : numpy Generator.
 
@@ -248,7 +248,7 @@ def log_likelihoods(
     """Return the log-likelihood of test records under every release, and the fraction of (record, node) terms that it
     includes.
 
-    A term whose cell is missing in the release is omitted; with public support, no terms are omitted.
+    A term is omitted if the release does not contain its cell. With public support, no terms are omitted.
 
     Parameters
     ----------
@@ -332,9 +332,9 @@ def fit(
     ----------
     categories, columns, sizes, parents : as in `count`.
     mechanism : ``"dirichlet"``, ``"gaussian"``, ``"laplace"``, or ``"none"`` for counts plus `smoothing`.
-    epsilon, order : Rényi budget of the whole network; each node gets an equal part.
-    floor : lower bound on noisy counts, a number > 0 or ``"sigma"``; never below `smoothing`.
-    smoothing : > 0, also added to every count without privacy.
+    epsilon, order : Rényi budget of the whole network, which is divided equally among the nodes.
+    floor : lower bound on noisy counts, a number > 0 or ``"sigma"``. The bound is never below `smoothing`.
+    smoothing : > 0; without privacy, this number is added to every count.
     rng : numpy Generator, for private fits.
 
     Returns

@@ -106,8 +106,8 @@ def floors(rule: float | str, noise: Noise, *, smoothing: float = 0.0) -> Array:
     ----------
     rule : a number > 0, or ``"sigma"``, the public standard deviation of the noise.
     noise : noise of the releases.
-    smoothing : lower limit of the floor. The paper's variants use 0: their floor goes to 0 with the noise, and an empty
-        cell makes a category impossible.
+    smoothing : lower limit of the floor. The paper's variants use 0: their floor decreases to 0 with the noise, and an
+        empty cell makes a category impossible.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def floors(rule: float | str, noise: Noise, *, smoothing: float = 0.0) -> Array:
     Raises
     ------
     ValueError, TypeError
-        If `rule` is neither of these, or `smoothing` is negative or not a number.
+        If `rule` is neither a number > 0 nor ``"sigma"``, or `smoothing` is negative or not a number.
     """
     if _checks.number("smoothing", smoothing) < 0:
         raise ValueError(f"smoothing must be >= 0, got {smoothing}")
@@ -172,7 +172,8 @@ def audit(mechanism: Mechanism, *, epsilon: float, delta: float | None = None, o
     Returns
     -------
     Audit
-        Result with ``.holds``, and ``.slack``, the ratio of claimed to exact cost, in units of delta or Rényi epsilon.
+        Result with ``.holds``, and ``.slack``, the ratio of the claimed to the exact cost, in units of delta or Rényi
+        epsilon.
 
     Raises
     ------

@@ -1,13 +1,13 @@
-"""Data set coded as integers. Every column is coded by its sorted distinct values, which are stored separately.
+"""Data set coded as integers. Each column is coded by its sorted distinct values, which are stored separately.
 
-Numeric columns are converted to categories by quantile bins, with tied values kept separate, learnt from the training
-records only.
+Numeric columns are converted to categories by quantile bins, which are determined from the training records only. Tied
+values are kept in separate bins.
 
 A numeric column with more than `many` distinct training values is binned. First, the i-th most frequent value becomes a
-separate category if it has more than n/3^i records and all more frequent values are separate categories. Then, if there
-are still more than `many` distinct values, the remaining values are divided into quantile bins. Without the first step,
-tied quantiles would merge (a column that is mostly 0 would have one bin). The edges are derived from the training data
-and are not covered by any privacy budget.
+separate category if it has more than n/3^i records and all more frequent values are separate categories. Then, if more
+than `many` distinct values remain, these values are divided into quantile bins. Without the first step, tied quantiles
+would merge (a column that is mostly 0 would have one bin). The edges are derived from the training data and are not
+covered by any privacy budget.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .. import _checks
 
 MISSING = ("refuse", "category")
-FEW = 5  # classes with fewer records are reported by `examine`
+FEW = 5  # `examine` reports classes with fewer records
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class CodedTable:
     Parameters
     ----------
     name : name of the data set.
-    columns : names of the columns, the target last.
+    columns : names of the columns; the last one is the target.
     codes : int32 (records, columns); entry c of column k represents levels[k][c].
     levels : the distinct values of every column in increasing order; float64 if `numeric`, otherwise text.
     numeric : whether the values of a column are numbers, which may be binned.
@@ -78,8 +78,8 @@ def encode(
     name : name of the data set.
     target : column to predict.
     numeric : columns whose values are numbers.
-    missing : treatment of missing values in numeric columns: ``"refuse"`` rejects them, ``"category"`` gives them a
-        separate category (a level NaN, the last).
+    missing : treatment of missing values in numeric columns: ``"refuse"`` rejects them, ``"category"`` assigns them to
+        a separate category (the last level, NaN).
 
     Returns
     -------
@@ -133,7 +133,7 @@ class Finding:
 
 
 def examine(table: CodedTable) -> list[Finding]:
-    """Return the columns of a table that waste budget or do not contribute to a model.
+    """Return findings about columns that use budget but contribute little or nothing to a model.
 
     Parameters
     ----------
@@ -230,15 +230,16 @@ def learn(
     bins : number of quantile bins of a binned column.
     many : number of distinct values above which a numeric column is binned.
     match : ``"nearest"`` assigns every value of a binned column to a bin. ``"exact"`` emulates the published protocol:
-        a test value is used only if the same value occurs in training, and the lowest bin is lost in testing.
+        a test value is used only if the same value occurs in the training records, and the lowest bin is not used in
+        the test.
     public_levels : if True, each level without training records is also a category, so that the set of categories does
-        not reveal anything about the training records. If False, such levels are `UNSEEN`, except those of the target:
-        a rare class may have no training record but still be requested.
+        not reveal anything about the training records. If False, such levels are `UNSEEN`, except the levels of the
+        target: a rare class may have no training record but still be requested.
 
     Returns
     -------
     Binning
-        Missing numbers, if the table has any, are a separate category, which is the last one.
+        If the table has missing numbers, they form a separate category, which is the last one.
 
     Raises
     ------

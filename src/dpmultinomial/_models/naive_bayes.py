@@ -1,11 +1,11 @@
 """`PrivateNaiveBayes`, a scikit-learn classifier that stores released probabilities and never stores counts.
 
-K features and the class are K + 1 releases, each with an equal part of the budget: one record is in one class and in
+The K features and the class give K + 1 releases, each with an equal part of the budget. A record is in one class and in
 one category of each feature, so each release has the cost of a single histogram (methods of Ponnoprat, 2022, in the
 documentation).
 
-`Counts` contains the class and category counts of naive Bayes and makes their private releases (Ponnoprat 2022, section
-5.1).
+The class `Counts` contains the class counts and category counts of naive Bayes and makes their private releases
+(Ponnoprat 2022, section 5.1).
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,10 +32,10 @@ class Counts:
 
     Parameters
     ----------
-    categories : int32 (n, features); -1 is unseen.
+    categories : int32 (n, features); -1 if the value was not seen in training.
     labels : int32 (n,).
     sizes : number of categories of each feature.
-    classes : number of classes. Features with one category are dropped: they have no information and no cost.
+    classes : number of classes. Features with one category are dropped, because they have no information and no cost.
     """
 
     def __init__(
@@ -81,19 +81,19 @@ class Counts:
 
         Parameters
         ----------
-        noise : one entry per release, already divided over the K + 1 histograms.
-        floor : lower bound on noisy counts before the logarithm; see `calibrated_noise.floors`. Not used for the
-            Dirichlet.
+        noise : noise with one entry per release, already divided over the K + 1 histograms.
+        floor : lower bound on noisy counts before the logarithm, see `calibrated_noise.floors`; not used for the
+            Dirichlet mechanism.
         direction : ``"categories"``: Pr[category | class], with sum 1 for each class. ``"classes"`` follows the paper's
-            text literally: the Dirichlet is drawn over the classes of each category, and additive noise is divided by
-            the noisy class counts.
+            text literally: the Dirichlet variables are drawn over the classes of each category, and additive noise is
+            divided by the noisy class counts.
         rng : numpy Generator.
         smoothing : lower limit of the floor of additive noise.
 
         Raises
         ------
         ValueError, TypeError
-            For an unknown direction, an invalid floor, or no Generator.
+            For an unknown direction, an invalid floor, or a missing Generator.
         """
         _checks.one_of("direction", direction, DIRECTIONS)
         additive = noise.law != "dirichlet"
@@ -177,12 +177,12 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     Parameters
     ----------
     mechanism : ``"dirichlet"``, ``"gaussian"``, ``"laplace"``, or ``"none"`` for the non-private model.
-    epsilon : Rényi budget of the whole model, shared equally by its K + 1 histograms; unused without privacy.
-    order : Rényi order lambda >= 1. Neighbours replace one record.
+    epsilon : Rényi budget of the whole model, divided equally among its K + 1 histograms; not used without privacy.
+    order : Rényi order lambda >= 1. Neighbouring data sets differ by replacing one record.
     floor : lower bound on noisy counts, for additive noise: a number > 0 or ``"sigma"``, the public standard deviation
-        of the noise; never below `smoothing`.
+        of the noise. The bound is never below `smoothing`.
     smoothing : lower limit of noisy counts, > 0; the non-private model adds it to every count.
-    exact : whether to calibrate the Dirichlet to its exact worst case.
+    exact : whether to calibrate the Dirichlet mechanism to its exact worst case.
     levels : mapping from a column name or index to all values that the column can have.
     bounds : (lower, upper) of all numeric columns without levels, or mapping from a column name or index to
         (lower, upper).
@@ -203,10 +203,9 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     Notes
     -----
-    Fitted models and their pickles contain no counts. If `levels`, `bounds` or `classes` are missing, they are derived
-    from the records with a `SupportFromData` warning, and the budget does not cover them. Source: Ponnoprat (2022),
-    section 5.1.
-    Cost: O(n K) for fitting and for prediction.
+    Fitted models and their pickles do not contain counts. If `levels`, `bounds` or `classes` are missing, they are
+    derived from the records with a `SupportFromData` warning, and the budget does not cover them. Source: Ponnoprat
+    (2022), section 5.1. Cost: O(n K) for fitting and for prediction.
     """
 
     def __init__(
@@ -243,14 +242,14 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
         Parameters
         ----------
-        X : (n, columns) numbers or text without missing cells; a data frame or an array.
-        y : (n,) classes, two or more.
-        rng : Generator that draws the noise instead of `random_state`.
+        X : (n, columns) numbers or text without missing cells, a data frame or an array.
+        y : (n,) classes, at least two distinct values.
+        rng : Generator that draws the noise, instead of `random_state`.
 
         Returns
         -------
         PrivateNaiveBayes
-            The fitted estimator itself.
+            The fitted estimator.
 
         Raises
         ------

@@ -80,7 +80,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         ----------
         X : (n, columns) numbers or text without missing cells.
         y : ignored.
-        rng : Generator that draws the noise instead of `random_state`.
+        rng : Generator that draws the noise, instead of `random_state`.
 
         Returns
         -------

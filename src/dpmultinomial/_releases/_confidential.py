@@ -57,7 +57,7 @@ def table(raw: bytes, *, name: str, delimiter: str | None, encoding: str | None)
     Parameters
     ----------
     raw : the whole file.
-    name : name for errors.
+    name : name of the values, for error messages.
     delimiter, encoding : stated values, or None to detect them.
 
     Returns

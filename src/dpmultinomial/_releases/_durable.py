@@ -29,7 +29,7 @@ def write(path: Path, data: bytes, *, mode: int, name: str) -> None:
     path : path that does not exist yet.
     data : complete content.
     mode : permissions of the file.
-    name : name for errors.
+    name : name of the values, for error messages.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def replace(path: Path, data: bytes, *, mode: int, name: str) -> None:
     path : path of the file, which need not exist.
     data : complete content.
     mode : permissions of the file.
-    name : name for errors.
+    name : name of the values, for error messages.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def append(path: Path, line: bytes, *, name: str, mode: int = 0o644) -> None:
     ----------
     path : path of the file.
     line : line with its line break.
-    name : name for errors.
+    name : name of the values, for error messages.
     mode : permissions of a new file.
 
     Returns

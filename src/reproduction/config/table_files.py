@@ -117,7 +117,7 @@ def _table(path: str, stamp: tuple[int, ...]) -> Any:
     """Read a CSV file. The table that was read last is cached, so that the checks and the answers of one command share
     it.
     """
-    from dpmultinomial._files import csv_table  # needs a compiled kernel
+    from dpmultinomial._files import csv_table  # this import requires a compiled kernel
 
     return csv_table.read(path)
 

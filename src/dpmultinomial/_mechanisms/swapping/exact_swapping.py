@@ -1,19 +1,19 @@
-"""Exact distribution of a swapped table.
+"""Exact distribution of a swapped table, conditional on the original table.
 
 A permutation of n records with k moved points has probability b_k/(C(n, k) D_k), where b_k is the distribution of the
-number of selected records (binomial, conditional on a number other than 1) and D_k is the number of derangements. This
-depends only on k, hence (methods of Pan, 2023, in the documentation)
+number of selected records (binomial, conditional on a number other than 1) and D_k is the number of derangements. The
+probability depends only on k, so (methods of Pan, 2023, in the documentation)
 
 P(swapped | original) = sum_N a_N Q_N,  a_N = sum_{k >= N} b_k (k!/D_k) (-1)^(k-N)/(k-N)!,
 
-where Q_N shuffles a uniformly random N-subset of the records; this holds for any table. Among tables with fixed
-margins, the distribution is reversible with respect to the hypergeometric distribution h. Small r x c classes are
-listed and summed in `permutation_swaps`.
+where Q_N shuffles a uniformly random N-subset of the records. This equation holds for any table. Among tables with
+fixed margins, the distribution is reversible with respect to the hypergeometric distribution h. The module
+`permutation_swaps` lists small r x c classes and sums over them.
 
-There are two independent methods for 2 x 2 tables. `two_by_two.row` sums positive terms, for tables of any size. `row`
-uses the fact that all Q_N have the Hahn polynomials as eigenfunctions. Its sums alternate in sign and are computed in
-integer fixed-point arithmetic, with a precision that is increased until the smallest probability is accurate; it is
-slow, but almost always correctly rounded.
+There are two independent methods for 2 x 2 tables. The function `two_by_two.row` sums positive terms, for tables of any
+size. The function `row` uses the fact that all Q_N have the Hahn polynomials as eigenfunctions. Its sums alternate in
+sign and are computed in integer fixed-point arithmetic, with a precision that is increased until the smallest
+probability is accurate. This method is slow, but almost always correctly rounded.
 
 `log_permutation_weights` returns the probability of a permutation, given the number of records that it moves;
 `mixture_coefficients` returns the a_N above, which express the same distribution as a signed mixture of unconstrained
@@ -33,8 +33,8 @@ from ... import _checks
 from . import permutation_swaps, two_by_two
 from .two_by_two import Row
 
-_COUNTED = 200  # derangements of up to this number of records are counted as integers
-_SPARE = 64  # bits in addition to the requested number
+_COUNTED = 200  # largest number of records for which derangements are counted as integers
+_SPARE = 64  # number of bits in addition to the requested number
 
 
 def subfactorials(n: int) -> list[int]:
@@ -76,7 +76,7 @@ def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
     work = bits + n + _SPARE  # the factor C(n, k) <= 2^n multiplies the rounding error of a power
     one = 1 << work
     top, bottom = rate.as_integer_ratio()
-    # powers of p and 1 - p; norm = 1 - P(1 selected), since one record alone cannot be swapped
+    # powers of p and 1 - p; norm = 1 - P(1 selected), because a single record cannot be swapped
     up, down = [one], [one]
     for _ in range(n):
         up.append(up[-1] * top // bottom)
@@ -110,7 +110,7 @@ def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
     Returns
     -------
     float64 (n + 1,)
-        For more than 200 records, ln D_k is computed as ln k! - 1, which is accurate to the last digit.
+        For more than 200 records, ln D_k is computed as ln k! - 1, which is accurate to double precision.
 
     Raises
     ------
@@ -133,11 +133,12 @@ def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
     return np.where(k == 1, -np.inf, k * np.log(p) + (n - k) * np.log1p(-p) - norm - np.where(k == 1, 0, derangements))
 
 
-_DIGITS = 64  # significant bits of the smallest probability
-SPECTRAL_UP_TO = 24  # records of a 2 x 2 table up to which `class_law` uses `row`, which is accurate to the last bit
-MOST_WORK = 2e9  # limit of the steps of the enumeration for r x c tables: a few seconds
+_DIGITS = 64  # number of significant bits of the smallest probability
+# largest number of records of a 2 x 2 table for which `class_law` uses `row`, which is accurate to the last bit
+SPECTRAL_UP_TO = 24
+MOST_WORK = 2e9  # largest number of enumeration steps for r x c tables, a few seconds
 MOST_TABLES = 500_000
-_LARGEST_LOSS = 1e6  # largest loss of accuracy by cancellation in r x c tables: six digits
+_LARGEST_LOSS = 1e6  # largest loss of accuracy by cancellation in r x c tables, six digits
 
 
 @lru_cache(maxsize=64)
@@ -169,7 +170,7 @@ def _hahn(n: int, small: int, other: int, bits: int) -> tuple[tuple[tuple[int, .
     """Return the eigenfunctions Q_j(x), j, x = 0..small, of a swap, normalised to Q_j(0) = 1, and the values 1/norm_j
     under h. All numbers are multiples of 2^-bits.
 
-    x is the number of records in one category of each variable, of sizes `small` (the smallest margin) and `other`.
+    Let x be the number of records in one category of each variable, of sizes `small` (the smallest margin) and `other`.
     Q_j solves the difference equation of the random walk that exchanges the values of two random records.
     """
     one = 1 << bits
@@ -189,15 +190,15 @@ def _hahn(n: int, small: int, other: int, bits: int) -> tuple[tuple[tuple[int, .
 
 
 def row(table: ArrayLike, *, rate: float, depth: int | None = None) -> Row:
-    """Compute one row and one column of the transition matrix of a swapped 2 x 2 table, each probability with full
-    relative accuracy.
+    """Compute one row and one column of the transition matrix of a swapped 2 x 2 table, with full relative accuracy of
+    each probability.
 
     Parameters
     ----------
     table : integers, 2 x 2.
     rate : swap rate, in (0, 1).
-    depth : None for all probabilities; with d, only those above 2^-d of the largest backward one, which is faster; the
-        others are 0.
+    depth : None for all probabilities. With an integer d, only probabilities above 2^-d of the largest backward
+        probability are computed, which is faster; all others are 0.
 
     Returns
     -------
@@ -231,8 +232,8 @@ def _log(value: int, bits: int) -> float:
 
 
 def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int | None) -> tuple[list[int], int]:
-    """Return P(y | x)/h(y) for one x and all y, as multiples of 2^-bits, and the number of bits. The number is 2 n bits
-    for rounding errors plus 64 bits below the smallest requested value.
+    """Return P(y | x)/h(y) for a fixed x and all y, as multiples of 2^-bits, and the number of bits. This number is 2 n
+    bits for rounding errors plus 64 bits below the smallest requested value.
     """
     lost = 2 * n
     bits = lost + _DIGITS + (depth or _DIGITS)
@@ -254,35 +255,35 @@ def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int 
 def class_law(
     table: ArrayLike, *, rate: float, depth: int | None = None, most_work: float = MOST_WORK
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return all tables with the margins of `table`. For each of them, return the log probability of the table given
-    `table`, and of `table` given the table.
+    """Return all tables with the margins of `table` and, for each of them, two log probabilities: of the listed table
+    given `table`, and of `table` given the listed table.
 
     Parameters
     ----------
-    table : integers, (rows, columns)
-        2 x 2 with any total; larger tables if the class can be listed (3 x 3: totals up to about 45; 3 x 5: about 25).
+    table : integers, (rows, columns) 2 x 2 with any total, or a larger table if its class can be listed (3 x 3: totals
+        up to about 45; 3 x 5: about 25).
     rate : float
         Swap rate, in (0, 1).
     depth : int, optional
         As in `row`; used for up to 24 records.
-    most_work : float
-        Largest number of steps for an r x c table; 1e9 take less than a second.
+    most_work : float Largest number of steps for an r x c table; 1e9 steps take less than a second.
 
     Returns
     -------
     tables : int64 (m, rows, columns)
-        In increasing order of their rows; for 2 x 2 tables, in increasing order of the last cell.
+        In lexicographic order; for 2 x 2 tables, in increasing order of the last cell.
     log_forward, log_backward : float64 (m,)
 
     Raises
     ------
     ValueError, TypeError
         If an r x c table needs more than `most_work` steps or 500,000 tables, or would lose more than six digits to
-        cancellation (all values distinct and nearly all swapped); the message names the samplers without these limits.
+        cancellation (if all values are distinct and nearly all records are swapped). The message names the samplers
+        without these limits.
 
     Notes
     -----
-    3 x 3 with 18 records 1 ms, 3 x 5 with 20 records 30 ms.
+    Computing time: 1 ms for 3 x 3 tables with 18 records, 30 ms for 3 x 5 tables with 20 records.
     """
     counts = _checks.table("table", table)
     rate = _checks.inside("rate", rate)
@@ -314,13 +315,14 @@ def listed_law(
 
     Returns
     -------
-    The result of `class_law`, or a sentence that names the samplers without a limit.
+    The result of `class_law`, or a sentence that names the samplers without these limits.
     """
     sides = [counts.sum(axis=axis) for axis in (0, 1)]
     if counts.sum() < 2 or min((side > 0).sum() for side in sides) < 2:
         return counts[None], np.zeros(1), np.zeros(1)
     n, turned = int(counts.sum()), counts.shape[0] > counts.shape[1]
-    upright = np.ascontiguousarray(counts.T) if turned else counts  # the shorter side becomes the rows of the kernel
+    # the kernel requires at most as many rows as columns
+    upright = np.ascontiguousarray(counts.T) if turned else counts
     if n > permutation_swaps.MOST_RECORDS:
         why = f"total of table must be in [0, {permutation_swaps.MOST_RECORDS}], got {n}"
     else:

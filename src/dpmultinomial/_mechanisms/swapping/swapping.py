@@ -39,8 +39,7 @@ def permutation_swap(
     ----------
     data : DataFrame
         One row per record; not modified. All columns except `swap` are held.
-    swap : str or sequence of str
-        Columns that move together.
+    swap : str or sequence of str Columns that are swapped together.
     match : str or sequence of str
         Columns of the swap key; if it is empty, all records form one stratum.
     rate : float
@@ -51,14 +50,14 @@ def permutation_swap(
     -------
     DataFrame
         A DataFrame with the same index, columns and dtypes. Within every stratum, the joint table of the swapped
-        columns and the joint table of the held columns are invariant. 1,000,000 records in 1,000 strata take less than
-        a second.
+        columns and the joint table of the held columns are invariant. The swap takes less than a second for 1,000,000
+        records in 1,000 strata.
 
     Raises
     ------
     ValueError, TypeError
-        If a column is missing, named twice, or both swapped and matched; if the swap key has missing values; if `rate`
-        is not in (0, 1).
+        If a column is missing, named twice, or both swapped and matched; if the swap key has missing values; or if
+        `rate` is not in (0, 1).
     """
     _checks.inside("rate", rate)
     _checks.generator(rng)
@@ -111,17 +110,19 @@ def swap_law(table: ArrayLike, *, rate: float) -> tuple[NDArray[np.int64], NDArr
 
     Parameters
     ----------
-    table : integers, (rows, columns)
-        2 x 2 with any total, or larger with a small total (`exact_swapping.class_law`). One stratum.
+    table : integers, (rows, columns) One stratum: 2 x 2 with any total, or larger with a small total
+        (`exact_swapping.class_law`).
     rate : float
         Swap rate, in (0, 1).
 
     Returns
     -------
     tables : int64 (m, rows, columns)
-        All with the margins of `table`, in increasing order of their rows (for 2 x 2 tables: increasing last cell).
+        All tables with the margins of `table`, in lexicographic order (for 2 x 2 tables: in increasing order of the
+        last cell).
     probabilities : float64 (m,)
-        Each with a relative error of 1e-12, or 4e-15 times its log or that of the swap back; 0 only below 5e-324.
+        Each has a relative error of 1e-12, or of 4e-15 times its log or the log of the reverse probability, if that is
+        larger. A probability is 0 only below 5e-324.
 
     Raises
     ------
@@ -161,8 +162,9 @@ def attenuation(n: int, *, rate: float) -> tuple[float, float]:
     """Return (lambda_1, lambda_2), the factors by which a swap of n records reduces the association of degree one and
     of degree two in a table.
 
-    E[S - e | X] = lambda_1 (X - e) in every cell of every r x c table, e = row total x column total/n. lambda_2 enters
-    the variance (`cell_sd`); it is 1 if the table has too few records to have a second degree (n < 4).
+    In every cell of every r x c table, E[S - e | X] = lambda_1 (X - e), e = row total x column total/n. The factor
+    lambda_2 occurs in the variance (`cell_sd`); it is 1 if the table has too few records to have a second degree (n <
+    4).
 
     Parameters
     ----------
@@ -193,7 +195,7 @@ def attenuation(n: int, *, rate: float) -> tuple[float, float]:
     weights = np.exp(logs) * (k != 1)
     pairs = np.zeros(n + 1)  # expected number of two-cycles in a derangement of k: C(k, 2) D_(k-2)/D_k
     pairs[2] = 1.0
-    ratio = 0.0  # D_(k-1)/D_k, initially D_1/D_2
+    ratio = 0.0  # D_(k-1)/D_k, with the initial value D_1/D_2
     for size in range(3, n + 1):
         before, ratio = ratio, 1 / ((size - 1) * (1 + ratio))
         pairs[size] = size * (size - 1) / 2 * ratio * before
@@ -256,7 +258,8 @@ def cell_sd(table: ArrayLike, *, rate: float) -> float:
     (r0, r1), (c0, c1) = counts.sum(axis=1).tolist(), counts.sum(axis=0).tolist()
     first, second = attenuation(n, rate=rate)
     gap = counts[1, 1] - r1 * c1 / n
-    variance = r0 * r1 * c0 * c1 / (n**2 * (n - 1))  # of the hypergeometric distribution; skew: third / second moment
+    # variance of the hypergeometric distribution; skew: third / second moment
+    variance = r0 * r1 * c0 * c1 / (n**2 * (n - 1))
     skew = (n - 2 * r1) * (n - 2 * c1) / (n * (n - 2))
     return float(np.sqrt(variance * (1 - second) + skew * (first - second) * gap + (second - first**2) * gap**2))
 
@@ -265,7 +268,7 @@ def limit_odds_ratio(theta: ArrayLike, *, rate: float) -> float:
     """Return the odds ratio after swapping infinitely many records with cell probabilities `theta` (00, 01, 10, 11);
     rate in [0, 1].
 
-    The margins do not change, and the distance to independence shrinks by the factor 1 - rate.
+    The margins do not change, and the distance to independence is multiplied by 1 - rate.
 
     Parameters
     ----------
@@ -318,8 +321,8 @@ class Swap:
 
     Notes
     -----
-    Within a stratum the selection is repeated while exactly one record is selected, and the values of the selected are
-    deranged uniformly. The joint tables of the swapped and of the held variables do not change.
+    Within a stratum, the selection is repeated while exactly one record is selected, and the values of the selected
+    records are deranged uniformly. The joint tables of the swapped variables and of the held variables do not change.
     """
 
     rate: float | None
@@ -330,8 +333,8 @@ class Swap:
 
     @classmethod
     def calibrated(cls, epsilon: float, *, largest: int) -> "Swap":
-        """Return the swapping mechanism in which each exchange costs `epsilon`. The argument `largest` is the number of
-        records in the largest stratum that can change.
+        """Return the swapping mechanism in which each exchange has a privacy cost of `epsilon`. The argument `largest`
+        is the number of records in the largest stratum that can change.
         """
         return cls(rate=accounting.rate_for(_checks.positive("epsilon", epsilon) / 2, largest=largest))
 
@@ -343,7 +346,8 @@ class Swap:
         swap: str | Sequence[str] | None = None,
         match: str | Sequence[str] = (),
     ) -> Any:
-        """Swap a table, or the records of a data frame, in a simulation that must not be used for confidential data.
+        """Swap a table, or the records of a data frame, in a simulation. Do not use this function for confidential
+        data.
 
         Parameters
         ----------
@@ -382,15 +386,15 @@ class Swap:
         ----------
         relation : ``"exchange within invariants"``; a swap does not protect anything else.
         largest : number of records in the largest stratum in which a swap can change anything, >= 2.
-        sensitivity : number of records that differ, integer >= 2; None: 2, one exchange.
+        sensitivity : number of records that differ, integer >= 2; None: 2, which is one exchange.
         changes : instead of `sensitivity`, the numbers of records that differ by stratum, e.g. ``(2,)`` or ``(2, 3)``.
         source : name of the confidential data.
 
         Returns
         -------
         PureDP
-            The loss per unit of Hamming distance (Bailie, Gong and Meng 2023) times the number of records that differ;
-            with randomised response as its loss distribution, the least private one.
+            The loss per unit of Hamming distance (Bailie, Gong and Meng 2023) times the number of records that differ.
+            The loss distribution is that of randomised response, the least private mechanism with this epsilon.
 
         Raises
         ------

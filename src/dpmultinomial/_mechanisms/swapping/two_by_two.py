@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _checks
 from . import swap_crossings
 
-_REMEMBERED = 100_000  # smaller margins up to this size keep their weights in the cache between calls
+_REMEMBERED = 100_000  # largest size of a smaller margin whose weights are cached between calls
 _CLASS_LIMIT = 20_000_000  # largest number of tables in a class; the logs of this number of tables take 160 MB
 
 
@@ -19,10 +19,9 @@ class Row:
 
     Parameters
     ----------
-    x : int64 (d,)
-        Last cells #(1, 1) of the class, increasing.
-    log_forward, log_backward : float64 (d,)
-        Logs of P(class table | this table) and P(this table | class table); -inf where neglected.
+    x : int64 (d,) Counts in the last cell (1, 1) of the tables of the class, in increasing order.
+    log_forward, log_backward : float64 (d,) Logs of P(class table | this table) and P(this table | class table); -inf
+        if neglected.
     position : int
         Index of this table.
     """
@@ -46,8 +45,7 @@ class Orientation:
     ----------
     n, small, other : int
         Number of records, and sizes of one category of each variable, small <= other <= n - small.
-    at : int
-        The count of the table in both categories, 0..small.
+    at : int Count of the records that are in both categories, 0..small.
     flipped : bool
         Whether this count decreases as the last cell of the table increases.
     """
@@ -107,11 +105,10 @@ def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None 
         At most 2^40 records and 20,000,000 tables in the class.
     rate : float
         Swap rate, in (0, 1).
-    log_prior : float64 (d,), optional
-        Log prior of the class in increasing order of the last cell; with `window`, it determines where to stop. None is
-        a flat prior.
-    window : float
-        Entries this far below the best posterior, on the log scale, are neglected (-inf). Infinite: no entries.
+    log_prior : float64 (d,), optional Log prior of the class in increasing order of the last cell; with `window`, it
+        determines which entries are neglected. None is a flat prior.
+    window : float Entries that are below the largest posterior by more than this amount, on the log scale, are
+        neglected (-inf). Infinite: no entries are neglected.
 
     Returns
     -------
@@ -125,7 +122,7 @@ def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None 
 
     Notes
     -----
-    0.1 ms for small classes and any n; less than a second for 10,000 records in 5,001 tables.
+    Computing time: 0.1 ms for small classes and any n; less than a second for 10,000 records in 5,001 tables.
     """
     counts = _checks.table("table", table)
     if counts.shape != (2, 2):
@@ -146,7 +143,7 @@ def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None 
 
 @lru_cache(maxsize=64)
 def _weights(n: int, small: int, rate: float) -> NDArray[np.float64]:
-    """Return a cached array for the log weights of a swap of given size and rate, filled with NaN until a weight is
+    """Return a cached array for the log weights of a swap of given size and rate. Entries are NaN until the weight is
     computed.
     """
     return np.full(small + 1, np.nan)

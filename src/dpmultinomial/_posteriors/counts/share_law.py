@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 
 import numpy as np
-import scipy  # its signal processing loads on first use
+import scipy  # submodules of scipy are loaded on first use
 from numpy.typing import ArrayLike, NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.optimize import brentq

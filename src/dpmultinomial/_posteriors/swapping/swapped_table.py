@@ -391,8 +391,7 @@ def exact(
         Swap rate, in (0, 1).
     alpha : float or (rows * columns,)
         Dirichlet prior, > 0; one number or one per cell, row by row.
-    most_work : float
-        Largest number of steps for an r x c table; 1e9 take less than a second.
+    most_work : float Largest number of steps for an r x c table; 1e9 steps take less than a second.
 
     Returns
     -------

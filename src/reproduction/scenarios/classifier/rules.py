@@ -52,7 +52,7 @@ def _rehearsal(rehearsal: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield ".csv", f"no file {str(path)!r} (looked in {Path.cwd()})"
         return
     try:
-        from dpmultinomial._files import csv_table  # needs a compiled kernel
+        from dpmultinomial._files import csv_table  # this import requires a compiled kernel
 
         found = csv_table.read(path)
     except ImportError:  # not compiled yet: the job reads the file
