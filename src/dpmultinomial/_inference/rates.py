@@ -90,18 +90,18 @@ def posterior(release: Release, *, prior: Regression, method: str, rng: np.rando
 
 
 def _fitted(areas: Areas, regression: Regression, crude: float) -> tuple[Model, Fit]:
-    """Find the posterior mode, with windows of counts that are widened until they neglect less than `NEGLECTED`."""
-    shares, start = regression.family == "shares", None
-    log_node = areas.log_node
-    for log_mass in _LOG_MASS:
-        table = likelihoods_of(areas.cells, log_mass)
-        exposure = np.where(table.measured[:, None], areas.exposure, 0.0)
-        prior = Prior(*regression.shape, regression.slopes)
-        model = Model(table, exposure, log_node, areas.design.matrix, prior, shares=shares)
+    """Find the posterior mode. Windows of counts that neglect more than `NEGLECTED` are widened."""
+    table = likelihoods_of(areas.cells, _LOG_MASS[0])
+    exposure = np.where(table.measured[:, None], areas.exposure, 0.0)
+    prior, shares = Prior(*regression.shape, regression.slopes), regression.family == "shares"
+    start: Array | None = None
+    for log_mass in (*_LOG_MASS[1:], None):
+        model = Model(table, exposure, areas.log_node, areas.design.matrix, prior, shares=shares)
         fit = model.fit(model.start(crude) if start is None else start)
-        if neglected(model, fit.parameters).max() <= NEGLECTED:
+        rows = np.flatnonzero(neglected(model, fit.parameters) > NEGLECTED)
+        if log_mass is None or not len(rows):
             break
-        start = fit.parameters
+        table, start = table.widened(areas.cells, rows, log_mass), fit.parameters
     return model, fit
 
 

@@ -321,6 +321,23 @@ def test_the_log_evidence_is_the_probability_of_the_release():
     assert found.log_evidence == found.facts["log_evidence"]
 
 
+def test_only_the_window_of_an_extreme_area_is_widened():
+    """An improbable value has a longer tail of counts: its window alone grows, and no result of another area moves."""
+    data = DATA.assign(released=DATA["released"].where(DATA.index != "area 7", 260))
+    found = posterior(data)
+    plain = rates.likelihoods_of(found.areas.cells)
+    width, before = (np.diff(table.start) for table in (found._model.table, plain))
+    assert found.facts["neglected"] <= rates.NEGLECTED
+    assert np.flatnonzero(width != before).tolist() == [7]
+    assert width[7] > 1.5 * before[7]
+    a, b = np.exp(found._fit.parameters[0]), np.exp(found._fit.parameters[1])
+    d, mean = np.arange(2000.0), b * data["births"].to_numpy()
+    for i in (0, 6, 7, 8, 39):
+        weights = stats.nbinom.pmf(d, a, a / (a + mean[i]))
+        expected = np.log(weights @ np.exp(LAW.log_likelihood(data["released"].to_numpy(float)[i : i + 1], d)))
+        assert found._model.log_evidence(found._fit.parameters)[i] == pytest.approx(expected, abs=1e-10)
+
+
 def test_the_table_of_likelihoods_gives_the_evidence_of_a_model():
     """The sum over a row of the table is p(released) under a Poisson model, by a sum over all counts."""
     law = dpm.DiscreteGaussian(sigma=3.0)

@@ -25,6 +25,7 @@ from scipy.special.cython_special cimport betainc, gammainc, psi
 cdef double BIG = 1e150  # sums are rescaled beyond it
 cdef double TRIM = 1e-13  # of a component's weight, dropped at either end
 cdef double SMALL = 1e-6  # relative error of a probability from which the next step of Newton's method is the last
+cdef double NEGLIGIBLE = 1e-17  # relative size of the terms that a distribution function omits
 cdef double TIE = 1e-12  # of a probability: sums of rounded numbers are equal within it
 cdef int STEPS = 80
 
@@ -65,6 +66,13 @@ cdef inline double c_ratio(Law *law, double d) noexcept nogil:
     return (law.a + d) * law.q / (d + 1)
 
 
+cdef inline double c_inverse_ratio(Law *law, double d) noexcept nogil:
+    """p(d) / p(d + 1)."""
+    if law.shares:
+        return (d + 1) * (law.b + law.n - d - 1) / ((law.a + d) * (law.n - d))
+    return (d + 1) / ((law.a + d) * law.q)
+
+
 cdef double c_log_probability(Law *law, double d) noexcept nogil:
     """log p(d)."""
     cdef double out
@@ -89,32 +97,35 @@ cdef double c_weights(Law *law, const double *likelihood, int64_t low, int64_t w
                       double *weights) noexcept nogil:
     """Fill p(d | y) and return log p(y), up to the scale of the likelihood."""
     cdef int64_t j, k
-    cdef double t = 1.0, shift = 0.0, total = 0.0
+    cdef double t = 1.0, shift = 0.0, total = 0.0, scale
     # upwards from the peak
     for j in range(peak, width):
         weights[j] = t * likelihood[j]
+        total += weights[j]
         t *= c_ratio(law, low + j)
         if t > BIG:
             for k in range(peak, j + 1):
                 weights[k] /= t
+            total /= t
             shift += log(t)
             t = 1.0
     # downwards from the peak
     t = exp(-shift)
     for j in range(peak - 1, -1, -1):
-        t /= c_ratio(law, low + j)
+        t *= c_inverse_ratio(law, low + j)
         weights[j] = t * likelihood[j]
+        total += weights[j]
         if t > BIG:
             for k in range(j, width):
                 weights[k] /= t
+            total /= t
             shift += log(t)
             t = 1.0
-    for j in range(width):
-        total += weights[j]
     if not total > 0:
         return -INFINITY
+    scale = 1 / total
     for j in range(width):
-        weights[j] /= total
+        weights[j] *= scale
     return c_log_probability(law, low + peak) + shift + log(total)
 
 
@@ -240,7 +251,7 @@ cdef int64_t c_parts(const double *likelihood, int64_t low, int64_t width, int64
                      const double *one, const double *two, Part *parts, double *room) noexcept nogil:
     """Fill the components of one area and return their number; `first`, `second` have a step of `areas`."""
     cdef int64_t h, k, j, used = 0, begin, base
-    cdef double top, total, sum_
+    cdef double top, total, sum_, scale
     cdef Part *p
     for h in range(points):
         top, begin = -INFINITY, used
@@ -270,9 +281,11 @@ cdef int64_t c_parts(const double *likelihood, int64_t low, int64_t width, int64
             sum_ = 0.0
             for j in range(p.size):
                 sum_ += p.weight[j]
+            scale, sum_ = 1 / sum_, 0.0
             for j in range(p.size):
-                p.weight[j] /= sum_
-                p.below[j] = p.weight[j] + (p.below[j - 1] if j else 0.0)
+                p.weight[j] *= scale
+                sum_ += p.weight[j]
+                p.below[j] = sum_
             used += 1
         # weights of the nodes given the release, times the weight of the point
         total = 0.0
@@ -287,8 +300,9 @@ cdef int64_t c_parts(const double *likelihood, int64_t low, int64_t width, int64
 
 cdef double c_part_cdf(Part *p, double low, double t, double *density) noexcept nogil:
     """P(rate <= t) of one component, and its density."""
-    cdef double a = p.law.a + low + p.first, x, e, e_start, c = 0.0, f = 0.0, b = 0.0, odds = 0.0, at, top
+    cdef double a = p.law.a + low + p.first, x, e, e_start, c = 0.0, f = 0.0, b = 0.0, odds = 0.0, at, top, r
     cdef int64_t j, start, last = p.size - 1
+    cdef bint ended = False
     # e(l) at the term nearest to its mode
     if p.law.shares:
         x, b = t, p.law.b + p.law.n - low - p.first  # component j is Beta(a + j, b - j)
@@ -303,26 +317,36 @@ cdef double c_part_cdf(Part *p, double low, double t, double *density) noexcept 
         e_start = exp(e_start + (a + start) * log(x) + (b - start - 1) * log1p(-x))
     else:
         e_start = exp((a + start) * log(x) - x - lgamma(a + start + 1))
-    # sum of e(l) times cumulated weights, and the density
+    # sum of e(l) times cumulated weights, and the density; upwards from the mode all e(l) above j add up to at most
+    # e r / (1 - r), with the ratio r of the next two, and downwards those below j to at most j e
     e = top = e_start
     for j in range(start, p.size):
         c += p.below[j] * e
         f += p.weight[j] * e * (a + j)
         top = e
-        e *= odds * (b - j - 1) / (a + j + 1) if p.law.shares else x / (a + j + 1)
+        if j == last:
+            break
+        r = odds * (b - j - 1) / (a + j + 1) if p.law.shares else x / (a + j + 1)
+        if e * (a + last) < NEGLIGIBLE * f and e * r < NEGLIGIBLE * c * (1 - r):
+            ended = True  # the last component is 0 too
+            break
+        e *= r
     e = e_start
     for j in range(start - 1, -1, -1):
         e *= (a + j + 1) / (odds * (b - j - 1)) if p.law.shares else (a + j + 1) / x
         c += p.below[j] * e
         f += p.weight[j] * e * (a + j)
-    # the last component: e(last) is replaced by its distribution function
-    c -= p.below[last] * top
-    if p.law.shares:
-        c += p.below[last] * betainc(a + last, b - last, x)
-    elif x < 0.5 * (a + last) and top < 1e-18:
-        c += p.below[last] * 2 * top
-    else:
-        c += p.below[last] * gammainc(a + last, x)
+        if p.below[j] * e * (a + j) < NEGLIGIBLE * f and p.below[j] * e * j < NEGLIGIBLE * c:
+            break
+    # the last component: e(last) is replaced by its distribution function, unless the sum ended before
+    if not ended:
+        c -= p.below[last] * top
+        if p.law.shares:
+            c += p.below[last] * betainc(a + last, b - last, x)
+        elif x < 0.5 * (a + last) and top < 1e-18:
+            c += p.below[last] * 2 * top
+        else:
+            c += p.below[last] * gammainc(a + last, x)
     density[0] = f / t
     return c
 

@@ -371,4 +371,4 @@ def neglected(model: Model, parameters: Array) -> Array:
     -------
     float64 (n,)
     """
-    return np.asarray(np.exp(model.table.log_bound - model.terms(parameters).log_evidence))
+    return np.asarray(np.exp(model.table.log_bound - model.log_evidence(parameters)))

@@ -93,6 +93,28 @@ class Likelihoods:
             logs = np.log(self.values[self.start[i] : self.start[i + 1]]) + self.log_top[i]
         return int(self.low[i]), logs
 
+    def widened(self, cells: Cells, rows: Whole, log_mass: float) -> "Likelihoods":
+        """Return the likelihoods with wider windows for some rows.
+
+        Parameters
+        ----------
+        cells : all noisy counts.
+        rows : positions of the rows with wider windows.
+        log_mass : as of `likelihoods_of`, for these rows.
+
+        Returns
+        -------
+        Likelihoods
+        """
+        wide = likelihoods_of(cells.take(rows), log_mass)
+        windows_of_rows = np.split(self.values, self.start[1:-1])
+        low, peak, top, bound = self.low.copy(), self.peak.copy(), self.log_top.copy(), self.log_bound.copy()
+        for row, window in zip(rows, np.split(wide.values, wide.start[1:-1]), strict=True):
+            windows_of_rows[row] = window
+        low[rows], peak[rows], top[rows], bound[rows] = wide.low, wide.peak, wide.log_top, wide.log_bound
+        start = np.append(0, np.cumsum([len(window) for window in windows_of_rows])).astype(np.int64)
+        return Likelihoods(np.concatenate(windows_of_rows), start, low, peak, top, bound, self.measured)
+
 
 def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
     """Compute the likelihoods of noisy counts on their windows.

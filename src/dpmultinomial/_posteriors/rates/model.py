@@ -192,10 +192,13 @@ class Model:
         """Return the log posterior of (log a, b), without subtracting the log probability of the release."""
         if not self._inside(parameters):
             return -np.inf
+        return self.prior.terms(parameters)[0] + float(self.log_evidence(parameters).sum())
+
+    def log_evidence(self, parameters: Array) -> Array:
+        """Return the log evidence of every area given (log a, b), float64 (n,)."""
         first, second = self.pair(parameters)
         found = _rate_sums.sums(*self._all, first, second, self.exposure, shares=self.shares, moments=False)
-        evidence = logsumexp(found[:, :, 0] + self.log_node, axis=1) + self.table.log_top
-        return self.prior.terms(parameters)[0] + float(evidence.sum())
+        return np.asarray(logsumexp(found[:, :, 0] + self.log_node, axis=1) + self.table.log_top)
 
     def _inside(self, parameters: Array) -> bool:
         at = self.design @ parameters[1:]

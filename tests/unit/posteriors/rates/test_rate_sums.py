@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from reference import rate_sums as reference
-from scipy import integrate
+from scipy import integrate, stats
 from scipy.special import digamma, ndtri, polygamma
 
 from dpmultinomial._posteriors.rates import _rate_sums
@@ -25,12 +25,13 @@ def bell(size, centre, scale):
     return row / row.max()
 
 
-CASES = [(0, 40, 12, 4.0), (100, 60, 30, 8.0), (3, 1, 0, 1.0), (0, 30, 0, 3.0), (2000, 400, 200, 50.0)]
+CASES = [(0, 40, 12, 4.0), (100, 60, 30, 8.0), (3, 1, 0, 1.0), (0, 30, 0, 3.0), (2000, 400, 200, 50.0),
+         (0, 400, 5, 100.0)]  # fmt: skip
 
 
 @pytest.mark.parametrize("shares", [False, True], ids=["rates", "shares"])
 @pytest.mark.parametrize(("low", "size", "centre", "scale"), CASES)
-@pytest.mark.parametrize("log_a", [-3.0, 1.0, 6.0])
+@pytest.mark.parametrize("log_a", [-3.0, 1.0, 6.0, 7.5])
 def test_evidence_and_moments(low, size, centre, scale, log_a, shares):
     """Also far from the likelihood: some mean rates make the counts improbable by hundreds of powers of ten."""
     row = bell(size, centre, scale)
@@ -135,6 +136,30 @@ def test_quantiles_of_extreme_mixtures(low, size, exposure, shares):
         below = sum(part[0] * part[2].cdf(found[1][0, j, 0]) for part in parts)
         above = sum(part[0] * part[2].sf(found[1][0, j, 0]) for part in parts)
         assert (below if level < 0.5 else above) == pytest.approx(min(level, 1 - level), rel=1e-5)
+
+
+@pytest.mark.parametrize("shares", [False, True], ids=["rates", "shares"])
+def test_distribution_functions_of_wide_windows(shares):
+    """Sums over few of the terms: the counts of a window spread ten times as far as the rate given a count."""
+    size, exposure, a = 3000, 4000.0 if shares else 500.0, 2.0
+    row = bell(size, 1300, 350.0)
+    mu = 0.4 if shares else 3.0
+    first, second = (a * mu, a * (1 - mu)) if shares else (a, mu)
+    law = reference.count_law(np.log([a, mu / (1 - mu) if shares else mu]), DESIGN[0], exposure, shares=shares)
+    d = np.arange(size)
+    w = law.pmf(d) * row / (law.pmf(d) @ row)
+    beta, gamma = stats.beta(first + d, second + exposure - d), stats.gamma(a + d, scale=1 / (a / mu + exposure))
+    parts = beta if shares else gamma
+    centre, sd = w @ parts.mean(), np.sqrt(w @ (parts.var() + parts.mean() ** 2) - (w @ parts.mean()) ** 2)
+    points = centre + sd * np.array([-3.3, -2.0, -0.3, 0.0, 1.0, 2.7, 4.0])
+    pair = [np.full((1, 1), x) for x in (first, second)]
+    one = np.ones((2, 1)), np.array([0.5]), np.zeros(1)
+    *_, at, _ = _rate_sums.mixtures(
+        *windows(row, low=[0]), *pair, np.full((1, 1), exposure), np.zeros((1, 1)), *one, points[None], shares=shares
+    )
+    for found, x in zip(at[0], points, strict=True):
+        assert found[0] == pytest.approx(w @ parts.cdf(x), rel=1e-9)
+        assert found[1] == pytest.approx(w @ parts.pdf(x), rel=1e-9)
 
 
 def test_the_density_integrates_to_the_distribution_function():
