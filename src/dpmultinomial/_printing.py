@@ -1,8 +1,8 @@
 """Text for a terminal or a log, in which characters that move the cursor or reorder a line are shown as escapes.
 
-Names and messages contain text of files that somebody else wrote. A terminal interprets control characters (C0 and C1,
-such as ESC), bidirectional marks change the order in which a line is read, and U+2028, U+2029 and U+0085 end a line.
-Lone surrogates cannot be encoded. Everything that a command prints passes through `printable`.
+Names and messages contain text from files that somebody else wrote. A terminal interprets control characters (C0 and
+C1, such as ESC), bidirectional marks change the order in which a line is read, and U+2028, U+2029 and U+0085 end a
+line. Lone surrogates cannot be encoded. All output of a command is passed through `printable`.
 """
 
 import re
@@ -22,7 +22,7 @@ def printable(text: object) -> str:
     """Return a text in which every control character, bidirectional mark and lone surrogate is replaced by an escape
     such as `\\x1b`.
 
-    Tabs and line feeds stay as they are.
+    Tabs and line feeds are not replaced.
 
     Parameters
     ----------

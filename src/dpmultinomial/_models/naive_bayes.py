@@ -303,8 +303,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return np.asarray(self.classes_[np.argmax(log_shares, axis=1)])
 
     def export(self) -> dict[str, object]:
-        """Return the released model as a dict of JSON values with layout, log probabilities and card. The dict contains
-        no counts.
+        """Return the released model as a dict of JSON values with layout, log probabilities and card. The dict does not
+        contain counts.
 
         Returns
         -------
@@ -336,7 +336,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         Raises
         ------
         ValueError, TypeError
-            If it has another format, or its parts are inconsistent.
+            If `exported` has another format, or its parts are inconsistent.
         """
         parts = _model_card.opened(exported, FORMAT, ("classes", "class_log_prior", "feature_log_prob"))
         classes = plain("classes", exported["classes"])  # type: ignore[arg-type]

@@ -30,7 +30,8 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
     network : mapping from each node to its parents, by column names (or indices as strings if X has no names). With
         None, every column is a node without parents. Columns that are not nodes are dropped. The structure must not be
         derived from the data.
-    mechanism, epsilon, order, floor, smoothing, exact : as in `PrivateNaiveBayes`; the budget is divided by the nodes.
+    mechanism, epsilon, order, floor, smoothing, exact : as in `PrivateNaiveBayes`; the budget is divided equally among
+        the nodes.
     levels, bounds, bins, random_state : as in `PrivateNaiveBayes`.
 
     Attributes
@@ -40,7 +41,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
     Notes
     -----
-    Every possible pair of parent configuration and category has a cell. Fitted models and their pickles contain no
+    Every possible pair of parent configuration and category has a cell. Fitted models and their pickles do not contain
     counts. Source: Ponnoprat (2022), section 5.2. Cost: O(n nodes) plus the cells of all tables.
     """
 
@@ -85,12 +86,12 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         Returns
         -------
         PrivateBayesianNetwork
-            The fitted estimator itself.
+            The fitted estimator.
 
         Raises
         ------
         ValueError, TypeError
-            For a network with unknown columns or a cycle, and as in `PrivateNaiveBayes.fit`.
+            If the network has unknown columns or a cycle, and as in `PrivateNaiveBayes.fit`.
         """
         _checks.one_of("mechanism", self.mechanism, (*calibrated_noise.MECHANISMS, "none"))
         columns, _ = _support.read_records(self, X)
@@ -116,8 +117,8 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
         Parameters
         ----------
-        X : (n, columns), as in `fit`; for a value that is not among the levels of its column, the nodes that need it
-            are omitted.
+        X : (n, columns), as in `fit`. If a value is not among the levels of its column, the nodes that use it are
+            omitted.
 
         Returns
         -------
@@ -140,7 +141,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         return float(np.mean(self.score_samples(X)))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> pd.DataFrame:
-        """Draw synthetic records from the network, at no further privacy cost.
+        """Draw synthetic records from the network, without additional privacy cost.
 
         Parameters
         ----------
@@ -172,7 +173,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
     def export(self) -> dict[str, object]:
         """Return the released network as a dict of JSON values with structure, layout, log parameters and card. The
-        dict contains no counts.
+        dict does not contain counts.
 
         Returns
         -------
@@ -206,7 +207,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         Raises
         ------
         ValueError, TypeError
-            If it has another format, or its parts are inconsistent.
+            If `exported` has another format, or its parts are inconsistent.
         """
         parts = _model_card.opened(exported, FORMAT, ("nodes",))
         names = [str(k) if name is None else name for k, name in enumerate(parts.names)]

@@ -1,9 +1,9 @@
 """Command ``python -m dpmultinomial._releases``, which prints the spending of releases or, with ``restore``, restores
 the budget records.
 
-It works in the folder of config.yaml. ``restore`` makes the journal next to the confidential data, the public ledger
-and the account's memory identical, with everything that any of them contains; no spending is lost.
-``restore FOLDER ..`` also takes over the spending on data in folders that no longer exist.
+The command works in the folder of config.yaml. ``restore`` combines the entries of the journal next to the confidential
+data, the public ledger and the account's memory, and writes all entries to all three, so that no spending is lost.
+``restore FOLDER ..`` also includes the spending on data in folders that no longer exist.
 """
 
 import sys

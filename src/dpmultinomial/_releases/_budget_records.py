@@ -1,30 +1,30 @@
 """Budget records: journal, ledger and account memory, which are cross-checked before every release.
 
-The journal next to the data is authoritative. The public ledger must agree with the journal; every release on disk must
-be in it; and it must contain everything that the account remembers. Traces of a single crash are repaired; any other
-difference is rejected, with the command that restores the budget records without losing a release.
+The journal next to the data is authoritative. The public ledger must agree with the journal, every release on disk must
+be in the journal, and the journal must contain all entries in the memory of the account. Traces of a single crash are
+repaired. Any other difference is rejected, with the command that restores the budget records without losing a release.
 
 The account keeps a copy of each journal outside of the project, below ``~/.local/state``.
 
-The copy detects what the files next to the data cannot show: that all of them were replaced by an older backup, that
-two copies of a project spend independently, or that a confidential file was moved to another checkout without its
-journal. It is not a guarantee: another account, another machine or a home that cannot be written has no memory
-(`Memory.there` returns this).
+The copy detects changes that the files next to the data cannot show: all of them were replaced by an older backup, two
+copies of a project spend independently, or a confidential file was moved to another checkout without its journal. The
+copy does not give a guarantee: another account, another machine or a home folder without write permission does not have
+a memory (see `Memory.there`).
 
-Entries describe the spending line by line; the public ledger and the confidential journal share these columns.
+Entries describe the spending line by line. The public ledger and the confidential journal have these columns.
 
-The journal of spending is stored next to the confidential data, so that it is lost only with them.
+The journal of spending is stored next to the confidential data, so that it is lost only together with the data.
 
-It is a tab-separated file, mode 0600, that only grows. Each line contains an entry of the ledger, the keyed
-fingerprints of the released file and of its name, and a digest of the line and of all lines before it under the same
-key. A changed, exchanged or missing line breaks the chain from there on; lines removed from its end are detected by the
-ledger, the releases or the account's memory. A crash may leave part of a last line, which the next writer removes: no
-line is written before the previous one is complete on disk.
+The journal is a tab-separated file with mode 0600, to which lines are only appended. Each line contains an entry of the
+ledger, the keyed fingerprints of the released file and of its name, and a digest, under the same key, of the line and
+of all lines before it. A changed, exchanged or missing line breaks the chain from this line on. Lines that are removed
+from the end are detected from the ledger, the releases or the account's memory. A crash may leave a part of the last
+line, which the next writer removes: no line is written before the previous line is complete on disk.
 
 The public ledger has one line when a release spends its budget, and one when its files have been published.
 
-It is a tab-separated file that only grows, derived from the confidential journal, which is authoritative. A crash may
-leave part of a last line: the reader ignores it and the next writer removes it.
+The ledger is a tab-separated file to which lines are only appended. It is derived from the confidential journal, which
+is authoritative. A crash may leave a part of the last line, which the reader ignores and the next writer removes.
 """
 
 import errno
@@ -55,8 +55,8 @@ class Remembered:
     Parameters
     ----------
     identity : identity of the journal.
-    place : folder in which it was.
-    text : text of all its lines.
+    place : folder that contained the journal.
+    text : text of all lines of the journal.
     files : fingerprints, under the account's key, of the released files.
     """
 
@@ -68,12 +68,12 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """File of the account's memory that cannot be read.
+    """File in the account's memory that cannot be read.
 
     Parameters
     ----------
-    path : the file; its name is the identity of its journal.
-    place : folder in which the journal was, as far as it can be read; else empty.
+    path : the file, whose name is the identity of its journal.
+    place : folder of the journal, if it can be read from the file; otherwise empty.
     """
 
     path: Path
@@ -102,7 +102,7 @@ class Memory:
         return os.access(self.folder, os.W_OK | os.X_OK)
 
     def all(self) -> Iterator[Remembered]:
-        """Yield every journal in the memory that can be read; `unreadable` lists the other files."""
+        """Yield every readable journal in the memory; `unreadable` returns the other files."""
         yield from (found for found in self._files() if isinstance(found, Remembered))
 
     def unreadable(self) -> list[Unreadable]:
@@ -146,19 +146,19 @@ class Memory:
         if not path.exists():
             draft = self.folder / f"{_KEY}.{secrets.token_hex(8)}"
             _durable.write(draft, secrets.token_bytes(32), mode=0o600, name="the account's key")
-            with suppress(FileExistsError):  # another process was first
+            with suppress(FileExistsError):  # another process created the file first
                 os.link(draft, path)
             draft.unlink()
         return hmac.new(path.read_bytes(), content, hashlib.sha256).hexdigest()
 
     def keep(self, journal: Remembered) -> None:
-        """Store the present state of a journal on disk, and replace an earlier copy."""
+        """Store the current state of a journal on disk, and replace the earlier copy."""
         known: dict[str, Any] = {"place": journal.place, "text": journal.text.decode(), "files": list(journal.files)}
         raw = (json.dumps(known) + "\n").encode()
         _durable.replace(self.folder / f"{journal.identity}.json", raw, mode=0o600, name="the account's memory")
 
     def forget(self, identity: str) -> None:
-        """Remove a journal whose entries were taken over by another journal."""
+        """Remove a journal whose entries are now contained in another journal."""
         (self.folder / f"{identity}.json").unlink(missing_ok=True)
 
 
@@ -191,13 +191,13 @@ class Entry:
 
     Parameters
     ----------
-    time : UTC, to the second.
+    time : time in UTC, with a resolution of one second.
     release, generation, source, mechanism : settings as configured.
-    cost : cost in the form in which `spending.Cost` prints it.
+    cost : cost, in the format printed by `spending.Cost`.
     sha256 : digest of the public file.
-    record_sha256 : digest of its record.
-    settings, data : keyed fingerprints of the settings and of the confidential file, bound to release and generation;
-        empty if they are no longer known.
+    record_sha256 : digest of the record of the release.
+    settings, data : keyed fingerprints of the settings and of the confidential file, bound to the release and its
+        generation; empty if they are no longer known.
     state : `SPENT` or `PUBLISHED`.
     """
 
@@ -230,7 +230,7 @@ class Entry:
         Raises
         ------
         ValueError
-            If a field holds tabs or line breaks.
+            If a field contains tabs or line breaks.
         """
         values = [str(value) for value in astuple(self)]
         if any(re.search(r"[\t\r\n]", value) for value in values):
@@ -253,12 +253,12 @@ def of_line(values: list[str], place: str) -> Entry:
     Parameters
     ----------
     values : fields of the line.
-    place : file and line, for errors.
+    place : file and line, for error messages.
 
     Raises
     ------
     ValueError
-        If a field is not in the format of the ledger (file, line and rule).
+        If a field does not have the format of the ledger; the message states file, line and rule.
     """
     if len(values) != len(COLUMNS):
         raise Refused(f"{place}: a line must have {len(COLUMNS)} fields, got {len(values)}")
@@ -302,13 +302,13 @@ def costs(entries: list[Entry], *sources: str) -> list[spending.Cost]:
 
 
 def of_record(raw: bytes, place: str, *, record_sha256: str, sha256: str) -> Entry:
-    """Build the entry of a release from its public files, if nothing else is known about the release.
+    """Build the entry of a release from its public files. This is used if no other record of the release exists.
 
     Parameters
     ----------
     raw : ``record.json``.
-    place : name of the record, for errors.
-    record_sha256, sha256 : digests of record and public file.
+    place : name of the record, for error messages.
+    record_sha256, sha256 : digests of the record and of the public file.
 
     Returns
     -------

@@ -1,24 +1,25 @@
 """Mixtures of independent counts that are coupled through their total. Every posterior given an additive release has
 this form.
 
-P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s); each term is one run of `_sum_chain`.
+P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s). Each term requires one run of `_sum_chain`.
 
 The most probable vectors of a distribution on integers are found by best-first search over single-unit moves.
 
 The likelihood of an additive release is written as a sum of products over the components.
 
-Each is derived in the methods of Wang (2020) in the documentation.
+The derivations are in the methods of Wang (2020) in the documentation.
 
-Algorithms 1 (independent) and 2: 1/T^M = int u^(M-1) exp(-u T) du / Gamma(M) turns the multinomial likelihood with
-weights x_s/T into an integral of products, by the trapezoid rule in log u. Algorithm 3: the released vector is a mode
-exactly if the smallest quotient x_j/r_j that was served is at least the largest x_i/(r_i + 1) that was not; for every
-level of that smallest quotient the noisy counts lie in intervals, ties by rule.
+Algorithms 1 (independent) and 2: 1/T^M = int u^(M-1) exp(-u T) du / Gamma(M) converts the multinomial likelihood with
+weights x_s/T into an integral of products, which is computed by the trapezoid rule in log u. Algorithm 3: the released
+vector is a mode exactly if the smallest quotient x_j/r_j that received a unit is at least the largest quotient x_i/(r_i
++ 1) that did not. For every level of the smallest quotient, the noisy counts are in intervals; ties follow the tie
+rule.
 
 
 
-Transforms give marginals, total, draws, the most probable vectors, and the truncated mass of the same distribution, and
-of the one with one distinguished component (`_frequency_products`). Marginals have absolute accuracy
-(about 1e-16 of the largest probability), not relative.
+Fourier transforms give the marginals, the total, draws, the most probable vectors, and the truncated mass of the same
+distribution, and of the distribution with one distinguished component (`_frequency_products`). Marginals have absolute
+accuracy (about 1e-16 of the largest probability), but not relative accuracy.
 """
 
 from collections.abc import Callable
@@ -44,9 +45,10 @@ def most_probable(
     """Return the k most probable vectors of counts in decreasing order of probability. Vectors of equal probability are
     in increasing lexicographic order.
 
-    Climbs from `start` to a local maximum, then always expands the best vector seen: one unit more, one less, or one
-    moved between two components. Complete for distributions without separate peaks (every superlevel set connected by
-    such moves), as the posteriors of this package are; the probabilities themselves do not depend on the search.
+    The search climbs from `start` to a local maximum. It then repeatedly expands the most probable vector seen so far:
+    one unit more, one unit less, or one unit moved between two components. The search is complete for distributions
+    without separate peaks (if every superlevel set is connected by such moves), such as the posteriors of this package.
+    The probabilities do not depend on the search.
 
     Parameters
     ----------
@@ -91,8 +93,8 @@ def _moves(size: int) -> NDArray[np.int64]:
 
 
 Array = NDArray[np.float64]
-_NEGLIGIBLE = 36.0  # terms whose weight is below exp(-36) of the largest are neglected; log of the fraction
-_BLOCK, _NUMBERS = 64, 2_000_000  # terms, and entries of their factors, that are bounded or solved at a time
+_NEGLIGIBLE = 36.0  # terms whose weight is below exp(-36) of the largest weight are neglected; log of this fraction
+_BLOCK, _NUMBERS = 64, 2_000_000  # number of terms, and number of entries of their factors, that are processed together
 
 
 @dataclass(frozen=True)
@@ -101,10 +103,10 @@ class Terms:
 
     Attributes
     ----------
-    low : int64 (S,), smallest value of every component; a component takes low, low + 1, .., low + W - 1.
+    low : int64 (S,), smallest value of every component; the possible values are low, low + 1, .., low + W - 1.
     log_weights : float64 (T,), log weights of the terms.
     factors : float64 (T, 1 or 3, S, W), in the form of `_sum_chain.solve_each`.
-    tilts : float64 (T,), theta for which the free total is near the released one; it cancels.
+    tilts : float64 (T,), theta for which the free total is near the released total; the tilt cancels in the result.
     """
 
     low: NDArray[np.int64]
@@ -119,7 +121,7 @@ class CoupledCounts:
     Parameters
     ----------
     terms : terms of the mixture.
-    total_low, total_factor : g at the totals total_low, total_low + 1, ..; 0 elsewhere.
+    total_low, total_factor : factor g at the totals total_low, total_low + 1, ..; it is 0 at all other totals.
     """
 
     def __init__(self, terms: Terms, total_low: int, total_factor: Array) -> None:
@@ -270,7 +272,7 @@ def _vector_weights(log_factors: Array, columns: NDArray[np.int64], place: NDArr
 
 
 Whole = NDArray[np.int64]
-_TERM_NUMBERS = 1_000_000  # numbers of an array that are processed at a time
+_TERM_NUMBERS = 1_000_000  # numbers of an array that are processed together
 
 
 def windows(
@@ -283,7 +285,7 @@ def windows(
     ----------
     released : int64 (S,).
     noise : noise of one count.
-    window : half-width of the window, an integer, or None for all that matter.
+    window : half-width of the window, an integer, or None for all counts that are not negligible.
     drawn : whether weights are posterior draws (algorithms 1).
 
     Returns
@@ -332,7 +334,7 @@ def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *
     factors = true_counts(np.exp(logs - largest))
     log_weights = log_nodes + largest.sum(axis=(1, 2))
     empty = true_counts(np.broadcast_to((weight == 0).astype(float), (1, *weight.shape)))
-    if total and np.all(empty.sum(axis=2) > 0):  # all weights 0: equal shares
+    if total and np.all(empty.sum(axis=2) > 0):  # if all weights are 0, the shares are equal
         factors = np.concatenate([factors, empty])
         log_weights, nodes = np.append(log_weights, -total * np.log(size)), np.append(nodes, 1.0)
     tilts = _tilts(factors, low, noise, *noise.total_factor(total, drawn=drawn))
@@ -343,7 +345,8 @@ def _nodes(total: int, below: int, above: int) -> tuple[Array, Array]:
     """Return nodes u and log weights of the trapezoid rule for the integral int u^(M-1) exp(-u T) du / Gamma(M),
     M-below <= T <= M+above.
 
-    The step makes the rule's error |Gamma(M + 2 pi i/h)|/Gamma(M) smaller than exp(-38). M = 0 needs no integral.
+    The step makes the quadrature error |Gamma(M + 2 pi i/h)|/Gamma(M) smaller than exp(-38). M = 0 does not need an
+    integral.
     """
     if total == 0:
         return np.zeros(1), np.zeros(1)
@@ -385,7 +388,7 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
     found = [_boxes(released, x, levels[start : start + block], ties) for start in range(0, len(levels), block)]
     if total == 0:
         found = [(np.ones((1, 1, *x.shape)), np.zeros(1))]
-    elif released.max() - released.min() <= 1:  # all weights 0: equal shares, the remainder by the tie rule
+    elif released.max() - released.min() <= 1:  # equal shares; the tie rule assigns the remainder
         chance = _log_remainder(released, ties)
         if chance > -np.inf:
             empty = np.broadcast_to((x == 0).astype(float), (1, 3, *x.shape))
@@ -400,7 +403,7 @@ def _levels(released: Whole, noise: Noise) -> Whole:
     """Return the possible values of the level, which is the smallest quotient that gets a unit. A level satisfies level
     M <= sum of weights <= level (M + S).
 
-    The result holds numerators and denominators in lowest terms (L, 2), increasing.
+    The result contains numerators and denominators in lowest terms (L, 2), in increasing order.
     """
     total, size = int(released.sum()), len(released)
     if total == 0:
@@ -426,7 +429,7 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """Return a bound on a sum, the noise of the total plus `size` variables of this distribution; the sum exceeds the
+    """Return a bound on a sum of the noise of the total and `size` variables of this distribution. The sum exceeds the
     bound with negligible probability.
     """
     out = noise.of_total.p
@@ -453,7 +456,7 @@ def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, 
     rules = [_quadrature.legendre(claim // 2 + 1) for claim in claims.tolist()]
     nodes, weights = np.concatenate(rules, axis=1)
     row = np.repeat(np.arange(len(levels)), claims // 2 + 1)
-    t = ((nodes + 1) / 2)[:, None, None]  # probability of a place before the last served claim
+    t = ((nodes + 1) / 2)[:, None, None]  # probability that a place is before the last claim that received a unit
     free = clear[row] + t * got[row] + (1 - t) * lost[row]
     return np.stack([free, got[row], free], axis=1), np.log(weights / 2)
 
@@ -513,22 +516,24 @@ def noisy(noisy_counts: NDArray[np.int64], noise: Noise, total_low: int, total_f
     return Terms(low, np.zeros(1), factors[:, None], _tilts(factors, low, noise, total_low, total_factor))
 
 
-_TOLERANCE = 1e-11  # largest neglected mass, or rounding error, of a distribution that is called exact
-_ROUNDING = 4e-17  # observed: rounding of the marginals is below this times the condition
-_DRAWS = 1 << 22  # weights held at once while drawing
+_TOLERANCE = 1e-11  # largest neglected mass, or rounding error, of a distribution whose status is exact
+# empirical bound: the rounding error of the marginals is below this number times the condition number
+_ROUNDING = 4e-17
+_DRAWS = 1 << 22  # number of weights in memory during drawing
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Bounds on the neglected mass, as fractions of the posterior. The neglected terms sum to a quarter of `pruned`;
-    `wrapped` and `cut` are Chernoff bounds, which are not attained.
+    """Bounds on the neglected mass, as fractions of the posterior. The neglected terms sum to about a quarter of
+    `pruned`. The numbers `wrapped` and `cut` are Chernoff bounds, which are not attained.
 
     Attributes
     ----------
     pruned : mass of neglected terms.
-    wrapped : mass of totals beyond the transform's length.
+    wrapped : mass of totals beyond the length of the transform.
     cut : mass of counts and totals beyond their grids.
-    condition : sum of absolute values over the sum, for the transforms; rounding is about 1e-16 times it.
+    condition : sum of absolute values divided by the sum, for the transforms; the rounding error is about 1e-16 times
+        this number.
     """
 
     pruned: float = 0.0
@@ -554,7 +559,8 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Chain:
-    """Term of the mixture with all its factors: those of the components at low_s, low_s + 1, .., and that of the total.
+    """Term of the mixture with all its factors: the factors of the components at low_s, low_s + 1, .., and the factor
+    of the total.
 
     Attributes
     ----------

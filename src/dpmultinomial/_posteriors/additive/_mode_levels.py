@@ -1,16 +1,17 @@
 """Levels of algorithm 3: the intervals of noisy counts whose mode is the released vector, and bounds on the weights of
 the levels.
 
-The released r is a mode of the noisy weights n exactly if the smallest quotient n_j/r_j that was served is at least the
-largest n_i/(r_i + 1) that was not. Given that level p/q, every n_s lies in an open interval, ]p r_s/q, p (r_s + 1)/q[,
-or at one of its ends: at the lower one it was served last (`got`), at the upper one it just missed (`lost`).
+The released r is a mode of the noisy weights n exactly if the smallest quotient n_j/r_j that received a unit is at
+least the largest quotient n_i/(r_i + 1) that did not. Given this level p/q, every n_s lies in an open interval, ]p
+r_s/q, p (r_s + 1)/q[, or at one of its ends. At the lower end, the component received the last unit (`got`). At the
+upper end, it just missed a unit (`lost`).
 
-The possible weight of each level of algorithm 3 is bounded before any transform: exponential tilts bound a level's
-share.
+The possible weight of each level of algorithm 3 is bounded before any transform, by exponential tilts.
 
-For every tilt theta, weight of a level <= mass(theta) max_T g(T) exp(-theta T) with mass(theta) the sum of the level's
-product over all true counts, times exp(theta sum N). The smallest over a grid of tilts bounds the level (Chernoff). The
-same sums, added over levels, bound the mass in the far tails: how long a transform must be, and how wide a marginal.
+For every tilt theta, the weight of a level is at most mass(theta) max_T g(T) exp(-theta T), where mass(theta) is the
+sum over all true counts of the level's product times exp(theta sum N). The smallest value over a grid of tilts bounds
+the level (Chernoff). The same sums, added over the levels, bound the mass in the extreme tails. They determine the
+length of a transform and the width of a marginal.
 """
 
 from collections.abc import Iterator
@@ -52,8 +53,8 @@ class Columns:
 
 
 def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
-    """Group components into columns if `together`; otherwise keep one column per component, for rules that depend on
-    the order.
+    """Group components into columns if `together` is set. Otherwise, return one column per component, for rules that
+    depend on the order.
 
     Parameters
     ----------
@@ -80,9 +81,11 @@ class Levels:
 
     Attributes
     ----------
-    numerator, denominator : int64 (T,), p and q, in lowest terms, increasing p/q.
-    lower, upper : int64 (T, U), first and last noisy count inside the open interval; empty where lower > upper.
-    got, lost : int64 (T, U), the noisy count at the interval's end, `NOTHING` if it is not an integer.
+    numerator, denominator : int64 (T,), p and q, in lowest terms, in increasing order of p/q.
+    lower, upper : int64 (T, U), first and last noisy count inside the open interval; the interval is empty if lower >
+        upper.
+    got, lost : int64 (T, U), the noisy count at the lower or upper end of the interval; `NOTHING` if the end is not an
+        integer.
     """
 
     numerator: Whole
@@ -131,7 +134,7 @@ def levels(released: Whole, lowest: float, highest: float) -> Levels:
     Parameters
     ----------
     released : int64 (U,), with at least one positive count; products with a numerator must stay below 2^63.
-    lowest, highest : range of the smallest served quotient, > 0.
+    lowest, highest : range of the smallest quotient that received a unit, > 0.
 
     Returns
     -------
@@ -165,8 +168,9 @@ def nodes(claims: int) -> tuple[Array, Array]:
     """Return quadrature nodes and weights on [0, 1] for the probability that a claim precedes the last claim that gets
     a unit, if ties are random.
 
-    The integrand is a polynomial of degree claims - 1, so (claims + 1) // 2 Gauss-Legendre nodes are exact; it is a
-    product of many similar factors, hence smooth, and 5 sqrt(claims) + 3 nodes do to rounding (tested).
+    The integrand is a polynomial of degree claims - 1, so (claims + 1) // 2 Gauss-Legendre nodes are exact. The
+    integrand is a product of many similar factors and therefore smooth, so 5 sqrt(claims) + 3 nodes are accurate up to
+    rounding (tested).
     """
     size = min((claims + 1) // 2, int(5 * np.sqrt(claims)) + 3)
     places, weights = _quadrature.legendre(size)
@@ -177,9 +181,10 @@ def nodes(claims: int) -> tuple[Array, Array]:
 def rule(claims: int, ties: str) -> tuple[Array, Array, Array]:
     """Return the arrays (early, late, weight) for the terms of a level (`_frequency_products`) under a tie rule.
 
-    Of equal claims, those served come before the one served last. ``"first"``: a lower index comes first, so components
-    before it may hold an equal claim and those after it may have missed one; ``"last"`` is the opposite; ``"random"``:
-    every claim comes before it with the same probability, which is integrated over.
+    Among equal claims, the claims that received a unit precede the claim that received the last unit. ``"first"``: a
+    lower index precedes, so components before the last served component may have received a unit on an equal claim, and
+    components after it may have missed a unit. ``"last"`` is the opposite. ``"random"``: every claim precedes with the
+    same probability, which is integrated over.
     """
     if ties == "random":
         places, weights = nodes(claims)
@@ -189,11 +194,12 @@ def rule(claims: int, ties: str) -> tuple[Array, Array, Array]:
 
 
 _HALF = np.array([0.1, 0.2, 0.35, 0.5, 0.65, 0.75, 0.84, 0.92])
-TILTS = np.concatenate([-_HALF[::-1], [0.0], _HALF])  # multiples of epsilon
-_NEAR = 60.0  # levels whose crude bound is below exp(-60) of the best fine one keep the crude one
-_BATCHES = [0, *(1 << k for k in range(4, 41))]  # levels whose crude bound is mended together: few, then more
-_ROOM = 1 << 20  # numbers held at once for the refinement
-_STEEPEST = 600.0  # largest exponent of a tilt; a level that far from the released counts has better bounds
+TILTS = np.concatenate([-_HALF[::-1], [0.0], _HALF])  # tilts in multiples of epsilon
+_NEAR = 60.0  # levels whose crude bound is below exp(-60) of the best refined bound are not refined
+# numbers of levels whose crude bounds are refined together: first few, then more
+_BATCHES = [0, *(1 << k for k in range(4, 41))]
+_ROOM = 1 << 20  # numbers in memory during the refinement
+_STEEPEST = 600.0  # largest exponent of a tilt; levels farther from the released counts have better bounds
 
 
 @dataclass(frozen=True)
@@ -205,7 +211,7 @@ class Masses:
     tilts : float64 (G,), theta.
     levels : float64 (G, T), one column per level.
     edge : float64 (G,), max over T of log g(T) - theta (T - M).
-    totals : float64 (G,), log of the sum over T instead.
+    totals : float64 (G,), log of the sum over T of the same expression.
     """
 
     tilts: Array
@@ -232,11 +238,11 @@ def masses(
     Parameters
     ----------
     columns, levels, noise, prior, ties : parts of the problem.
-    log_totals : float64 (2, n), totals minus M, and log g there.
+    log_totals : float64 (2, n), totals minus M, and log g at these totals.
 
     Returns
     -------
-    Masses. O(columns W + T) per tilt, W values per column.
+    Masses. O(columns W + T) per tilt, with W values per column.
     """
     tilts = noise.epsilon * TILTS
     sums = -tilts[:, None] * log_totals[0] + log_totals[1]
@@ -253,7 +259,7 @@ def masses(
 
 
 class _Claims:
-    """Components with claims on all levels, collected column by column and returned level by level."""
+    """Components with claims at all levels, collected column by column and returned level by level."""
 
     def __init__(self) -> None:
         self._level: list[Whole] = []
@@ -333,7 +339,7 @@ def column_masses(
 
     Returns
     -------
-    clear, got, lost : of the open interval, and of its lower and upper end (-inf where it has none).
+    clear, got, lost : log masses of the open interval, and of its lower and upper end (-inf if there is no end).
     """
     r, lower, upper = int(columns.released[u]), levels.lower[:, u], levels.upper[:, u]
     least = int(np.maximum(lower, 1).min())
@@ -397,7 +403,8 @@ def _claims(clear: Array, got: Array, lost: Array, repeats: Whole, claims: int, 
             each = (before * repeats[:, None]).sum(axis=3) + logsumexp(one, axis=3)
             return np.asarray(logsumexp(each + np.log(weight), axis=2))
     sure, moved = np.zeros(clear.shape[:2]), np.full(clear.shape[:2], -np.inf)
-    for j in range(clear.shape[2]):  # in the order of the components: no component served last yet, or already one
+    # states, in the order of the components: no component has received the last unit yet, or one component has
+    for j in range(clear.shape[2]):
         moved = np.logaddexp(moved + after[:, :, 0, j], sure + got[:, :, j])
         sure = sure + before[:, :, 0, j]
     return moved

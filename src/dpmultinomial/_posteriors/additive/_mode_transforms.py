@@ -1,13 +1,14 @@
 """Posterior of algorithm 3 at any epsilon, from a few thousand products of factors that are coupled by Fourier
 transforms of equal length.
 
-A factor is the distribution of an interval. One tilt serves all levels, so that it is transformed once for all levels
-that share it, and transformed back once with everything that multiplied it (`_frequency_products`). Length, widths and
-levels neglected follow from the bounds of `_mode_levels`, and each has a certificate: a bound on the truncated mass,
-relative to the posterior. The methods of Wang (2020) in the documentation derive it.
+A factor is the distribution of an interval. All levels use the same tilt, so each factor is transformed once for all
+levels that share it. Each factor is then transformed back once, with the sum of the products that multiply it
+(`_frequency_products`). The length, the widths and the neglected levels follow from the bounds of `_mode_levels`. Each
+of them has a certificate: a bound on the truncated mass, relative to the posterior. The derivation is in the methods of
+Wang (2020) in the documentation.
 
-The terms of algorithm 3's posterior are levels that are transformed together; draws use the factors of one level,
-probabilities the closed forms.
+The terms of algorithm 3's posterior are levels that are transformed together. Draws use the factors of a single level,
+and probabilities use closed forms.
 """
 
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from ._noise import CountsPrior, NoiseModel
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_ROOM = 1 << 21  # numbers held at once
+_ROOM = 1 << 21  # numbers in memory at the same time
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Frame:
     width : int64 (U,), number of values of every column.
     rise : float64 (U, W), factor of the intervals of every column.
     length : length of all transforms.
-    tail : float64 (length,), factor of the total at its place in a transform.
+    tail : float64 (length,), factor of the total at its position in a transform.
     """
 
     columns: Columns
@@ -152,7 +153,7 @@ class ModeTerms:
     Parameters
     ----------
     frame : data shared by the terms.
-    terms : index of the level, early, late, weight; one entry a term.
+    terms : index of the level, early, late and weight, with one entry per term.
     totals : int64 (L,).
     log_g : float64 (L,), log factor of every total.
     log_whole : log of the sum of all terms.
@@ -226,11 +227,11 @@ class ModeTerms:
         return np.where(first > last, 0.0, np.where((first < 0) & (last > 0), both, one_side))
 
 
-_KEPT = 36.0  # levels below exp(-36) of the largest, after the slack of their bounds, are neglected
-_SLACK = 3.0  # slack of those bounds
-_RESERVE = 46.0  # exp(-46): mass that a transform may wrap around, before the weight of the right total
-_CHUNK = 1 << 19  # values transformed at once: they fit into the cache
-_LARGEST = 10**9  # released total: products of two counts stay below 2^63
+_KEPT = 36.0  # levels below exp(-36) of the largest level are neglected, after subtraction of the slack of their bounds
+_SLACK = 3.0  # slack of the bounds on the levels
+_RESERVE = 46.0  # exp(-46): mass that may wrap around in a transform, relative to the weight of the correct total
+_CHUNK = 1 << 19  # number of values that are transformed together; they fit into the cache
+_LARGEST = 10**9  # largest released total; products of two counts stay below 2^63
 
 
 @dataclass(frozen=True)
@@ -276,7 +277,7 @@ def solve(problem: Problem) -> TransformedCounts:
 
     Returns
     -------
-    TransformedCounts. O(T L (U + log L)) for T levels, U columns, L sums; T and L grow like 1/epsilon.
+    TransformedCounts. O(T L (U + log L)) for T levels, U columns and L sums; T and L grow like 1/epsilon.
 
     Raises
     ------

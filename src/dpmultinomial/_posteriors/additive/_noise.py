@@ -1,10 +1,11 @@
 """Noise of a count in an additive release, untruncated or truncated, and priors of the true counts.
 
-The noise gives a factor of the total, and acts as operators on likelihoods over a grid of true counts. Priors factorise
-into components and total (flat, flat on the total, Dirichlet-multinomial): a prior is prod_s w_s(N_s) times
-v(N_1 + .. + N_S). A flat prior on every component is not flat on their total: there are (T + S - 1 choose S - 1)
-vectors with total T, so with many small components it largely determines the total. The others are flat on the total
-and divide it by a Dirichlet-multinomial distribution; with concentration 1 all vectors of a total are equal.
+The noise gives a factor of the total, and operators on likelihoods over a grid of true counts. Priors factorise into
+components and total (flat, flat on the total, Dirichlet-multinomial): a prior is prod_s w_s(N_s) times v(N_1 + .. +
+N_S). A flat prior on every component is not flat on the total: there are (T + S - 1 choose S - 1) vectors with total T,
+so with many small components, this prior largely determines the total. The other priors are flat on the total and
+divide it by a Dirichlet-multinomial distribution; with concentration 1, all vectors with the same total have the same
+probability.
 """
 
 from dataclasses import dataclass
@@ -21,14 +22,14 @@ from ..._mechanisms.laplace import TwoSidedGeometric, default_support
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_DIGITS = 60.0  # exp(-60): the noise beyond is bounded, not summed
+_DIGITS = 60.0  # exp(-60): the noise beyond this distance is bounded, but not summed
 _WIDE = 300.0
 _UNDERFLOW = 690.0
 
 
 def support_for(epsilon: float, support: float | None) -> float:
-    """Return the truncation point of the noise for the argument of a user. None means ceil(50/epsilon), which costs
-    2e-22 in delta and equals the paper's 50 at epsilon 1.
+    """Return the truncation point of the noise from the argument of a user. None means ceil(50/epsilon), which adds
+    2e-22 to delta and equals the paper's 50 at epsilon 1.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ def support_for(epsilon: float, support: float | None) -> float:
     Raises
     ------
     ValueError, TypeError
-        If `support` is none of these.
+        If `support` is not one of these values.
     """
     if support is None:
         return default_support(epsilon)
@@ -114,8 +115,10 @@ class NoiseModel:
         return totals, np.log(self.peak) - self.epsilon * np.abs(totals - released)
 
 
-DIGITS = 38.0  # exp(-38): mass neglected at every truncation
-BANDED = 64  # half-width of the noise up to which sums over it are dense products, beyond it recursions
+DIGITS = 38.0  # exp(-38): mass neglected by every truncation
+# largest half-width of the noise for which sums over the noise are dense products; for larger half-widths, they are
+# recursions
+BANDED = 64
 _BLOCK = 256
 
 
@@ -174,7 +177,7 @@ class Noise:
         """Convert a likelihood of posterior draws, at the values first, first + 1, .., to a likelihood of noisy counts
         by equation (5) with clipping at 0.
 
-        Entries below 0 must carry likelihood 0; `first` may differ by component (.., S, W). The first and last `reach`
+        Entries below 0 must have likelihood 0; `first` may differ by component (.., S, W). The first and last `reach`
         entries are lost.
         """
         n = np.asarray(first)[..., None] + self.reach + np.arange(likelihood.shape[-1] - 2 * self.reach)
@@ -186,7 +189,7 @@ class Noise:
         """Return P(released total | true total) for the true totals at which the probability is positive: (lowest,
         values).
 
-        Windows apply to components; the total keeps the full range of its noise.
+        Windows apply only to components. The total has the full range of its noise.
         """
         if self.of_total is not self:
             return self.of_total.total_factor(released, drawn=drawn)
@@ -246,8 +249,8 @@ def dirichlet_multinomial(concentration: ArrayLike, size: int) -> CountsPrior:
 
     Parameters
     ----------
-    concentration : concentrations > 0, one number for all components or one each; 1/2 is Jeffreys', small values favour
-        zeros.
+    concentration : concentrations > 0, one number for all components or one number each; 1/2 is Jeffreys' prior, and
+        small values favour zeros.
     size : number of components S.
 
     Returns
@@ -279,7 +282,7 @@ def of(prior: str | ArrayLike | CountsPrior, size: int) -> CountsPrior:
     Raises
     ------
     ValueError, TypeError
-        If the argument describes no prior, or its concentrations do not fit.
+        If the argument does not describe a prior, or the number of concentrations is wrong.
     """
     if isinstance(prior, CountsPrior):
         if prior.concentration is not None and prior.concentration.shape != (size,):

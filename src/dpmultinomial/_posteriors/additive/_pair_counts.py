@@ -1,14 +1,14 @@
 """Exact posterior given an additive release of two components, as a table over all pairs of true counts.
 
 The paper's four-fold sum over (N_1, N_2, n_1, n_2) factorises into two matrix products, K_1 L K_2', times the factor of
-the total: equal to the loop to rounding and about ten thousand times faster.
+the total. The result equals the paper's sum up to rounding and is computed about ten thousand times faster.
 
 For two counts released by algorithm 1 (summed) of Wang (2020), the released total also depends on the sum of the noisy
 counts.
 
-P(N_1, N_2) is proportional to sum over n_1, n_2 of p(n_1 - N_1) p(n_2 - N_2) L(n_1, n_2) c(N_1 + N_2, n_1 + n_2), with
-L the likelihood of the noisy counts and c the probability of the released total. c couples the pairs, so every sum n_1
-+ n_2 is treated separately.
+P(N_1, N_2) is proportional to the sum over n_1, n_2 of p(n_1 - N_1) p(n_2 - N_2) L(n_1, n_2) c(N_1 + N_2, n_1 + n_2),
+with L the likelihood of the noisy counts and c the probability of the released total. The factor c couples the pairs,
+so every sum n_1 + n_2 is processed separately.
 """
 
 import numpy as np
@@ -24,10 +24,12 @@ from ._noise import BANDED, Noise
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _NEGLIGIBLE = 1e-17
-_UNSEEN = 1e-20  # relative to the largest contribution of a sum of noisy counts to a total: smaller ones are neglected
-_SUMS = 256  # sums of noisy counts weighted at once
-_TINY = 1e-280  # denormal numbers are slow and negligible
-_DENSE = 257  # noisy totals up to which the factor of the total is summed in the order of the dense products
+# contributions of a sum of noisy counts to a total are neglected below this fraction of the largest contribution
+_UNSEEN = 1e-20
+_SUMS = 256  # number of sums of noisy counts that are weighted together
+_TINY = 1e-280  # subnormal numbers are slow and negligible
+# largest number of noisy totals for which the factor of the total is summed in the order of the dense products
+_DENSE = 257
 
 
 def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, support: int) -> Array:
@@ -47,8 +49,8 @@ def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, sup
 
     Notes
     -----
-    For untruncated noise O(1) per pair and sum of noisy counts, about a nanosecond each; for truncated noise two
-    products per sum.
+    Cost: for untruncated noise, O(1) per pair and sum of noisy counts, about one nanosecond each; for truncated noise,
+    two matrix products per sum.
     """
     sizes = np.array(likelihood.shape) - 2 * noise.reach
     totals = int(low.sum()) + np.arange(int(sizes.sum()) - 1)
@@ -56,7 +58,7 @@ def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, sup
     if cut:
         return _by_products(low, likelihood, noise, *_factor(released, totals, noise.of_total, support))
     likelihood = np.where(likelihood < _TINY, 0.0, likelihood)
-    shift = released - int(low.sum())  # offset of the first sum, released - 2 reach, from the smallest on the grid
+    shift = released - int(low.sum())  # offset of the first sum, released - 2 reach, from the smallest sum on the grid
     weights = _weights(released, totals, noise, support, _along_sums(likelihood, shift, 4 * noise.reach + 1))
     return _sum_chain.pairs(likelihood, weights, epsilon=noise.epsilon, reach=noise.reach, shift=shift)
 
@@ -150,9 +152,9 @@ def _factor(released: int, totals: Whole, noise: Noise, support: int) -> tuple[A
     return given @ chance.T, sums
 
 
-_LARGEST = 3000  # counts of a component in a table
-_ROWS = 256  # rows of the likelihood computed at once if noise is wide
-_LARGEST_MODE = 4000  # the same limit for algorithm 3, which enumerates its table once: a gigabyte
+_LARGEST = 3000  # largest number of counts of a component in a table
+_ROWS = 256  # number of rows of the likelihood that are computed together if the noise is wide
+_LARGEST_MODE = 4000  # the same limit for algorithm 3, which enumerates its table once; the table takes 1 GB
 
 
 class PairTable:
@@ -160,7 +162,7 @@ class PairTable:
 
     Parameters
     ----------
-    low : int64 (2,), counts of the table's first row and column.
+    low : int64 (2,), counts in the table's first row and first column.
     weights : float64 (A, B), non-negative, positive somewhere.
     """
 
@@ -227,7 +229,7 @@ def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, 
 
 def _drawn_shares(released: Whole, wide: list[Whole], noise: Noise) -> Array:
     """Return the likelihood of noisy counts if the released shares are the shares of posterior draws. The result omits
-    the outer half-width of `wide`.
+    the outermost half-width of `wide`.
     """
     width = len(wide[1]) - 2 * noise.reach
     once = np.zeros((len(wide[0]), width))
@@ -253,7 +255,7 @@ def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None)
 
     Returns
     -------
-    width, limit : the table is used if the first is at most the second.
+    width, limit : use the table if `width` is at most `limit`.
     """
     low, high = windows(released, noise, window, drawn=algorithm.startswith("1"))
     if algorithm == "3" and window is None:
@@ -302,7 +304,8 @@ def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Arra
     weights[weights.sum(axis=1) == 0] = 1
     totals = np.full(len(weights), released.sum())
     rules = ("first", "last") if ties == "random" else (ties,)
-    quiet = np.random.Generator(np.random.PCG64(0))  # these rules draw nothing
+    # the generator is not used, because these tie rules are deterministic
+    quiet = np.random.Generator(np.random.PCG64(0))
     hits = [(additive_release.modes(totals, weights, ties=rule, rng=quiet) == released).all(axis=1) for rule in rules]
     return np.asarray(np.mean(hits, axis=0).reshape(len(n1), len(n2)))
 

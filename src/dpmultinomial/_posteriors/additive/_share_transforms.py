@@ -1,15 +1,15 @@
 """Posteriors by Fourier transforms, for releases in which the weights are shares (algorithms 1 (independent) and 2) and
 for noisy counts.
 
-1/T^M = int u^(M - 1) exp(-u T) du/Gamma(M) makes the multinomial likelihood of weights x_s a mixture of products over
-nodes u (trapezoid rule in log u); each product is one call of `product`.
+The identity 1/T^M = int u^(M - 1) exp(-u T) du/Gamma(M) makes the multinomial likelihood of weights x_s a mixture of
+products over nodes u (trapezoid rule in log u). Each product is one call of `product`.
 
 The tilt of a product of independent counts coupled through their total is chosen so that the transform is short.
 
-A product is solved by one transform; a mixture is a weighted sum of products.
+A product is computed by one transform, and a mixture is a weighted sum of products.
 
-Each product has its own tilt (Newton's method on the cumulants of sum N - T) and its own length, which follows from the
-exponential bound on what wraps around: totals L, 2 L, .. off.
+Each product has a separate tilt (Newton's method on the cumulants of sum N - T) and a separate length. The length
+follows from an exponential bound on the mass that wraps around, from totals that differ by L, 2 L, ..
 """
 
 from collections.abc import Callable, Iterable
@@ -31,7 +31,7 @@ from ._noise import CountsPrior, NoiseModel
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _RESERVE = 44.0  # exp(-44): mass that may wrap around, relative to the free sum
-_DOWNWARD = 8.0  # steepest tilt towards 0, where windows end and nothing can overflow
+_DOWNWARD = 8.0  # steepest tilt towards 0; windows end there, so sums cannot overflow
 _STEEPEST = 600.0  # largest exponent of a tilt inside a window
 
 
@@ -123,7 +123,7 @@ def length_of(tilted: Tilted, theta: float, log_sum: float, variance: float) -> 
 
     Parameters
     ----------
-    tilted : tilted product.
+    tilted : product of factors with its tilt.
     theta : tilt.
     log_sum, variance : log of the free sum at that tilt, and its second cumulant.
 
@@ -145,8 +145,8 @@ def length_of(tilted: Tilted, theta: float, log_sum: float, variance: float) -> 
     return int(np.ceil(needed)), bounds
 
 
-_KEPT = 37.0  # products below exp(-37) of the largest are neglected
-_HELD = 1 << 24  # numbers kept for log probabilities
+_KEPT = 37.0  # products below exp(-37) of the largest product are neglected
+_HELD = 1 << 24  # number of values that are kept in memory for log probabilities
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class Product:
     total : float64 (n,).
     length : length of the transform.
     wrapped : bound on the wrapped mass.
-    condition : sum of absolute values over the sum.
+    condition : sum of absolute values divided by the sum.
     """
 
     log_weight: float
@@ -178,13 +178,13 @@ def product(frame: Frame, factors: Array, log_weight: float, least: float = -np.
     Parameters
     ----------
     frame : data shared with other products.
-    factors : float64 (U, W), non-negative, each row positive somewhere: h(low + x), without the prior.
+    factors : float64 (U, W), non-negative, with a positive entry in each row: h(low + x), without the prior.
     log_weight : log weight of the product.
-    least : products whose bound is below this are not solved.
+    least : products whose bound is below this number are not computed.
 
     Returns
     -------
-    Product, or None if it is below `least` or has no weight. O(U (W + L log L)).
+    Product, or None if its bound is below `least` or its weight is 0. O(U (W + L log L)).
     """
     factors = factors * np.exp(frame.log_prior)
     if not np.all(factors.sum(axis=1) > 0):
@@ -241,7 +241,7 @@ class _ProductTerms:
         return found
 
     def chain(self, term: int) -> Chain:
-        """Return the factors of a product, with the tilt at which the product was solved."""
+        """Return the factors of a product, with the tilt that was used to compute the product."""
         frame = self.frame
         tilted = Tilted(frame, self.factors(self.keys[term]) * np.exp(frame.log_prior))
         h, g = tilted.weights(tilted.best())
@@ -290,10 +290,11 @@ def mixture(
     Parameters
     ----------
     frame : data shared by the products.
-    factors : index -> float64 (U, W), the factors of a product without the prior.
+    factors : mapping from an index to float64 (U, W), the factors of a product without the prior.
     log_weights : float64 (T,), log weights of the products.
-    orders : runs of indices; a run ends at the first product that is negligible compared with the best one so far.
-    scales : index -> log of the constant that `factors` omits from a product.
+    orders : sequences of indices; a sequence ends at the first product that is negligible compared with the largest
+        product so far.
+    scales : mapping from an index to the log of the constant that `factors` omits from a product.
 
     Returns
     -------
@@ -410,7 +411,7 @@ def solve(problem: Problem) -> TransformedCounts:
         return mixture(frame, lambda _: ones, np.zeros(1), [[0]])
     nodes, log_nodes = _nodes(problem.total, problem.span)
     logs = _Likelihood(problem, low, width, nodes)
-    empty = -problem.total * np.log(len(problem.released))  # all weights 0: equal shares
+    empty = -problem.total * np.log(len(problem.released))  # if all weights are 0, the shares are equal
     shapes = problem.prior.shapes(len(problem.released))
     start = int(np.argmin(np.abs(nodes - (problem.total + shapes.sum()) / problem.total)))
     orders: list[Iterable[int]] = [range(start, len(nodes)), range(start - 1, -1, -1)]
@@ -425,7 +426,7 @@ def solve_noisy(noisy: Whole, total: int, noise: NoiseModel, prior: CountsPrior)
 
     Parameters
     ----------
-    noisy : int64 (S,), negative ones included.
+    noisy : int64 (S,), noisy components, which may be negative.
     total : noisy total.
     noise, prior : noise and prior of every count.
 
@@ -499,7 +500,7 @@ def _totals(problem: Problem) -> tuple[Whole, Array]:
 def _nodes(total: int, span: int) -> tuple[Array, Array]:
     """Return nodes u and log weights for the integral int u^(M - 1) exp(-u T) du/Gamma(M), for T within `span` of M.
 
-    The step makes the rule's error |Gamma(M + 2 pi i/h)|/Gamma(M) smaller than exp(-38).
+    The step makes the quadrature error |Gamma(M + 2 pi i/h)|/Gamma(M) smaller than exp(-38).
     """
     frequency = np.geomspace(1, 1e6, 4001)
     decay = loggamma(total + 1j * frequency).real - gammaln(total)
@@ -553,5 +554,5 @@ class _Likelihood:
     def _smooth(self, likelihood: Array) -> Array:
         """Convert a likelihood of noisy counts to a likelihood of the true counts."""
         noise = self.problem.noise
-        likelihood = np.where(likelihood < _TINY, 0.0, likelihood)  # denormal numbers are slow and negligible
+        likelihood = np.where(likelihood < _TINY, 0.0, likelihood)  # subnormal numbers are slow and negligible
         return noise.peak * geometric.smooth(likelihood, epsilon=noise.epsilon, reach=self.reach)

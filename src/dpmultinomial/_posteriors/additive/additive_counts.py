@@ -1,13 +1,13 @@
 """Exact posteriors of true counts given an additive release of counts (Wang, 2020), for any number of components.
 
-The paper sums by brute force for two components and leaves more than two to future work. Here the true counts have a
-flat prior on the integers >= 0, as there, and the posterior is exact: no MCMC, no sampling.
+The paper sums by brute force for two components and leaves larger numbers to future work. As in the paper, the true
+counts have a flat prior on the integers >= 0. The posterior is exact, without MCMC or sampling.
 
 The posterior of true counts given an additive release has moments, marginals, intervals, draws, and a check of the
-prior's influence.
+influence of the prior.
 
-Posteriors of many additive releases are computed together: one row per count and table; an invalid table states the
-reason in its row.
+Posteriors of many additive releases are computed in one call, with one row per count and table. If a table is invalid,
+its row states the reason.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -53,8 +53,9 @@ class AdditivePosterior:
     ----------
     law : distribution implied by the release, available as ``.law``.
     prior : name of the prior.
-    left_out : function called once for the accuracy of the distribution.
-    again : function prior -> the posterior under it, for `prior_influence`; None if there is no other.
+    left_out : function that returns the accuracy of the distribution; called at most once.
+    again : function that maps a prior to the posterior under this prior, for `prior_influence`; None if no other prior
+        is possible.
     """
 
     def __init__(
@@ -115,15 +116,14 @@ class AdditivePosterior:
 
         Returns
         -------
-        DataFrame with columns prior, mean, sd, lower, upper, level, status; the rows are flat on every count, flat on
-            the total with equal probabilities for all its splits, and flat on the total with Jeffreys'
-            Dirichlet-multinomial (1/2).
+        DataFrame with columns prior, mean, sd, lower, upper, level, status. The rows are three priors: flat on every
+            count; flat on the total, with equal probabilities for all its splits; and flat on the total, with Jeffreys'
+            Dirichlet-multinomial distribution (1/2).
 
         Raises
         ------
         ValueError
-            If the distribution was computed within a window or below a largest count, for which there is only one
-            prior.
+            If the distribution was computed within a window or below a largest count; only one prior is then available.
         """
         if self._again is None:
             raise ValueError("prior_influence requires a posterior that was computed without window and largest")
@@ -184,8 +184,9 @@ def _central(values: Whole, p: Array, level: float) -> tuple[int, int]:
 __all__ = ["AdditivePosterior", "multinomial_mode", "posterior", "posterior_of_noisy", "release", "release_all"]
 
 METHODS = ("auto", "chain", "transforms")
-_GROWTH = 8.0  # log of the factor by which a flat prior may favour totals at the end of the chain's grid
-_SHORT, _FEW, _SMALL = 50, 50, 1000  # half-width of the noise, components and counts up to which the chain is used
+_GROWTH = 8.0  # log of the largest factor by which a flat prior may favour totals at the end of the chain's grid
+# largest half-width of the noise, number of components and counts for which the chain is used
+_SHORT, _FEW, _SMALL = 50, 50, 1000
 
 
 def posterior(
@@ -207,13 +208,15 @@ def posterior(
     released : integers >= 0 (S,), the released components; the released total is their sum.
     epsilon : privacy parameter of the release, > 0.
     algorithm : ``"1-independent"``, ``"2"``, ``"3"``; for S = 2 also ``"1-summed"``.
-    window : true counts within +-window of the released ones and noise within +-window, as in section 3.2 (30 there).
-        This truncates the posteriors, see ``.accuracy``; None keeps everything that matters (to 1e-14).
-    support : the noise stays within +-support; None: as `release`, ceil(50/epsilon); ``math.inf``: untruncated.
+    window : true counts within +-window of the released counts, and noise within +-window, as in section 3.2 (30 in the
+        paper). This truncates the posterior, see ``.accuracy``. None keeps all values that are not negligible (to
+        1e-14).
+    support : the noise is between -support and support. None: ceil(50/epsilon), as in `release`; ``math.inf``:
+        untruncated.
     ties : tie rule of algorithm 3: ``"random"``, ``"first"``, ``"last"``; for S = 2 also ``"ieee"``.
     largest : the prior is flat on 0..largest; None: on all integers >= 0.
     prior : ``"flat"``, ``"flat total"``, or the concentration of a Dirichlet-multinomial distribution under a flat
-        total (`_noise.of`); others than flat need neither window nor largest.
+        total (`_noise.of`). Only ``"flat"`` can be combined with `window` or `largest`.
     method : ``"chain"`` (sums of products, relative accuracy in every tail), ``"transforms"`` (any epsilon, absolute
         accuracy), or ``"auto"``: the chain if it is fast.
 
@@ -228,10 +231,11 @@ def posterior(
 
     Notes
     -----
-    Cost on one core: S = 5 at epsilon 0.1 about 0.1 s, at 0.01 a few seconds; S = 50 at 0.1 about 1 s; S = 500 at
-    epsilon 1 about 0.5 s; algorithm 1-summed (S = 2) at 0.1 about 1 s, at 0.03 about 15 s and 1.3 GB. By chain:
-    O(S W L) for each of some tens (algorithms 1, 2) or hundreds (3) of terms, W values a component, L sums. By
-    transforms: see `_mode_transforms` and `_share_transforms`. Wang (2020), sections 3.1 and 3.2.
+    Computing time on one core: S = 5 at epsilon 0.1 about 0.1 s, at 0.01 a few seconds; S = 50 at 0.1 about 1 s; S =
+    500 at epsilon 1 about 0.5 s; algorithm 1-summed (S = 2) at 0.1 about 1 s, at 0.03 about 15 s and 1.3 GB. The chain
+    takes O(S W L) for each term, with some tens (algorithms 1 and 2) or hundreds (algorithm 3) of terms, W values per
+    component and L sums. For transforms, see `_mode_transforms` and `_share_transforms`. Source: Wang (2020), sections
+    3.1 and 3.2.
     """
     counts = _checks.counts("released", released)
     _checks.positive("epsilon", epsilon)
@@ -271,7 +275,7 @@ def posterior(
 
 
 def _chain_is_quick(counts: Whole, total: int, noise: NoiseModel) -> bool:
-    """Return whether the chain of exact sums is small and the truncation of the noise at 38/epsilon is negligible for
+    """Return whether the chain of exact sums is small, and the truncation of the noise at 38/epsilon is negligible for
     any growth of a flat prior.
     """
     far = min(noise.support, 38 / noise.epsilon)
@@ -370,7 +374,7 @@ def posterior_of_noisy(
 
     Parameters
     ----------
-    noisy_counts : integers (S,), negative ones included.
+    noisy_counts : integers (S,), which may be negative.
     noisy_total : integer.
     epsilon, support, largest, prior : as in `posterior`.
 
@@ -381,13 +385,13 @@ def posterior_of_noisy(
     Raises
     ------
     ValueError, TypeError
-        If an argument is invalid, or if the noise cannot explain the counts.
+        If an argument is invalid, or if the counts are impossible under the noise.
 
     Notes
     -----
-    This measures the information that an agency loses by publishing `release` in place of the noisy counts from which
-    it is computed; publishing those has the same privacy cost. The additive constraint is part of the distribution: N_1
-    + .. + N_S explains both.
+    This posterior measures the information that an agency loses if it publishes `release` instead of the noisy counts
+    from which the release is computed. Publishing the noisy counts has the same privacy cost. The additive constraint
+    is part of the distribution: N_1 + .. + N_S is the mean of the noisy total.
     """
     values = _checks.reals("noisy_counts", noisy_counts)
     total = float(_checks.reals("noisy_total", [noisy_total])[0])
@@ -453,21 +457,21 @@ def posteriors(
 
     Parameters
     ----------
-    releases : table's name -> Release, or pairs of them.
+    releases : mapping from the name of a table to a Release, or pairs of them.
     level : level of the intervals, in (0, 1).
     support, ties, prior : as in `additive_counts.posterior`, the same for all tables.
 
     Returns
     -------
-    DataFrame with columns `COLUMNS`: a row a component (category ``0``, ``1``, ..) and one for the total of every
-        table, in the order given. A table that is rejected has one row: category empty, numbers NaN, status
+    DataFrame with columns `COLUMNS`: for every table, one row per component (category ``0``, ``1``, ..) and one row for
+        the total, in the given order. A table that is rejected has one row: empty category, NaN numbers, status
         ``refused``, and the reason. Each table is computed separately, so results do not depend on how a batch is
         split.
 
     Raises
     ------
     ValueError, TypeError
-        If `level` is not in (0, 1); every other error is stated in the rows.
+        If `level` is not in (0, 1). The rows state all other errors.
     """
     level = _checks.inside("level", level)
     pairs = releases.items() if isinstance(releases, Mapping) else releases

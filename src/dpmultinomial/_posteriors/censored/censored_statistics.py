@@ -1,28 +1,29 @@
 """Posterior of (mu, sigma2) given a noisy censored release of n normal records, in a computing time that does not
 depend on n.
 
-Model: x_1 .. x_n ~ N(mu, sigma2); s = mean and sum of squares of the records inside [lower, upper] and the two counts
-outside (`_mechanisms.sufficient_statistics`), z = s + Laplace noise, one scale per statistic. The distribution is that
-of the exact chain over records; no record is simulated (`_statistics_sampler`).
+Model: x_1 .. x_n ~ N(mu, sigma2); s contains the mean and the sum of squares of the records inside [lower, upper] and
+the two counts outside (`_mechanisms.sufficient_statistics`); z = s + Laplace noise, with one scale per statistic. The
+distribution is that of the exact chain over records, but no records are simulated (`_statistics_sampler`).
 
-Mean and covariance of the censored statistics are computed for many theta at once; records are scaled to [-1, 1].
+The mean and the covariance of the censored statistics are computed for many theta in one call; records are scaled to
+[-1, 1].
 
-They are used for starting points, pilots, prior predictions and the normal approximation of the baseline; the sampler's
-distribution does not depend on them.
+These moments are used for starting points, pilot runs, prior predictions and the normal approximation of the baseline.
+The distribution of the sampler does not depend on them.
 
-Starting points and proposals come from tempered importance sampling, then adaptive pilot runs.
+Starting points and proposals come from tempered importance sampling, followed by adaptive pilot runs.
 
-Neither affects the sampler's distribution: proposals are frozen before the first kept draw.
+Neither affects the distribution of the sampler: proposals are fixed before the first draw that is kept.
 
 The accuracy of the saddlepoint distribution of (mean, sum of squares) is checked by inversion of the characteristic
 function at posterior draws.
 
-h_c does not depend on theta. So the exact posterior is the sampled one times R = h/h_saddle, a function of (c, m, q)
-only, and the total variation distance between them is at most (e^D - 1)/2, D the range of log R over the posterior's
-support.
+The density h_c does not depend on theta. The exact posterior is therefore the sampled posterior times R = h/h_saddle, a
+function of (c, m, q) only. The total variation distance between the two is at most (e^D - 1)/2, where D is the range of
+log R over the support of the posterior.
 
-A prior and a release are compared in two ways: the release under the prior predictive distribution, the posterior under
-the prior.
+The prior and the release are compared in two ways: the release under the prior predictive distribution, and the
+posterior under the prior.
 """
 
 from collections.abc import Callable, Mapping
@@ -87,8 +88,8 @@ def statistics(mu: Array, sigma2: Array, n: int, *, sums: bool = False) -> tuple
     ----------
     mu, sigma2 : float64 (k,), on the scale of the limits.
     n : number of records.
-    sums : whether the statistics are the sums of u and u^2 of the records inside, in place of mean and sum of squares
-        about it.
+    sums : whether the statistics are the sums of u and u^2 of the records inside, instead of the mean and the sum of
+        squares about the mean.
 
     Returns
     -------
@@ -122,7 +123,8 @@ def statistics(mu: Array, sigma2: Array, n: int, *, sums: bool = False) -> tuple
 
 
 PARTICLES = 600
-ROUNDS, STEPS = 8, 4000  # rounds of the pilot, steps in all chains together; the last two rounds are twice as long
+# number of rounds of the pilot, and number of steps in all chains together; the last two rounds are twice as long
+ROUNDS, STEPS = 8, 4000
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class Release:
     z, scale, grid : float64 (4,).
     n : number of records.
     prior : prior of mu and sigma2.
-    origin : place of the grid of the sums.
+    origin : offset of the grid of the sums.
     sums : whether sums were released.
     """
 
@@ -209,8 +211,8 @@ def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, A
     """Return the mean and covariance of (mu, log sigma2) under the posterior of `approximate`, and particles
     (PARTICLES, 2) that are resampled by weight.
 
-    Importance sampling is done from the prior, then from t_4 distributions; the posterior's power grows as fast as an
-    eighth of the particles stay effective.
+    Importance sampling starts from the prior and continues from t_4 distributions. In each step, the power of the
+    posterior is increased until the effective sample size is one eighth of the particles.
     """
     found = release.prior.sample(PARTICLES, rng=rng)
     theta = np.column_stack([found[:, 0], np.log(found[:, 1])])
@@ -356,8 +358,8 @@ def total_variation(mean: Array, sse: Array, counts: NDArray[np.int64], *, check
     """Return the bound (e^D - 1)/2 on the total variation distance, over the draws at which the density ratio R is
     checked, and the number of these draws.
 
-    A third of `checks` are the draws with the least and the largest second-order term over c, where R is farthest from
-    1, the others are evenly spaced. Draws of fewer than 64 records are exact (log R = 0) and count as such.
+    A third of the `checks` are the draws with the smallest and the largest second-order term divided by c, at which R
+    is farthest from 1. The remaining checks are evenly spaced. Draws with fewer than 64 records are exact (log R = 0).
 
     Parameters
     ----------
@@ -389,7 +391,7 @@ def _one(tilt: list[float], second: float, m: float, c: int) -> float:
     t = np.arange(-reach, reach + 1) * STEP / c**0.5
     left, right = np.exp(1j * np.outer(t, y1)), np.exp(1j * np.outer(t[t >= 0], y2))
     value = ((left * p) @ right.T) ** c
-    value[:, 1:] *= 2  # the other half is the conjugate
+    value[:, 1:] *= 2  # the second half is the complex conjugate
     inverted = value.real.sum() * STEP**2 / (2 * np.pi)
     return float(np.log(inverted) - np.log1p(max(second / c, -0.5)))
 
@@ -416,7 +418,8 @@ def _orthonormal(e1: float, e2: float, m: float) -> tuple[Array, Array, Array]:
 
 
 SIZE = 4000
-SUSPECT = 0.001  # smallest two-sided probability, four statistics together, below which prior and release disagree
+# smallest two-sided probability, adjusted for all statistics, below which prior and release are in conflict
+SUSPECT = 0.001
 
 
 @dataclass(frozen=True)
@@ -427,8 +430,8 @@ class Conflict:
     ----------
     predictive : two-sided prior predictive probabilities of the released mean, sse, low, high: 2 min(P(Z <= z), P(Z >=
         z)), at most 1, from 4,000 predicted releases; at least 1/2,000.
-    parameters : two-sided prior probabilities of the posterior medians of mu and sigma2, in closed form: they show a
-        conflict that appears only in the four numbers jointly.
+    parameters : two-sided prior probabilities of the posterior medians of mu and sigma2, in closed form. They show a
+        conflict that appears only in the joint distribution of the four numbers.
     """
 
     predictive: tuple[float, float, float, float]
@@ -474,7 +477,7 @@ def compare(release: Release, medians: tuple[float, float], *, rng: np.random.Ge
     """
     prior = release.prior
     mu = 2 * float(ndtr(-abs(medians[0] - prior.mu0) / prior.var0**0.5))
-    gamma = prior.shape0, prior.rate0 / medians[1]  # 1/sigma2 is a gamma variable
+    gamma = prior.shape0, prior.rate0 / medians[1]  # 1/sigma2 has a gamma distribution
     return Conflict(predictive(release, rng=rng), (mu, 2 * float(min(gammaincc(*gamma), gammainc(*gamma)))))
 
 
@@ -482,8 +485,8 @@ def predictive(release: Release, *, rng: np.random.Generator) -> tuple[float, fl
     """Return two-sided p-values of the four released numbers among 4,000 draws from their prior predictive
     distribution.
 
-    Counts are multinomial; mean and sum of squares have a normal and a gamma distribution with their moments under
-    theta: approximate for a few records, accurate enough to detect a conflict. Laplace noise is added.
+    Counts are multinomial. Mean and sum of squares have a normal and a gamma distribution with their moments under
+    theta, which is approximate for a few records, but accurate enough to detect a conflict. Laplace noise is added.
     """
     theta = release.prior.sample(SIZE, rng=rng)
     law = inside_moments(theta[:, 0], theta[:, 1])
@@ -510,7 +513,7 @@ def _two_sided(predicted: NDArray[np.float64], z: NDArray[np.float64]) -> tuple[
 
 
 THETA = ("mu", "sigma2")
-LARGEST_LAW_ERROR = 0.005  # total variation; beyond it a converged chain is called approximate
+LARGEST_LAW_ERROR = 0.005  # largest total variation distance; above it, a converged chain has the status approximate
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -521,9 +524,9 @@ class CensoredPosterior:
     ----------
     draws : float64 (chains, draws, 2), mu and sigma2.
     statistics : float64 (chains, draws, 4), s_mean, s_sse, s_low, s_high.
-    prior : prior used, in the data's unit.
-    conflict : agreement of prior and release.
-    check_law : function that returns (`law_error`, `checks`); called when one of them is first needed.
+    prior : prior used, in the unit of the data.
+    conflict : comparison of prior and release.
+    check_law : function that returns (`law_error`, `checks`); called when one of them is needed for the first time.
     unsolved : number of proposals rejected because their density could not be computed; 0 in all settings tested.
     """
 
@@ -630,20 +633,20 @@ def sample(
 
     Parameters
     ----------
-    release : (z_mean, z_sse, z_low, z_high), or a mapping with keys mean, sse, low, high; any finite numbers.
+    release : (z_mean, z_sse, z_low, z_high), or a mapping with the keys mean, sse, low, high; any finite numbers.
     n : public number of records, 1 to 10^12.
     lower, upper : public censoring limits a < b.
-    scale : Laplace scale of the noise, one number or one per statistic, in the statistics' units.
+    scale : Laplace scale of the noise, one number or one number per statistic, in the units of the statistics.
     rng : numpy Generator.
-    prior : prior in the data's unit; None takes `Prior.from_limits`, which every result states.
-    grid : step g >= 0 of the public grid of the noise, one number or one per statistic. 0: continuous Laplace noise. g
-        > 0: z is s rounded to a multiple of g plus g times a two-sided geometric number with ratio exp(-g/scale); its
-        weights are used as they are. (Continuous weights would be wrong by a factor within exp(+-g/(2 scale)): 5e-4 at
-        g = scale/1000.)
-    sums : whether `release` contains the noisy sums of x - middle and (x - middle)^2 in place of mean and sum of
-        squares (`CensoredStatistics.sums_of`): much more accurate for mu when n is large.
-    draws, chains, thin : draws kept per chain, number of chains, steps per draw. The default gives 4,000 or more
-        effective draws in most settings, in 0.2 s for any n.
+    prior : prior in the unit of the data; None uses `Prior.from_limits`, and every result states the prior.
+    grid : step g >= 0 of the public grid of the noise, one number or one number per statistic. If g = 0, the noise is
+        continuous Laplace noise. If g > 0, z is s rounded to a multiple of g plus g times a two-sided geometric
+        variable with ratio exp(-g/scale), whose probabilities are used without approximation. (Continuous weights would
+        be wrong by a factor within exp(+-g/(2 scale)): 5e-4 at g = scale/1000.)
+    sums : whether `release` contains the noisy sums of x - middle and (x - middle)^2 instead of the mean and the sum of
+        squares (`CensoredStatistics.sums_of`). The sums are much more accurate for mu if n is large.
+    draws, chains, thin : number of draws kept per chain, number of chains, and steps per draw. The default gives 4,000
+        or more effective draws in most settings, in 0.2 s for any n.
 
     Returns
     -------
@@ -687,7 +690,7 @@ def standardised(
     z, scale, grid : float64 (4,).
     limits : mechanism with the limits.
     n : number of records.
-    prior : prior in the data's unit.
+    prior : prior in the unit of the data.
     sums : whether sums were released.
 
     Returns

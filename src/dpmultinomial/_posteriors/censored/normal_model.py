@@ -1,11 +1,12 @@
 """Model of a censored normal sample: its conjugate prior, and the posterior from statistics without noise.
 
-The prior is by default derived from the public limits of the data. `released` reads the four released numbers, as a
-sequence or by name.
+By default, the prior is derived from the public limits of the data. The function `released` reads the four released
+numbers, as a sequence or by name.
 
 The posterior of (mu, sigma2) from censored statistics without noise is also the naive analysis, which treats a noisy
-release as exact. The likelihood sigma^-c exp(-(q + c (m - mu)^2)/(2 sigma2)) P_low^l P_high^h is log-concave enough to
-have one mode: the posterior is summed on a grid that covers all but exp(-30) of its height. Cost independent of n.
+release as exact. The likelihood sigma^-c exp(-(q + c (m - mu)^2)/(2 sigma2)) P_low^l P_high^h is sufficiently
+log-concave to have a single mode. The posterior is summed on a grid down to exp(-30) of the maximum. The computing time
+does not depend on n.
 """
 
 from bisect import bisect_left
@@ -24,8 +25,8 @@ from ... import _checks
 from ..._accuracy import LEVEL, Accuracy, summary_frame
 from ..._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
 
-SHAPE = 1.0  # shape of sigma2's inverse gamma distribution if the prior comes from the limits
-SHARE = 0.01  # its rate, in squared widths of [lower, upper]
+SHAPE = 1.0  # shape of the inverse gamma distribution of sigma2 if the prior is derived from the limits
+SHARE = 0.01  # rate of the inverse gamma distribution, in squared widths of [lower, upper]
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,8 @@ class Prior:
         """Return the default prior: mu ~ N(middle, (width/2)^2) and sigma2 ~ IG(1, width^2/100), with width = upper -
         lower.
 
-        sigma lies between width/21 and width with probability 0.98, its median is 0.12 widths: suitable for sensibly
-        chosen limits.
+        With this prior, sigma is between width/21 and width with probability 0.98, and its median is 0.12 widths. The
+        prior is suitable for sensibly chosen limits.
 
         Parameters
         ----------
@@ -115,7 +116,7 @@ def released(release: ArrayLike | Mapping[str, float]) -> Array:
     Raises
     ------
     ValueError, TypeError
-        If they are not four finite numbers, or the keys differ.
+        If the release does not consist of four finite numbers, or the keys differ.
     """
     if isinstance(release, Mapping):
         if set(release) != set(STATISTICS):
@@ -127,10 +128,10 @@ def released(release: ArrayLike | Mapping[str, float]) -> Array:
     return z
 
 
-POINTS = 401  # points of the grid in each direction
+POINTS = 401  # number of grid points in each direction
 DEPTH = 30.0
 FAN = np.concatenate([-np.geomspace(1e-6, 60, 160), [0.0], np.geomspace(1e-6, 60, 160)])
-REACHES = tuple(accumulate(repeat(1.3, 106), mul, initial=1e-6))  # the last is the first of 1e6 or more
+REACHES = tuple(accumulate(repeat(1.3, 106), mul, initial=1e-6))  # the last entry is the first that is at least 1e6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,8 +140,8 @@ class GridPosterior:
 
     Parameters
     ----------
-    mu, log_sigma2 : float64 (k,), equally spaced, in the data's unit.
-    mass : float64 (k, k), rows mu, sums to 1.
+    mu, log_sigma2 : float64 (k,), equally spaced, in the unit of the data.
+    mass : float64 (k, k), one row per value of mu, with sum 1.
     prior : prior used.
     noise_ignored : whether noisy statistics were treated as exact.
     """
@@ -215,7 +216,7 @@ def posterior(
     statistics : (mean, sse, low, high): integer counts, low + high <= n, sse >= 0.
     n : number of records, >= 1.
     lower, upper : limits a < b.
-    prior : None takes `Prior.from_limits`.
+    prior : prior in the unit of the data; None uses `Prior.from_limits`.
 
     Returns
     -------
@@ -224,7 +225,7 @@ def posterior(
     Raises
     ------
     ValueError, TypeError
-        If an argument is invalid, or if no records have these statistics.
+        If an argument is invalid, or if these statistics are impossible.
     """
     m, q, low, high = released(statistics)
     count = _checks.integer("n", n, least=1)
@@ -241,8 +242,9 @@ def naive(
     """Compute the posterior that ignores the noise. The released values are treated as the statistics, and are changed
     only if the formulas require it.
 
-    Counts are rounded and clipped to [0, n] (low first, then high to the remainder), the sum of squares to >= 0; the
-    mean stays as it is. Parameters, result and errors as `posterior`; the result's status says what was ignored.
+    Counts are rounded and clipped to [0, n] (low first, then high to the remainder), and the sum of squares is
+    increased to at least 0. The mean is not changed. The parameters, the result and the errors are those of
+    `posterior`. The status of the result states what was ignored.
 
     Parameters
     ----------
@@ -250,7 +252,7 @@ def naive(
 
     Returns
     -------
-    As `posterior`.
+    As in `posterior`.
     """
     m, q, low, high = released(release)
     count = _checks.integer("n", n, least=1)

@@ -1,15 +1,14 @@
 """Mixtures of Dirichlet distributions, Dirichlet(alpha + S) with random S: the conjugate posterior given noisy counts.
 
-The distribution of the counts S is any object with ``total``, ``categories`` and these methods:
+The distribution of the counts S is any object with the attributes ``total`` and ``categories`` and these methods:
 
-``pair(inside, others)``  arrays (s, t, weight): joint distribution of S[inside] and the sum of S over `others`;
-``share(inside, others, alpha=, beta=)``  distribution of a share if a list of pairs would be too long, else None;
-``tails(inside, others, negligible)``  as ``pair``, with all pairs but those of less weight than this together;
-``least``                 the smallest tail probability with full relative accuracy, 0 if all tails have it;
-``marginal(category)``    float64 (total + 1,): distribution of one count;
-``draw(size, rng=)``      int64 (size, k).
+``pair(inside, others)`` arrays (s, t, weight): joint distribution of S[inside] and the sum of S over `others`;
+``share(inside, others, alpha=, beta=)`` distribution of a share if a list of pairs would be too long, else None;
+``tails(inside, others, negligible)`` as ``pair``, without pairs whose total weight is below `negligible`; ``least`` the
+smallest tail probability with full relative accuracy, 0 if all tails have it; ``marginal(category)`` float64 (total +
+1,): distribution of one count; ``draw(size, rng=)`` int64 (size, k).
 
-Finite mixtures of Beta distributions have density, distribution function, quantiles, moments and mode without
+Finite mixtures of Beta distributions have a density, distribution function, quantiles, moments and a mode without
 simulation.
 """
 
@@ -30,14 +29,15 @@ from ..._kernels import dirichlet
 from .panel_density import TailedLaw, share_at
 from .share_law import ShareLaw
 
-ERROR = 1e-11  # relative error of the probability of the nearer tail at every quantile: a statement, read by nothing
-_ACCEPTED = 9.5e-12  # tolerance of a quantile in the centre before its tail is solved in logs
+ERROR = 1e-11  # relative error of the smaller tail probability at every quantile; documented, but not used by the code
+_ACCEPTED = 9.5e-12  # tolerance of a quantile in the centre; if it is exceeded, the tail is solved in logs
 CDF_ERROR = 1e-13  # relative error of `cdf` and `sf`
 _NEGLIGIBLE = 1e-17  # total weight of the components that are neglected in the centre
-_TAIL = 1e-6  # probabilities of a tail below this are sums over all components
-_FAINT, _FAINTER = 1e-32, 1e-12  # weight that tails down to 1e-20 may neglect; the same over the tail, further out
-_FARTHEST = 745.0  # largest |log(x/(1 - x))|: beyond it x is 0 or 1 in float64
-_CHUNK = 2_000_000  # component x point pairs evaluated at once
+_TAIL = 1e-6  # probabilities of a tail below this number are sums over all components
+# weight that tails down to 1e-20 may neglect; the weight relative to the tail, for smaller tails
+_FAINT, _FAINTER = 1e-32, 1e-12
+_FARTHEST = 745.0  # largest |log(x/(1 - x))|; beyond this, x is 0 or 1 in float64
+_CHUNK = 2_000_000  # number of pairs of component and point that are evaluated together
 Array = NDArray[np.float64]
 Components = tuple[Array, Array, Array]
 
@@ -45,17 +45,18 @@ Components = tuple[Array, Array, Array]
 class BetaMixture(TailedLaw):
     """Mixture of Beta(a_j, b_j) distributions with weights w_j.
 
-    Probabilities of either tail have the relative error `CDF_ERROR` wherever they are above 1e-300, and at every
-    quantile that of the nearer tail has the relative error `ERROR`.
+    Probabilities of either tail have the relative error `CDF_ERROR` above 1e-300. At every quantile, the probability of
+    the smaller tail has the relative error `ERROR`.
 
     Parameters
     ----------
     a, b : float64 (n,), positive.
-    weights : float64 (n,), non-negative; scaled to 1. Components whose weights add up to less than 1e-17 are neglected
-        except in tails.
-    tails : from a weight to (a, b, weights) of the same mixture, with all components but those of less than this
-        weight together; None: all are given.
-    least : smallest level, and distance from 1; nearer ones are rejected, because the weights are not accurate enough.
+    weights : float64 (n,), non-negative, divided by their sum. Components whose total weight is below 1e-17 are
+        neglected except in tails.
+    tails : function that maps a weight to (a, b, weights) of the same mixture without components whose total weight is
+        below this weight; None: all components are listed.
+    least : smallest level, and smallest distance from 1; more extreme levels are rejected, because the weights are not
+        accurate enough.
     accuracy : accuracy of the weights.
     """
 
@@ -102,7 +103,8 @@ class BetaMixture(TailedLaw):
     def mode(self) -> float | None:
         """Return the location of the highest density.
 
-        If the density is infinite at an end (a or b < 1), this is the best interior maximum, or None if there is none.
+        If the density is infinite at an end (a or b < 1), the result is the highest interior maximum, or None if there
+        is none.
         """
         width = np.sqrt(self.variance())
         grid = np.concatenate([np.linspace(0, 1, 513)[1:-1], self.mean() + width * np.linspace(-8, 8, 257)])
@@ -254,7 +256,7 @@ class ExplicitLaw(PairedLaw):
     Parameters
     ----------
     counts : int64 (m, k), each row with the same total.
-    weights : float64 (m,), non-negative; scaled to 1.
+    weights : float64 (m,), non-negative, divided by their sum.
     """
 
     def __init__(self, counts: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
@@ -283,15 +285,16 @@ class DirichletMixture:
     Parameters
     ----------
     alpha : float64 (k,), positive.
-    counts : distribution of S (see the module's first lines), available as ``.counts``.
-    accuracy : accuracy of the distribution of the counts; a share has the same unless it has a separate error
+    counts : distribution of S (see the first lines of the module), available as ``.counts``.
+    accuracy : accuracy of the distribution of the counts. A share has the same accuracy unless it has a separate error
         (``.beta(category, given).accuracy``).
 
     Notes
     -----
-    In every method ``given=(i, j, ..)`` conditions on those categories: with ``category=0, given=(0, 1)`` the quantity
-    is p_0/(p_0 + p_1). Each is a finite mixture of Beta distributions (``.beta(category, given)``), so no value is
-    simulated. A list of its components is used if it is short, else `ShareLaw`, which states its error.
+    In every method, ``given=(i, j, ..)`` restricts the quantity to these categories: with ``category=0, given=(0, 1)``,
+    the quantity is p_0/(p_0 + p_1). Each quantity is a finite mixture of Beta distributions (``.beta(category,
+    given)``), so no values are simulated. If the list of components is short, it is used; otherwise `ShareLaw` is used,
+    which states its error.
     """
 
     def __init__(self, alpha: NDArray[np.float64], counts: CountsLaw, accuracy: Accuracy = EXACT) -> None:
@@ -339,12 +342,13 @@ class DirichletMixture:
         Parameters
         ----------
         q : numbers in [0, 1], any shape.
-        category, given : see the class.
+        category, given : as described in the class.
 
         Raises
         ------
         ValueError
-            If a level is outside [0, 1] or needs more digits than the counts' distribution has (its ``least``).
+            If a level is outside [0, 1] or requires more accuracy than the distribution of the counts has (attribute
+            ``least``).
         """
         return self.beta(category, given).quantile(q)
 
@@ -393,7 +397,7 @@ class DirichletMixture:
         Parameters
         ----------
         category : 0..k - 1.
-        given : categories among which the share is taken, at least two; all of them by default.
+        given : categories among which the share is computed, at least two; by default all categories.
         """
         key = (category, None if given is None else tuple(given))
         if key not in self._betas:
@@ -416,7 +420,8 @@ class DirichletMixture:
         """Return the distribution of the realised share S_c/sum of S over `given`, as (increasing values,
         probabilities).
 
-        The counts, not p, are the confidential facts; 0/0 (no count in `given` at all) is reported as NaN, last.
+        The counts, not p, are the confidential facts. A ratio 0/0 (no count in `given`) is reported as NaN in the last
+        position.
         """
         s, t, weights = self.counts.pair(*self._split(category, given))
         share = np.divide(s, s + t, out=np.full(len(s), np.nan), where=s + t > 0)

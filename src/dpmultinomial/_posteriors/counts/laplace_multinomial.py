@@ -1,13 +1,13 @@
 """Posterior of multinomial probabilities from counts with Laplace noise, in the model of Balmat et al. (2018).
 
-p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), noisy count i = S_i + Laplace(scale). Conjugacy leaves S as the only
-unknown: p | noisy counts is a mixture of Dirichlet(alpha + S), and S has independent factors given its sum,
-a_i(s) = Gamma(s + alpha_i)/s! exp(-|noisy_i - s|/scale). No MCMC is needed (derivation: methods of Balmat et al., 2018,
-in the documentation).
+Model: p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), noisy count i = S_i + Laplace(scale). By conjugacy, S is the
+only unknown: p | noisy counts is a mixture of Dirichlet(alpha + S), and S has independent factors given its sum, a_i(s)
+= Gamma(s + alpha_i)/s! exp(-|noisy_i - s|/scale). No MCMC is needed (derivation: methods of Balmat et al., 2018, in the
+documentation).
 
-The scale that makes the release epsilon-DP is 2/epsilon: moving one partition changes two counts by one each. The
-paper's text writes 1/epsilon, its listings 2/epsilon. Two-sided geometric noise on integers has the same posterior with
-exp(-|x|/scale) as its weights.
+The release is epsilon-DP if the scale is 2/epsilon, because moving one partition changes two counts by one each. The
+paper has 1/epsilon in the text and 2/epsilon in the listings. Two-sided geometric noise on the integers has the same
+posterior, with weights exp(-|x|/scale).
 """
 
 from functools import partial
@@ -31,16 +31,18 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
 
     Parameters
     ----------
-    noisy_counts : float (k,), k >= 2; any finite numbers, also negative, above the total, or not adding up to it.
+    noisy_counts : float (k,), k >= 2; any finite numbers, which may be negative or above the total, and need not add up
+        to it.
     total : integer >= 0, the public number of partitions M.
-    scale : Laplace scale of the noise, > 0; one number or one per category. 2/epsilon for epsilon-DP.
-    alpha : Dirichlet prior, > 0; one number or one per category.
+    scale : Laplace scale of the noise, > 0; one number or one number per category. For epsilon-DP, the scale is
+        2/epsilon.
+    alpha : Dirichlet prior, > 0; one number or one number per category.
 
     Returns
     -------
     DirichletMixture
-        Means and variances to 1e-10; at a quantile the nearer tail has a relative error of 1e-11 if counts are listed,
-        else the one that the share states (`BetaMixture`, `ShareLaw`).
+        Means and variances have a relative error of 1e-10. At a quantile, the smaller tail probability has a relative
+        error of 1e-11 if the counts are listed, otherwise the error that the share states (`BetaMixture`, `ShareLaw`).
 
     Raises
     ------
@@ -49,11 +51,12 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
 
     Notes
     -----
-    O(k M^2) time and O(k M) memory up to M = 10,000, against C(M + k - 1, k - 1) table rows; beyond, O(k w log w) and
-    O(k w) for windows of w counts, as wide as the noise (`windowed_sum`). Safe at any M and any noise: the factors are
-    tilted so that their free sum has its mean at M (`_fixed_sum`). Shares among some categories (`given`) list the
-    pairs of counts that carry weight where these are few, else they interpolate their density and state the error
-    (`share_law`): at M = 1,000,000 moments take under a second, quantiles a few seconds.
+    Cost: O(k M^2) time and O(k M) memory up to M = 10,000, compared with C(M + k - 1, k - 1) rows of a table; for
+    larger M, O(k w log w) time and O(k w) memory for windows of w counts, as wide as the noise (`windowed_sum`). The
+    method does not overflow for any M and any noise, because the factors are tilted so that their free sum has mean M
+    (`_fixed_sum`). Shares among some categories (`given`) use the list of pairs of counts with non-negligible weight if
+    it is short; otherwise, their density is interpolated and the error is stated (`share_law`). At M = 1,000,000,
+    moments take less than a second, and quantiles a few seconds.
     """
     noisy, total, scales, prior = _checked(noisy_counts, total, scale, alpha)
     if total > DIRECT_TOTAL:
@@ -69,12 +72,12 @@ def conditional(
     """Return the distribution of Dirichlet(alpha + S), where S is drawn given a fixed p: equation (1) of Balmat et al.,
     then one Dirichlet step.
 
-    This distribution is what both printed listings sample after their random initial p: the assignment of the new p
-    inside the loop's function never reaches the next iteration.
+    Both printed listings sample from this distribution after their random initial p, because the new p that is assigned
+    in the function of the loop is not used in the next iteration.
 
     Parameters
     ----------
-    probabilities : float (k,), the fixed p; non-negative, scaled to 1, positive somewhere.
+    probabilities : float (k,), the fixed p; non-negative, divided by their sum, at least one positive.
     noisy_counts, total, scale, alpha : as in `exact`.
 
     Returns
@@ -106,16 +109,18 @@ def gibbs(
     Parameters
     ----------
     noisy_counts, total, scale, alpha : as in `exact`.
-    draws, burn_in : integers; the paper keeps 4,000 after 1,000.
+    draws, burn_in : integers; the paper keeps 4,000 draws after 1,000 draws of burn-in.
     rng : numpy Generator.
-    kernel : ``"convolution"`` (O(k M^2) an iteration) or ``"table"`` (the paper's: a weight for every composition).
+    kernel : ``"convolution"`` (O(k M^2) per iteration) or ``"table"`` (the paper's method: one weight for every
+        composition).
     initial : first p; None draws it from the prior, as in section 6.4.
-    frozen : True keeps the first p for all iterations, as both printed listings do. The draws are then independent
-        draws of `conditional`, not of the posterior.
+    frozen : True uses the first p in all iterations, as both printed listings do. The draws are then independent draws
+        of `conditional`, not of the posterior.
 
     Returns
     -------
-    float64 (draws, k). 4,000 draws are worth 1,400 to 2,900 independent ones (`exact(..).sample` gives those).
+    float64 (draws, k). 4,000 draws have an effective sample size of 1,400 to 2,900 (`exact(..).sample` gives
+        independent draws).
     """
     noisy, total, scales, prior = _checked(noisy_counts, total, scale, alpha)
     _checks.one_of("kernel", kernel, KERNELS)
@@ -157,8 +162,8 @@ def _log_noise(noisy: NDArray[np.float64], s: NDArray[np.int64], scale: NDArray[
     """Return the log Laplace density of every noisy count given every true count, up to a constant, float64 (k,
     len(s)).
 
-    Beyond 0..M the distance to every s grows by the same amount, so the noisy count can be moved to the end of the
-    range.
+    Outside 0..M, the distance to every s grows by the same amount, so a noisy count can be moved to the nearest end of
+    the range.
     """
     return np.asarray(-np.abs(np.clip(noisy, s[0], s[-1])[:, None] - s) / scale[:, None])
 

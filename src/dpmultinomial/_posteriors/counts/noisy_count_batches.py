@@ -1,8 +1,9 @@
 """Posteriors of many noisy tables in one call: means, standard deviations and intervals of every rate and count.
 
-The same distribution as `laplace_multinomial.exact`, by `_noisy_tables`, with a certificate for every table. A table
-whose certificate fails is computed by `exact`; a table that breaks a rule gets the reason and stops nothing. Each
-result depends only on its table, to the last bit, whatever else is in the batch.
+The distribution is the same as in `laplace_multinomial.exact`. It is computed by `_noisy_tables`, with a certificate
+for every table. If a certificate fails, the table is computed by `exact`. If a table breaks a rule, the reason is
+stated, and all other tables are computed. Each result depends only on its table, to the last bit, and not on the rest
+of the batch.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from ..._accuracy import EXACT, LEVEL, SUMMARY, Accuracy
 from ..._results.distributions import Discrete
 from . import _noisy_tables, laplace_multinomial
 
-LARGEST_ERROR = 1e-9  # of the certificate; beyond it `laplace_multinomial.exact` is used
+LARGEST_ERROR = 1e-9  # largest error of a certificate; above it, `laplace_multinomial.exact` is used
 LARGEST_TOTAL = 1_000_000
 Array = NDArray[np.float64]
 
@@ -28,10 +29,10 @@ class Batch:
 
     Parameters
     ----------
-    starts : int64 (tables + 1,); table t holds the entries starts[t]..starts[t + 1] - 1 of the other arrays.
+    starts : int64 (tables + 1,); table t contains the entries starts[t]..starts[t + 1] - 1 of the other arrays.
     mean, sd, lower, upper : float64 (entries,), of the rates; NaN in tables with a reason, or if not requested.
     counts : float64 (entries, 4), the same four numbers of the true counts; NaN in tables with a reason.
-    error : float64 (tables,), bound of the relative error; 0 if `exact` was used, NaN in tables with a reason.
+    error : float64 (tables,), bound on the relative error; 0 if `exact` was used, NaN in tables with a reason.
     reasons : one string per table, empty if the table is valid.
     level : level of the intervals.
     """
@@ -96,11 +97,11 @@ def exact(
     ----------
     noisy_counts : float (tables, k); or a list of tables of any lengths >= 2; or, with `starts`, all entries in one
         row.
-    totals : integers (tables,), the public totals, 0..1,000,000; one number applies to all.
-    scales, alphas : > 0, noise scale and Dirichlet prior: one number, one per table, or one per entry.
-    starts : int64 (tables + 1,), first positions of the tables in a flat `noisy_counts`; the last is its length.
+    totals : integers (tables,), the public totals, 0..1,000,000; a single number applies to all tables.
+    scales, alphas : > 0, noise scale and Dirichlet prior: one number, one number per table, or one number per entry.
+    starts : int64 (tables + 1,), first positions of the tables in a flat `noisy_counts`; the last entry is its length.
     level : level of the central intervals, in (0, 1).
-    rates : whether rates are computed too; counts alone take half the time.
+    rates : whether rates are computed too; without rates, the computation takes half the time.
 
     Returns
     -------
@@ -114,7 +115,7 @@ def exact(
 
     Notes
     -----
-    About 50 microseconds for a table of six categories at scale 2 with any total; 100 bytes per entry.
+    Cost: about 50 microseconds for a table of six categories at scale 2 with any total; 100 bytes per entry.
     """
     noisy, bounds = _flat(noisy_counts, starts)
     sizes = np.diff(bounds)

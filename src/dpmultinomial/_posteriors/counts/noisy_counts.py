@@ -1,11 +1,11 @@
 """Posterior of multinomial probabilities from counts with independent noise of any known distribution.
 
-p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), each released count drawn from S_i by a noise distribution. As with
-Laplace noise (methods of Balmat et al., 2018, in the documentation) only S is unknown given the release, and its
-factors are independent given their sum, a_i(s) = Gamma(s + alpha_i)/s! P(noisy_i | s): the posterior is a mixture of
-Dirichlet distributions and nothing is simulated.
+Model: p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), and each released count is drawn from S_i by a noise
+distribution. As with Laplace noise (methods of Balmat et al., 2018, in the documentation), only S is unknown given the
+release, and its factors are independent given their sum, a_i(s) = Gamma(s + alpha_i)/s! P(noisy_i | s). The posterior
+is a mixture of Dirichlet distributions, and nothing is simulated.
 
-The distribution of independent counts conditioned on their sum is computed without listing the compositions.
+The distribution of independent counts conditional on their sum is computed without listing the compositions.
 """
 
 from collections.abc import Sequence
@@ -22,10 +22,12 @@ from .dirichlet_mixture import DirichletMixture
 from .share_law import ShareLaw, ShareWeights, Window, window
 from .windowed_sum import WindowedSumLaw, windows_of
 
-DIRECT_TOTAL = 10_000  # up to here convolutions are summed term by term over all counts, beyond over windows
-MOST_LISTED = 20_000_000  # largest number of values of all counts together if all values up to the total are listed
-LISTED_PAIRS = 250_000  # pairs of counts of a share up to which they are listed
-_NEGLIGIBLE = 1e-25  # counts with less probability than this are neglected in pairs
+# largest total for which convolutions are summed term by term over all counts; for larger totals, they are summed over
+# windows
+DIRECT_TOTAL = 10_000
+MOST_LISTED = 20_000_000  # largest total number of values of all counts if all values up to the total are listed
+LISTED_PAIRS = 250_000  # largest number of pairs of counts for which the pairs of a share are listed
+_NEGLIGIBLE = 1e-25  # counts with a smaller probability are neglected in pairs
 
 Array = NDArray[np.float64]
 
@@ -44,7 +46,7 @@ class FixedSumLaw:
 
     Notes
     -----
-    O(k total^2) time, O(k total) memory.
+    Cost: O(k total^2) time, O(k total) memory.
     """
 
     least = 0.0  # every count has full relative accuracy even if it is improbable
@@ -167,23 +169,24 @@ def exact(
     noisy_counts : (k,), k >= 2; any finite numbers, also negative or above the total; integers for discrete
         distributions.
     total : integer >= 0, the public number of records M.
-    noise : distribution of the noise, or one per category.
-    alpha : Dirichlet prior, > 0; one number or one per category.
+    noise : distribution of the noise, or one distribution per category.
+    alpha : Dirichlet prior, > 0; one number or one number per category.
 
     Returns
     -------
     DirichletMixture
-        As of `laplace_multinomial.exact`.
+        As in `laplace_multinomial.exact`.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument is invalid, a discrete distribution is given a fraction, or the release has probability 0.
+        If an argument is invalid, a fractional count is passed with a discrete distribution, or the release has
+        probability 0.
 
     Notes
     -----
-    O(k M^2) time and O(k M) memory up to M = 10,000; beyond, O(k w log w) time and O(k w) memory for windows of w
-    counts, as wide as the noise.
+    Cost: O(k M^2) time and O(k M) memory up to M = 10,000; for larger M, O(k w log w) time and O(k w) memory for
+    windows of w counts, as wide as the noise.
     """
     noisy = _checks.reals("noisy_counts", noisy_counts, least_size=2)
     total, prior = _checks.integer("total", total), _checks.positives("alpha", alpha, len(noisy))

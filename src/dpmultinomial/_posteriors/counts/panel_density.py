@@ -1,12 +1,12 @@
-"""Density on the real line given by its logarithm, which is interpolated panel by panel and integrated from both sides.
+"""Density on the real line, given by its logarithm, which is interpolated on panels and integrated from both sides.
 
-The logarithm of a density is smooth where the density itself spans hundreds of orders of magnitude. It is interpolated
-by Chebyshev polynomials on panels laid outwards from the centre; a panel is accepted once its last coefficients vanish.
-The panels cover what carries probability and are added on demand where a question reaches further out; both tails keep
-their relative accuracy, since each is summed from its own end. Every answer depends only on the distribution and the
-question, not on earlier questions.
+The logarithm of a density is smooth even if the density spans hundreds of orders of magnitude. It is interpolated by
+Chebyshev polynomials on panels that are added outwards from the centre; a panel is accepted if its last coefficients
+vanish. The panels cover the region with non-negligible probability, and further panels are added if a question requires
+them. Both tails have a small relative error, because each is summed from its end. Every answer depends only on the
+distribution and the question, not on earlier questions.
 
-`Panel` is one panel of an interpolated log density, with Gauss's rule on it.
+`Panel` is one panel of an interpolated log density, with a Gauss quadrature rule.
 
 `TailedLaw` has the common methods of distributions of a real number with accurate tails: both tails, their logarithms,
 quantiles, and a summary.
@@ -39,7 +39,7 @@ class TailedLaw(ABC):
     Attributes
     ----------
     quantity : name of the row of a summary.
-    least : smallest level, and distance from 1; nearer ones are rejected.
+    least : smallest level, and smallest distance of a level from 1; more extreme levels are rejected.
     ends : whether levels 0 and 1 have quantiles.
     support : interval that contains the quantity with probability 1.
     """
@@ -92,7 +92,8 @@ class TailedLaw(ABC):
         Raises
         ------
         ValueError
-            If a level is outside [0, 1], nearer to 0 or 1 than `least`, or 0 or 1 for a distribution without `ends`.
+            If a level is outside [0, 1], closer to 0 or 1 than `least`, or equal to 0 or 1 for a distribution without
+            `ends`.
         """
         given = np.asarray(q, dtype=np.float64)
         if not self.ends and not np.all((given > 0) & (given < 1)):
@@ -109,7 +110,7 @@ class TailedLaw(ABC):
 
         Parameters
         ----------
-        level : mass of the interval, in (0, 1).
+        level : probability of the interval, in (0, 1).
         """
         lower, upper = self.quantile([(1 - _checks.inside("level", level)) / 2, (1 + level) / 2])
         return summary_frame(
@@ -190,12 +191,14 @@ class Panel:
         return float(chebyshev.chebval(place, chebyshev.chebder(self.series)) * 2 / (self.high - self.low))
 
 
-NODES = 14  # evaluations of the density per panel
-_CORE, _DEEP = 28.0, 80.0  # fall of log density that is covered at once, and at most for a density or probability
-_BEYOND = 23.0  # log of how much less than a tail may lie beyond its last panel, where the density is extrapolated
-_ROUNDING = 5e-12  # relative error of a tail, or of the tail at a quantile, from rounding
-_CHANGE = 12.0  # change of log density over one panel
-_TESTED = np.array([0.113, 0.377, 0.69])  # places in a panel, off its nodes, at which the interpolation is tested
+NODES = 14  # number of evaluations of the density per panel
+# decrease of the log density that is covered initially, and at most for a density or probability
+_CORE, _DEEP = 28.0, 80.0
+_BEYOND = 23.0  # log of the ratio of a tail to the mass beyond its last panel, in which the density is extrapolated
+_ROUNDING = 5e-12  # relative rounding error of a tail, or of the tail at a quantile
+_CHANGE = 12.0  # largest change of the log density over one panel
+# relative positions in a panel, between its nodes, at which the interpolation is tested
+_TESTED = np.array([0.113, 0.377, 0.69])
 _CHEBYSHEV = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
 _TO_SERIES = np.linalg.inv(chebyshev.chebvander(_CHEBYSHEV, NODES - 1))
 
@@ -205,10 +208,12 @@ class PanelDensity:
 
     Parameters
     ----------
-    log_density : function z (m,) -> log density (m,), with one or a few peaks, falling at least linearly on both sides.
+    log_density : function z (m,) -> log density (m,), with one or a few peaks, decreasing at least linearly on both
+        sides.
     centre, width : a typical value and a typical spread.
     deepest : largest |z| at which `log_density` may be called.
-    covered : (low, high), range covered for any density there: peaks may lie beyond deep valleys.
+    covered : (low, high), range that is covered even if the density is small there, because peaks may be separated by
+        deep valleys.
     tolerance : tolerance of the last coefficients of a panel.
     """
 
@@ -223,7 +228,7 @@ class PanelDensity:
         covered: tuple[float, float] = (np.inf, -np.inf),
     ) -> None:
         self._log_density, self._deepest, self._tolerance = log_density, deepest, tolerance
-        self._laid: dict[int, list[Panel]] = {-1: [], 1: []}  # outwards from the starting point
+        self._laid: dict[int, list[Panel]] = {-1: [], 1: []}  # panels in the order outwards from the starting point
         self._start = float(np.clip(centre, -deepest / 2, deepest / 2))
         self._width = width
         self._core: dict[int, int] = {}
@@ -236,7 +241,7 @@ class PanelDensity:
 
     @property
     def panels(self) -> list[Panel]:
-        """Panels that carry the probability, from left to right."""
+        """Panels with non-negligible probability, from left to right."""
         return self._between(self._core[-1], self._core[1])
 
     def panels_down_to(self, log_level: float) -> list[Panel]:
@@ -292,7 +297,7 @@ class PanelDensity:
         side = 1 if upper else -1
         number = self._reaching(side, log_level)
         total = self._beyond(side, number)
-        if total >= log_level:  # the last piece falls exponentially
+        if total >= log_level:  # the last piece decreases exponentially
             (edge, log_edge), slope = self._edge(side, number), self._slope(side, number)
             return edge + side * (total - log_level) / abs(slope) if log_edge > -np.inf else edge
         panels = self._between(*self._with(side, number))

@@ -2,18 +2,20 @@
 an error bound.
 
 The density on the scale z = log(x/(1 - x)) comes from `beta_mixtures.Density`, a sum of positive terms; `PanelDensity`
-interpolates its logarithm. Mean and variance do not use the interpolation (`share_moments`); the error stated with
-every result compares the interpolation with them, with the integral 1 and with points between its nodes.
+interpolates its logarithm. Mean and variance do not use the interpolation (`share_moments`). The error that is stated
+with every result compares the interpolation with the mean and the variance, with the integral 1, and with points
+between its nodes.
 
 Convolutions of positive weights over windows of integers are computed with small relative error, down to `SMALLEST` of
 the largest entry (`convolutions`).
 
-Mean and variance of a share among some categories come from convolutions: O(M log M) time and O(M) memory.
+Mean and variance of a share among some categories come from convolutions, with O(M log M) time and O(M) memory.
 
-With s the count inside, t the sum of the others in `given` and n = s + t, the share is Beta(alpha + s, beta + t), so
-its first two moments given n are polynomials of degree two in s and t over the known number N = alpha + beta + n.
-Summed over s they are convolutions of the weights times powers of s and of t. They are taken of deviations from a
-first guess c of the mean, X = (1 - c)(alpha + s) - c (beta + t) = N (share - c), so that nothing cancels.
+Let s be the count inside, t the sum of the other counts in `given`, and n = s + t. The share is Beta(alpha + s, beta +
+t), so its first two moments given n are polynomials of degree two in s and t, divided by polynomials of the known
+number N = alpha + beta + n. Summed over s, they are convolutions of the weights times powers of s and of t. The moments
+are computed for deviations from a first guess c of the mean, X = (1 - c)(alpha + s) - c (beta + t) = N (share - c), to
+avoid cancellation.
 
 The weights of the counts of a share are those of independent counts with a fixed sum.
 """
@@ -35,8 +37,8 @@ from ..._results.convolutions import convolved
 from . import beta_mixtures
 from .panel_density import PanelDensity, TailedLaw, nearer_tail, share_at
 
-SMALLEST = 1e-250  # relative to the largest weight; smaller ones at the ends of a window are truncated
-_DIRECT = 200_000_000  # products up to which the direct sum is faster
+SMALLEST = 1e-250  # fraction of the largest weight; smaller weights at the ends of a window are truncated
+_DIRECT = 200_000_000  # largest number of products for which the direct sum is faster
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,8 @@ def window(weights: NDArray[np.float64], *, first: int = 0, smallest: float = SM
     Parameters
     ----------
     weights : float64 (n,).
-    first : place of its first entry.
-    smallest : fraction of the largest, in (0, 1).
+    first : integer of the first entry.
+    smallest : fraction of the largest weight, in (0, 1).
 
     Returns
     -------
@@ -84,7 +86,8 @@ def window(weights: NDArray[np.float64], *, first: int = 0, smallest: float = SM
     kept = np.flatnonzero(weights > smallest * largest)
     scaled = weights[kept[0] : kept[-1] + 1] / largest
     if not scaled.min() > 0:
-        scaled = np.maximum(scaled, smallest)  # a gap inside; ratios of neighbours must exist
+        # fills gaps inside the window, because ratios of neighbouring weights must exist
+        scaled = np.maximum(scaled, smallest)
     return Window(first + int(kept[0]), np.ascontiguousarray(scaled))
 
 
@@ -95,8 +98,8 @@ def convolve(a: Window, b: Window, *, largest: int, tails: bool = True, smallest
     ----------
     a, b : windows of the two counts.
     largest : largest sum needed, at least ``a.first + b.first``.
-    tails : whether every entry keeps its relative accuracy (1e-11, down to `smallest`); else entries have the absolute
-        accuracy of the largest, 1e-15, at a fifth of the time.
+    tails : whether every entry has a small relative error (1e-11, down to `smallest`). If not, entries have an absolute
+        error of 1e-15 times the largest entry, and the computation takes a fifth of the time.
     smallest : fraction of the largest entry below which entries at the ends are truncated.
 
     Returns
@@ -114,7 +117,7 @@ def convolve(a: Window, b: Window, *, largest: int, tails: bool = True, smallest
 
 
 _BLOCKS = 4096  # number of blocks of counts for a first guess of the mean
-_SHORT = 4  # counts in a block below which the guess is not worthwhile
+_SHORT = 4  # number of counts in a block below which the first guess is not worthwhile
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,7 @@ def share_moments(mine: Window, theirs: Window, of_total: Window, *, alpha: floa
     Returns
     -------
     ShareMoments
-        Relative errors about 1e-12 (rounding of the transforms).
+        The relative errors are about 1e-12 (rounding of the transforms).
 
     Raises
     ------
@@ -150,7 +153,7 @@ def share_moments(mine: Window, theirs: Window, of_total: Window, *, alpha: floa
         If no pair (s, t) has positive weight.
     """
     step = max(len(mine.weights), len(theirs.weights)) // _BLOCKS
-    if step > _SHORT:  # the moments of blocks of counts: a guess that needs no second round
+    if step > _SHORT:  # the moments of blocks of counts give an accurate guess, so a second round is not needed
         blocks = [_blocks(part, step) for part in (mine, theirs, of_total)]
         guess = share_moments(*blocks, alpha=alpha / step, beta=beta / step).mean
     else:
@@ -325,8 +328,8 @@ class PairWeights:
 
 
 DEEPEST = 600.0  # largest |log(x/(1 - x))| at which the density is evaluated
-_LARGE, _FINE, _COARSE = 20_000, 1e-11, 1e-7  # totals above use the coarser tolerance
-_DEEPEST_LEVEL = float(np.log(1e-15))  # tails down to this are covered by `error`
+_LARGE, _FINE, _COARSE = 20_000, 1e-11, 1e-7  # larger totals use the coarser tolerance
+_DEEPEST_LEVEL = float(np.log(1e-15))  # log of the smallest tail probability for which `error` holds
 _LEAST_X, _MOST_X = float(expit(-40.0)), 1 - 2.0**-53
 
 
@@ -334,8 +337,8 @@ class ShareLaw(TailedLaw):
     """Distribution of a share x with x | s, t ~ Beta(alpha + s, beta + t) and weights mine[s] theirs[t] of_total[s +
     t].
 
-    Probabilities have the relative error `error` (their logarithms the absolute one) where they are above 1e-15; the
-    nearer tail's at quantiles of levels from 1e-15 to 1 - 1e-15.
+    Probabilities above 1e-15 have the relative error `error`, and their logarithms have this absolute error. At
+    quantiles of levels from 1e-15 to 1 - 1e-15, the smaller tail probability has this relative error.
 
     Parameters
     ----------
@@ -349,8 +352,9 @@ class ShareLaw(TailedLaw):
 
     Notes
     -----
-    The same methods as `BetaMixture`. O(M) memory for any noise; at totals of 1,000,000 mean and variance take a few
-    tenths of a second, and the density, with all that follows from it, one to three seconds, once.
+    The methods are those of `BetaMixture`. The memory is O(M) for any noise. At totals of 1,000,000, mean and variance
+    take a few tenths of a second. The density and all results that depend on it take one to three seconds for the first
+    call.
     """
 
     support = (0.0, 1.0)
@@ -377,8 +381,8 @@ class ShareLaw(TailedLaw):
         """Bound on the relative error of the interpolated density. It also bounds the relative error of any
         probability, and of the smaller tail probability at a quantile, for tails down to 1e-15.
 
-        The largest of |integral - 1|, the error of the mean in standard deviations, the relative error of the variance,
-        and the relative error of the density at three places between the nodes of every panel.
+        The bound is the largest of |integral - 1|, the error of the mean in standard deviations, the relative error of
+        the variance, and the relative error of the density at three points between the nodes of every panel.
         """
         mean, sd = self.mean(), np.sqrt(self.variance())
 

@@ -1,15 +1,15 @@
 """Distribution of independent counts given a large sum, on windows that contain all but a negligible part of the
 probability.
 
-The weights of count i are a_i(s) = exp(theta s) prior(s) likelihood(s), with the tilt theta at which the sum of the
-counts without the condition has its mean near the total; the tilt cancels given the total. A window holds the weights
-above `SMALLEST` (or `SMALLEST_WIDE`, if the noise is wide) times the largest, so that its length grows with the noise
-and not with the total.
+The weights of count i are a_i(s) = exp(theta s) prior(s) likelihood(s), with the tilt theta at which the unconditional
+sum of the counts has a mean near the total; the tilt cancels given the total. A window contains the weights above
+`SMALLEST` (or `SMALLEST_WIDE`, if the noise is wide) times the largest weight, so its length grows with the noise and
+not with the total.
 
-The weights are found without listing all counts up to the total: the likelihood of additive noise is log-concave, so
-that a count whose weight is below the threshold on a coarse grid, on either side of the largest weight of the grid,
-bounds the window. A prior with alpha < 1 is not log-concave, but falls from 0 to the total; its whole fall is added to
-the threshold.
+The weights are computed without listing all counts up to the total. The likelihood of additive noise is log-concave, so
+a count whose weight is below the threshold on a coarse grid, on either side of the largest weight of the grid, bounds
+the window. A prior with alpha < 1 is not log-concave, but it decreases from 0 to the total; its total decrease is added
+to the threshold.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,13 +24,13 @@ from .share_law import SMALLEST, ShareLaw, ShareWeights, Window, convolve, windo
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-SMALLEST_WIDE = 1e-60  # the same as `share_law.SMALLEST` for wide noise: far below any tail that a share states
-NARROW = 400_000  # largest number of weights of all counts together that are kept down to `SMALLEST`
-MOST = 4_000_000  # largest number of weights of all counts together
-LISTED_COUNTS = 20_000  # number of counts up to which the components of a share of all counts are listed
-_GRID = 1001  # points of a grid in the search of a window
-_ROUGH = 1e-15  # smallest weight that matters for the tilt
-_NEGLIGIBLE = 1e-25  # counts with less probability than this are neglected in pairs
+SMALLEST_WIDE = 1e-60  # the counterpart of `share_law.SMALLEST` for wide noise, far below any tail that a share states
+NARROW = 400_000  # largest total number of weights of all counts that are kept down to `SMALLEST`
+MOST = 4_000_000  # largest total number of weights of all counts
+LISTED_COUNTS = 20_000  # largest number of counts for which the components of a share of all counts are listed
+_GRID = 1001  # number of grid points in the search for a window
+_ROUGH = 1e-15  # smallest relative weight that is used to determine the tilt
+_NEGLIGIBLE = 1e-25  # counts with a smaller probability are neglected in pairs
 _STEPS = 200
 
 Logs = Callable[[Whole], Array]
@@ -52,7 +52,7 @@ def windows_of(likelihoods: Sequence[Logs], alpha: Array, total: int) -> list[Wi
     Raises
     ------
     ValueError
-        If the windows have more than `MOST` weights together.
+        If the windows have more than `MOST` weights in total.
     """
     parts = [_Part(*one, total) for one in zip(likelihoods, alpha.tolist(), strict=True)]
     theta = _tilt(parts, total)
@@ -145,7 +145,7 @@ class WindowedSumLaw:
 
     Parameters
     ----------
-    windows : weights of every count, k >= 2, all with the tilt at which the free sum is near the total.
+    windows : weights of every count, k >= 2, all with the tilt at which the unconditional sum is near the total.
     total : sum of the counts.
 
     Raises
@@ -155,7 +155,7 @@ class WindowedSumLaw:
 
     Notes
     -----
-    O(k w log w) time and O(k w) memory for windows of w weights.
+    Cost: O(k w log w) time and O(k w) memory for windows of w weights.
     """
 
     least = 0.0  # every count has full relative accuracy even if it is improbable

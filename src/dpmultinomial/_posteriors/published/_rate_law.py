@@ -1,7 +1,7 @@
 """Distribution of a rate given a count and the sum of all others: a mixture of Beta distributions.
 
-Along a run of pairs (s, t), (s, t + 1), .. distribution functions differ by single terms, I_x(a, b + 1) = I_x(a, b) +
-x^a (1 - x)^b/(b B(a, b)), so a run needs one incomplete beta function and otherwise only powers.
+Along a run of pairs (s, t), (s, t + 1), .., the distribution functions differ by single terms, I_x(a, b + 1) = I_x(a,
+b) + x^a (1 - x)^b/(b B(a, b)). A run therefore needs one incomplete beta function, and otherwise only powers.
 """
 
 from functools import cached_property
@@ -14,8 +14,8 @@ from scipy.special import betainc, betaln, expit, xlog1py, xlogy
 from ... import _checks
 
 Array = NDArray[np.float64]
-_NEGLIGIBLE = 1e-17  # relative to the largest weight of a pair; pairs below are dropped
-_FURTHEST = 740.0  # log odds: a rate of 1e-321
+_NEGLIGIBLE = 1e-17  # pairs with a weight below this fraction of the largest weight are dropped
+_FURTHEST = 740.0  # largest log odds, for a rate of 1e-321
 
 
 class RateLaw:
@@ -23,9 +23,9 @@ class RateLaw:
 
     Parameters
     ----------
-    alpha, beta : concentrations > 0 of the rate and of all others together.
-    s, t : float64 (n,), integers, the count and the sum of all others; t increases by 1 along a run of equal s.
-    weights : float64 (n,), non-negative; scaled to 1.
+    alpha, beta : concentrations > 0 of the rate and of the sum of all other rates.
+    s, t : float64 (n,), integers, the count and the sum of all other counts; t increases by 1 along a run of equal s.
+    weights : float64 (n,), non-negative, divided by their sum.
     """
 
     def __init__(self, alpha: float, beta: float, s: Array, t: Array, weights: Array) -> None:

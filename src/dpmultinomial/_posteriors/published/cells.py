@@ -25,10 +25,10 @@ class Cells:
     Parameters
     ----------
     released : float64 (n,), NaN if nothing was measured or a value was withheld.
-    noise : noise distribution; one for all, or with parameters by row.
+    noise : noise distribution, either common to all rows or with parameters by row.
     lower, upper : float64 (n,), integers or infinite: public bounds of the counts.
-    measured : (n,), whether a row carries information on its count.
-    reasons : one string per row: its error, empty if there is none.
+    measured : (n,), whether a row contains information about its count.
+    reasons : one string per row, which states the error; empty if there is no error.
     """
 
     released: Array
@@ -61,13 +61,13 @@ class Cells:
 
         Returns
         -------
-        rows : int64 (kinds,), positions of rows that differ from each other.
+        rows : int64 (kinds,), positions of distinct rows.
         which : int64 (n,): row i is equal to row ``rows[which[i]]``.
 
         Notes
         -----
-        Kinds are in the order of their released values, bounds and parameters. O(n) if these are integers of a short
-        range, else O(n log n).
+        Kinds are in the order of their released values, bounds and parameters. O(n) if these are integers in a short
+        range, otherwise O(n log n).
         """
         code = np.zeros(len(self), dtype=np.int64)
         for column in (self.released, self.lower, self.upper, self.measured, _parameter(self.noise, len(self))):
@@ -104,10 +104,11 @@ def cells_of(
     Parameters
     ----------
     released : numbers (n,), None or NaN if nothing was measured.
-    noise : a distribution, one per row, or the keys of a configuration (`law_settings.law_of`), whose scale, sd, sigma
-        or variance may have an entry per row; an entry that is not a number > 0 invalidates only its own row.
-    lower, upper : bounds of the counts, one number or one per row; 0 and infinity by default, ``-inf`` for no lower
-        bound.
+    noise : a distribution, one distribution per row, or the keys of a configuration (`law_settings.law_of`), in which
+        scale, sd, sigma or variance may have one entry per row. An entry that is not a number > 0 invalidates only its
+        row.
+    lower, upper : bounds of the counts, one number or one number per row; 0 and infinity by default, ``-inf`` for no
+        lower bound.
 
     Returns
     -------

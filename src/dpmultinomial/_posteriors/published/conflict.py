@@ -13,7 +13,7 @@ from .windows import CountPrior
 
 Array = NDArray[np.float64]
 _LOG_MASS = 40.0
-SMALL = 0.05  # largest probability, times the number of counts, at which a conflict is reported
+SMALL = 0.05  # a conflict is reported if the smallest probability times the number of counts is below this
 
 
 def tails(cells: Cells, prior: CountPrior) -> Array:
@@ -28,9 +28,10 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
     Returns
     -------
     float64 (n,)
-        min(P(value <= seen), P(value >= seen)), before the release: under the prior if it is proper; else the largest
-        over all counts within the bounds. Values that were rounded, clipped or withheld count as intervals. NaN if the
-        distribution has no tails (a table), nothing was measured, or a row is invalid.
+        min(P(value <= observed), P(value >= observed)), before the release. The probability is computed under the prior
+        if the prior is proper; otherwise it is the largest probability over all counts within the bounds. Values that
+        were rounded, clipped or withheld count as intervals. NaN if the distribution has no tails (a table), nothing
+        was measured, or a row is invalid.
     """
     out = np.full(len(cells), np.nan)
     if isinstance(cells.noise, LawByRow):
@@ -79,7 +80,7 @@ def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Arr
     Parameters
     ----------
     released : the value, NaN if it was withheld.
-    law : noise distribution; one that `has_tails`.
+    law : noise distribution for which `has_tails` is true.
     counts, probabilities : float64 (n,), distribution of the count.
 
     Returns
@@ -92,12 +93,12 @@ def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Arr
 
 
 def at_counts(released: Array, law: NoiseLaw, counts: Array) -> Array:
-    """Return the probability of a released value at least as extreme as each observed value, given the true counts.
+    """Return, for each observed value, the probability of a released value at least as extreme, given the true count.
 
     Parameters
     ----------
     released : float64 (n,), NaN if a value was withheld.
-    law : noise distribution; one that `has_tails`.
+    law : noise distribution for which `has_tails` is true.
     counts : float64 (n,).
 
     Returns
@@ -163,8 +164,9 @@ def facts(tail: Array, names: list[str] | tuple[str, ...]) -> dict[str, object]:
     Returns
     -------
     dict
-        ``tested``, ``smallest`` and its ``name``, and whether there is a conflict: ``found`` if the smallest times the
-        number tested is below `SMALL`, with ``names`` of up to ten counts for which that holds.
+        ``tested``, ``smallest`` and its ``name``, and whether there is a conflict: ``found`` is true if the smallest
+        probability times the number of tested values is below `SMALL`, with ``names`` of up to ten counts for which
+        this holds.
     """
     tested = np.flatnonzero(~np.isnan(tail))
     if not len(tested):

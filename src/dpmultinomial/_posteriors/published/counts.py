@@ -1,10 +1,10 @@
 """Posteriors of independent counts without a total, each given the noisy value of the count.
 
-The effect of the prior is shown by comparing every count under its prior with the same count under a flat one.
+The effect of the prior is shown by a comparison of every count under its prior with the same count under a flat prior.
 
-`exact` is the vectorised form of `posterior`: summaries for many noisy counts, as arrays. The answer for a row
-depends only on its values and on the priors. Priors are fitted once, on all rows (`priors_of`); then any subset of the
-rows gives the same bits as all of them together.
+`exact` is the vectorised form of `posterior`: summaries for many noisy counts, as arrays. The answer for a row depends
+only on the values in this row and on the priors. Priors are fitted once, on all rows (`priors_of`). Any subset of the
+rows then has bitwise the same results as all rows together.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,8 +29,10 @@ from .priors import Choice, Flat, choose
 from .windows import CountPrior
 
 Array = NDArray[np.float64]
-APART = 0.5  # of the wider sd: means under the prior and under a flat one that differ by more are both shown
-ENDS_APART = 1.0  # standard deviations between ends of intervals from which the prior matters
+# means under the prior and under a flat prior are both shown if they differ by more than this number of larger standard
+# deviations
+APART = 0.5
+ENDS_APART = 1.0  # the prior matters if an end of the interval changes by at least this number of standard deviations
 _NUMBERS = ("mean", "sd", "lower", "upper")
 _SHOWN = ["quantity", "mean", "sd", "flat_mean", "flat_sd"]
 _FIRST = 10
@@ -53,9 +55,9 @@ class Numbers(Protocol):
 
 
 def differs_from_flat(own: Numbers, flat: Numbers) -> NDArray[np.bool_]:
-    """Return which counts depend on the prior. A count does if its means differ by more than `APART` times the larger
-    standard deviation, or a limit of its interval by more than `ENDS_APART` times. The result is False if a number is
-    NaN.
+    """Return which counts depend on the prior. A count depends on the prior if its two means differ by more than
+    `APART` times the larger standard deviation, or if an end of its interval differs by more than `ENDS_APART` times
+    this standard deviation. The result is False if a number is NaN.
     """
     sd = np.fmax(own.sd, flat.sd)
     with np.errstate(invalid="ignore"):
@@ -70,7 +72,7 @@ def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: N
     Parameters
     ----------
     names, released : names and released values of the counts.
-    own, flat : posterior summaries under the prior and under a flat one.
+    own, flat : posterior summaries under the prior and under a flat prior.
     tails : prior probability of each released value (`conflict.tails`).
 
     Returns
@@ -93,7 +95,8 @@ def facts(found: pd.DataFrame) -> dict[str, object]:
     return {"prior_matters": len(decided), "of": len(found), "first": decided[_SHOWN].head(_FIRST).to_dict("records")}
 
 
-_TOGETHER, _KEPT = 256, 64  # counts whose distributions are computed in one call; number of such calls that are cached
+# number of counts whose distributions are computed in one call; number of such calls that are cached
+_TOGETHER, _KEPT = 256, 64
 
 
 def posterior(
@@ -111,19 +114,22 @@ def posterior(
 
     Parameters
     ----------
-    released : noisy counts (n,), or names to them; None or NaN if nothing was measured or a value was withheld.
-    noise : noise distribution; one per count; or its description as a mapping.
-    names : names of the counts, if `released` has none; by default ``"1"``, ``"2"``, ..
-    prior : prior of each count (`priors.choose`); by default fitted if there are enough counts, else 1/(1+n).
-    lower, upper : public bounds of the counts, one number or one per count; ``-inf`` if a count may be negative.
-    groups : one name per count, within which priors are fitted.
+    released : noisy counts (n,), or a mapping from names to noisy counts; None or NaN if nothing was measured or a
+        value was withheld.
+    noise : a noise distribution, one distribution per count, or a description as a mapping.
+    names : names of the counts, if `released` does not contain names; by default ``"1"``, ``"2"``, ..
+    prior : prior of each count (`priors.choose`); by default, it is fitted if there are enough counts, and otherwise
+        1/(1+n).
+    lower, upper : public bounds of the counts, one number or one number per count; ``-inf`` if a count may be negative.
+    groups : one group name per count; priors are fitted within each group.
     facts : further facts for the result, as values for JSON.
 
     Returns
     -------
     Posterior
-        ``.counts``, exact: windows neglect less than 1e-12. Facts: distribution, prior and who chose it, conflict, and
-        where a flat prior gives a different answer; ``.source`` is a `PublishedCounts`.
+        ``.counts``, exact: windows neglect less than 1e-12. The facts state the distribution, the prior and who chose
+        it, conflicts, and the counts for which a flat prior gives a different answer. ``.source`` is a
+        `PublishedCounts`.
 
     Raises
     ------
@@ -254,7 +260,8 @@ class PublishedCounts:
 
             def keep(block: windows.Block, logs: Array, own: NDArray[np.int64] = own) -> None:
                 for row, low, width, line in zip(block.rows, block.low, block.width, logs, strict=True):
-                    found[int(own[row])] = int(low), line[:width].copy()  # replaced by a wider window
+                    # a window computed earlier is replaced by a wider window
+                    found[int(own[row])] = int(low), line[:width].copy()
 
             windows.settle(self.cells.take(own), self.choice.priors[i], LEVEL, keep)
         return [(low, np.exp(logs - logs.max())) for low, logs in (found[int(row)] for row in rows)]
@@ -295,8 +302,8 @@ def named(released: Any, names: Sequence[str] | None) -> tuple[Any, tuple[str, .
 
     Parameters
     ----------
-    released : names to noisy counts, or noisy counts (n,).
-    names : names if `released` has none; None numbers them from 1.
+    released : mapping from names to noisy counts, or noisy counts (n,).
+    names : names, if `released` does not contain names; None numbers the counts from 1.
 
     Returns
     -------
@@ -305,7 +312,7 @@ def named(released: Any, names: Sequence[str] | None) -> tuple[Any, tuple[str, .
     Raises
     ------
     ValueError
-        If names repeat or their number is wrong.
+        If names are repeated or their number is wrong.
     """
     if isinstance(released, Mapping):
         if names is not None:
@@ -372,7 +379,7 @@ class Batch:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status: exact, since the posterior probability outside every window is below 1e-12."""
+        """Accuracy status: exact, because the posterior probability outside every window is below 1e-12."""
         return EXACT
 
     def facts(self) -> dict[str, object]:
@@ -417,12 +424,12 @@ def priors_of(
 
     Parameters
     ----------
-    released, noise, prior, lower, upper, groups : as of `counts.posterior`.
+    released, noise, prior, lower, upper, groups : as in `counts.posterior`.
 
     Returns
     -------
     dict
-        Group -> prior; without groups there is one, ``""``.
+        Mapping from groups to priors; without groups, the only key is ``""``.
     """
     choice = choose(cells_of(released, noise, lower=lower, upper=upper), prior, groups)
     return dict(zip(choice.groups, choice.priors, strict=True))
@@ -443,7 +450,7 @@ def exact(
     Parameters
     ----------
     released, noise, lower, upper, groups : as in `counts.posterior`; a scale that is not a number > 0 invalidates only
-        its own row.
+        its row.
     prior : as in `counts.posterior`, or the result of `priors_of`.
     level : level of the central intervals, in (0, 1).
 
@@ -458,7 +465,8 @@ def exact(
 
     Notes
     -----
-    5 to 30 microseconds per count at noise of 10, in proportion to the noise; about 200 bytes per count.
+    Computing time: 5 to 30 microseconds per count for noise with scale 10, in proportion to the scale; about 200 bytes
+    per count.
     """
     level = _checks.inside("level", level)
     cells = cells_of(released, noise, lower=lower, upper=upper)

@@ -1,24 +1,25 @@
 """Posteriors of counts with a total: counts and shares of the file, and the rates from which the file is sampled.
 
-Windows of the counts below one total are tilted together, with a bound on the neglected mass.
+Windows of counts with a common total are tilted together, with a bound on the neglected mass.
 
-The total is public, or measured with independent noise; the posterior is exact, by convolutions of windows.
+The total is public, or measured with independent noise. The posterior is exact and is computed by convolutions of
+windows.
 
-Given the released values the counts are independent up to a weight on their sum: a_i(n) is prior times likelihood of
-count i, g(N) the likelihood of the total. All are carried tilted, a_i(n) exp(theta n) and g(N) exp(-theta N), with the
-theta at which the free sum has the mean that the total implies; the tilts cancel, and windows lie where the posterior
-is, however far the counts and their total are apart. What windows neglect is bounded: likelihoods are log-concave, so
-that a tail falls at least as a geometric one; the bound is the free mass neglected times the largest weight of the
-total over the evidence.
+Given the released values, the counts are independent up to a weight on their sum: a_i(n) is the prior times the
+likelihood of count i, and g(N) is the likelihood of the total. All weights are tilted, a_i(n) exp(theta n) and g(N)
+exp(-theta N), with the theta at which the unconditional sum has the mean that the total implies. The tilts cancel, and
+windows are located where the posterior is, whatever the difference between the counts and their total. The mass that
+windows neglect is bounded: likelihoods are log-concave, so a tail decreases at least geometrically. The bound is the
+neglected unconditional mass times the largest weight of the total, divided by the evidence.
 
-The assumptions about counts with a total and their effects are reported: a comparison with flat priors, and whether
-counts and total are compatible.
+The effects of the assumptions about counts with a total are reported: a comparison with flat priors, and whether the
+counts and the total are compatible.
 
-The distribution of a rate given a count and the sum of all others is a mixture of Beta distributions, one per pair of
-both.
+The distribution of a rate given a count and the sum of all other counts is a mixture of Beta distributions, one per
+pair of the two.
 
-Along a run of pairs (s, t), (s, t + 1), .. distribution functions differ by single terms, I_x(a, b + 1) = I_x(a, b) +
-x^a (1 - x)^b/(b B(a, b)), so a run needs one incomplete beta function and otherwise only powers.
+Along a run of pairs (s, t), (s, t + 1), .., the distribution functions differ by single terms, I_x(a, b + 1) = I_x(a,
+b) + x^a (1 - x)^b/(b B(a, b)). A run therefore needs one incomplete beta function, and otherwise only powers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -50,14 +51,17 @@ from .priors import Flat, Splits, choose
 from .windows import CountPrior
 
 Array = NDArray[np.float64]
-JEFFREYS = 0.5  # default Dirichlet concentration of every rate: best coverage, docs/methods/rate_coverage.tsv
-_ENTRIES = 50_000_000  # entries of all windows together
+# default Dirichlet concentration of every rate; it has the best coverage, see docs/methods/rate_coverage.tsv
+JEFFREYS = 0.5
+_ENTRIES = 50_000_000  # largest total number of entries of all windows
 _WIDEST = 2_000_000  # largest number of values of one count, and of their sum
-LISTED = 2_000_000  # largest number of pairs of counts of a rate that are listed; more are interpolated
-_PLAIN_TAIL = 1e-3  # tail probability down to which an absolute accuracy of 1e-12 is enough
-SHARED = 1000  # number of counts from which equal counts share a window
+# largest number of pairs of counts of a rate that are listed; with more pairs, the rate is interpolated
+LISTED = 2_000_000
+_PLAIN_TAIL = 1e-3  # smallest tail probability for which an absolute accuracy of 1e-12 is sufficient
+SHARED = 1000  # smallest number of counts for which equal counts share a window
 SHARES = 20_000_000  # largest number of pairs of counts of a share of the file
-_NEAR = 0.1  # sds of the free sum within which its mean is matched to that of the total
+# the mean of the unconditional sum is matched to that of the total within this number of standard deviations
+_NEAR = 0.1
 
 
 class TooWide(ValueError):
@@ -73,10 +77,10 @@ class Leaves:
     low, width : float64 (k,), first count and number of counts of a window.
     counts : float64 (k, widest).
     logs : float64 (k, widest), log of prior times likelihood; -inf beyond a window.
-    left, right : float64 (k, 2), log of a bound of the first two weights beyond either end, nearest first; -inf if a
-        bound of the count ends the window.
+    left, right : float64 (k, 2), logs of upper bounds on the first two weights beyond either end, starting with the
+        nearest; -inf if a bound of the count ends the window.
     times : float64 (k,), number of counts with the same window.
-    growth : float64 (k,), largest factor by which the prior's weights rise beyond the right end, from one to the next.
+    growth : float64 (k,), largest ratio of consecutive prior weights beyond the right end.
     """
 
     low: Array
@@ -97,9 +101,9 @@ class Leaves:
         Parameters
         ----------
         cells : noisy counts with finite bounds.
-        priors : one per count.
+        priors : one prior per count.
         log_mass : log mass of a window, as in `windows.spans`.
-        times : float64 (k,), number of equal counts that each row stands for; None: 1.
+        times : float64 (k,), number of equal counts that each row represents; None: 1.
 
         Returns
         -------
@@ -108,7 +112,7 @@ class Leaves:
         Raises
         ------
         TooWide
-            If a window is infinite, or all are too wide together.
+            If a window is infinite, or the windows are too wide in total.
         """
         k = len(cells)
         low, high, lower, upper = np.empty(k), np.empty(k), cells.lower.copy(), cells.upper.copy()
@@ -227,8 +231,8 @@ class Total:
     Parameters
     ----------
     released : released value of the sum.
-    noise : its noise distribution.
-    concentration : sum of the alphas of `Splits`, whose factor N! Gamma(A)/Gamma(N + A) the sum then has; None if
+    noise : noise distribution of the sum.
+    concentration : sum of the alphas of `Splits`, for which the sum has the factor N! Gamma(A)/Gamma(N + A); None if
         counts have separate priors.
     """
 
@@ -266,7 +270,7 @@ def total_of(total: Any, concentration: float | None) -> Total:
     Raises
     ------
     ValueError, TypeError
-        If it has neither form, or its released value is impossible under its distribution.
+        If `total` has neither form, or its released value is impossible under its noise distribution.
     """
     if not isinstance(total, Mapping):
         return Total(float(_checks.integer("total", total)), Exact(), concentration)
@@ -289,9 +293,9 @@ class Solved:
     Parameters
     ----------
     together : joint distribution of the counts.
-    error : bound of the posterior probability that was neglected.
+    error : bound on the neglected posterior probability.
     theta : tilt.
-    log_mass : log mass with which windows were made.
+    log_mass : log mass with which the windows were made.
     """
 
     together: Coupled
@@ -306,7 +310,7 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
     Parameters
     ----------
     cells : noisy counts, all valid; lower bounds are finite.
-    priors : one per count.
+    priors : one prior per count.
     total : public information about the sum.
 
     Returns
@@ -320,7 +324,7 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
 
     Notes
     -----
-    O(k w log k) memory and O(k w log w) time for k counts and windows of w.
+    Cost: O(k w log k) memory and O(k w log w) time for k counts and windows of w.
     """
     kinds = _kinds(cells, priors)
     for log_mass in _LOG_MASS:
@@ -345,7 +349,8 @@ def foreseen(cells: Cells, priors: Sequence[CountPrior], total: Total, *, tails:
     Returns
     -------
     Window or None
-        None if the counts do not determine it: something was not measured, under improper priors.
+        None if the counts do not determine the distribution, because a count was not measured and its prior is
+        improper.
     """
     rows, which = _kinds(cells, priors)
     try:
@@ -363,7 +368,7 @@ Kinds = tuple[NDArray[np.int64], NDArray[np.int64]]  # one row of each kind of e
 
 
 def _kinds(cells: Cells, priors: Sequence[CountPrior]) -> Kinds:
-    """Return the kinds of equal counts with equal priors; of few counts, each is a kind."""
+    """Return the kinds of equal counts with equal priors. If there are few counts, every count is a separate kind."""
     if len(cells) < SHARED:
         every = np.arange(len(cells))
         return every, every
@@ -433,7 +438,7 @@ class TiedCounts:
     Parameters
     ----------
     cells : noisy counts, all valid.
-    priors : one per count.
+    priors : one prior per count.
     total : public information about the sum.
     names : names of the counts.
     alpha : concentrations of the rates, float64 (n,); None if counts have separate priors.
@@ -466,7 +471,7 @@ class TiedCounts:
         Returns
         -------
         DataFrame
-            Columns of `counts.flat_comparison`.
+            The columns are those of `counts.flat_comparison`.
 
         Raises
         ------
@@ -506,7 +511,7 @@ class TiedCounts:
             out[rows] = conflict.tails(self.cells.take(rows), prior)
         if conflict.has_tails(self.total.noise):
             out[-1] = self._tail_of_total(tails=not self.together.shared)
-            if out[-1] < _PLAIN_TAIL and self.together.shared:  # a small tail needs small relative errors
+            if out[-1] < _PLAIN_TAIL and self.together.shared:  # small tail probabilities require small relative errors
                 out[-1] = self._tail_of_total(tails=True)
         return out
 
@@ -530,7 +535,7 @@ def _numbers(law: Coupled, level: float) -> _Numbers:
     return _Numbers(*(part[law.which] for part in (first + mean, sd, first + lower, first + upper)))
 
 
-Group = tuple[int, ...] | None  # positions among which shares are taken; None: all
+Group = tuple[int, ...] | None  # positions among which shares are computed; None: all
 
 
 def posterior(
@@ -549,11 +554,11 @@ def posterior(
 
     Parameters
     ----------
-    released, noise, names, lower, upper, groups : arguments of `counts.posterior`; lower bounds are finite.
+    released, noise, names, lower, upper, groups : arguments of `counts.posterior`; lower bounds must be finite.
     total : an integer, or ``{released: number, noise: law}``.
-    prior : None for `JEFFREYS` (``{law: multinomial, alpha: 0.5}``): the file is a sample of rates with a
-        Dirichlet(alpha) prior, alpha one number or one per count, and every total is as likely as any other. Else
-        independent priors of the counts, which imply one of the total (`choice.choose`).
+    prior : None uses `JEFFREYS` (``{law: multinomial, alpha: 0.5}``). The file is then a sample of rates with a
+        Dirichlet(alpha) prior, with alpha one number or one number per count, and all totals are equally probable. Any
+        other value gives independent priors of the counts, which imply a prior of the total (`choice.choose`).
     facts : further facts for the result, as values for JSON.
 
     Returns
@@ -623,7 +628,7 @@ class _Parts:
         """Return the posterior of the shares of the file, among all or some categories. A share of 0/0 is excluded from
         its distribution.
         """
-        whole = self.law.root.first if len(self.law.root.weights) == 1 else 0  # a public total
+        whole = self.law.root.first if len(self.law.root.weights) == 1 else 0  # nonzero if the total is public
         together = self.law.scaled(1 / whole) if whole > 0 and group is None else None
         return self._group("shares", lambda i: self._share(i, group), together, group, self.shares)
 
@@ -671,7 +676,7 @@ class _Parts:
 
     @lru_cache(2)  # noqa: B019  one object for each posterior
     def _rate_summaries(self, level: float) -> _Numbers:
-        """Return summaries of the rates of a public total, one law for each kind of count."""
+        """Return summaries of the rates if the total is public, from one distribution for each kind of count."""
         which, found = self.law.which, []
         places = np.empty(int(which.max()) + 1, dtype=np.int64)
         places[which] = np.arange(len(which))

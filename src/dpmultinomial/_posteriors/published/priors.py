@@ -1,17 +1,17 @@
 """Priors of a count, that is, assumptions about the count before its noisy value is known, and their choice.
 
-The prior of each count is the requested one, or a default for each group, which is reported. The grid of a fitted prior
-has narrow cells where there are many counts, and cells that grow with the count.
+The prior of each count is the requested prior, or a default for each group, which is reported. The grid of a fitted
+prior has narrow cells in regions with many counts, and cells whose width increases with the count.
 
-The fit maximises the penalised evidence of a histogram; its smoothness is chosen too.
+The fit maximises the penalised evidence of a histogram; the smoothness is chosen too.
 
-Log densities f of the cells maximise sum_i c_i log sum_b E_ib m_b(f) - f' P f/2, where E_ib is the mean likelihood of
-row i on cell b, m_b the cell's mass and P a penalty of second differences. With the expected number of counts in a cell
-held fixed, this is one step of EM; its information n (diag m - m m') + P is used where the exact one is not positive
-definite, so that every step increases the evidence. The penalty is chosen by the evidence of Laplace's approximation,
-and so is whether the cell of 0 may differ from its neighbours.
+The log densities f of the cells maximise sum_i c_i log sum_b E_ib m_b(f) - f' P f/2, where E_ib is the mean likelihood
+of row i on cell b, m_b the mass of the cell, and P a penalty of second differences. If the expected number of counts in
+each cell is held fixed, this is one step of EM. Its information matrix n (diag m - m m') + P is used if the observed
+information is not positive definite, so that every step increases the evidence. The evidence in Laplace's approximation
+determines the penalty, and whether the cell of 0 may differ from its neighbours.
 
-A fitted prior is the histogram under which the noisy values of many counts are most probable.
+A fitted prior is the histogram that maximises the probability of the noisy values of many counts.
 
 The density is constant on the cells of a grid, and its logs are smooth unless many counts indicate otherwise.
 """
@@ -36,8 +36,8 @@ _LOG_ZERO = -np.inf
 
 
 class Flat:
-    """Flat prior, which is improper and gives every count the same weight. Many counts with flat priors together imply
-    an assumption about their sum.
+    """Flat prior, which is improper and gives every count the same weight. Flat priors for many counts imply an
+    assumption about their sum.
     """
 
     proper, peak, first, last = False, 0.0, -np.inf, np.inf
@@ -156,7 +156,7 @@ class NegativeBinomial:
         while True:
             fall = (
                 (last + self.shape) / (last + 1) * self.mean / (self.mean + self.shape)
-            )  # ratio of the next weight, or less
+            )  # ratio of consecutive weights, or an upper bound
             if fall < 1 and self.log_weights(last) - np.log1p(-fall) <= -log_mass:
                 return 0.0, float(last)
             last = np.ceil(1.2 * last)
@@ -172,7 +172,7 @@ class Listed:
     Parameters
     ----------
     counts : integers >= 0, all distinct.
-    probabilities : numbers >= 0 with a positive sum; scaled to 1.
+    probabilities : numbers >= 0 with a positive sum, divided by their sum.
     """
 
     proper = True
@@ -309,9 +309,9 @@ _MADE: dict[str, Any] = {
 
 
 Whole = NDArray[np.int64]
-_GROWTH = 0.25  # relative to the count: widest cell
-_NOISE = 0.2  # relative to the noise's sd: no cell need be narrower
-_SHARE = 1 / 150  # fraction of the counts that a cell should hold
+_GROWTH = 0.25  # largest width of a cell, relative to the count
+_NOISE = 0.2  # smallest useful width of a cell, relative to the standard deviation of the noise
+_SHARE = 1 / 150  # target fraction of the counts in a cell
 _RIDGE = 1e-6
 
 
@@ -355,7 +355,7 @@ def penalty(cells: int, smoothness: float, zero: float) -> Array:
     Returns
     -------
     float64 (cells, cells)
-        Positive definite; a geometric run of densities has almost no penalty.
+        Positive definite. A geometric sequence of densities has almost no penalty.
     """
     second = np.diff(np.eye(cells), n=2, axis=0)
     weights = np.full(len(second), smoothness)
@@ -364,12 +364,12 @@ def penalty(cells: int, smoothness: float, zero: float) -> Array:
 
 
 _SMOOTH = 10.0 ** np.arange(5, -2, -1)
-_USUAL, _SPREAD = 1.5, 1.0  # normal prior of log10 of the smoothness: few counts cannot lead to a rough prior
-_FREE = 0.1  # smoothness at 0 if it may differ: a factor of exp(3) is one sd
+_USUAL, _SPREAD = 1.5, 1.0  # normal prior of log10 of the smoothness, so that few counts cannot lead to a rough prior
+_FREE = 0.1  # smoothness at 0 if the cell of 0 may differ; a factor of exp(3) is one standard deviation
 _ROUNDS = 60
-_STEP = 3.0  # largest change of a log density
-_GAIN = 1e-4  # gain in log evidence below which a maximum is reached
-_ROWS = 10_000  # rows at a time
+_STEP = 3.0  # largest change of a log density in one step
+_GAIN = 1e-4  # the maximum is reached if the gain in log evidence is below this
+_ROWS = 10_000  # number of rows that are processed together
 
 
 def largest(likelihood: Array, times: Array, width: Array) -> tuple[Array, float]:
@@ -481,10 +481,11 @@ def _root(information: Array) -> Array | None:
 
 
 FEWEST = 30
-CERTAIN = 2.0  # standard errors of its mean: a fitted prior with a smaller standard deviation is uncertain
-MOST_ROWS = 20_000  # largest number of distinct rows for a fit; of more, every k-th is used
-_LOG_MASS = 25.0  # likelihoods further below have less than 1e-11 of a row's mass
-_COUNTS = Reciprocal()  # counts from 0 on
+# a fitted prior is uncertain if its standard deviation is below this number of standard errors of its mean
+CERTAIN = 2.0
+MOST_ROWS = 20_000  # largest number of distinct rows for a fit; if there are more, every k-th row is used
+_LOG_MASS = 25.0  # smaller likelihoods contain less than 1e-11 of the mass of a row
+_COUNTS = Reciprocal()  # counts start at 0
 
 
 class Fitted:
@@ -492,11 +493,11 @@ class Fitted:
 
     Parameters
     ----------
-    edges : int64 (cells + 1,), increasing from 0: cell b holds edges[b]..edges[b + 1] - 1.
-    masses : float64 (cells,), probability of each cell; scaled to 1.
+    edges : int64 (cells + 1,), increasing from 0: cell b contains the counts edges[b]..edges[b + 1] - 1.
+    masses : float64 (cells,), probability of each cell, divided by their sum.
     fitted_on : number of counts used in the fit.
     smoothness : weight of the penalty.
-    noise : float64 (counts,), variances of the noise of the counts used in the fit; none: 0 for all.
+    noise : float64 (counts,), variances of the noise of the counts used in the fit; by default 0 for all counts.
     """
 
     proper = True
@@ -507,7 +508,8 @@ class Fitted:
         self.edges = np.asarray(edges, dtype=np.int64)
         p = np.asarray(masses, dtype=np.float64)
         total = p.sum()
-        self.masses: Array = p if abs(total - 1) <= 1e-12 else p / total  # what was scaled once keeps its bits
+        # masses that have already been normalised are not changed
+        self.masses: Array = p if abs(total - 1) <= 1e-12 else p / total
         with np.errstate(divide="ignore"):
             self.logs: Array = np.log(self.masses / np.diff(self.edges))
         self.fitted_on, self.smoothness = fitted_on, smoothness
@@ -585,7 +587,7 @@ def fit(cells: Cells) -> Fitted:
     Raises
     ------
     ValueError
-        If fewer than `FEWEST` counts are left.
+        If fewer than `FEWEST` counts remain.
     """
     rows = np.flatnonzero(cells.good & cells.measured)
     if len(rows) < FEWEST:
@@ -675,9 +677,9 @@ def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | N
     Parameters
     ----------
     cells : noisy counts.
-    prior : None for the default: fitted in groups of at least `FEWEST` measured counts unless the fit is `uncertain`,
-        else 1/(1+n), flat if counts have no lower bound; ``"fitted"``; an argument of `priors.prior_of`; or a mapping
-        of groups to any of these.
+    prior : None for the default: a fitted prior in groups of at least `FEWEST` measured counts unless the fit is
+        `uncertain`, otherwise 1/(1+n), or flat if counts have no lower bound. ``"fitted"``; an argument of
+        `priors.prior_of`; or a mapping of groups to any of these.
     groups : one name per row, within which priors are fitted; None for a single group.
 
     Returns
@@ -687,7 +689,7 @@ def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | N
     Raises
     ------
     ValueError, TypeError
-        If a prior cannot be made, e.g. fitted on too few counts; the message names the group.
+        If a prior cannot be built, e.g. because too few counts are available for the fit; the message states the group.
     """
     names, which = _grouped(groups, len(cells))
     by_group = isinstance(prior, Mapping) and "law" not in prior

@@ -1,13 +1,13 @@
 """Posteriors of independent counts, each on a window of integers that contains all but a negligible part of the
 posterior.
 
-A window is as wide as the noise, whatever the size of the counts. Let b be the most likely count within the bounds and
-h a half-width with P(|noise| > h) <= exp(-m). The likelihood of added noise g is log-concave in the count, so that
-k counts from b it is at most g(k)/g(0) times the likelihood of b, also where b is a bound that the released value lies
-beyond. A window that holds all counts up to h from b, and up to h from every count that the released value stands for,
-therefore omits at most peak * likelihood(b) * exp(-m) * (1 + 2.6 sd), where peak is the largest weight of the prior.
-Divided by the sum over the window, this bounds the omitted probability. A row whose bound exceeds `NEGLECTED` gets a
-wider window.
+A window is as wide as the noise, whatever the size of the counts. Let b be the most likely count within the bounds, and
+h a half-width with P(|noise| > h) <= exp(-m). The likelihood of added noise g is log-concave in the count. At a
+distance of k counts from b, it is therefore at most g(k)/g(0) times the likelihood of b, even if the released value is
+beyond the bound b. A window contains all counts up to a distance h from b, and up to h from every count that the
+released value represents. It therefore omits at most peak * likelihood(b) * exp(-m) * (1 + 2.6 sd), where peak is the
+largest weight of the prior. Divided by the sum over the window, this is a bound on the omitted probability. A row whose
+bound exceeds `NEGLECTED` gets a wider window.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,21 +22,21 @@ from .cells import Cells
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-NEGLECTED = 1e-12  # bound of the posterior probability outside a window
-WIDEST = 20_000_000  # counts in a window
-_LOG_MASS = (40.0, 160.0, 640.0, 2560.0, 10_240.0, 40_960.0, 163_840.0)  # tried in turn; 40 is 18 sds of normal noise
-_ENTRIES = 1_000_000  # entries of a block
+NEGLECTED = 1e-12  # bound on the posterior probability outside a window
+WIDEST = 20_000_000  # largest number of counts in a window
+# values that are tried in this order; 40 corresponds to 18 standard deviations of normal noise
+_LOG_MASS = (40.0, 160.0, 640.0, 2560.0, 10_240.0, 40_960.0, 163_840.0)
+_ENTRIES = 1_000_000  # number of entries of a block
 _NO_END = "its window has no end: an improper prior needs a measurement, and a lower bound where values are clipped"
-MANY = 1000  # rows from which equal ones are answered once
+MANY = 1000  # smallest number of rows for which equal rows are computed once
 _NOTHING = "the released value is impossible under the prior, the bounds and the noise"
 
 
 class CountPrior(Protocol):
     """Interface of a prior, given by weights of the counts 0, 1, 2, ..
 
-    ``proper``        whether the weights add up to 1; else they have no finite sum
-    ``peak``          log of the largest weight
-    ``first, last``   smallest and largest possible count
+    ``proper`` whether the weights add up to 1; if not, their sum is infinite ``peak`` log of the largest weight
+    ``first, last`` smallest and largest possible count
     """
 
     proper: bool
@@ -95,14 +95,14 @@ def spans(cells: Cells, prior: CountPrior, log_mass: float) -> tuple[Array, Arra
     Parameters
     ----------
     cells : rows without a reason.
-    prior : its first and last count are bounds too.
-    log_mass : the noise has less mass than exp(-log_mass) beyond the half-width h.
+    prior : prior, whose first and last count are additional bounds.
+    log_mass : the noise has a probability below exp(-log_mass) beyond the half-width h.
 
     Returns
     -------
     (low, high)
-        float64 (n,). The window reaches h beyond all counts that the released value stands for, and at least h beyond
-        the bound that is nearest to them; it is truncated at the bounds.
+        float64 (n,). The window extends by h beyond all counts that the released value represents, and by at least h
+        beyond the bound that is nearest to them. It is truncated at the bounds.
     """
     lower, upper = np.maximum(cells.lower, prior.first), np.minimum(cells.upper, prior.last)
     low, high = (np.full(len(cells), end) for end in prior.reach(log_mass))
@@ -120,9 +120,9 @@ def around(low: Array, high: Array, half: ArrayLike, lower: ArrayLike, upper: Ar
 
     Parameters
     ----------
-    low, high : ends around the counts that the released value stands for, `half` included.
+    low, high : ends of the windows around the counts that the released value represents, including `half`.
     half : half-width of the noise.
-    lower, upper : bounds of the counts; the ends are not truncated at them.
+    lower, upper : bounds of the counts; the ends are not truncated at these bounds.
 
     Returns
     -------
@@ -137,9 +137,9 @@ def blocks(cells: Cells, rows: Whole, low: Array, high: Array) -> Iterator[Block
 
     Parameters
     ----------
-    cells : all of them.
+    cells : noisy counts of all rows.
     rows : positions of the requested rows.
-    low, high : float64 (rows,), ends of their windows, finite.
+    low, high : float64 (rows,), finite ends of the windows of these rows.
 
     Yields
     ------
@@ -149,7 +149,8 @@ def blocks(cells: Cells, rows: Whole, low: Array, high: Array) -> Iterator[Block
     order = np.lexsort((low, np.ceil(4 * np.log2(width))))
     start = 0
     while start < len(order):
-        rest = order[start : start + max(_ENTRIES // int(width[order[start]]), 1)]  # no more rows fit into a block
+        # largest number of rows that fit into a block
+        rest = order[start : start + max(_ENTRIES // int(width[order[start]]), 1)]
         widest = np.maximum.accumulate(width[rest])
         size = max(int(np.searchsorted(widest * np.arange(1, len(rest) + 1), _ENTRIES, side="right")), 1)
         block_rows = rest[:size]
@@ -170,8 +171,9 @@ class Answers:
     Parameters
     ----------
     mean, sd, lower, upper : float64 (n,).
-    log_evidence : float64 (n,), log of the prior probability of the release (up to a constant if it is improper).
-    error : float64 (n,), bound of the posterior probability that was neglected.
+    log_evidence : float64 (n,), log of the prior probability of the release (up to a constant if the prior is
+        improper).
+    error : float64 (n,), bound on the neglected posterior probability.
     reasons : one string per row, empty if the row is valid.
     """
 
@@ -235,7 +237,7 @@ def settle(
     Parameters
     ----------
     cells, prior, level : arguments of `answers`.
-    keep : function called with each block and its log weights; a row may be repeated, with a wider window.
+    keep : function called with each block and its log weights; a row may be passed again with a wider window.
 
     Returns
     -------
@@ -297,7 +299,7 @@ def neglected(cells: Cells, prior: CountPrior, block: Block, log_evidence: Array
     Returns
     -------
     float64 (rows,)
-        0 if bounds, and not the noise, end the window; inf if all its weights are 0.
+        0 if bounds, and not the noise, end the window; inf if all weights of the window are 0.
     """
     lower, upper = np.maximum(cells.lower, prior.first), np.minimum(cells.upper, prior.last)
     whole = (block.low <= lower) & (block.low + block.width - 1 >= upper)

@@ -196,7 +196,7 @@ def sums(likelihood, start, low, peak, first, second, exposure, *, shares, momen
     ----------
     likelihood : float64 (pairs,), p(y | d) of all windows, one after the other, each with 1 as its largest entry.
     start : int64 (n + 1,), places of the windows in `likelihood`.
-    low, peak : int64 (n,), first count of every window, and place of its largest likelihood.
+    low, peak : int64 (n,), first count of every window, and position of its largest likelihood.
     first : float64 (n,), shape a of the rates, or A.
     second : float64 (n,), mean rate mu, or B.
     exposure : float64 (n, nodes), >= 0; persons N of shares, at least the last count of the window.

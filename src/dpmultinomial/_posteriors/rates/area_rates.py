@@ -16,13 +16,13 @@ from .model import Fit, Model
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_AT_ONCE = 2_000_000  # entries of hyperparameter points by areas in a block
-_SAMPLE = 60  # areas whose errors are computed
+_AT_ONCE = 2_000_000  # number of hyperparameter points times areas in a block
+_SAMPLE = 60  # number of areas whose errors are computed
 _HERMITE_7 = (
     np.polynomial.hermite_e.hermegauss(7)[0],
     np.polynomial.hermite_e.hermegauss(7)[1] / np.sqrt(2 * np.pi),
 )
-_TRIM = 1e-13  # probability of a predicted count; counts below, at either end, are dropped
+_TRIM = 1e-13  # predicted counts with a smaller probability are dropped at both ends
 
 
 @dataclass(frozen=True)
@@ -104,9 +104,9 @@ class AreaRates:
         ----------
         rows : consecutive areas.
         levels : probabilities of the quantiles.
-        at : float64 (rows, any number), rates at which the distribution functions are wanted.
-        points : points of the hyperparameters; None: those of the posterior.
-        weights : float64 (2, points), weights of two rules; None: both are the weights of the points.
+        at : float64 (rows, any number), rates at which the distribution functions are computed.
+        points : points of the hyperparameters; None uses the points of the posterior.
+        weights : float64 (2, points), weights of two rules; None uses the weights of the points for both.
 
         Returns
         -------
@@ -230,7 +230,7 @@ class AreaRates:
         Returns
         -------
         (counts, probabilities)
-            Counts beyond, at either end, have a probability below 1e-13 in all.
+            The counts beyond either end have a total probability below 1e-13.
         """
         last = self._last(i, exposure)
         n = np.arange(last + 1, dtype=np.float64)

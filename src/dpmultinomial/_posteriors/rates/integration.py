@@ -1,11 +1,12 @@
 """Integration over the hyperparameters (log a, b) of a regression.
 
-The rate of an area depends on b only by x_i'b, which is nearly normal given log a: three Gauss-Hermite nodes, about the
-mean of b, which the third derivatives of the log posterior move away from its mode. The marginal posterior of log a is
-computed on a grid by Laplace's method over b, and interpolated by a cubic spline; rates use its Gauss rule with five
-nodes. If the release is large, three Gauss-Hermite nodes of log a with exact weights replace the grid.
+The rate of an area depends on b only through x_i'b, which is nearly normal given log a. It is integrated with three
+Gauss-Hermite nodes about the mean of b; the third derivatives of the log posterior determine the distance between the
+mean and the mode. The marginal posterior of log a is computed on a grid by Laplace's method over b, and interpolated by
+a cubic spline. The rates use the corresponding Gauss rule with five nodes. If the release is large, three Gauss-Hermite
+nodes of log a with exact weights replace the grid.
 
-The stated error has two parts: the largest difference from a rule with many more nodes, and the departure of b from a
+The stated error has two parts: the largest difference from a rule with many more nodes, and the deviation of b from a
 normal distribution (`Hyperparameters.bend`) times the change of a probability over the nodes of x_i'b.
 """
 
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy  # its interpolation loads on first use
+import scipy  # scipy.interpolate is loaded on first use
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr
@@ -22,14 +23,14 @@ from .likelihoods import gauss
 from .model import Fit, Model
 
 Array = NDArray[np.float64]
-_LARGE = 2_000_000  # pairs of areas and counts, from which log a has three nodes
-_STEP = 0.8  # of the grid, in standard deviations of log a
+_LARGE = 2_000_000  # smallest number of pairs of areas and counts for which log a has three nodes
+_STEP = 0.8  # step of the grid, in standard deviations of log a
 _WIDEST_STEP = 0.8
-_FALL = 9.0  # of the log posterior, at which the grid ends
-_MOST = 60  # values of the grid on one side
-_SHAPES = 5  # nodes of log a
+_FALL = 9.0  # decrease of the log posterior at which the grid ends
+_MOST = 60  # largest number of grid values on one side
+_SHAPES = 5  # number of nodes of log a
 HERMITE = np.array([-(3.0**0.5), 0.0, 3.0**0.5]), np.array([1.0, 4.0, 1.0]) / 6
-HELD_SHAPE = 1.2  # standard deviation of log a, beyond which its prior decides
+HELD_SHAPE = 1.2  # if the standard deviation of log a exceeds this number, its prior determines the posterior
 HELD_SLOPE = 0.5  # the same for b, in standard deviations of its prior
 
 
@@ -55,10 +56,10 @@ class Grid:
 
     Parameters
     ----------
-    values : float64 (values,), increasing, equally spaced; the mode of all hyperparameters is one of them.
+    values : float64 (values,), increasing and equally spaced; the grid contains the mode of all hyperparameters.
     fits : mode given each value.
     log_marginal : float64 (values,), marginal log posterior.
-    centre : place of the mode.
+    centre : position of the mode in the grid.
     """
 
     values: Array
@@ -82,7 +83,8 @@ def star(centre: Array, covariance: Array) -> tuple[Array, Array]:
     Returns
     -------
     (points, weights)
-        float64 (2 p + 1, p) and (2 p + 1,); the centre first, then pairs on opposite sides of it.
+        float64 (2 p + 1, p) and (2 p + 1,). The centre is first, followed by pairs of points on opposite sides of the
+        centre.
     """
     p = len(centre)
     arms = np.sqrt(1.5 * p) * np.linalg.cholesky(covariance).T
@@ -131,9 +133,9 @@ class Hyperparameters:
     def mean(self, fit: Fit) -> Array:
         """Return the mean of b given log a, float64 (p,), computed by differences of the gradient.
 
-        With the columns l of a root of the covariance C, the mean is the mode + C sum T(l, l)/2, and T(l, l), the third
-        derivative, is the gradient at the mode + l plus that at the mode - l. For large releases the difference of mean
-        and mode is computed once, given the mode of log a.
+        With the columns l of a root of the covariance C, the mean is the mode + C sum T(l, l)/2. The third derivative
+        T(l, l) is the gradient at the mode + l plus the gradient at the mode - l. For large releases, the difference
+        between mean and mode is computed once, at the mode of log a.
         """
         key = 0.0 if self.large else float(fit.parameters[0])
         if key not in self._shifts:

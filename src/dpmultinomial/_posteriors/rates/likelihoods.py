@@ -1,15 +1,15 @@
 """Likelihoods p(y | D = d) of protected counts, on windows that contain all true counts d that matter, for models of
 the counts.
 
-A window is chosen without a prior: it holds all counts within the half-width h of the noise of the counts that the
-released value stands for, P(|noise| > h) <= exp(-log_mass). Under any model whose probabilities are at most 1, the
-counts outside it therefore contribute at most exp(`log_bound`) to p(y), with log_bound = log of the largest likelihood
+A window is chosen without a prior. Let h be a half-width of the noise with P(|noise| > h) <= exp(-log_mass). The window
+contains all counts within h of the counts that the released value represents. Under any model whose probabilities are
+at most 1, the counts outside the window therefore contribute at most exp(`log_bound`) to p(y), with log_bound = log of
+the largest likelihood
 - log_mass + log(1 + 2.6 sd) (`windows.neglected`).
 
-Exposures that are themselves protected counts have a Gauss rule each, given their release: the posterior of the number
-of persons N of an area under a flat prior on 1, 2, .. is replaced by a few nodes with weights that have the same
-moments (Stieltjes' procedure, then Golub and Welsch, 1969, Math. Comp. 23, 221-230). The nodes lie within the range of
-N, so they are > 0.
+If exposures are protected counts too, each has a Gauss rule given its release: the posterior of the number of persons N
+of an area under a flat prior on 1, 2, .. is replaced by a few nodes with weights that have the same moments (Stieltjes'
+procedure, then Golub and Welsch, 1969, Math. Comp. 23, 221-230). The nodes are in the range of N, so they are > 0.
 """
 
 from dataclasses import dataclass
@@ -24,8 +24,9 @@ from ..published.priors import Splits
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-WIDEST = 2_000_000  # counts in a window
-_BOUNDED = 100_000  # counts between the bounds of a count that was not measured, up to which the bounds are used
+WIDEST = 2_000_000  # largest number of counts in a window
+# if a count was not measured, its bounds are used if there are at most this number of counts between them
+_BOUNDED = 100_000
 
 
 class CountLikelihood(NamedTuple):
@@ -37,9 +38,9 @@ class CountLikelihood(NamedTuple):
     first : int64 (n,), first count of every row.
     counts : int64 (n, width), first, first + 1, ..
     log : float64 (n, width), log p(released | count); -inf beyond the window of a row, 0 if nothing was measured.
-    log_mass : the noise has less mass than exp(-log_mass) beyond the half-width of a window.
-    log_bound : float64 (n,), log of the largest contribution of all other counts to p(released), under any model whose
-        probabilities of single counts are at most 1; -inf if there are no others.
+    log_mass : the noise has a probability below exp(-log_mass) beyond the half-width of a window.
+    log_bound : float64 (n,), log of the largest contribution of all other counts to p(released), under any model in
+        which probabilities of single counts are at most 1; -inf if there are no other counts.
     """
 
     names: tuple[str, ...]
@@ -56,12 +57,12 @@ class Likelihoods:
 
     Parameters
     ----------
-    values : float64 (pairs,), likelihoods, each window scaled so that its largest is 1.
-    start : int64 (n + 1,), places of the windows.
-    low, peak : int64 (n,), first count of every window, and place of its largest likelihood.
+    values : float64 (pairs,), likelihoods; each window is scaled to a largest value of 1.
+    start : int64 (n + 1,), positions of the windows.
+    low, peak : int64 (n,), first count of every window, and position of its largest likelihood.
     log_top : float64 (n,), log of the largest likelihood of every window.
-    log_bound : float64 (n,), as of `CountLikelihood`.
-    measured : (n,), whether a count was measured, or has finite bounds and equal likelihoods within them; else its
+    log_bound : float64 (n,), as in `CountLikelihood`.
+    measured : (n,), whether a count was measured, or has finite bounds and equal likelihoods within them. If not, its
         window is the count 0, with likelihood 1.
     """
 
@@ -122,7 +123,8 @@ def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
     Parameters
     ----------
     cells : noisy counts without errors.
-    log_mass : determines the half-width of the windows; 40 is 18 standard deviations of normal noise in all.
+    log_mass : determines the half-width of the windows; 40 gives a total width of 18 standard deviations for normal
+        noise.
 
     Returns
     -------
@@ -131,7 +133,7 @@ def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
     Raises
     ------
     ValueError
-        If a window has no end, or no count has the released value.
+        If a window is infinite, or no count can produce the released value.
     """
     n = len(cells)
     prior = Splits(1.0)
@@ -182,8 +184,8 @@ def table_of(cells: Cells, names: tuple[str, ...], log_mass: float) -> CountLike
     Parameters
     ----------
     cells : noisy counts without errors; counts without a measurement are kept if they have finite bounds.
-    names : their names.
-    log_mass : as of `likelihoods_of`.
+    names : names of the counts.
+    log_mass : as in `likelihoods_of`.
 
     Returns
     -------
@@ -192,7 +194,7 @@ def table_of(cells: Cells, names: tuple[str, ...], log_mass: float) -> CountLike
     Raises
     ------
     ValueError
-        If nothing was measured and no count has finite bounds, or as `likelihoods_of`.
+        If nothing was measured and no count has finite bounds, or as in `likelihoods_of`.
     """
     bounded = np.isfinite(cells.lower) & np.isfinite(cells.upper)
     kept = np.flatnonzero(cells.measured | bounded)
@@ -210,7 +212,7 @@ def table_of(cells: Cells, names: tuple[str, ...], log_mass: float) -> CountLike
     return CountLikelihood(tuple(names[i] for i in kept), first, counts, log, log_mass, found.log_bound)
 
 
-NODES, NODES_OF_FEW, FEW = 9, 21, 50  # nodes, nodes of an exposure whose mean is below FEW
+NODES, NODES_OF_FEW, FEW = 9, 21, 50  # number of nodes; number of nodes of an exposure whose mean is below FEW
 _ENTRIES = 1_000_000
 
 
@@ -220,12 +222,12 @@ def nodes_of(cells: Cells, log_mass: float = 40.0) -> tuple[Array, Array]:
     Parameters
     ----------
     cells : released exposures, all measured and without errors; lower bounds >= 1.
-    log_mass : as of `likelihoods_of`.
+    log_mass : as in `likelihoods_of`.
 
     Returns
     -------
     (nodes, log_weights)
-        float64 (n, K), K the largest number of nodes; unused nodes are 1 and come last, with weight -inf.
+        float64 (n, K), where K is the largest number of nodes. Unused nodes are 1, with weight -inf, and are last.
     """
     table = likelihoods_of(cells, log_mass)
     n, width = len(table), np.diff(table.start)
@@ -277,7 +279,7 @@ def gauss(x: Array, w: Array, count: int) -> tuple[Array, Array]:
     Returns
     -------
     (nodes, weights)
-        float64 (rows, count): all moments up to the order 2 count - 1 are those of the distribution.
+        float64 (rows, count). All moments up to order 2 count - 1 are equal to the moments of the distribution.
     """
     centre = (w * x).sum(axis=1, keepdims=True)
     scale = np.sqrt((w * (x - centre) ** 2).sum(axis=1, keepdims=True))

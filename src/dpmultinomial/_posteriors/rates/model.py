@@ -4,9 +4,10 @@ gradient and its Hessian are computed by exact sums, and its mode by Newton's me
     rates:  theta_i ~ Gamma(a, mean mu_i), log mu_i = x_i'b;  D_i ~ Poisson(theta_i E_i)
     shares: p_i ~ Beta(a mu_i, a (1 - mu_i)), logit mu_i = x_i'b;  D_i ~ Binomial(N_i, p_i)
 
-with log a ~ N(centre, sd), b ~ N(0, sd) and released values y_i from D_i by any mechanism. With the score l' and the
-Hessian l'' of log p(D_i | a, b), the log evidence has the gradient E[l'] and the Hessian E[l''] + Var[l'] over the
-posterior of D_i (and of the exposure, if that is uncertain), given y_i (Louis, 1982, J. R. Stat. Soc. B 44, 226-233).
+with log a ~ N(centre, sd), b ~ N(0, sd) and values y_i that are released from D_i by any mechanism. With the score l'
+and the Hessian l'' of log p(D_i | a, b), the log evidence has the gradient E[l'] and the Hessian E[l''] + Var[l'] over
+the posterior of D_i (and of the exposure, if the exposure is uncertain), given y_i (Louis, 1982, J. R. Stat. Soc. B 44,
+226-233).
 """
 
 from dataclasses import dataclass
@@ -21,8 +22,8 @@ from .likelihoods import Likelihoods
 
 Array = NDArray[np.float64]
 _STEPS = 100
-_GAIN = 1e-9  # gain of a Newton step at which the mode is found
-_LARGEST = 40.0  # |log a| and |x'b| beyond it are not evaluated
+_GAIN = 1e-9  # the search ends if the predicted gain of a Newton step is below this
+_LARGEST = 40.0  # larger values of |log a| and |x'b| are not evaluated
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Terms:
     Parameters
     ----------
     log_evidence : float64 (n,).
-    shape, mean : float64 (n,), derivatives by log a and by x_i'b.
+    shape, mean : float64 (n,), derivatives with respect to log a and x_i'b.
     shape_shape, shape_mean, mean_mean : float64 (n,), second derivatives.
     """
 
@@ -78,7 +79,7 @@ class Model:
     log_node : float64 (n, nodes), log weights of the nodes.
     design : float64 (n, p), with a column of ones.
     prior : priors of the hyperparameters.
-    shares : whether counts are binomial; then `exposure` (n, 1) contains the numbers of persons.
+    shares : whether counts are binomial; if so, `exposure` (n, 1) contains the numbers of persons.
     """
 
     def __init__(
@@ -152,7 +153,8 @@ class Model:
         by_mean = a * (d - m) / q
         by_shape = a * (u + np.log(a / q) + 1 - (a + d) / q)
         spread = (
-            a * a * (uu - 2 * du / q + dd / q**2),  # variance of the score by log a, which is a (u - d/q) + constant
+            # variance of the score with respect to log a, which is a (u - d/q) + constant
+            a * a * (uu - 2 * du / q + dd / q**2),
             a * a * (du - dd / q) / q,
             a * a * dd / q**2,
         )
@@ -232,8 +234,8 @@ class Model:
         Parameters
         ----------
         start : float64 (p + 1,), hyperparameters.
-        fixed : whether log a is kept as it is.
-        gain : the search ends at a step whose predicted gain is smaller.
+        fixed : whether log a is fixed.
+        gain : the search ends if the predicted gain of a step is smaller.
 
         Returns
         -------
@@ -275,7 +277,7 @@ class Fit:
     ----------
     parameters : float64 (p + 1,), log a and b.
     value : log posterior at the mode.
-    information : float64, minus the Hessian; without log a if that was fixed.
+    information : float64, negative Hessian, without log a if log a was fixed.
     steps : number of Newton steps.
     done : whether the search ended at a mode.
     """

@@ -6,22 +6,22 @@ its characteristic function is a product of gamma functions that decreases like 
 midpoint rule neglects only the tail beyond half a period (Abate and Whitt 1992), which is below 1e-14. Tail
 probabilities below 1e-4 are computed by inversion along other lines, with full relative accuracy.
 
-The moment generating functions of a mixture of log odds ratios follow from those of a few components.
+The moment generating functions of a mixture of log odds ratios are computed from those of a few components.
 
-P(X > x) is 1/(2 pi i) times the integral of E exp(s X) exp(-s x)/s over a line Re s = c > 0. With c near the saddle
-point there is no cancellation, so the midpoint rule has full relative accuracy for tails of any size (for c = 0, in
-`LogOddsMixture`, it is accurate in absolute terms). E exp(c X) is finite only for c below the smaller of a_2 and a_3,
-so components are grouped by octaves of this limit. The lines are at fixed depths of a tail, so that a result does not
-depend on earlier results.
+P(X > x) is 1/(2 pi i) times the integral of E exp(s X) exp(-s x)/s over a line Re s = c > 0. If c is near the saddle
+point, there is no cancellation, so the midpoint rule has full relative accuracy for tails of any size (for c = 0, in
+`LogOddsMixture`, the absolute error is small). E exp(c X) is finite only for c below the smaller of a_2 and a_3, so
+components are grouped by octaves of this limit. The lines are at fixed depths of a tail, so a result does not depend on
+earlier results.
 
-Odds ratio common to the originals of swapped 2 x 2 tables of several strata (`common_odds_ratio`): given its margins,
-which a swap does not change, the original count x of a stratum with odds ratio psi has Fisher's noncentral
-hypergeometric distribution, h(x) psi^x divided by its sum. Since the swap is reversible with respect to h,
+Odds ratio that is common to the original tables of swapped 2 x 2 tables of several strata (`common_odds_ratio`): given
+its margins, which a swap does not change, the original count x of a stratum with odds ratio psi has Fisher's noncentral
+hypergeometric distribution, h(x) psi^x divided by its sum. Because the swap is reversible with respect to h,
 
 P(s | psi, margins) = sum_x P(x | s) psi^(x - s) / sum_x h(x)/h(s) psi^(x - s),
 
 where P(x | s) is the distribution of one more swap of the published table. The likelihoods of the strata are
-multiplied; no prior of the margins is needed.
+multiplied. No prior of the margins is needed.
 """
 
 from collections.abc import Callable
@@ -44,9 +44,10 @@ from .unswapping import waves
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
-_CHAIN = 32  # number of components computed from one another, before one is computed directly, to limit rounding errors
+# number of components that are computed recursively before one is computed directly, to limit rounding errors
+_CHAIN = 32
 _ENTRIES = 500_000  # number of components times points that are processed together
-_LARGE = 30.0  # arguments of gamma functions above which their ratio uses Stirling's series
+_LARGE = 30.0  # if the arguments of gamma functions are larger, their ratio is computed by Stirling's series
 
 
 def transform(a: Array, weights: Array, t: Array, *, tilt: float = 0.0, place: float = 0.0) -> Complex:
@@ -60,7 +61,7 @@ def transform(a: Array, weights: Array, t: Array, *, tilt: float = 0.0, place: f
     a : float64 (m, 4), positive; the parameters of cells 01 and 10 are greater than `tilt`.
     weights : float64 (m,)
     t : float64 (n,), n >= 1.
-    tilt, place : numbers; the tilt is greater than minus the parameters of cells 00 and 11.
+    tilt, place : numbers; `tilt` is greater than minus the parameters of cells 00 and 11.
 
     Returns
     -------
@@ -85,7 +86,7 @@ def log_parts(a: Array, s: Complex) -> Complex:
     Parameters
     ----------
     a : float64 (m, 4), positive.
-    s : complex128 (n,) or, with separate values for each component, (m, n); all with the same real part.
+    s : complex128 (n,) or, with separate values for each component, (m, n); all entries have the same real part.
 
     Returns
     -------
@@ -126,10 +127,11 @@ def _remainder(z: NDArray[np.inexact[Any]]) -> NDArray[Any]:
     return np.asarray((1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680 - r / 1188)))) / z)
 
 
-_FIRST, _STEP = 6.0, 8.0  # depths of the lines, in logs of the bound exp(K(c) - c K'(c)) on the tail
+_FIRST, _STEP = 6.0, 8.0  # depths of the lines, in logs of the upper bound exp(K(c) - c K'(c)) on the tail
 _DIGITS = 34.0  # exp(-34) = 2e-15: mass that is aliased from other periods, beyond the last node, or neglected
-_LEAST, _MOST = -60.0, 30.0  # range of tilts, as log odds of the fraction of their limit
-_MARGIN = 18.0  # a tail this far below the bound of a line, on the log scale, can be computed from the line
+_LEAST, _MOST = -60.0, 30.0  # range of tilts, as log odds of their fraction of the limit
+# a tail is computed from a line if it is below the bound of this line by at most this amount, on the log scale
+_MARGIN = 18.0
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ class Line:
     Parameters
     ----------
     tilt, place : tilt >= 0, and the mean under this tilt.
-    t, values : (n,), midpoints of equal steps from 0.
+    t, values : (n,), midpoints of equal steps from 0, and values at these points.
     whole : total probability of all components.
     """
 
@@ -253,7 +255,9 @@ class _Group:
         return float(np.log(total) + top), float(share @ means), share, means
 
     def _log_shares(self, tilted: Array) -> Array:
-        """Return the log of the share of every component in E exp(c X), from its parameters tilted by c."""
+        """Return the log of the share of every component in E exp(c X), from the parameters of the components tilted by
+        c.
+        """
         return np.asarray(self._logs + (gammaln(tilted) - self._gammas).sum(axis=1))
 
     def _at(self, line: int) -> tuple[float, float]:
@@ -277,7 +281,7 @@ class _Group:
         return self._at_odds(_MOST if at(_MOST) < 0 else _LEAST)
 
     def _at_odds(self, log_odds: float) -> float:
-        """Return the tilt that is a given fraction of the largest possible tilt; the argument is the log odds of the
+        """Return the tilt at a given fraction of the largest possible tilt. The argument is the log odds of this
         fraction.
         """
         return float(self._limits[1] / (1 + np.exp(-log_odds)))
@@ -323,7 +327,7 @@ class _Group:
 
 ERROR = 1e-11  # relative error of the smaller tail probability, at levels from 1e-15 to 1 - 1e-15
 _NEGLIGIBLE = 1e-17
-_FAR = 1e-4  # tail probabilities below this use a separate method
+_FAR = 1e-4  # smaller tail probabilities are computed by a separate method
 _TAIL = 36.0  # e^-36 = 2e-16
 _DEPTH = 33.0  # e^-33 = 5e-15
 
@@ -331,15 +335,14 @@ _DEPTH = 33.0  # e^-33 = 5e-15
 class LogOddsMixture(TailedLaw):
     """Distribution of log(theta_1 theta_4/(theta_2 theta_3)), where theta ~ Dirichlet(a_j) with probability w_j.
 
-    Probabilities from 1e-15 to 1/2 have the relative error `ERROR`, as have the smaller tail probabilities at quantiles
-    of levels from 1e-15 to 1 - 1e-15; other quantiles are accurate to 1e-11.
+    Probabilities from 1e-15 to 1/2 have the relative error `ERROR`. At quantiles of levels from 1e-15 to 1 - 1e-15, the
+    smaller tail probability has this relative error; other quantiles have an error of 1e-11.
 
     Parameters
     ----------
     a : float64 (m, 4)
         Positive Dirichlet parameters of the cells 00, 01, 10, 11.
-    weights : float64 (m,)
-        Non-negative; normalised to sum 1. Components below 1e-17 are neglected, except in tails.
+    weights : float64 (m,) Non-negative, divided by their sum. Components below 1e-17 are neglected, except in tails.
 
     Raises
     ------
@@ -456,7 +459,7 @@ class LogOddsMixture(TailedLaw):
 
         Parameters
         ----------
-        level : level in (0, 1); if the probability beyond an end is less than 1e-4, `quantile` is used.
+        level : level in (0, 1); if the probability beyond an end is less than 1e-4, `quantile` is used instead.
 
         Returns
         -------
@@ -513,11 +516,11 @@ def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
     Raises
     ------
     ValueError, TypeError
-        If `a` has another shape or an entry that is not positive, or if x is not finite.
+        If `a` has another shape or contains an entry that is not positive, or if x is not finite.
 
     Notes
     -----
-    About 20 microseconds per distribution with parameters of at least 10.
+    Computing time: about 20 microseconds per distribution with parameters of at least 10.
     """
     parameters, at = _checks.shaped("a", a, None, 4), _checks.number("x", x)
     if not np.all((parameters > 0) & np.isfinite(parameters)):
@@ -565,14 +568,14 @@ TOLERANCE = 1e-11  # tolerance of the interpolation of the log density
 _NODES = 801  # number of points of `CommonOdds.grid`
 _REACH = 1e-17  # probability beyond each end of the grid
 _FARTHEST = 700.0  # largest log odds ratio that is considered
-_LEAST_LEVEL = float(np.log(1e-15))  # `CommonOdds.error` covers tail probabilities down to this
+_LEAST_LEVEL = float(np.log(1e-15))  # smallest tail probability for which `CommonOdds.error` holds
 _MOST_TABLES = 200_000  # largest number of tables in a class
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CommonOdds(TailedLaw):
-    """Posterior of a common log odds ratio. Probabilities have the relative error `error` down to 1e-15; so do the
-    smaller tail probabilities at quantiles of levels from 1e-15 to 1 - 1e-15.
+    """Posterior of a common log odds ratio. Probabilities down to 1e-15 have the relative error `error`. At quantiles
+    of levels from 1e-15 to 1 - 1e-15, the smaller tail probability has this relative error.
 
     Parameters
     ----------
@@ -599,8 +602,8 @@ class CommonOdds(TailedLaw):
     @cached_property
     def error(self) -> float:
         """Estimated relative error of any probability, and of the smaller tail probability at a quantile, down to
-        1e-15. It is twice the error of the density at three points between the nodes of every panel, since both the
-        numerator and the denominator have this error.
+        1e-15. The estimate is twice the error of the density at three points between the nodes of every panel, because
+        both the numerator and the denominator have this error.
         """
         return 2 * self.law.error(_LEAST_LEVEL + self._log_mass)
 
@@ -676,7 +679,8 @@ def common_odds_ratio(
 
     Notes
     -----
-    The log density is interpolated in panels, about 200 evaluations; 10 ms per stratum of 100 tables.
+    The log density is interpolated in panels, with about 200 evaluations. Computing time: 10 ms per stratum with 100
+    tables.
     """
     array = np.asarray(swapped)
     stack = array[None] if array.ndim == 2 else array

@@ -1,5 +1,5 @@
 """Posteriors of many small swapped tables, with one summary row per cell. The results do not depend on the order and
-the grouping of the tables.
+grouping of the tables.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ COLUMNS = ("table", "row", "column", "count")
 ODDS = "log odds ratio"
 RESULT = ("table", "row", "column", "mean", "sd", "lower", "upper", "status", "shape")
 _MOST_CELLS = 10_000
-_WINDOW = 45.0  # originals whose log probability is this far below the most probable one are neglected: e^-45 = 3e-20
+_WINDOW = 45.0  # originals are neglected if their log probability is below the largest by more than this: e^-45 = 3e-20
 Cells = dict[str, NDArray[Any]]
 
 
@@ -40,9 +40,8 @@ def summaries(
 
     Parameters
     ----------
-    data : DataFrame
-        Columns table, row, column, count, and rate if `rate` is None (one value per table). One line per cell; missing
-        cells are 0. Each table is a separate stratum. Labels are compared as strings.
+    data : DataFrame Columns table, row, column, count, and rate if `rate` is None (one value per table). One line per
+        cell; missing cells are 0. Each table is a separate stratum. Labels are compared as strings.
     rate : float, optional
         Swap rate of all tables, in (0, 1).
     rows, columns : sequences of labels, optional
@@ -52,10 +51,11 @@ def summaries(
         Dirichlet prior of every cell, > 0.
     level : float
         Probability of the intervals, in (0, 1).
-    stream_of : function from a table's name to its Generator, optional
-        For tables that need chains, e.g. ``functools.partial(seeding.stream, seed, "batch")``. By default they are
-        skipped, and the reason is stated.
-    odds : whether each 2 x 2 table has an additional line for its log odds ratio: `ODDS` as its row, no column.
+    stream_of : function from a table's name to its Generator, optional For tables that require chains, e.g.
+        ``functools.partial(seeding.stream, seed, "batch")``. By default, these tables are skipped, and the reason is
+        stated.
+    odds : whether each 2 x 2 table has an additional line for its log odds ratio, with `ODDS` as its row and without a
+        column.
 
     Returns
     -------
@@ -68,12 +68,13 @@ def summaries(
     Raises
     ------
     ValueError, TypeError
-        If a column is missing, labels are repeated, or an argument is out of its range; never because of a table's
-        contents.
+        If a column is missing, labels are repeated, or an argument is out of its range. The contents of a table never
+        raise an error.
 
     Notes
     -----
-    A millisecond per 2 x 2 table of up to 200 records, ten for up to 2,000; identical tables are computed once.
+    Computing time: 1 ms per 2 x 2 table of up to 200 records, 10 ms for up to 2,000 records. Identical tables are
+    computed once.
     """
     wanted = [*COLUMNS, *(() if rate is not None else ("rate",))]
     if missing := [c for c in wanted if c not in data.columns]:
@@ -119,7 +120,7 @@ def _lines(
 
 
 def _split(data: pd.DataFrame, rated: bool) -> Iterator[tuple[object, Cells]]:
-    """Yield the cells of each table as arrays, in order of first appearance, because a data frame per table is slow."""
+    """Yield the cells of each table as arrays, in order of first appearance. One data frame per table would be slow."""
     owner, names = pd.factorize(data["table"], use_na_sentinel=False)
     order = np.argsort(owner, kind="stable")
     columns: Cells = {name: data[name].to_numpy(dtype=object)[order] for name in ("row", "column")}

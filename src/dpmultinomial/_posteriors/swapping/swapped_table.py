@@ -137,10 +137,9 @@ def abc_run(
     iterations : int
         Number of proposals; the slides use 5,000,000 (less than 3 s for ten records).
     rng : Generator
-    method : str
-        ``"record"`` swaps every proposal, as in the slides. ``"margins_first"`` swaps only proposals with the margins
-        of `swapped`; the result has the same distribution, since a swap keeps the margins, and takes a third of the
-        time.
+    method : str ``"record"`` swaps every proposal, as in the slides. ``"margins_first"`` swaps only proposals with the
+        margins of `swapped`. The result has the same distribution, because a swap does not change the margins, and
+        takes a third of the time.
 
     Returns
     -------
@@ -203,7 +202,7 @@ def reverse_swap(
     Gamma(alpha + X).
 
     The swap is reversible with respect to the hypergeometric distribution, so P(S | X) times the prior of X, divided by
-    P(X | S), is this product up to a constant. It is efficient if few records are swapped; check `.efficiency`.
+    P(X | S), is this product up to a constant. The method is efficient if few records are swapped; check `.efficiency`.
 
     Parameters
     ----------
@@ -251,8 +250,8 @@ def mcmc(
     swapped : integers >= 0, (rows, columns), or (strata, rows, columns) if swapped within strata.
     rate : swap rate, in (0, 1).
     alpha : Dirichlet prior over all cells, one number or one number per cell.
-    draws, burn_in : number of draws kept and of sweeps discarded; a sweep proposes one transposition per record.
-    thin : sweeps per kept draw. At small rates and large totals draws are strongly dependent.
+    draws, burn_in : number of draws kept and number of sweeps discarded; a sweep proposes one transposition per record.
+    thin : number of sweeps per kept draw. At small rates and large totals, draws are strongly dependent.
 
     rng : Generator
 
@@ -283,12 +282,12 @@ __all__ = [
     "mcmc", "naive", "reverse_swap", "two_by_two_posterior",
 ]  # fmt: skip
 
-_DEPTH = 96  # bits kept below the largest weight
+_DEPTH = 96  # number of bits kept below the largest weight
 _WINDOW = 75.0  # the same on the log scale for large tables: e^-75 = 3e-33
 
 
 class SwappedTablePosterior(DirichletMixture):
-    """Posterior of a swapped table: a `DirichletMixture` over the cells, row by row, with additional functions of the
+    """Posterior of a swapped table: a `DirichletMixture` over the cells, row by row, with additional functions for the
     swap.
 
     Parameters
@@ -389,8 +388,7 @@ def exact(
         (`unswapped.infer` accepts any table).
     rate : float
         Swap rate, in (0, 1).
-    alpha : float or (rows * columns,)
-        Dirichlet prior, > 0; one number or one per cell, row by row.
+    alpha : float or (rows * columns,) Dirichlet prior, > 0; one number, or one number per cell, row by row.
     most_work : float Largest number of steps for an r x c table; 1e9 steps take less than a second.
 
     Returns
@@ -405,8 +403,8 @@ def exact(
 
     Notes
     -----
-    2 x 2: milliseconds up to 1,000 records, less than a second for 10,000 in 5,001 tables. `acceptance` has an error of
-    1e-12, or 1e-15 times the total.
+    Computing time for 2 x 2 tables: milliseconds up to 1,000 records, less than a second for 10,000 records in 5,001
+    tables. `acceptance` has an error of 1e-12, or 1e-15 times the total.
     """
     counts = _checks.table("swapped", swapped)
     prior = _checks.positives("alpha", alpha, counts.size)

@@ -1,4 +1,4 @@
-"""Posterior of the originals of swapped tables when the swap rate is unknown.
+"""Posterior of the originals of swapped tables with an unknown swap rate.
 
 The posterior of a rate in (0, 1) with a Beta prior is computed from an interpolation of the log likelihood, whose error
 is estimated.
@@ -28,19 +28,20 @@ Array = NDArray[np.float64]
 NODES = 24  # number of nodes of a panel
 TOLERANCE = 1e-9  # tolerance of the last coefficients of a panel
 _DEEPEST, _MOST_HALVINGS = 700.0, 14
-_IRRELEVANT, _ROUGH = 60.0, 1.0  # panels whose log density is this far below the maximum are fitted with this tolerance
-_LEAST_LEVEL = float(np.log(1e-15))  # `RateLaw.error` covers tail probabilities down to this
+# panels whose log density is below the maximum by more than this are fitted with a rough tolerance
+_IRRELEVANT, _ROUGH = 60.0, 1.0
+_LEAST_LEVEL = float(np.log(1e-15))  # smallest tail probability for which `RateLaw.error` holds
 _TESTED = np.array([0.119, 0.382, 0.71])  # points of a panel, between its nodes, at which the likelihood is tested
 _STEPS = 20_000  # number of steps of the logit, for draws
 _END = 1e-12  # rates closer to 0 or 1 are not evaluated
-_COVERED = (float(logit(_END)), float(logit(1 - _END)))  # there may be a peak anywhere in this range
+_COVERED = (float(logit(_END)), float(logit(1 - _END)))  # range in which the density may have a peak
 
 LogLikelihood = Callable[[float], float]
 
 
 class RateLaw(TailedLaw):
-    """Posterior distribution of a rate. Probabilities have the relative error `error` down to 1e-15; so do the smaller
-    tail probabilities at quantiles of levels from 1e-15 to 1 - 1e-15.
+    """Posterior distribution of a rate. Probabilities down to 1e-15 have the relative error `error`. At quantiles of
+    levels from 1e-15 to 1 - 1e-15, the smaller tail probability has this relative error.
 
     Parameters
     ----------
@@ -103,8 +104,8 @@ class RateLaw(TailedLaw):
 
     @cached_property
     def error(self) -> float:
-        """Estimated relative error of any probability. It is twice the error of the density at three points between the
-        nodes of every panel, since both the numerator and the denominator have this error.
+        """Estimated relative error of any probability. The estimate is twice the error of the density at three points
+        between the nodes of every panel, because both the numerator and the denominator have this error.
         """
         top = max(panel[3] for panel in self._panels)
         apart = [0.0]
@@ -138,7 +139,7 @@ class RateLaw(TailedLaw):
         for k in range(size):
             ahead = x * basis[k]
             diagonal[k] = basis[k] @ ahead
-            for row in basis:  # twice: rounding impairs the orthogonality of the first pass
+            for row in basis:  # a second pass is needed, because rounding impairs the orthogonality of the first
                 ahead = ahead - (row @ ahead) * row
             for row in basis:
                 ahead = ahead - (row @ ahead) * row
@@ -271,8 +272,8 @@ def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), a
 
     Parameters
     ----------
-    swapped : integers >= 0, (rows, columns) or (strata, rows, columns)
-        Each stratum must be one that `infer` can sum exactly.
+    swapped : integers >= 0, (rows, columns) or (strata, rows, columns) Each stratum must be small enough for exact sums
+        in `infer`.
     prior : (a, b)
         Parameters of the Beta prior of the rate, in (0, 500].
     alpha : float or (cells,)
@@ -289,9 +290,9 @@ def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), a
 
     Notes
     -----
-    The likelihood is interpolated (`RateLaw`), with 100 to 500 evaluations; identical strata are evaluated once. Cells
-    are averaged over 24 or 48 rates, by the Gaussian quadrature rule of the posterior of the rate. One table contains
-    little information about its rate: compare the posterior with the prior.
+    The likelihood is interpolated (`RateLaw`), with 100 to 500 evaluations. Identical strata are evaluated once. Cells
+    are averaged over 24 or 48 rates, by the Gaussian quadrature rule of the posterior of the rate. A single table
+    contains little information about its rate, so compare the posterior with the prior.
     """
     counts, own = stacked(swapped, alpha)
     a, b = _checks.positives("prior", prior, 2)

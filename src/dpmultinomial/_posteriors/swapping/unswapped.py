@@ -1,9 +1,9 @@
 """Posterior of the originals of swapped tables of any shape, in one or several strata.
 
-Given the invariants, the strata factorise, also under one Dirichlet prior over the cells of all strata. `infer` sums a
-stratum exactly if possible (`summed`). Otherwise, it samples the stratum by chains over the permutation that produced
-the swapped table (`sample`), which run until they have converged or a limit of work is reached. theta given the
-originals is conjugate.
+Given the invariants, the strata factorise, even under a common Dirichlet prior over the cells of all strata. `infer`
+sums a stratum exactly if possible (`summed`). Otherwise, it samples the stratum by chains over the permutation that
+produced the swapped table (`sample`), which run until they have converged or a limit of work is reached. Given the
+originals, theta has its conjugate Dirichlet distribution.
 
 The original of a 2 x c table is summed without listing the originals (`TwoRowLaw`). With r records in one row, of which
 x_j are in column j before the swap and s_j after it, c_j records in column j, and w_i the weight of i records that
@@ -59,8 +59,8 @@ class TwoRowLaw(PairedLaw):
 
     Notes
     -----
-    Probabilities have an absolute error of 1e-13, so small ones have no relative accuracy: tails below 1e-11 are
-    rejected. c transforms of n x n/2 entries: 0.3 s at n = 500, a few seconds at 1,500.
+    Probabilities have an absolute error of 1e-13, so small probabilities have no relative accuracy, and tails below
+    1e-11 are rejected. The cost is c transforms of n x n/2 entries: 0.3 s at n = 500, a few seconds at 1,500.
     """
 
     least = 1e-11  # smallest tail probability, with two digits of accuracy
@@ -208,7 +208,7 @@ class TwoRowLaw(PairedLaw):
         return np.maximum(irfft2(transform, self._size), 0.0)
 
     def _without(self, j: int) -> Array:
-        """Return the joint distribution of the sums of x and u over the other columns."""
+        """Return the joint distribution of the sums of x and u over all columns except j."""
         return self._inverse(self._products(0, skipped=j))
 
     def _law_of_crossings(self) -> Array:
@@ -237,7 +237,7 @@ def _column(size: int, seen: int, mine: float, rest: float) -> Array:
 
 
 def _pick(pairs: Array, rest: Array, a: int, t: int, size: int, rng: np.random.Generator) -> Counts:
-    """Draw (x, u) of one column, given that a and t are left for this and the later columns, int64 (size, 2)."""
+    """Draw (x, u) of one column, given that sums a and t remain for this column and the later columns, int64 (size, 2)."""
     x_low, u_low = max(0, a - rest.shape[0] + 1), max(0, t - rest.shape[1] + 1)
     x_top, u_top = min(pairs.shape[0] - 1, a), min(pairs.shape[1] - 1, t)
     x, u = np.arange(x_low, x_top + 1), np.arange(u_low, u_top + 1)
@@ -248,9 +248,9 @@ def _pick(pairs: Array, rest: Array, a: int, t: int, size: int, rng: np.random.G
 
 
 CHAINS = 4
-DRAWS = 500  # draws kept per chain
-MOST_MOVES = 60_000_000  # total number of moves of all chains: a few seconds
-_FIRST_MOVES = 5_000  # moves per chain
+DRAWS = 500  # number of draws kept per chain
+MOST_MOVES = 60_000_000  # total number of moves of all chains, a few seconds
+_FIRST_MOVES = 5_000  # number of moves per chain in the first run
 
 
 @dataclass(frozen=True)
@@ -436,7 +436,7 @@ class MixedLaw(PairedLaw):
 
 
 METHODS = ("auto", "exact", "chain")
-_MOST_LISTED = 1e9  # limit of the steps of an enumeration that is preferred to chains: less than a second
+_MOST_LISTED = 1e9  # limit of the steps of an enumeration that is preferred to chains, less than a second
 _MOST_PAIRED = 30  # 2 x c tables with up to this number of records are listed
 _MOST_COLUMNS = 64
 
@@ -603,7 +603,7 @@ def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) ->
 
     Returns
     -------
-    Stratum, or None if it cannot be summed.
+    Stratum, or None if exact sums are not possible.
 
     Raises
     ------

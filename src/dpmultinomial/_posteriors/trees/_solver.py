@@ -1,6 +1,6 @@
 """Sum-product messages of a tree, with windows and tilts chosen so that the bound on the neglected mass is small.
 
-Joint draws of all counts of a tree use its messages, including those of groups within large families.
+The joint draws of all counts of a tree use these messages, including the messages of groups within large families.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Solved:
     ----------
     messages : messages of the kernel.
     log_evidence : log of the sum of all weights.
-    bound : bound of the total variation distance between any marginal distribution and its computed form.
+    bound : upper bound on the total variation distance between any marginal distribution and its computed form.
     drop : largest fraction of a message that was truncated at either end.
     tilts, slacks : parameters of the children of every node (`_sites.balance`).
     """
@@ -81,9 +81,9 @@ def solve(
     goal : largest acceptable bound; with infinity, the first result is accepted.
     drop : initial fraction of a message that may be truncated at either end.
     start : initial tilts, from a tree with nearly the same weights.
-    blind : whether to truncate less also if the bound is infinite: wide noise in large families makes the bound
-        overflow, because the weight of the parent, without that of its children, increases on both sides of the region
-        where they agree.
+    blind : whether to truncate less even if the bound is infinite. With wide noise in large families, the bound
+        overflows, because the weight of the parent, without that of its children, increases on both sides of the region
+        in which they agree.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def _first(
 
 
 def _means(tree: Tree, messages: SumProduct) -> Array:
-    """Return the expected counts of the inner nodes, in the kernels' order."""
+    """Return the expected counts of the inner nodes, in the order used by the kernels."""
     found = messages.down(tree.count > 0, 0.25)[0]
     return np.ascontiguousarray(found[:, 0])
 
@@ -216,8 +216,8 @@ def _sums(tree: Tree, values: NDArray[np.int64], start: int, end: int) -> NDArra
 
 
 def _name(tree: Tree, row: int) -> str:
-    """Return the name of a node, given its row in the kernels' order. For a group within a family, return the name of
-    the family.
+    """Return the name of a node, given its row in the order used by the kernels. For a group within a family, return
+    the name of the family.
     """
     while tree.order[row] < 0:
         row = int(tree.above[row])
@@ -225,7 +225,7 @@ def _name(tree: Tree, row: int) -> str:
 
 
 def _words(tree: Tree, row: int, state: str) -> str:
-    """Return a description of what is wrong with a node, for an error message."""
+    """Return a description of the problem at a node, for an error message."""
     rules = {
         "unbounded": "its weight does not fall off",
         "wide": "so many counts of it or of its children are possible that adding them up would take minutes: measure "
@@ -238,7 +238,7 @@ def _words(tree: Tree, row: int, state: str) -> str:
 
 
 def drawn(tree: Tree, messages: SumProduct, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw counts in the kernels' order, exactly from their joint distribution.
+    """Draw counts exactly from their joint distribution, in the order used by the kernels.
 
     Parameters
     ----------

@@ -535,7 +535,7 @@ cdef class SumProduct:
         Returns
         -------
         log_evidence : log of the sum over all counts.
-        bound : bound of the total variation distance between any marginal distribution and its computed form.
+        bound : upper bound on the total variation distance between any marginal distribution and its computed form.
         failed : (node, state) if a message could not be computed, otherwise (-1, ``"good"``).
         """
         cdef int64_t v, node = -1

@@ -81,9 +81,9 @@ def pair(
     Parameters
     ----------
     tree, messages : the tree, with upward and downward messages.
-    rows : the two nodes, in the kernels' order.
+    rows : the two nodes, as rows in the order used by the kernels.
     reach : function that ensures that the downward message of a node is computed.
-    law : function returning the distribution of a single node.
+    law : function that returns the distribution of a single node.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def siblings(
     Parameters
     ----------
     tree, messages, reach : arguments of `pair`.
-    first, second : the children, in the kernels' order.
+    first, second : the children, in the order used by the kernels.
 
     Returns
     -------
@@ -349,7 +349,7 @@ COLUMNS = (
     "status",
     "error",
 )
-ROUNDED = 1e-6  # in standard deviations: a larger difference is not due to rounding
+ROUNDED = 1e-6  # a larger difference, in standard deviations, is not due to rounding
 
 
 class TreeLaw:
@@ -360,12 +360,12 @@ class TreeLaw:
     tree : the nodes of the tree.
     prior : prior that was assumed, including all fitted values.
     log_evidence : log probability (density) of the measurements.
-    bound : bound of the total variation distance between the distribution of any single count and its computed form,
-        due to truncation.
+    bound : upper bound on the total variation distance between the distribution of any single count and its computed
+        form, due to truncation.
     accuracy : ``exact`` if `bound` is at most 1e-9, otherwise ``approximate``.
     mean, sd, lower, upper : float64 (n,); NaN for nodes below the deepest requested level.
     level : probability of the intervals.
-    facts : assumptions and findings, as values for JSON.
+    facts : assumptions and results of checks, as values for JSON.
     """
 
     def __init__(
@@ -568,12 +568,14 @@ class TreeLaw:
         return self._messages.family(parent)[2][row - int(self.tree.first[parent])]
 
     def window(self, row: int) -> tuple[int, Array]:
-        """Return the smallest count and the probabilities of a node, given its position in the kernels' order."""
+        """Return the smallest count and the probabilities of a node, given its position in the order used by the
+        kernels.
+        """
         return self._law_at(row)
 
     def children(self, row: int) -> list[tuple[int, Array]]:
-        """Return the smallest count and the probabilities of every child of a node, given the node's position in the
-        kernels' order.
+        """Return the smallest count and the probabilities of every child of a node, given the position of the node in
+        the order used by the kernels.
         """
         self._reach(row)
         return self._messages.family(row)[2]
@@ -598,7 +600,9 @@ class TreeLaw:
 
 
 def _families_above(tree: Tree, deepest: int) -> NDArray[np.bool_]:
-    """Return the inner nodes, in the kernels' order, whose children are at or above the deepest requested level."""
+    """Return the inner nodes whose children are at or above the deepest requested level, in the order used by the
+    kernels.
+    """
     wanted = np.zeros(len(tree.order), dtype=bool)
     wanted[tree.place] = (tree.depth < deepest) & ~tree.leaf
     wanted[0] = wanted[0] or len(tree) == 1
@@ -609,7 +613,7 @@ def _families_above(tree: Tree, deepest: int) -> NDArray[np.bool_]:
 
 
 def _families_of(tree: Tree, rows: Whole) -> Whole:
-    """Return all ancestors of some nodes, from the root to the leaves, in the kernels' order."""
+    """Return all ancestors of some nodes, from the root to the leaves, in the order used by the kernels."""
     needed = np.zeros(len(tree.order), dtype=bool)
     needed[tree.above[rows[rows > 0]]] = True
     for start, end in list(zip(tree.layers[1:-1], tree.layers[2:], strict=True))[::-1]:

@@ -1,10 +1,10 @@
 """Check each released value of a tree against its predictive distribution given all other released values.
 
 The p-value of a value is twice the smaller tail probability of its predictive distribution, which is the noise
-distribution averaged over the posterior of the count without this value. It is exact, but requires solving the tree
-again. Therefore it is computed only for values that are suspicious by a fast approximation, and the smallest p-value is
-multiplied by the number of values that could have been tested (Bonferroni), so that testing only a few values does not
-increase the rate of false alarms.
+distribution averaged over the posterior of the count without this value. It is exact, but requires the solution of
+another tree. Therefore, it is computed only for values that are suspicious according to a fast approximation. The
+smallest p-value is multiplied by the number of values that could have been tested (Bonferroni), so that testing only a
+few values does not increase the rate of false alarms.
 """
 
 from typing import Any
@@ -23,16 +23,17 @@ from .tree_posterior import infer
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_MOST, _NODES = 8, 40_000  # largest number of exact p-values; largest number of nodes of all trees solved for them
+# largest number of exact p-values; largest number of nodes of all trees that are solved for them
+_MOST, _NODES = 8, 40_000
 _SUSPICIOUS = {
     True: 5.0,
     False: 0.5,
 }  # threshold of the approximate p-value times the number of values, for small trees and for large trees
-_RESOLVED = 1e-6  # share of the noise variance below which the other values give no information
+_RESOLVED = 1e-6  # fraction of the noise variance; with a smaller variance, the other values give no information
 
 
 def facts(law: TreeLaw) -> dict[str, Any]:
-    """Return whether a released value contradicts the others, in the format of `published.conflict.facts`.
+    """Return whether a released value contradicts the other values, in the format of `published.conflict.facts`.
 
     Parameters
     ----------
@@ -42,8 +43,8 @@ def facts(law: TreeLaw) -> dict[str, Any]:
     -------
     dict
         ``tested``: number of values; ``smallest``: smallest p-value, and ``name`` of the node; ``found``: whether the
-        smallest p-value times `tested` is below 0.05, and in this case ``names`` and ``counts`` of the values
-        concerned. If no value is suspicious, `smallest` is the fast approximation.
+        smallest p-value times `tested` is below 0.05, and if so, ``names`` and ``counts`` of the values concerned. If
+        no value is suspicious, `smallest` is the fast approximation.
     """
     p, rows = quick(law)
     tested = np.flatnonzero(~np.isnan(p))
@@ -112,7 +113,7 @@ def quick(law: TreeLaw) -> tuple[Array, Whole]:
 
 
 def _testable(m: Measurements) -> NDArray[np.bool_]:
-    """Return which values have a noise distribution with tails; exact counts have none and are not tested."""
+    """Return which values have a noise distribution with tails. Exact counts do not have tails and are not tested."""
     if not isinstance(m.noise, LawByRow):
         return np.full(len(m.released), conflict.has_tails(m.noise) and not isinstance(m.noise, Exact))
     good = np.array([conflict.has_tails(law) and not isinstance(law, Exact) for law in m.noise.laws], dtype=bool)

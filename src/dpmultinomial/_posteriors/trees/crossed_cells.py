@@ -17,7 +17,7 @@ from .tree_posterior import infer
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Laws = list[TreeLaw]  # one posterior per target
-SOLVED = 1e-8  # relative to a coefficient: a sum is determined if the residual of least squares is below this
+SOLVED = 1e-8  # a sum is determined if the residual of least squares, relative to a coefficient, is below this
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class Combined:
     ----------
     nodes : int64 (r,), the node of each estimate.
     values, variance : float64 (r,); the variance is 0 if the estimate is exact.
-    alone : int64 (r,), index of the measured value if the estimate uses only one, -1 if it combines several.
+    alone : int64 (r,), index of the measured value if the estimate uses a single value, -1 if it combines several
+        values.
     """
 
     nodes: Whole
@@ -125,8 +126,8 @@ def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
 
 
 def _noise(crossed: Crossed, one: Combined) -> NoiseLaw:
-    """Return the noise distribution of each estimate: that of the value for an estimate from a single value, otherwise
-    a normal distribution.
+    """Return the noise distribution of each estimate: the distribution of the value if the estimate uses a single
+    value, otherwise a normal distribution.
     """
     spreads, which = np.unique(one.variance, return_inverse=True)
     laws: list[NoiseLaw] = [Gaussian(sigma=float(np.sqrt(v))) if v > 0 else Exact() for v in spreads]

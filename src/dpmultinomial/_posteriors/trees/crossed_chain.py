@@ -1,10 +1,10 @@
-"""Joint posterior of crossed cells, by Markov chains with moves that draw whole trees exactly.
+"""Joint posterior of crossed cells, computed by Markov chains whose moves draw whole trees exactly.
 
 Crossed cells are a histogram in every node of a tree, with noisy sums over some of its cells.
 
-A move of a chain changes the cells along a direction. A direction gives +1, 0 or -1 to every cell: a single cell, a
+A move of a chain changes the cells along a direction. A direction assigns +1, 0 or -1 to every cell: a single cell, a
 pair of cells with a constant sum, or four cells with constant sums in both dimensions of a table. The directions are
-chosen so that they reach all counts with the exactly known sums.
+chosen so that the moves can reach all counts with the exactly known sums.
 
 The count n of the first cell of a direction determines the counts of all other moving cells, in every node, and is
 additive over the tree. Given all other counts, its distribution is that of a tree (`_solver`), from which the move
@@ -62,8 +62,8 @@ class Crossed:
     Parameters
     ----------
     tree : the nodes; their bounds are ignored (see `lower` and `upper`).
-    queries : mapping from a query to the names of the cells in its sum, each cell once. The cells are those of all
-        queries.
+    queries : mapping from a query to the names of the cells in its sum, each cell once. The cells of the histogram are
+        the cells of all queries.
     released : (nodes, queries), NaN if a node has no value for a query.
     noise : noise distribution with one row per released value, ordered by node, or one distribution for all values.
     lower, upper : (nodes, queries) or one number, known bounds on the true sums.
@@ -81,8 +81,8 @@ class Crossed:
     Raises
     ------
     ValueError, TypeError
-        If an argument is invalid, a value is impossible under its distribution, or a distribution is a table of
-        probabilities, which can prevent a chain from reaching some counts.
+        If an argument is invalid, if a value is impossible under its distribution, or if a distribution is a table of
+        probabilities, because a table can prevent a chain from reaching some counts.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArr
     return tuple(found), sums
 
 
-MOST_CELLS = 40  # largest number of cells for moves of four
+MOST_CELLS = 40  # largest number of cells for which moves of four cells are used
 
 
 def directions(cells: int, exact: Whole) -> Whole:
@@ -382,7 +382,8 @@ class Moves:
     Parameters
     ----------
     crossed : the measured values.
-    priors : priors, one per cell, with all fitted values.
+    bound : largest upper bound on the total variation distance between the distribution of a move and its computed
+        form.
     directions : int64 (d, cells), `directions.of`.
 
     Attributes
@@ -404,7 +405,7 @@ class Moves:
                 multiply_splits(self.plain[i], self.trees[i], by_level)
         self.plain["upper"], self.plain["table"] = FAR, -1
         self.plain["below"] = self.plain["above"] = np.inf
-        self._together = self.plain[0].copy()  # cells that move together: their priors are lists
+        self._together = self.plain[0].copy()  # cells that move together with other cells; their priors are lists
         self._together["own"] = self._together["others"] = 1.0
         self._later = [not self._formulas(i) for i in range(len(priors))]
         self._classes = [self._classed(i) for i in range(len(priors))]
@@ -642,7 +643,7 @@ def _leaves_below(parent: Whole, leaves: Whole) -> dict[int, list[int]]:
 CHAINS = 4
 WARM = 100  # number of discarded sweeps
 FIRST = 250  # number of sweeps before the first check of convergence; the number is then doubled
-MOST = 8000  # largest number of sweeps of a chain
+MOST = 8000  # number of sweeps of a chain, at most
 PAIRS = 2  # moves of pairs and groups of four per sweep and cell
 
 
@@ -753,7 +754,7 @@ def _judged(draws: Whole) -> tuple[Accuracy, dict[str, object]]:
     columns_moving = [columns[:, :, i].astype(np.float64) for i in moving]
     rhat = [_accuracy.rhat(x) for x in columns_moving]
     if np.nanmax(rhat) > 2 * LARGEST_RHAT - 1:
-        ess = [np.nan]  # far from convergence: the effective sample size is not computed
+        ess = [np.nan]  # far from convergence, so the effective sample size is not computed
         facts |= {"rhat": float(np.nanmax(rhat))}
         return of_chains(ess, rhat), facts
     ess = [min(_accuracy.bulk_ess(x), _accuracy.mean_ess(x)) for x in columns_moving]

@@ -1,9 +1,9 @@
 """Generalised least squares on a tree: best linear unbiased estimates of all counts, computed in two passes.
 
-From the leaves to the root, every node combines its own measurement with the sum of the estimates of its children. From
-the root to the leaves, every child receives its share of the difference between the estimate of its parent and the sum
-of the children (Hay et al. 2010). Estimates are not rounded and may be negative. The covariance of any two nodes is
-computed from the same shares.
+In the pass from the leaves to the root, every node combines its measurement with the sum of the estimates of its
+children. In the pass from the root to the leaves, every child receives its share of the difference between the estimate
+of its parent and the sum of the children (Hay et al. 2010). Estimates are not rounded and may be negative. The
+covariance of any two nodes is computed from the same shares.
 """
 
 from functools import cached_property
@@ -37,7 +37,7 @@ class LeastSquares:
     Parameters
     ----------
     tree : the nodes.
-    nodes : int (r,), position of the node of each measurement; several may belong to one node.
+    nodes : int (r,), position of the node of each measurement; a node may have several measurements.
     released : float (r,), measured values.
     variance : float (r,), variances of their errors, >= 0; 0 for exact counts.
 
@@ -92,7 +92,7 @@ class LeastSquares:
     def _siblings(self, top: int, a: int, b: int) -> float:
         """Return the covariance of the estimates of two children of one node."""
         up, lost = self._up, np.isinf(self._up.variance[[a, b]])
-        if up.unknown[top]:  # the unknown child is the estimate of its parent minus those of its siblings
+        if up.unknown[top]:  # the estimate of the unknown child is that of its parent minus those of its siblings
             return -float(up.variance[[a, b]][~lost].sum()) if lost.any() else 0.0
         apart = up.variance[a] * up.variance[b] / up.spread[top] if up.spread[top] > 0 else 0.0
         return float(self._gain[a] * self._gain[b] * self._variance[top] - apart)

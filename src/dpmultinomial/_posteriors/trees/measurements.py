@@ -123,7 +123,7 @@ def listed(released: float, noise: NoiseLaw, row: int, reach: float = REACH) -> 
     Parameters
     ----------
     released : the value, NaN if it was withheld.
-    noise : distribution of the rows to which it belongs.
+    noise : noise distribution of the rows that contain the value.
     row : row of the value, if parameters differ by row.
     reach : the list ends where the noise has a probability below exp(-reach). With additive noise, a set of adjacent
         released values has a log-concave likelihood, which decreases beyond the ends of the list at least as fast as at
@@ -140,7 +140,7 @@ def listed(released: float, noise: NoiseLaw, row: int, reach: float = REACH) -> 
         return Listed(0, np.zeros(0))
     if isinstance(law, Perturbation | RandomRounding) or (
         isinstance(law, Coarsened) and law.listed
-    ):  # a list that ends
+    ):  # a list with a limited range
         return Listed(first, _logs(law, value, first, last))
     logs = _logs(law, value, first - 1, last + 1)
     return Listed(first, logs[1:-1], fall(logs[1], logs[0]) if np.isfinite(low) else np.inf, fall(logs[-2], logs[-1]))
@@ -302,7 +302,7 @@ def measure(sites: NDArray[Any], lists: Lists, tree: Tree, nodes: Whole, release
     sites : structured (m,), `SITE`, without measurements so far.
     lists : log weights to which the sites point.
     tree : the nodes.
-    nodes : int64 (r,), position of the node that each row measures.
+    nodes : int64 (r,), position of the measured node of each row.
     released : float64 (r,), NaN if a value was withheld.
     noise : noise distribution of the rows.
 
@@ -380,7 +380,7 @@ def _parabolas(sites: NDArray[Any], rows: Whole, form: Shapes, which: Whole) -> 
     at, y, steep = rows[which], form.centre[which], form.steepness[which]
     total = np.bincount(at, steep, size)
     first = np.zeros(size)
-    first[at] = y  # so that a single measurement is unchanged
+    first[at] = y  # a single measurement is not changed
     mean = first + np.bincount(at, steep * (y - first[at]), size) / np.where(total > 0, total, 1.0)
     held = total > 0
     sites["centre"][held], sites["square"][held] = mean[held], total[held]
@@ -433,7 +433,7 @@ def _goes_on(one: Listed, two: Listed) -> bool:
 
 def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
     """Return a lower bound on the decrease per count of the summed log weights beyond `end`, where at least one of the
-    two lists ends. The other list may still increase beyond `end`, so that its largest increase is subtracted once.
+    two lists ends. The other list may still increase beyond `end`, so its largest increase is subtracted once.
     """
     total = 0.0
     ends = [(part, *((part.last, part.above) if way > 0 else (part.first, part.below))) for part in (one, two)]
@@ -531,7 +531,7 @@ class Measurements:
     tree : the nodes.
     nodes : name or position of the node of each value.
     released : (r,), NaN if a value was withheld below a threshold.
-    noise : a noise distribution, one per value, or its description as a mapping (`law_settings.law_of`).
+    noise : a noise distribution, one distribution per value, or a description as a mapping (`law_settings.law_of`).
 
     Raises
     ------

@@ -66,7 +66,7 @@ class Windows:
 
     @property
     def values(self) -> Whole:
-        """Value of the count that has each probability."""
+        """Value of the count to which each probability belongs."""
         return np.asarray(np.arange(len(self.p)) + np.repeat(self.low - self.begin, self.size))
 
     def at(self, i: int) -> tuple[int, Array]:
@@ -204,7 +204,7 @@ class PartOfTotal:
     ----------
     cell, rest : trees with the same nodes, with the bounds on the cell and on the rest.
     concentrations : concentrations of the splits of the cell and of the rest, float64 (levels,) each, by depth; the
-        root's is unused.
+        entry of the root is not used.
     released, slope : float64 (n,), with `released + slope * t` the estimate of the cell given the total t.
     variance : float64 (n,), variance of the estimate; infinite if the cell is not measured, 0 if the estimate is exact.
     level : probability of the intervals.

@@ -1,6 +1,6 @@
 """Trees of totals, and priors of their counts.
 
-The nodes are in an order in which every family is contiguous and follows its parent. Priors are splits of a flat total
+The order of the nodes is such that every family is contiguous and follows its parent. Priors are splits of a flat total
 (the default), or independent leaves if requested.
 """
 
@@ -17,7 +17,7 @@ from ..published.priors import prior_of
 from ..published.windows import CountPrior
 
 Whole = NDArray[np.int64]
-WIDEST = 64  # largest number of children per node internally; larger families are summed in groups
+WIDEST = 64  # largest number of children per node in the internal tree; larger families are summed in groups
 GROUP = 32
 NONE = np.iinfo(np.int64).max  # represents no upper bound
 
@@ -29,9 +29,9 @@ class Tree:
     ----------
     parent : int (n,), position of each node's parent; -1 for the root. There is exactly one root.
     names : one string per node, all different; by default ``"0"``, ``"1"``, ..
-    levels : names of the levels, that of the root first; by default ``"level 0"``, .. The level of a node is its
-        distance from the root.
-    lower : integers >= 0, one for all nodes or one per node: known lower bounds of the counts.
+    levels : names of the levels, starting with the level of the root; by default ``"level 0"``, .. The level of a node
+        is its distance from the root.
+    lower : integers >= 0, one for all nodes or one per node: known lower bounds on the counts.
     upper : integers, in the same format; None, or infinity in an array, if there is no bound.
 
     Attributes
@@ -270,13 +270,14 @@ class Splits:
     distribution.
 
     Given N, the counts of the k children have probability N! Gamma(kA)/Gamma(N + kA) prod Gamma(n_i + A)/(n_i!
-    Gamma(A)): their shares have a symmetric Dirichlet distribution of concentration A. Children with upper bound 0 are
-    excluded.
+    Gamma(A)); their shares have a symmetric Dirichlet distribution with concentration A. Children with upper bound 0
+    are excluded.
 
     Parameters
     ----------
     concentrations : A of the splits into each level below the root, > 0: one number, a sequence (starting with the
-        level below the root), or a mapping from a level to A. If None, all are fitted by maximising the exact evidence.
+        level below the root), or a mapping from levels to A. If None, all concentrations are fitted by maximising the
+        exact evidence.
     """
 
     concentrations: float | Sequence[float] | Mapping[str, float] | None = None
@@ -288,7 +289,7 @@ class Splits:
         Raises
         ------
         ValueError, TypeError
-            If a level has no number > 0, or the number of values is wrong.
+            If a level does not have a number > 0, or the number of values is wrong.
         """
         given, below = self.concentrations, tree.levels[1:]
         if given is None:
@@ -311,8 +312,8 @@ class Leaves:
 
     Parameters
     ----------
-    prior : ``"flat"``, ``"1/(1+n)"``, ``"fitted"``, an argument of `published.priors.prior_of`; or a mapping from
-        groups to these.
+    prior : ``"flat"``, ``"1/(1+n)"``, ``"fitted"``, another argument of `published.priors.prior_of`, or a mapping from
+        groups to any of these.
     groups : one label per node, which names the group of each leaf (labels of inner nodes are ignored); None: all
         leaves are in one group.
     """

@@ -1,7 +1,7 @@
 """Posterior of all counts of a tree of totals, given noisy measurements of any of the counts.
 
-Parameters of the prior (the concentrations of splits, or the histograms of leaves) are fitted by the exact evidence of
-a tree.
+Parameters of the prior (the concentrations of splits, or the histograms of leaves) are fitted by maximising the exact
+evidence of a tree.
 """
 
 from collections.abc import Callable
@@ -25,16 +25,16 @@ Whole = NDArray[np.int64]
 ROUGH = 1e-9  # fraction of a message that may be truncated while a prior is fitted
 ROUGH_GOAL = 1e-3  # goal for the bound during fitting: error of the log evidence
 RANGE = (1e-3, 1e4)  # limits of a concentration
-WEAK = 2.0  # sd of the weak normal prior of the log of a concentration, for levels with few nodes
+WEAK = 2.0  # standard deviation of the weak normal prior of the log of a concentration, for levels with few nodes
 ASIDE = 0.3  # difference of log concentrations for second derivatives
 LONGEST = 1.5  # longest step of a log concentration
 MOST_STEPS = 20
-WALL = 1e3  # penalty on log evidence if it cannot be computed
+WALL = 1e3  # penalty on the log evidence if it cannot be computed
 ENOUGH_EVIDENCE = 0.02  # gain in log evidence below which the search stops
 MOST_NODES = 4000  # largest number of nodes of a level used to fit concentrations
-ROUNDS = 15  # iterations for a histogram
+ROUNDS = 15  # number of iterations for a histogram
 WIDER = 1.4  # ratio of widths of consecutive cells of a histogram
-SINGLE = 6  # counts with separate cells
+SINGLE = 6  # number of counts with separate cells
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class FittedSplits:
 
     Parameters
     ----------
-    by_level : float64 (levels,), the root's unused (1).
+    by_level : float64 (levels,); the entry of the root is 1 and not used.
     nodes : number of nodes used in the fit.
     evaluations : number of evaluations of the evidence, including those for a smaller part of a large tree.
     """
@@ -66,13 +66,13 @@ def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any]
     -------
     FittedSplits
         For a large tree, the fit uses the evidence of a part: complete families of every level, evenly spaced, without
-        the nodes below the other families. The omitted part of the prior integrates to 1, so this is the exact evidence
-        given fewer measurements.
+        the nodes below the other families. The omitted part of the prior integrates to 1, so the result is the exact
+        evidence given fewer measurements.
     """
     part, kept = thinned(tree, MOST_NODES)
     evidence, calls = _Evidence(part, *weigh(part, kept)[:2], len(tree.levels) - 1), 0
     start = bend = None
-    if len(part) < len(tree):  # fit a quarter of the part first, for a starting point
+    if len(part) < len(tree):  # first fit a quarter of the part, for a starting point
         few, kept = thinned(tree, MOST_NODES // 4)
         rough = _Evidence(few, *weigh(few, kept)[:2], evidence.levels)
         start, bend = _lowest(rough)
@@ -301,7 +301,8 @@ def infer(
     Notes
     -----
     The result is exact: sums over all counts by messages (`_sum_product`), with a bound on the mass neglected by their
-    windows, which is stated as the error. O(nodes x width^2) for windows of about 20 standard deviations of the noise.
+    windows, which is stated as the error. The cost is O(nodes x width^2) for windows of about 20 standard deviations of
+    the noise.
     """
     tree = measurements.tree
     _checks.inside("level", level)

@@ -46,7 +46,7 @@ def gibbs(
     scale : Laplace scale, one number or one per statistic.
     draws, burn_in : sweeps kept and discarded.
     rng : numpy Generator.
-    prior : None takes `Prior.from_limits`.
+    prior : prior in the unit of the data; None uses `Prior.from_limits`.
     chains : >= 1.
 
     Returns
