@@ -342,7 +342,7 @@ class Line:
     Parameters
     ----------
     entry : entry as in the ledger.
-    file, name : keyed fingerprints of the confidential file's content, in any encoding, and of its name below
+    file, name : keyed fingerprints of the confidential file's content (in any encoding) and of its name below
         ``confidential/``; empty if they are not known.
     """
 
@@ -382,12 +382,12 @@ class Journal:
 
         Parameters
         ----------
-        text : text of a copy; None takes the file.
+        text : text of a copy; None reads the file.
 
         Raises
         ------
         ValueError
-            If a line was not written under this key after the lines before it (line and rule).
+            If a line was not written under this key after the lines before it; the message states line and rule.
         """
         return [line for line, _ in self._chained(self.text if text is None else text)]
 
@@ -473,7 +473,7 @@ class Ledger:
         Raises
         ------
         ValueError
-            If a line is not in the format of the ledger (file, line and rule).
+            If a line does not have the format of the ledger; the message states file, line and rule.
         """
         if not self.path.exists():
             return []
@@ -513,7 +513,7 @@ class Ledger:
 
 FOLDER, DATA, RECORD = "releases", "release.csv", "record.json"
 RESTORE = "python -m dpmultinomial._releases restore"
-_LAG = 1  # lines by which the ledger may be behind the journal after a crash
+_LAG = 1  # largest number of lines by which the ledger may lag behind the journal after a crash
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -540,7 +540,7 @@ class Books:
         Raises
         ------
         ValueError
-            If they differ: the difference, and the command that resolves it.
+            If the records differ; the message states the difference, and the command that resolves it.
         """
         try:
             self.journal.begin()
@@ -569,7 +569,7 @@ class Books:
         self.remember(files)
 
     def remember(self, files: Sequence[str] = ()) -> None:
-        """Store the present journal in the account's memory, if possible."""
+        """Store the current journal in the account's memory, if possible."""
         if self.memory.there:
             text = self.journal.text
             identity = self.journal.identity(text)
@@ -661,13 +661,13 @@ def readable_memory(memory: Memory, identity: str, place: Path) -> None:
     Parameters
     ----------
     memory : memory of the account.
-    identity : identity of the journal; empty if it has not begun.
+    identity : identity of the journal; empty if the journal does not exist yet.
     place : folder of the journal.
 
     Raises
     ------
     ValueError
-        With the name of the file and the remedy.
+        The message states the name of the file and the remedy.
     """
     for torn in memory.unreadable():
         if torn.is_about(identity, place):
@@ -702,12 +702,12 @@ def opened(root: Path) -> Books:
     Raises
     ------
     ValueError
-        If the key or the journal is missing although something was spent, or others can read the key.
+        If the key or the journal is missing although a budget was spent, or if other users can read the key.
     """
     place, ledger, memory = _places.folder(root), Ledger(root / FOLDER / "ledger.tsv"), of_account()
     path = place / NAME
     _places.own_file(path)
-    begun = path.exists() and path.stat().st_size > 0  # a crash may have left part of its first line
+    begun = path.exists() and path.stat().st_size > 0  # a crash may have left a part of the first line
     spent = {entry.name for entry in read(ledger)}
     if not _confidential.has_key(place) and (begun or spent):
         raise Refused(

@@ -1,9 +1,9 @@
 """Naive Bayes and Bayesian networks from noisy counts, exported as probabilities with a card. The export contains no
 counts.
 
-Categories, bin edges and the network are public: they are stated in the settings, never learnt from the records.
-Replacing a record moves two cells of every table by one. Dirichlet draws (Ponnoprat 2022) use floating point, and the
-card states this; discrete noise is exact.
+Categories, bin edges and the network are public: they are stated in the settings, and not derived from the records.
+Replacing a record changes two cells of every table by one each. Dirichlet draws (Ponnoprat 2022) use floating-point
+arithmetic, which the card states; discrete noise is exact.
 """
 
 import json
@@ -35,8 +35,8 @@ class Tables:
 
     Parameters
     ----------
-    network : node -> parents.
-    names : node -> categories.
+    network : mapping from a node to its parents.
+    names : mapping from a node to its categories.
     counts : int64 (configurations, categories), one per node.
     """
 
@@ -73,7 +73,8 @@ def categories(settings: Mapping[str, Any], table: CsvTable, column: str) -> tup
     Raises
     ------
     FileFault
-        If a value is not one of the public levels, or not a number in a numeric column. The value is not shown.
+        If a value is not one of the public levels, or not a number in a numeric column. The message does not contain
+        the value.
     """
     if column in settings["numeric"]:
         low, high = (float(v) for v in settings["bounds"][column])

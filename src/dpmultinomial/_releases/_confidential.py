@@ -1,7 +1,7 @@
 """The only module of the library that opens confidential files, and the only one that writes files next to them.
 
-``confidential/`` contains what must not leave the machine: the key of the fingerprints, the journal of spending, and
-reports about what a release changed, mode 0600. No error shows the content of a file.
+``confidential/`` contains the data that must not leave the machine: the key of the fingerprints, the journal of
+spending, and reports about the changes made by a release, all with mode 0600. No error shows the content of a file.
 """
 
 import ctypes
@@ -22,14 +22,15 @@ from ._places import Refused
 KEY, IGNORED = ".release_key", ".gitignore"
 _WHOLE = re.compile(r"\+?0*([0-9]+)")
 _COUNT = re.compile(r"[1-9][0-9]{0,17}")
-_KNOWN = 20  # bits of information in a table's counts, regardless of their order
+_KNOWN = 20  # number of bits of information in a table's counts, regardless of their order
 _UNDUMPABLE = 4, 0  # prctl(PR_SET_DUMPABLE, 0)
 
 
 def keep_in_memory() -> None:
     """Prevent this process from writing an image of its memory to disk, for as long as it runs."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    prctl = getattr(ctypes.CDLL(None), "prctl", None)  # Linux: a core that is piped to a program heeds no limit
+    # on Linux, a core dump that is piped to a program is not limited by the resource limit
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
     if prctl is not None:
         prctl(*_UNDUMPABLE)
 
@@ -40,7 +41,7 @@ def read(path: Path) -> bytes:
     Raises
     ------
     FileNotFoundError, ValueError
-        If there is no such file, it is not a regular file, or it has more than 4 GiB.
+        If the file does not exist, is not a regular file, or has more than 4 GiB.
     """
     _durable.step("open the confidential file")
     with open(path, "rb") as file:
@@ -51,7 +52,7 @@ def read(path: Path) -> bytes:
 
 
 def table(raw: bytes, *, name: str, delimiter: str | None, encoding: str | None) -> CsvTable:
-    """Parse the bytes of a confidential file with the strict reader, whose errors state the place and the rule but not
+    """Parse the bytes of a confidential file with the strict reader. Its errors state the place and the rule, but not
     the content.
 
     Parameters
@@ -68,12 +69,12 @@ def table(raw: bytes, *, name: str, delimiter: str | None, encoding: str | None)
 
 
 def content(table: CsvTable) -> bytes:
-    """Return the content of a file in a form that does not depend on encoding, delimiter, quotes, order of rows and
-    columns, and signs of its numbers.
+    """Return the content of a file in a form that does not depend on its encoding, delimiter, quotes, order of rows and
+    columns, or signs of numbers.
 
-    For a file of enough counts to be identified by them (at least 2^20 alternatives), only the counts above 0 are used,
-    whatever the names of its categories. For a tree these are the counts of its leaves, so a tree counts as the file of
-    its leaves.
+    If a file has enough counts to be identified by them (at least 2^20 alternatives), only the counts above 0 are used,
+    and the names of its categories are ignored. For a tree, these are the counts of its leaves, so a tree has the same
+    content as the file of its leaves.
 
     Parameters
     ----------
@@ -113,7 +114,7 @@ def key(place: Path) -> bytes:
     Raises
     ------
     ValueError
-        If others than its owner can read the key, or it is not 32 bytes.
+        If users other than the owner can read the key, or the key does not have 32 bytes.
     """
     _durable.folder(place, mode=0o700)
     path = place / KEY
@@ -137,7 +138,7 @@ def key(place: Path) -> bytes:
 
 
 def has_key(place: Path) -> bool:
-    """Return whether there is a key in a folder."""
+    """Return whether a folder contains a key."""
     return (place / KEY).exists()
 
 

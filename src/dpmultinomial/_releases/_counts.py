@@ -1,13 +1,13 @@
 """Releases of counts with exact discrete Laplace or discrete Gaussian noise, and additive counts.
 
 The total of counts is public, except for trees: a file with a column ``parent`` is a tree (`_tree_counts`). With a
-public total, neighbours replace a record: one count falls by one, another rises by one, an L1 change of 2 and a squared
-L2 change of 2. The cost covers all counts jointly.
+public total, neighbouring files differ by replacing a record: one count decreases by one and another increases by one,
+an L1 change of 2 and a squared L2 change of 2. The cost applies to all counts jointly.
 
-Additive counts follow the four algorithms of Wang (2020), section 3.1, from untruncated discrete Laplace noise. The
-total and every component get noise of scale 1/epsilon and one person moves both, so a release costs 2 epsilon, pure: no
-support is truncated, so there is no delta. Later draws of the algorithms are post-processing, from a stream under a
-discarded key.
+Additive counts follow the four algorithms of Wang (2020), section 3.1, with untruncated discrete Laplace noise. The
+total and every component get noise of scale 1/epsilon, and one person changes both. A release therefore has a pure cost
+of 2 epsilon; there is no delta, because the noise is not truncated. Later draws of the algorithms are post-processing,
+from a stream whose key is discarded.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +32,7 @@ def laplace(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
     Parameters
     ----------
-    settings : checked and filled keys (`keys.KEYS`): epsilon, sensitivity; for a tree also its own keys.
+    settings : checked and completed keys (`keys.KEYS`): epsilon, sensitivity; for a tree, also the keys for trees.
     table : table with columns category, count; for a tree also parent.
 
     Raises
@@ -66,13 +66,14 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
     """Return the categories and the counts of a file, which must have the columns category and count and at least two
     rows.
 
-    The order of the rows is confidential: a file that is sorted by count states the ranking of its counts. The
-    categories are therefore sorted by name; `_tree_counts.release` sorts the nodes of a tree.
+    The order of the rows is confidential: a file that is sorted by count reveals the ranking of its counts. The
+    categories are therefore sorted by name. The function `_tree_counts.release` sorts the nodes of a tree.
 
     Parameters
     ----------
     table : file of counts.
-    tree : whether it also has a column parent, which is not read here; the nodes stay in the order of the file.
+    tree : whether the file also has a column parent, which this function does not read; the nodes stay in the order of
+        the file.
 
     Returns
     -------
@@ -81,8 +82,8 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
     Raises
     ------
     ValueError
-        If the file has other columns; with all lines that have an empty category, a category that looks like another
-        one or has control characters, or a count that is not an integer in [0, 2^53/rows].
+        If the file has other columns. Also if a category is empty, looks like another category or contains control
+        characters, or if a count is not an integer in [0, 2^53/rows]; the message lists all such lines.
     """
     wanted = _tree_counts.COLUMNS if tree else COLUMNS
     if sorted(table.columns) != sorted(wanted):
@@ -157,7 +158,7 @@ def _plan(
 
 
 LARGEST_TOTAL = 4 * 10**8
-LARGEST_SUMMED_SCALE = 200.0  # for algorithm 1-summed, whose work grows with its square
+LARGEST_SUMMED_SCALE = 200.0  # limit for algorithm 1-summed, whose computing time grows with the square of the scale
 
 
 def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
@@ -165,13 +166,13 @@ def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
     Parameters
     ----------
-    settings : checked and filled keys: epsilon (of each noisy count), algorithm.
+    settings : checked and completed keys: epsilon (of each noisy count), algorithm.
     table : columns category, count.
 
     Raises
     ------
     Rejected, FileFault
-        If the counts, noise included, could exceed 4e8 in total, or the file breaks a rule of `_counts.read`.
+        If the counts, including noise, could exceed 4e8 in total, or the file breaks a rule of `_counts.read`.
     """
     names, counts = read(table)
     scale = _noise.laplace_scale(settings["epsilon"], sensitivity=1)
@@ -214,15 +215,16 @@ def arranged(
     ----------
     noisy : int64 (S,), noisy components.
     total : the noisy total.
-    scale : scale of their noise.
-    algorithm : ``"1-independent"``: components and total are posterior draws given their noisy values, at least 0, then
-        Multinomial; ``"1-summed"``: the total given also the sum of the noisy components; ``"2"``: noisy values clipped
-        at 0, then Multinomial; ``"3"``: a mode of that distribution, ties at random.
+    scale : scale of the noise.
+    algorithm : ``"1-independent"``: components and total are posterior draws given their noisy values, at least 0,
+        followed by a multinomial draw; ``"1-summed"``: in addition, the total is conditional on the sum of the noisy
+        components; ``"2"``: noisy values clipped at 0, followed by a multinomial draw; ``"3"``: a mode of that
+        distribution, with random ties.
     rng : numpy Generator.
 
     Returns
     -------
-    int64 (S,), >= 0; components share equally if all weights are 0.
+    int64 (S,), >= 0. If all weights are 0, the components have equal shares.
     """
     weights, size = np.maximum(noisy, 0), max(total, 0)
     if algorithm.startswith("1"):
@@ -243,9 +245,9 @@ def arranged(
 def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw discrete Laplace noise d given d >= least, int64 (n,).
 
-    Above 0 the distribution is memoryless: least plus a geometric draw. Otherwise d >= 0 and d < 0 have masses 1 and q
-    - q^(m+1) up to a constant, q = exp(-1/scale), m = -least; each side is a geometric draw, the lower one cut at m,
-    inverted.
+    If least >= 0, the distribution is memoryless: least plus a geometric draw. Otherwise, d >= 0 has the mass 1 and
+    d < 0 the mass q - q^(m+1), up to a constant, with q = exp(-1/scale) and m = -least. Both sides are drawn by inversion
+    of a geometric distribution, which is truncated at m on the lower side.
 
     Parameters
     ----------
@@ -271,8 +273,8 @@ def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Genera
 def summed_total(total: int, summed: int, size: int, *, scale: float, rng: np.random.Generator) -> int:
     """Draw M >= 0 with weight exp(-|M - total|/scale) P(sum of `size` noises = summed - M) (Wang's equation 6).
 
-    The sum is a difference of two negative binomials, added up term by term; M is searched within 40 scales of `total`
-    and of `summed` (the neglected mass is below 1e-16).
+    The sum is a difference of two negative binomial variables, and its distribution is summed term by term. M is
+    searched within 40 scales of `total` and of `summed` (the neglected mass is below 1e-16).
 
     Parameters
     ----------
@@ -295,8 +297,8 @@ def summed_total(total: int, summed: int, size: int, *, scale: float, rng: np.ra
 def summed_law(values: NDArray[np.int64], size: int, scale: float) -> NDArray[np.float64]:
     """Return log probabilities of the sum of `size` discrete Laplace noises at `values` >= 0, up to a constant.
 
-    P(d) = sum_j NB(j + d) NB(j), NB(j) = C(j + size - 1, j) q^j: positive terms; O(values x terms), as many terms as
-    the negative binomial has within 12 standard deviations and 40 scales.
+    P(d) = sum_j NB(j + d) NB(j), NB(j) = C(j + size - 1, j) q^j. All terms are positive. The cost is O(values x terms),
+    where the terms cover 12 standard deviations and 40 scales of the negative binomial distribution.
 
     Parameters
     ----------

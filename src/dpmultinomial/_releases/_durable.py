@@ -1,7 +1,8 @@
-"""Writing that survives a crash. Every step that changes the disk has a name, and tests simulate a crash after each
-step.
+"""Functions that write files so that the content survives a crash. Every step that changes the disk has a name, and
+tests simulate a crash after each step.
 
-`at` is called with its name before each step and does nothing; a test that simulates a crash replaces it.
+The function `at` is called with the name of each step before the step, and does nothing. A test that simulates a crash
+replaces this function.
 """
 
 import os
@@ -17,7 +18,7 @@ at: Callable[[str], None] = nothing
 
 
 def step(name: str) -> None:
-    """Announce the name of the step that comes next."""
+    """Announce the name of the next step."""
     at(name)
 
 
@@ -38,7 +39,7 @@ def write(path: Path, data: bytes, *, mode: int, name: str) -> None:
     Raises
     ------
     FileExistsError, OSError
-        If there is a file of that name, or the disk is full.
+        If a file of that name exists, or the disk is full.
     """
     step(f"{name}: create")
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

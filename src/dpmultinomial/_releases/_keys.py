@@ -1,8 +1,8 @@
 """Keys of the settings of a release, in a single table for the checker, the schema and the documentation.
 
-Names of categories are also checked here: two names whose letters look the same are a mistake or an attack, since one
-person's count could be split over both. Names look alike by Unicode's compatibility forms and by a short table of
-Cyrillic and Greek letters that are drawn like Latin ones; not every font is covered.
+Names of categories are checked here too: two names that look the same are a mistake or an attack, because the count of
+one person could be split between them. Names look alike if they have the same compatibility form in Unicode, or by a
+short table of Cyrillic and Greek letters that look like Latin letters; not all fonts are covered.
 """
 
 import unicodedata
@@ -31,11 +31,12 @@ class Key:
     Parameters
     ----------
     name : name of the key.
-    kind : ``"text"``, ``"name"`` ([a-z][a-z0-9_]*), ``"number"``, ``"whole"``, ``"flag"``, ``"texts"`` (one text or
-        several), or a mapping: ``"fractions"`` to numbers in (0, 1), ``"positives"`` to numbers > 0, ``"parts"`` to
-        numbers > 0 that add up to 1, ``"intervals"`` to [low, high] pairs, ``"levels"`` and ``"network"`` to lists.
+    kind : ``"text"``, ``"name"`` ([a-z][a-z0-9_]*), ``"number"``, ``"whole"``, ``"flag"``, ``"texts"`` (one string or
+        several strings), or a mapping: ``"fractions"`` to numbers in (0, 1), ``"positives"`` to numbers > 0,
+        ``"parts"`` to numbers > 0 that add up to 1, ``"intervals"`` to [low, high] pairs, ``"levels"`` and
+        ``"network"`` to lists.
     description : meaning of the key, for users.
-    default : `REQUIRED`, or the value of a key that is not stated.
+    default : `REQUIRED`, or the value that is used if the key is not stated.
     above, least, most, below : bounds of numbers; `above` and `below` are exclusive.
     choices : allowed values.
     """
@@ -202,7 +203,8 @@ _DRAWN_ALIKE = {
     ord(one): latin for alike, drawn in (*_CYRILLIC, *_GREEK) for one, latin in zip(alike, drawn, strict=True)
 }
 UNSEEN = "blanks, invisible characters, or letters that look the same"
-_FILLERS = {"\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u3164", "\uffa0"}  # letters and marks without a shape
+# letters and marks without a visible shape
+_FILLERS = {"\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u3164", "\uffa0"}
 
 
 def shown_name(name: str) -> str:

@@ -1,12 +1,13 @@
 """Release of a file of records in which some columns are swapped. All bytes of the other fields are unchanged.
 
-The order of the records is confidential: a file that is sorted by a swapped column would undo the swap. The records are
-sorted by their bytes before the swap, so that noise does not depend on their order, and again before they are written.
+The order of the records is confidential: if a file is sorted by a swapped column, its order would undo the swap. The
+records are sorted by their bytes before the swap, so that the noise does not depend on their order, and again before
+they are written.
 
-The permutation algorithm of Bailie, Gong and Meng (2023) (`_mechanisms.swapping.swapping`) draws from a stream under a
-discarded key. Its cost is stated for the smallest possible change within its invariants: an exchange of the swapped
-values of two records of a stratum, 2 epsilon of the theorem (`_accounting.swapping`). A report of the swap's changes
-goes to ``confidential/``.
+The permutation algorithm of Bailie, Gong and Meng (2023) (`_mechanisms.swapping.swapping`) draws from a stream whose
+key is discarded. The cost is stated for the smallest possible change within the invariants: an exchange of the swapped
+values of two records of a stratum, which is 2 epsilon of the theorem (`_accounting.swapping`). A report of the changes
+made by the swap is written to ``confidential/``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ INVARIANTS = (
     "in every stratum (records that agree on the match columns): the joint table of the swapped columns and the joint "
     "table of all other columns, as they are written in the file"
 )
-_ABOVE = 1 + 2.0**-48  # the floating-point error of the difference of logarithms is below 2^-49 of it
+_ABOVE = 1 + 2.0**-48  # the relative floating-point error of the difference of logarithms is below 2^-49
 _EXACT_UP_TO, _LEVELS = 2_000, 50
 
 
@@ -51,14 +52,14 @@ def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
     Parameters
     ----------
-    settings : checked and filled keys: swap, match, rate.
+    settings : checked and completed keys: swap, match, rate.
     table : table of records.
 
     Raises
     ------
     ValueError
         If a column is missing, a match value is empty, no column is held, or no stratum has two records that differ in
-        swapped and in held values: the public file would be the confidential one.
+        both swapped and held values, because the public file would then equal the confidential file.
     """
     moving, match = list(settings["swap"]), list(settings["match"])
     for column in (*moving, *match):
@@ -95,7 +96,7 @@ def joint(codes: Mapping[str, NDArray[np.int64]], columns: Sequence[str], record
 
     Parameters
     ----------
-    codes : column -> int64 (records,).
+    codes : mapping from a column to int64 (records,).
     columns : names of the columns.
     records : number of records.
 

@@ -1,14 +1,15 @@
 """Noise that cannot be reproduced: exact integer samplers that use random bits of the operating system, and a long
 stream whose key is discarded.
 
-Discrete Laplace P(k) ~ exp(-|k|/scale) and discrete Gaussian P(k) ~ exp(-k^2/(2 scale^2)) on all integers, by the exact
-samplers of Canonne, Kamath and Steinke (2020) in OpenDP: rational arithmetic, no floating-point noise. Their cost is
-computed by OpenDP's own stability map, rounded upwards. No function here takes a seed or a Generator.
+Discrete Laplace noise has P(k) ~ exp(-|k|/scale), and discrete Gaussian noise P(k) ~ exp(-k^2/(2 scale^2)), on all
+integers. Both are drawn by the exact samplers of Canonne, Kamath and Steinke (2020) in OpenDP, with rational instead of
+floating-point arithmetic. Their cost is computed by OpenDP's stability map and rounded upwards. No function in this
+module takes a seed or a Generator.
 
-Costs are rounded upwards, and a cost is the decimal number that its record prints: the shortest decimal that identifies
-a double is what JSON, the ledger and the screen show, and what users write in their settings. Sums and comparisons of
+Costs are rounded upwards. A cost is the decimal number that its record prints: JSON, the ledger and the screen show the
+shortest decimal that identifies a double, and users write such decimals in their settings. Sums and comparisons of
 costs are exact in these decimals. Three releases of epsilon 0.1 therefore cost 0.3 and fit a budget of 0.3, although
-the double 0.1 is above one tenth and the double 0.3 below three tenths.
+the double 0.1 is above one tenth and the double 0.3 is below three tenths.
 """
 
 import math
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 
 from .. import _checks
 
-_MOST = 10_000  # steps of the last bit of a scale
+_MOST = 10_000  # largest number of steps by the last bit of a scale
 
 
 def exact(value: float) -> Fraction:
@@ -58,19 +59,19 @@ def within(
 
     Parameters
     ----------
-    most : what the scales may cost together.
+    most : largest total cost of the scales.
     scales : scales that cost at most `most` up to rounding.
-    cost : cost of (name, scale), rounded upwards; it falls as the scale rises.
+    cost : cost of (name, scale), rounded upwards; the cost decreases as the scale increases.
 
     Returns
     -------
     scales, costs : dict
-        The scales, some of them raised by a few last bits.
+        The scales, some of them increased by a few last bits.
 
     Raises
     ------
     ArithmeticError
-        If the scales cost more than `most` by more than rounding.
+        If the scales cost more than `most`, and the difference is not due to rounding.
     """
     found = dict(scales)
     spent = {name: cost(name, scale) for name, scale in found.items()}
@@ -85,8 +86,8 @@ def within(
     )
 
 
-LARGEST = 2**53  # largest value, and largest sum
-LARGEST_SCALE = 2.0**40  # 2^23 scales below the limit of 64 bits
+LARGEST = 2**53  # largest value, and largest sum of values
+LARGEST_SCALE = 2.0**40  # 2^23 scales are below the limit of 64 bits
 
 
 class _Measurement(Protocol):
@@ -156,12 +157,12 @@ def discrete_laplace(values: NDArray[np.int64], *, scale: float) -> NDArray[np.i
 
     Returns
     -------
-    int64 (n,); 1,000,000 values take about 7 s.
+    int64 (n,). 1,000,000 values take about 7 s.
 
     Raises
     ------
     ValueError, TypeError
-        If values are not an int64 row within +-2^53 or the scale is invalid. No value is shown.
+        If `values` is not an int64 row within +-2^53, or the scale is invalid. The message does not contain the values.
     """
     return _drawn(_laplace(_scale(scale)), values)
 
@@ -170,8 +171,8 @@ def discrete_gaussian(values: NDArray[np.int64], *, scale: float) -> NDArray[np.
     """Add independent exact discrete Gaussian noise to values. The arguments are those of `discrete_laplace`, and the
     function takes about twice as long.
 
-    The time is that of OpenDP's sampler, 18 microseconds per value: lists, smaller integers and shorter calls take as
-    long.
+    The time is that of OpenDP's sampler, 18 microseconds per value. Lists, smaller integers and shorter calls take the
+    same time.
     """
     return _drawn(_gaussian(_scale(scale)), values)
 
@@ -180,16 +181,16 @@ def private_stream() -> np.random.Generator:
     """Return a Generator over ChaCha20 (20 rounds), whose key consists of 256 bits from the operating system and is not
     stored.
 
-    It is for long streams: the derangements of a swap, or post-processing after the noise. It is never stored and never
-    derived.
+    The Generator is intended for long streams: the derangements of a swap, or post-processing after the noise. The key
+    is neither stored nor derived from other data.
     """
     bits: np.random.BitGenerator = _extra("randomgen").ChaCha(key=secrets.randbits(256), rounds=20)
     return np.random.Generator(bits)
 
 
 def _raised(scale: float, most: float, cost: Callable[[float], float]) -> float:
-    """Return the smallest double from `scale` upwards that costs at most `most`. Because of rounding, the search takes
-    a few steps.
+    """Return the smallest double, from `scale` upwards, that costs at most `most`. Because of rounding, the search
+    takes a few steps.
     """
     for _ in range(100):
         if cost(scale) <= most:

@@ -1,10 +1,10 @@
 """Location of confidential files: the folder ``confidential/`` next to the configuration, which only its owner can
 open.
 
-``confidential/`` may be a link to the folder of the data, outside of this project; a file elsewhere is rejected. So the
-journal of spending, its key and its lock are always next to the data.
+``confidential/`` may be a link to the folder of the data, outside of this project. Confidential files in other folders
+are rejected, so that the journal of spending, its key and its lock are always next to the data.
 
-Reasons for rejecting a release are stated in words that are safe to show.
+The reasons for rejecting a release do not contain confidential information.
 """
 
 import re
@@ -15,7 +15,9 @@ from .. import _git
 
 
 class Refused(ValueError):
-    """Raised if a release is rejected. The error states the reason and the remedy, but nothing confidential."""
+    """Raised if a release is rejected. The error states the reason and the remedy, but does not contain confidential
+    information.
+    """
 
 
 FOLDER, RELEASES = "confidential", "releases"
@@ -54,7 +56,8 @@ def problems(data: str, root: Path) -> list[str]:
 
 
 def own_file(path: Path) -> None:
-    """Reject a link or a folder in place of a file next to the data, by a ValueError with its name."""
+    """Raise ValueError if a link or a folder is in the place of a file next to the data. The message contains the name.
+    """
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise Refused(f"{FOLDER}/{path.name} must be a regular file, not a link or a folder")
 

@@ -1,10 +1,11 @@
-"""Protocol of a release. The cost is recorded on disk before the release is published, and a release is made once per
-generation and never changed.
+"""Protocol of a release. The cost is recorded on disk before the release is published. A release is made once per
+generation and is never changed.
 
-All steps are under one lock, next to the data: draw; stage the files in a folder that only their owner can open; write
-the line `spent, not published` into the journal, the ledger and the account's memory; give the folder its name; write
-`published`. After a crash before the journal's line, nothing was spent; after a later crash, the staged files still
-exist and the next call publishes them without drawing anything. Every step is named (`_durable`).
+All steps are under one lock, next to the data: draw the noise; stage the files in a folder that only their owner can
+open; write the line `spent, not published` to the journal, the ledger and the account's memory; rename the folder to
+its final name; write `published`. If a crash happens before the line of the journal is written, nothing was spent.
+After a later crash, the staged files still exist, and the next call publishes them without drawing noise. Every step
+has a name (`_durable`).
 
 A requested release is checked against the records of earlier releases.
 """
@@ -27,14 +28,14 @@ from .spending import Cost, beyond
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """Release that was requested, with its name, generation and folders.
+    """Requested release, with its name, generation and folders.
 
     Parameters
     ----------
     root : folder of `releases/` and `confidential/`.
     release, generation, source, mechanism : as configured.
-    ceiling : budget of its source, may be empty.
-    sources : sources over which the budget is counted; empty: its own source.
+    ceiling : budget of the source; may be empty.
+    sources : sources over which the budget is counted; if empty, the source of the release.
     """
 
     root: Path
@@ -71,8 +72,8 @@ def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
     Raises
     ------
     ValueError
-        If the folder contains files of unknown origin, a link or a file is in its place, or the generation is not the
-        next one.
+        If the folder contains files of unknown origin, a link or a file is in the place of the folder, or the
+        generation is not the next one.
     """
     found = _budget_records.latest(lines)
     entry = found.get((asked.release, asked.generation))
@@ -126,7 +127,8 @@ def one_source(
     asked : requested release.
     lines : all recorded spending.
     file, name : fingerprints of the file's content and of its name.
-    bound : the file's fingerprint bound to another release, for entries that are older than the journal.
+    bound : function that returns the file's fingerprint bound to another release, for entries that are older than the
+        journal.
     """
     for line in lines:
         other = line.entry.source
@@ -148,7 +150,7 @@ def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str)
     ----------
     asked : requested release.
     entry : entry of the ledger.
-    settings : fingerprints of the present settings, in every form in which they may have been stored.
+    settings : fingerprints of the current settings, in every form in which they may have been stored.
     data : fingerprint of the file.
 
     Returns
@@ -182,7 +184,7 @@ def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
     Raises
     ------
     TimeoutError
-        If another process still holds it.
+        If another process still holds the lock.
     """
     place = _places.folder(root)
     _durable.folder(place, mode=0o700)
@@ -225,7 +227,7 @@ def finish(asked: Asked, entry: Entry, books: Books) -> Path:
     Raises
     ------
     ValueError
-        If neither the published nor the staged files are the ones named in the ledger.
+        If neither the published files nor the staged files are those named in the ledger.
     """
     if _intact(asked.folder, entry):
         if entry.state != PUBLISHED:
@@ -259,7 +261,7 @@ def release(asked: Asked, books: Books, line: Line, *, data: bytes, record: byte
 
     Returns
     -------
-    Path of the folder; about 10 ms, plus the time of the disk.
+    Path of the folder. The function takes about 10 ms, plus the time of the disk.
     """
     stage(asked, data=data, record=record)
     if not _intact(asked.staged, line.entry):
@@ -269,7 +271,7 @@ def release(asked: Asked, books: Books, line: Line, *, data: bytes, record: byte
 
 
 def spending(asked: Asked, *, data: bytes, record: bytes, cost: Cost, settings: str, source_data: str) -> Entry:
-    """Return the entry of the budget records for a release that is about to be spent.
+    """Return the entry of the budget records for a release whose budget is about to be spent.
 
     Parameters
     ----------
@@ -328,7 +330,8 @@ def _publish(asked: Asked, entry: Entry, books: Books) -> Path:
     _durable.step("open the staged folder to others")
     asked.staged.chmod(0o755)
     _durable.step("give the release its name")
-    os.rename(asked.staged, asked.folder)  # onto nothing or an empty folder; fails if the folder contains a file
+    # the target must not exist or be an empty folder; renaming fails if the folder contains a file
+    os.rename(asked.staged, asked.folder)
     _durable.step("named")
     _durable.sync(asked.folder.parent, name="release")
     _published(entry, books)

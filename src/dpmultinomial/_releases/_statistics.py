@@ -1,12 +1,14 @@
 """Mean, sum of squares and tail counts of a censored column (Bernstein and Sheldon 2018, Raim 2021), on a public grid.
 
-Each statistic has a separate sensitivity and share of epsilon. It is rounded to a grid whose step is a power of two, at
-most 2^-20 of its sensitivity and of its scale, and gets exact discrete Laplace noise in units of the step. Rounding can
-add one step to the sensitivity and floating-point arithmetic less than one more; both are included in the stated cost.
+Each statistic has a separate sensitivity and a separate share of epsilon. It is rounded to a grid whose step is a power
+of two, at most 2^-20 of its sensitivity and of its scale, and gets exact discrete Laplace noise in units of the step.
+Rounding can add one step to the sensitivity, and floating-point arithmetic less than one more; the stated cost includes
+both.
 
 The sensitivities of the censored statistics, and the public grid on which they are released, use plain arithmetic.
 
-Whether noise of the settings' scale can be drawn is a public fact, reported before any confidential file is opened.
+Noise with a very large scale cannot be drawn. This depends only on the public settings, and is reported before any
+confidential file is opened.
 """
 
 import math
@@ -24,15 +26,16 @@ from ._places import Refused
 from .spending import REPLACE, Cost, Drawn, Plan, csv_bytes
 
 FINE = 20
-SPARE = 2  # steps: one for rounding, one for floating point
+SPARE = 2  # number of steps: one for rounding, one for floating-point arithmetic
 LEAST_RECORDS, MOST_RECORDS = 4, 10**8
 
 
 def sensitivities(width: float, records: int) -> dict[str, float]:
     """Return the sensitivity of each statistic, which is its largest change when one of `records` records is replaced.
 
-    The mean moves by at most the width w (one record left inside, or the mean of none), the sum of squares by
-    w^2 (1 - 1/n): moving x among m records changes (1 - 1/m)(x - mean of the others)^2, each count by 1.
+    The mean changes by at most the width w (if one record remains inside, or none). The sum of squares changes by at
+    most w^2 (1 - 1/n), because moving x among m records changes (1 - 1/m)(x - mean of the others)^2. Each count changes
+    by 1.
 
     Parameters
     ----------
@@ -42,7 +45,7 @@ def sensitivities(width: float, records: int) -> dict[str, float]:
     Returns
     -------
     dict
-        mean, sse, low, high -> sensitivity.
+        Mapping from mean, sse, low, high to the sensitivity.
     """
     return {"mean": width, "sse": width**2 * (1 - 1 / records), "low": 1.0, "high": 1.0}
 
@@ -78,16 +81,16 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
     Parameters
     ----------
-    settings : checked and filled keys: column, lower, upper, epsilon, shares, sensitivities.
+    settings : checked and completed keys: column, lower, upper, epsilon, shares, sensitivities.
     table : table of records.
 
     Raises
     ------
     Rejected, FileFault
         If there are fewer than 4 or more than 1e8 records (their number is public), a value is not a finite number, or
-        a sensitivity is below the derived one.
+        a sensitivity is below the derived value.
     """
-    records = np.sort(table.numbers(settings["column"]))  # the last bits of sums depend on the order
+    records = np.sort(table.numbers(settings["column"]))  # the last bits of sums depend on the order of the records
     if not LEAST_RECORDS <= len(records) <= MOST_RECORDS:
         raise Refused(f"{table.name}: the file must have {LEAST_RECORDS} to {MOST_RECORDS} records, got {len(records)}")
     if max(abs(settings["lower"]), abs(settings["upper"])) > 2**FINE * (settings["upper"] - settings["lower"]):
@@ -149,7 +152,7 @@ def problems(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, str]
     Parameters
     ----------
     mechanism : name of the mechanism.
-    get : checked and filled keys.
+    get : checked and completed keys.
     """
     if mechanism == "censored_statistics":
         low, high = float(get["lower"]), float(get["upper"])

@@ -1,22 +1,24 @@
 """Release of the counts of a tree with independent exact discrete noise in every node. The budget is split over the
 levels.
 
-A record is counted in one leaf and in all nodes above it, hence in at most one node of a level. Adding or removing it
-changes one count per level by one: an L1 change and a squared L2 change of 1. Replacing it takes one from one count of
-a level and adds one to another, a change of 2 in either norm, except for the root, which stays. The levels are measured
-in sequence, so costs add up: epsilon = sum of change/scale, rho = sum of change/(2 scale^2).
+A record is counted in one leaf and in all nodes above it, and therefore in at most one node per level. Adding or
+removing the record changes one count per level by one: an L1 change and a squared L2 change of 1. Replacing the record
+decreases one count of a level by one and increases another count by one, a change of 2 in either norm. The root does
+not change. The levels are measured in sequence, so costs add up: epsilon = sum of change/scale, rho = sum of change/(2
+scale^2).
 
-If records are added or removed, every node is measured. If they are replaced, the root's count is the number of
-records, which is public: it is published exactly, costs nothing, and all levels below are measured.
+If records are added or removed, every node is measured. If records are replaced, the count of the root is the public
+number of records. It is published exactly, without cost, and all levels below the root are measured.
 
-The budget of a tree of counts is split over its levels based on the noise distribution and the tree's shape, never on
-counts.
+The budget of a tree of counts is split among its levels based on the noise distribution and the shape of the tree, but
+never on counts.
 
 The effect of a level's share s on the variance of its noise is known in advance: discrete Gaussian noise of rho s has a
-variance proportional to 1/s, discrete Laplace noise of epsilon s a variance proportional to 1/s^2. The standard
-deviation of the least-squares estimate of a node does not depend on the counts. The shares minimise its mean over the
-nodes of one level, hence the mean width of their intervals without prior information, or the product of these means
-over several levels; the total budget only scales them. For a single level, nearly everything goes to this level.
+variance proportional to 1/s, and discrete Laplace noise of epsilon s a variance proportional to 1/s^2. The standard
+deviation of the least-squares estimate of a node does not depend on the counts. The shares minimise the mean of this
+standard deviation over the nodes of one level, and therefore the mean width of their intervals without prior
+information. For several levels, they minimise the product of these means. The total budget only scales the widths. For
+a single level, nearly the whole budget goes to this level.
 """
 
 import math
@@ -58,14 +60,15 @@ def narrowing(shape: Hierarchy, *, mechanism: str, targets: Sequence[int], known
     Returns
     -------
     list of float
-        One per measured level, the root's first; multiples of 1/1000, each at least a tenth of an equal share.
+        One share per measured level, starting with the level of the root; multiples of 1/1000, each at least a tenth of
+        an equal share.
 
     Notes
     -----
-    The logarithms of the shares are changed one at a time, in steps that shrink to 0.4 %, as long as the width falls;
-    about 20 to 40 least-squares solutions per level, 0.1 s each with 60,000 nodes. Under discrete Laplace noise,
-    several levels have more than one local minimum of the product: the search also starts from nearly everything at
-    each level.
+    The logarithms of the shares are changed one at a time, in steps that decrease to 0.4 %, as long as the width
+    decreases. This takes about 20 to 40 least-squares solutions per level, 0.1 s each with 60,000 nodes. Under discrete
+    Laplace noise, the product for several levels has more than one local minimum, so the search also starts from nearly
+    the whole budget at each level.
     """
     first = 1 if known else 0
     levels = len(shape.sizes) - first
@@ -115,7 +118,7 @@ def _width(shape: Hierarchy, *, power: int, targets: Sequence[int], first: int) 
     """Return a function of the shares: the sum, over some levels, of the logarithm of the mean least-squares standard
     deviation.
     """
-    from .._posteriors.trees.least_squares import LeastSquares  # needed only when a budget is split
+    from .._posteriors.trees.least_squares import LeastSquares  # needed only if a budget is split
     from .._posteriors.trees.tree import Tree
 
     depth, nodes = np.array(shape.depth), np.arange(len(shape.depth))
@@ -142,9 +145,9 @@ def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], coun
 
     Parameters
     ----------
-    settings : checked and filled keys: mechanism, epsilon or rho, sensitivity, relation, levels, shares, narrow.
+    settings : checked and completed keys: mechanism, epsilon or rho, sensitivity, relation, levels, shares, narrow.
     table : columns category, parent, count.
-    names, counts : names and counts of its records, checked (`_counts.read`).
+    names, counts : names and counts of the records, checked (`_counts.read`).
 
     Returns
     -------
@@ -153,8 +156,8 @@ def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], coun
     Raises
     ------
     Rejected, FileFault
-        If parents do not form a tree, a count is not the sum of its children's, the named levels are not those of the
-        file, or a level's share needs noise of a scale above 2^40.
+        If parents do not form a tree, a count is not the sum of the counts of its children, the named levels are not
+        those of the file, or the share of a level requires noise of a scale above 2^40.
     """
     shape = hierarchy.of(table, names)
     if (node := shape.unlike(counts.tolist())) is not None:
@@ -214,18 +217,19 @@ def _in_order(
 
 
 def changed(sensitivity: int, *, public: bool) -> int:
-    """Return by how much one record changes the counts of a level, in the norm of the mechanism.
+    """Return the change that one record makes to the counts of a level, in the norm of the mechanism.
 
     Parameters
     ----------
-    sensitivity : sensitivity of a replacement: one record is removed and another added, each with half of it.
-    public : whether records are replaced; else they are added or removed.
+    sensitivity : sensitivity of a replacement, in which one record is removed and another is added, each with half of
+        the sensitivity.
+    public : whether records are replaced; if not, they are added or removed.
     """
     return sensitivity if public else -(-sensitivity // 2)
 
 
 def _levels(settings: Mapping[str, Any], shape: Hierarchy, name: str) -> list[str]:
-    """Return the names of the levels, beginning with the root."""
+    """Return the names of the levels, starting with the level of the root."""
     found = list(settings["levels"] or [f"level {depth}" for depth in range(len(shape.sizes))])
     if len(found) != len(shape.sizes):
         raise Refused(f"levels must contain one name for each level from the root {name} to its deepest node")
@@ -237,13 +241,13 @@ def shares_of(settings: Mapping[str, Any], shape: Hierarchy, levels: list[str]) 
 
     Parameters
     ----------
-    settings : checked and filled keys of a tree.
+    settings : checked and completed keys of a tree.
     shape : shape of the tree.
-    levels : names of its levels, the root's first.
+    levels : names of the levels, starting with the level of the root.
 
     Returns
     -------
-    list of float, the root's first; without the root if records are replaced.
+    list of float, starting with the level of the root; without the root if records are replaced.
     """
     known = settings["relation"] == REPLACE
     if settings["shares"]:

@@ -18,7 +18,7 @@ from ._keys import parameter as parameter
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 CEILINGS = ("epsilon", "delta", "rho", "exchange")
-PEOPLE = "people"  # key of a budget: sources with the same people have one budget together
+PEOPLE = "people"  # key of a budget; sources with the same people have a common budget
 
 _ACCEPT = "to accept this, set accept_weak_privacy: true"
 
@@ -28,9 +28,9 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
 
     Parameters
     ----------
-    budgets : source -> ``epsilon`` with or without ``delta``, and/or ``rho``: the largest loss of a person whose record
-        is replaced; ``exchange``: the largest loss for exchanges within invariants, separately; ``people``: name of the
-        people in the source. Sources with the same people have the same budget together.
+    budgets : mapping from sources to budgets. ``epsilon`` with or without ``delta``, and/or ``rho``: the largest loss
+        of a person whose record is replaced; ``exchange``: the largest loss for exchanges within invariants,
+        separately; ``people``: name of the people in the source. Sources with the same people have a common budget.
     """
     if not isinstance(budgets, Mapping):
         return [("budgets", "must be a mapping from each source to its budget")]
@@ -89,7 +89,8 @@ def limits(budgets: Mapping[str, Mapping[str, Any]] | None, source: str) -> dict
 
 
 def sources(budgets: Mapping[str, Mapping[str, Any]] | None, source: str) -> list[str]:
-    """Return the sources that share the budget of a source: all sources with the same people, or the source alone."""
+    """Return the sources that share the budget of a source: all sources with the same people, or only the given source.
+    """
     people = ((budgets or {}).get(source) or {}).get(PEOPLE)
     same = [name for name, ceiling in (budgets or {}).items() if people and ceiling.get(PEOPLE) == people]
     return same or [source]
@@ -100,7 +101,7 @@ def number(key: Key, value: Any) -> str | None:
 
     Parameters
     ----------
-    key : of kind ``"number"`` or ``"whole"``.
+    key : key of kind ``"number"`` or ``"whole"``.
     value : value in the configuration.
     """
     whole = key.kind == "whole"
@@ -130,9 +131,9 @@ def problems(
     ----------
     name : name of the release.
     settings : section of the release.
-    budgets : source -> budget.
+    budgets : mapping from sources to budgets.
     root : folder of the configuration.
-    left : whether to compare the cost with the budget left by the public ledger.
+    left : whether to compare the cost with the remaining budget according to the public ledger.
 
     Returns
     -------
@@ -188,7 +189,7 @@ def filled(settings: Mapping[str, Any], *, plain: bool = True) -> dict[str, Any]
     Parameters
     ----------
     settings : settings of a release.
-    plain : whether to convert numbers, so that 1 and 1.0 are the same; False keeps them as written.
+    plain : whether to convert numbers, so that 1 and 1.0 are the same; False does not change them.
     """
     found = {}
     for key in KEYS[settings["mechanism"]]:
@@ -237,7 +238,7 @@ def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str |
 
     Parameters
     ----------
-    epsilon, rho, delta : parts of the cost; 0 for those it does not have.
+    epsilon, rho, delta : parts of the cost; 0 for parts that the cost does not have.
 
     Returns
     -------
@@ -254,7 +255,7 @@ def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str |
 def _bounded(
     name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]
 ) -> list[tuple[str, str]]:
-    """Report a source without a budget if any source has one: a misspelt name must not avoid the budget."""
+    """Report a source without a budget if any source has one, because a misspelt name must not avoid the budget."""
     source = settings.get("source") or name
     if source in budgets:
         bound = settings["mechanism"] == "swap" or {"epsilon", "rho"} & set(budgets[source])
@@ -274,7 +275,7 @@ def _by_ledger(
     source, get = settings.get("source") or name, filled(settings)
     if not budgets.get(source) and get["generation"] == 1:
         return []
-    from . import _budget_records, spending  # NumPy is imported only if a release is valid so far
+    from . import _budget_records, spending  # NumPy is imported only if the release is valid so far
 
     folder = root / _budget_records.FOLDER
     try:
@@ -312,7 +313,7 @@ def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:
     if "narrow" in get:
         found += _tree(get)
     if not found:
-        from . import _statistics as __statistics  # NumPy is imported only if a release is valid so far
+        from . import _statistics as __statistics  # NumPy is imported only if the release is valid so far
 
         found += __statistics.problems(mechanism, get)
     return found

@@ -2,7 +2,7 @@
 cost that budgets count.
 
 A budget adds the stated epsilon or rho of its releases. The loss distribution of the noise gives a smaller epsilon at a
-delta > 0 (`_accounting.loss_composition`), which a record and a plan state for the release alone.
+delta > 0 (`_accounting.loss_composition`), which a record and a plan state for the single release.
 """
 
 import math
@@ -15,7 +15,7 @@ from .._mechanisms.gaussian import DiscreteGaussian
 from .._mechanisms.laplace import DiscreteLaplace
 from .spending import REPLACE, Cost, epsilon_at
 
-DELTA = 1e-6  # at which an epsilon is stated if neither the release nor its budget has a delta
+DELTA = 1e-6  # delta at which an epsilon is stated if neither the release nor its budget has a delta
 Losses = tuple[Mechanism, ...]
 
 
@@ -26,8 +26,9 @@ def of_counts(mechanism: str, scale: float, *, change: int, relation: str) -> Lo
     ----------
     mechanism : ``"discrete_laplace"`` or ``"discrete_gaussian"``.
     scale : parameter of the noise.
-    change : L1 norm, or squared L2 norm, of the changes of the counts. If it is 2 for replaced records or 1 for added
-        ones, one count rises by 1, or one rises and one falls; for other norms, all splits into integers are possible.
+    change : L1 norm, or squared L2 norm, of the changes of the counts. If the norm is 2 for replaced records or 1 for
+        added records, one count increases by 1, or one increases and one decreases. For other norms, all splits into
+        integers are possible.
     relation : which data sets are neighbours.
 
     Returns
@@ -54,7 +55,7 @@ def of_levels(mechanism: str, scales: Sequence[float], *, change: int, relation:
     Returns
     -------
     Losses or None
-        One or more losses per level; None if those of a level are not known.
+        One or more losses per level; None if the losses of a level are not known.
     """
     parts = [of_counts(mechanism, scale, change=change, relation=relation) for scale in scales]
     known = [part for part in parts if part is not None]
@@ -80,7 +81,8 @@ def at_delta(cost: Cost, losses: Losses | None, *, delta: float) -> dict[str, fl
     Returns
     -------
     dict
-        epsilon, rounded upwards, delta, and method: ``"loss distributions"`` or ``"conversion"`` of the cost.
+        The keys are epsilon, rounded upwards; delta; and method, ``"loss distributions"`` or ``"conversion"`` of the
+        cost.
     """
     converted = epsilon_at([cost], delta=delta)
     tight = loss_composition.epsilon(Counter(losses), delta) if losses else math.inf

@@ -1,8 +1,9 @@
 """Noise and cost of a release, computed from its public settings before any confidential file is opened.
 
-For each quantity that a release publishes with independent noise: the scale of the noise, and the distance within which
-the published value is of the true one at a given probability. For a tree whose shape is public, also the mean width of
-least-squares intervals by level, which uses all measurements together and no prior.
+For each quantity that a release publishes with independent noise, the module computes the scale of the noise, and the
+distance that separates the published value from the true value at most, with a given probability. For a tree with a
+public shape, it also computes the mean width of least-squares intervals by level, which use all measurements jointly
+and no prior.
 """
 
 import math
@@ -39,16 +40,16 @@ def widths(settings: Mapping[str, Any], *, level: float, shape: Hierarchy | None
     Returns
     -------
     DataFrame
-        `COLUMNS`. quantity: a level of a tree, ``total``, ``each count``, a statistic, or ``each cell``; nodes: of a
-        level; share: part of the budget; scale: parameter of the noise, 0 for a count that is published exactly;
-        half_width: smallest distance that the noise exceeds with probability at most 1 - level; least_squares: mean
-        half-width of least-squares intervals. NaN where a number does not apply: swapped records and the Dirichlet
-        mechanism have no additive noise.
+        The columns are `COLUMNS`. quantity: a level of a tree, ``total``, ``each count``, a statistic, or ``each
+        cell``; nodes: number of nodes of a level; share: part of the budget; scale: parameter of the noise, 0 for a
+        count that is published exactly; half_width: smallest distance that the noise exceeds with probability at most 1
+        - level; least_squares: mean half-width of least-squares intervals. NaN if a number does not apply: swapped
+        records and the Dirichlet mechanism do not have additive noise.
 
     Raises
     ------
     ValueError
-        If the shape is missing, or does not have the levels that are named.
+        If the shape is missing, or does not have the named levels.
     """
     mechanism = settings["mechanism"]
     if mechanism in PARAMETERS and any(settings.get(key) for key in TREE_KEYS):
@@ -75,7 +76,7 @@ def half_width(law: str, scale: float, level: float) -> float:
     Parameters
     ----------
     law : ``"discrete_laplace"`` or ``"discrete_gaussian"``.
-    scale : its parameter, > 0.
+    scale : parameter of the distribution, > 0.
     level : in (0, 1).
 
     Returns
@@ -111,7 +112,8 @@ def costs(settings: Mapping[str, Any], ceiling: Mapping[str, float], spent: Sequ
     Returns
     -------
     (Cost, str)
-        None for a swap. The string is ``yes``, ``no budget``, or the reason why the release would be rejected.
+        The cost is None for a swap. The string is ``yes``, ``no budget``, or the reason why the release would be
+        rejected.
     """
     cost = by_settings(settings, tolerance=0.0)
     if cost is None:
@@ -125,11 +127,11 @@ def known_losses(settings: Mapping[str, Any], scales: Sequence[float]) -> losses
     Parameters
     ----------
     settings : checked and filled settings.
-    scales : scales of the noise of the measured quantities, as planned: one per level for a tree.
+    scales : planned scales of the noise of the measured quantities; for a tree, one per level.
 
     Returns
     -------
-    tuple of mechanisms, or None if they are not known: after data swapping
+    tuple of mechanisms, or None if the losses are not known, as for data swapping
     """
     mechanism = settings["mechanism"]
     if mechanism == "additive_counts":
@@ -158,7 +160,7 @@ Row = tuple[str, float, float, float, float, float]
 
 
 def _of_tree(settings: Mapping[str, Any], level: float, shape: Hierarchy | None) -> Iterator[Row]:
-    """Yield a row for each level of a tree, beginning with the root."""
+    """Yield a row for each level of a tree, starting with the root."""
     mechanism, public = settings["mechanism"], settings["relation"] == REPLACE
     levels = settings["levels"]
     if not levels:

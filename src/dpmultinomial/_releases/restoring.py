@@ -1,8 +1,8 @@
 """Restoration of the budget records after a loss, in which no recorded spending is lost.
 
-The spending is the union of the journal, the account's memory of it, the ledger, and the records of releases on disk. A
-line authenticated by the journal's key overrides others about the same release; if two different releases have one name
-and generation, both count, the second under the next free generation.
+The spending is the union of the journal, the account's memory of the journal, the ledger, and the records of releases
+on disk. A line that is authenticated by the journal's key overrides other lines about the same release. If two
+different releases have the same name and generation, both count; the second gets the next free generation.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,8 +48,8 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
     Parameters
     ----------
     root : folder of the configuration.
-    take_over : folders of confidential files that no longer exist, whose spending the account remembers.
-    wait : seconds for the lock.
+    take_over : folders of confidential files that no longer exist, and whose spending is in the account's memory.
+    wait : number of seconds to wait for the lock.
 
     Returns
     -------
@@ -59,10 +59,11 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
     Raises
     ------
     ValueError
-        If a folder in `take_over` still exists or is unknown, or a release's record does not state its cost; if
-        nothing was ever spent here; if the account's copy of the journal cannot be read, and journal and ledger differ.
+        If a folder in `take_over` still exists or is unknown, if a release's record does not state its cost, if no
+        budget was ever spent in this folder, or if the account's copy of the journal cannot be read and the journal and
+        the ledger differ.
     TimeoutError
-        If a release is being made.
+        If another process is making a release.
     """
     root = Path(root)
     place, memory = _places.folder(root), _budget_records.of_account()
@@ -108,7 +109,7 @@ def _unreadable_aside(journal: Journal, ledger: Ledger, memory: Memory) -> list[
     Raises
     ------
     ValueError
-        If journal and ledger differ, so that the copy might have known more than they do.
+        If the journal and the ledger differ, because the copy might contain entries that both do not have.
     """
     torn = [found for found in memory.unreadable() if found.is_about(journal.identity(), journal.path.parent)]
     if not torn:
@@ -191,9 +192,9 @@ def _of_record(folder: Path, name: str) -> Entry:
 def _union(vouched: Iterable[Line], others: Iterable[Line]) -> list[Line]:
     """Return all releases with one entry per distinct state, in the order in which they were found.
 
-    Two lines are about one release if they name one public file and one record, which states name and generation (equal
-    noise makes equal files), or one file under one name and generation. Among unauthenticated lines the one with the
-    higher cost is kept.
+    Two lines are about the same release if they name the same public file and the same record, which states name and
+    generation (equal noise gives equal files), or the same file under the same name and generation. Among
+    unauthenticated lines, the line with the higher cost is kept.
     """
     found: dict[tuple[str, int], list[Line]] = {}
     names: dict[tuple[str, str], tuple[str, int]] = {}

@@ -1,9 +1,9 @@
 """Entry point of releases: check all settings, open the confidential file once, draw the noise, and publish once.
 
-Errors reveal nothing confidential: expected ones name file, line, column and rule; for an unexpected one only its type
-is shown, and its text goes to ``confidential/``.
+Errors do not reveal confidential information. Expected errors state file, line, column and rule. For an unexpected
+error, only the type is shown, and the text is written to ``confidential/``.
 
-A release made elsewhere has its public files here, but not its confidential file.
+If a release was made on another machine, its public files are available, but its confidential file is not.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from ._places import Refused
 from ._protocol import Asked
 from .spending import Drawn, Plan
 
-# key of the settings -> the corresponding key of the record
+# mapping from a key of the settings to the corresponding key of the record
 _SAME = {
     **{key: (key,) for key in ("rate", "lower", "upper", "column", "algorithm", "target", "network", "order", "floor")},
     **{"swap": ("swapped",), "match": ("matched",), "sensitivity": ("sensitivity",)},
@@ -47,12 +47,12 @@ def elsewhere(name: str, settings: Mapping[str, Any], root: Path) -> Path | None
 
     Returns
     -------
-    Path, or None if the confidential file is here or nothing was published.
+    Path, or None if the confidential file is on this machine or nothing was published.
 
     Raises
     ------
     ValueError
-        If the public files do not match their record and ledger, or the record has other settings.
+        If the public files do not match their record and the ledger, or the record has other settings.
     """
     data, generation = settings.get("data"), settings.get("generation", 1)
     good = isinstance(data, str) and "\0" not in data and isinstance(name, str) and checks.NAME.fullmatch(name)
@@ -93,7 +93,8 @@ def _both(get: Mapping[str, Any], record: Mapping[str, Any], name: str) -> list[
 
 def _equal(stated: Any, asked: Any, key: str) -> bool:
     if isinstance(stated, (int, float)) and isinstance(asked, (int, float)):
-        least = 1 - 1e-6 if key in _SPENT else 1.0  # what was spent is at most what was asked, up to a scale's rounding
+        # the spent cost is at most the requested cost, up to rounding of a scale
+        least = 1 - 1e-6 if key in _SPENT else 1.0
         return asked * least <= stated <= asked or math.isclose(stated, asked, rel_tol=1e-12)
     return bool(stated == asked)
 
@@ -117,14 +118,14 @@ def check(
 
     Parameters
     ----------
-    name : name of the release, its key under ``releases:``.
+    name : name of the release, which is its key under ``releases:``.
     settings : section of the release.
     budgets : section ``budgets`` of the configuration.
     root : folder that contains ``releases/`` and ``confidential/``; paths are relative to it.
 
     Returns
     -------
-    list of (path in the configuration, what is wrong), empty if there are no errors.
+    list of (path in the configuration, description of the error), empty if there are no errors.
     """
     return checks.problems(name, settings, budgets=budgets or {}, root=Path(root))
 
@@ -146,13 +147,13 @@ def make(
 
     Returns
     -------
-    Path ``root/releases/<name>/<generation>``. If that generation exists, nothing is drawn and nothing changes.
+    Path ``root/releases/<name>/<generation>``. If that generation exists, no noise is drawn and no file is changed.
 
     Raises
     ------
     ValueError
         With all errors of `check`; if the settings or the confidential file changed under the same generation; if the
-        budget of the source does not cover the cost; if the file breaks a rule.
+        budget of the source does not cover the cost; or if the file breaks a rule.
     TimeoutError
         If another process holds the lock.
     RuntimeError
@@ -160,13 +161,13 @@ def make(
 
     Notes
     -----
-    The protocol takes under 50 ms in addition to reading and drawing.
+    The protocol takes less than 50 ms in addition to reading the file and drawing the noise.
     """
     root = Path(root)
     missing = elsewhere(name, settings, root)
     if missing is not None:
         return missing
-    # the budget left is compared with the journal below, once it agrees with the ledger
+    # the remaining budget is compared with the journal below, after the journal has been checked against the ledger
     if found := checks.problems(name, settings, budgets=budgets or {}, root=root, left=False):
         raise Refused("\n".join(f"{path}: {why}" for path, why in found))
     get = checks.filled(settings)
@@ -182,7 +183,7 @@ def make(
     )
     _budget_records.read(
         Ledger(root / _budget_records.FOLDER / "ledger.tsv")
-    )  # a damaged line is reported before anything is made
+    )  # a damaged line is reported before a release is made
     _confidential.keep_in_memory()
     with _protocol.locked(root, wait=wait):
         return _guarded(root, asked, lambda: _make(asked, get, settings))
@@ -191,7 +192,7 @@ def make(
 def spent(
     name: str, settings: Mapping[str, Any], *, budgets: Mapping[str, Mapping[str, float]] | None = None, root: Path
 ) -> str:
-    """Return a sentence with the spending on a release's source so far, and with the source's budget.
+    """Return a sentence with the spending on the source of a release so far, and with the budget of the source.
 
     Parameters
     ----------
@@ -219,7 +220,7 @@ def _make(asked: Asked, get: Mapping[str, Any], written: Mapping[str, Any]) -> P
     entry = _protocol.state(asked, lines)
     raw = _confidential.read(asked.root / get["data"])
     marks = _Marks(books.journal.secret, raw)
-    # as settings are stored since numbers are compared as numbers, and as they were stored before
+    # the current form of stored settings, in which numbers are compared as numbers, and the earlier form
     settings = [marks.settings(asked, form) for form in (get, checks.filled(written, plain=False))]
     if entry is not None:
         _protocol.unchanged(asked, entry, settings=settings, data=marks.data(asked.release, asked.generation))
@@ -259,7 +260,7 @@ class _Marks:
         return self.of(b"data", f"{release}\n{generation}".encode(), self.raw)
 
     def settings(self, asked: Asked, get: Mapping[str, Any]) -> str:
-        # unstated keys of trees are omitted: older releases do not have them
+        # keys of trees that are not stated are omitted, because older releases do not have them
         kept = {k: v for k, v in get.items() if k not in _NOT_ASKED and not (k in TREE_KEYS and v is None)}
         wanted = json.dumps(kept, sort_keys=True)
         return self.of(b"settings", f"{asked.release}\n{asked.generation}".encode(), wanted.encode())

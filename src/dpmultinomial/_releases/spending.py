@@ -1,13 +1,14 @@
-"""Stated cost of a release, and total cost of several releases: `_accounting.composition` in the form that the ledger
-records.
+"""Stated cost of a release, and total cost of several releases, which is `_accounting.composition` in the form that the
+ledger records.
 
-Costs add up by source. A budget bounds the loss of a person whose record is replaced by another: the cost of adding or
-removing a record is converted to that (`accounting.neighbours`) and added. An exchange within invariants is not
-included: replacing a record changes what a swap publishes exactly, so a swap guarantees nothing about it; exchanges add
-up separately and have a separate budget, or none. A mix is compared with a budget in (epsilon, delta) through its Rényi
-curve; an (order, epsilon) statement holds at every smaller order.
+Costs are added by source. A budget bounds the loss of a person whose record is replaced by another record: the cost of
+adding or removing a record is converted to this relation (`accounting.neighbours`) and added. An exchange within
+invariants is not included, because replacing a record changes information that a swap publishes exactly, so that a swap
+gives no guarantee for this relation. Exchanges are added separately and have a separate budget, or none. A mix of costs
+is compared with a budget in (epsilon, delta) through its Rényi curve; an (order, epsilon) statement holds at every
+smaller order.
 
-`Plan` is what a mechanism has computed before any noise is drawn, and `Drawn` what it then draws.
+`Plan` contains the results that a mechanism computes before any noise is drawn, and `Drawn` contains the draws.
 """
 
 import csv
@@ -36,7 +37,7 @@ _ORDERS = tuple(1 + 2.0 ** (k / 4) for k in range(-24, 49))
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """Privacy cost of one release. A cost with `epsilon` alone is pure, a cost with `rho` is zero-concentrated, and a
+    """Privacy cost of one release. A cost with only `epsilon` is pure, a cost with `rho` is zero-concentrated, and a
     cost with `epsilon` and `order` is Rényi.
 
     Parameters
@@ -73,7 +74,7 @@ class Cost:
         Raises
         ------
         ValueError
-            For an exchange within invariants, which guarantees nothing about that.
+            For an exchange within invariants, which gives no guarantee for a replacement.
         """
         if self.relation == REPLACE:
             return self
@@ -121,14 +122,14 @@ def read(text: str) -> Cost:
 
 
 def by_settings(settings: Mapping[str, Any], *, tolerance: float = 1e-6) -> Cost | None:
-    """Return the cost of a release according to its settings, less a rounding tolerance.
+    """Return the cost of a release according to its settings, minus a rounding tolerance.
 
-    Counts without a setting that only trees have are assumed not to be a tree, which costs less.
+    If the settings of counts do not contain a key for trees, the release is assumed not to be a tree, which costs less.
 
     Parameters
     ----------
     settings : checked settings of a release, with defaults.
-    tolerance : relative, for a cost that rounding of the scale may reduce.
+    tolerance : relative tolerance for a cost that rounding of the scale may reduce.
 
     Returns
     -------
@@ -138,7 +139,7 @@ def by_settings(settings: Mapping[str, Any], *, tolerance: float = 1e-6) -> Cost
     if mechanism == "swap":
         return None
     numbers = {key: least * settings[key] for key in ("epsilon", "rho") if settings.get(key) is not None}
-    if mechanism == "additive_counts":  # a record changes its count and the total
+    if mechanism == "additive_counts":  # a record changes one count and the total
         return Cost(relation=ADD_OR_REMOVE, epsilon=2 * numbers["epsilon"])
     if settings.get("noise") == "dirichlet":
         numbers["order"] = float(settings["order"])
@@ -157,8 +158,8 @@ def epsilon_at(costs: Sequence[Cost], *, delta: float) -> float:
     Returns
     -------
     float
-        `composition.Total.dp`: the sum of pure epsilons, or less through the Rényi curve if delta > 0, then rounded
-        upwards by more than the conversion's own error; ``inf`` if no order applies.
+        `composition.Total.dp`: the sum of pure epsilons, or a smaller value through the Rényi curve if delta > 0,
+        rounded upwards by more than the error of the conversion; ``inf`` if no order applies.
 
     Raises
     ------
@@ -179,7 +180,8 @@ def _upwards(epsilon: float) -> float:
     """Round an epsilon upwards to at least the exact value of equation 14, at the order at which floating-point
     arithmetic found `epsilon`.
 
-    At the orders that are tried its terms are at most 64 + |epsilon| in size; this allows for 16 roundings of them.
+    At the orders that are tried, the terms are at most 64 + |epsilon| in size; the function allows for 16 roundings of
+    these terms.
     """
     return epsilon + 2.0**-48 * (32 + abs(epsilon))
 
@@ -214,9 +216,9 @@ def beyond(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str | None:
 
     Parameters
     ----------
-    costs : costs of one source, the new one last.
-    ceiling : largest loss of a person, ``epsilon`` with or without ``delta``, and/or ``rho``; ``exchange``, for
-        exchanges within invariants, separately.
+    costs : costs of one source, ending with the new cost.
+    ceiling : largest loss of a person: ``epsilon`` with or without ``delta``, and/or ``rho``; and ``exchange``,
+        separately, for exchanges within invariants.
     """
     last = costs[-1]
     if last.relation == EXCHANGE:
@@ -232,13 +234,14 @@ def of_ceiling(cost: Cost, ceiling: Mapping[str, float]) -> str:
 
     Parameters
     ----------
-    cost : the release's cost; what adds or removes a record is counted as its replacement, an exchange apart.
+    cost : cost of the release. A cost for adding or removing a record is converted to a replacement, and an exchange is
+        counted separately.
     ceiling : budget of the source; may be empty.
 
     Returns
     -------
     str
-        Such as ``epsilon 4 of 4 (replace a record)``; empty if the budget does not cover such a cost.
+        Such as ``epsilon 4 of 4 (replace a record)``; empty if the budget does not apply to such a cost.
     """
     used = _used([cost], ceiling)
     relation = EXCHANGE if cost.relation == EXCHANGE else REPLACE
@@ -262,8 +265,8 @@ def loss_bound(cost: Cost, *, delta: float = 1e-6) -> tuple[float, float]:
 
     Parameters
     ----------
-    cost : pure epsilon (bounded surely), rho, or a Rényi epsilon at an order.
-    delta : probability for the costs that have no sure bound, in (0, 1).
+    cost : pure epsilon (which always bounds the loss), rho, or a Rényi epsilon at an order.
+    delta : probability for costs that do not bound the loss with certainty, in (0, 1).
 
     Returns
     -------
@@ -284,7 +287,7 @@ def counted_over(source: str, sources: Sequence[str]) -> str:
     Parameters
     ----------
     source : source of the release.
-    sources : sources with the same people, or `source` alone.
+    sources : sources with the same people, or only `source`.
 
     Returns
     -------
@@ -301,7 +304,7 @@ def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
     Parameters
     ----------
     costs : costs of one source.
-    ceiling : budget of the source, may be empty.
+    ceiling : budget of the source; may be empty.
     """
     used, delta = _used(costs, ceiling), float(ceiling.get("delta", 0.0))
     exchange = used.pop("exchange", None)
@@ -360,8 +363,8 @@ class Plan:
     Parameters
     ----------
     cost : planned cost.
-    facts : public statements for the record; nothing confidential.
-    draw : function that draws the noise; called once, after the budget was checked.
+    facts : public statements for the record, without confidential information.
+    draw : function that draws the noise; called once, after the check of the budget.
     losses : mechanisms whose loss distributions are those of the release under the relation of its cost (`losses`);
         None if they are not known.
     """

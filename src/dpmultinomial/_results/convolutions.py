@@ -1,16 +1,16 @@
 """Convolutions of non-negative weights with a small relative error in every entry, computed by tilted Fourier
 transforms.
 
-A Fourier transform leaves every entry of a convolution with the absolute error of the largest. Both factors are
-therefore tilted by exp(theta s) first, which moves the largest entry to where digits are wanted, and the tilt is taken
-back afterwards. A few tilts, from the largest entry outwards, cover all entries down to a given fraction of the
-largest.
+A Fourier transform gives all entries of a convolution the absolute error of the largest entry. Both factors are
+therefore tilted by exp(theta s) first, so that the largest entry is where accuracy is needed, and the tilt is reversed
+afterwards. A few tilts, from the largest entry outwards, give all entries down to a given fraction of the largest
+entry.
 
-Nothing is assumed about the shape of the weights. An entry is taken from a transform only if it exceeds `RELIABLE`
-times the product of the Euclidean norms of the tilted factors, because the rounding error of a transform is a few units
-of 1e-16 of this product. Entries beyond the last covered entry are neglected only if Chernoff's inequality shows that
-all of them are small enough: entry x is at most A(theta) B(theta) exp(-theta x) for every theta, where A and B are the
-sums of the tilted factors. If the tilts do not reach such an entry, the convolution is summed term by term.
+The method makes no assumptions about the shape of the weights. An entry is taken from a transform only if it exceeds
+`RELIABLE` times the product of the Euclidean norms of the tilted factors, because the rounding error of a transform is
+a few units of 1e-16 of this product. Entries beyond the last accurate entry are neglected only if Chernoff's inequality
+shows that all of them are small enough: entry x is at most A(theta) B(theta) exp(-theta x) for every theta, where A and
+B are the sums of the tilted factors. If the tilts do not give an entry, the convolution is summed term by term.
 """
 
 import numpy as np
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
 Array = NDArray[np.float64]
-DIRECT = 20_000_000  # number of products up to which the sum term by term is faster
+DIRECT = 20_000_000  # largest number of products for which the sum term by term is faster
 BRIEF = 1_000_000  # the same for a single transform
 RELIABLE = 1e-4  # smallest entry of a transform that is used, relative to the product of the norms: 12 digits
-MOST_TILTS = 300  # tilts after which the convolution is summed term by term
+MOST_TILTS = 300  # number of tilts after which the convolution is summed term by term
 
 
 def convolved(a: Array, b: Array, *, smallest: float, direct: int | None = None) -> Array:
@@ -110,7 +110,8 @@ class _Tilted:
         -------
         (near, far, log_bound)
             The contiguous range that was filled: around the largest entry, or beginning at the end of low..high - 1
-            that is nearest to the covered entries; None if it is empty. The log of the sum of the tilted convolution.
+            that is nearest to the accurate entries; None if the range is empty. The last element is the log of the sum
+            of the tilted convolution.
         """
         parts, shift = [], 0.0
         for logs in self.parts:

@@ -108,7 +108,7 @@ def comparison(text: str, names: Names) -> Comparison:
     Raises
     ------
     KeyError
-        If a word is not one of the names.
+        If the text contains an unknown name.
     ValueError, TypeError
         If the text is not a comparison.
     """

@@ -6,8 +6,8 @@ those of consecutive integers (`Window`).
 Coupled counts are sums in a binary tree. If there are many counts, the distribution of a few of them is computed by
 Fourier sums over the frequencies with non-negligible terms.
 
-With p_k the distribution of count k and g the weight on the sum of all counts, the weight of a sum u of a few counts P
-is
+Let p_k be the distribution of count k and g the weight on the sum of all counts. The weight of a sum u of a few counts
+P is
 
     tie(u) = sum_N g(N) P(sum of all others = N - u) = 1/L sum_m exp(-i w_m u) conj(G(w_m)) prod_(k not in P) F_k(w_m)
 
@@ -33,7 +33,7 @@ from .distributions import Discrete
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-SMALLEST = 1e-40  # of the largest weight; smaller weights at the ends are truncated, to keep long sums short
+SMALLEST = 1e-40  # fraction of the largest weight; smaller weights at the ends are truncated, to keep long sums short
 
 
 class Unlisted(Exception):
@@ -172,7 +172,7 @@ def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Arr
     columns, downwards, sums_downwards = len(b), np.ascontiguousarray(b[::-1]), np.ascontiguousarray(g[::-1])
     out, terms, places = np.zeros(len(g)), np.empty(columns), np.flatnonzero(a)
     for i, weight in zip(places.tolist(), a[places].tolist(), strict=True):
-        # in row i, j decreases from n - 1 to 0, so that i - j and i + j both move by one index
+        # in row i, j decreases from n - 1 to 0, so i - j and i + j both move by one index
         first = len(g) - i - columns  # position of the sum i + n - 1 among the sums in decreasing order
         np.multiply(downwards, sums_downwards[first : first + columns], out=terms)
         np.multiply(terms, weight, out=terms)
@@ -217,7 +217,8 @@ class Pair:
             along = self.tie.at(self.first.first + self.second.first, rows + columns - 1)
             sums = tied_differences(self.first.weights, self.second.weights, along)
             return Window(self.first.first - self.second.last, sums).normalised()
-        wide = np.pad(self.matrix()[:, ::-1], ((0, 0), (0, rows)))  # in rows shorter by one, row i moves by i columns
+        # if the rows are one shorter, row i moves by i columns
+        wide = np.pad(self.matrix()[:, ::-1], ((0, 0), (0, rows)))
         sums = wide.ravel()[: rows * (columns + rows - 1)].reshape(rows, -1).sum(axis=0)
         return Window(self.first.first - self.second.last, sums)
 
@@ -228,7 +229,7 @@ class Together(Protocol):
     ``unit``      unit of which a quantity is a multiple: 1 for counts, 1/total for shares of a public total
     ``pair_of``   joint distribution of two sums; None if it is not a `Pair`
 
-    Methods raise `integers.Unlisted` for a distribution that is too large to be listed.
+    Methods raise `integers.Unlisted` if a distribution is too large to be listed.
     """
 
     unit: float
@@ -321,13 +322,14 @@ class Enumerated:
         return np.asarray(self.rows[found][:, list(places)])
 
 
-FEWEST = 64  # number of counts from which the Fourier sum has fewer terms than convolutions
+FEWEST = 64  # smallest number of counts for which the Fourier sum has fewer terms than convolutions
 MOST = 4  # largest number of counts whose sum is computed by Fourier sums
-_SOME = 256  # number of counts from which the frequencies are selected first
+_SOME = 256  # smallest number of counts for which the frequencies are selected first
 _NOTHING = 1e-18  # negligible size of a term, relative to the term at frequency 0
 _FLAT = 0.01  # smallest usable tie, relative to the sum of the absolute terms: cancellation costs at most two digits
 _LARGEST = 4_000_000  # largest number of entries of a table of transforms
-_NEGLIGIBLE = 3e-15  # rounding of a transform relative to the largest weight: smaller weights at the ends are truncated
+# rounding error of a transform relative to the largest weight; smaller weights at the ends are truncated
+_NEGLIGIBLE = 3e-15
 _LEVEL = 1e-3  # smallest weight of a tie with absolute accuracy, relative to the largest, ..
 _SEEN = 1e-10  # .. at all values of a count with more than this weight
 _FAINT, _CLEAR = 1e-120, 1e-60  # smallest entry of a message, and smallest largest entry, relative to all sums
@@ -358,7 +360,8 @@ class SpectralTies:
         self.root, self.firsts = root, np.array([factor.first for factor in factors], dtype=np.int64)
         widest = max(len(factor.weights) for factor in factors)
         span = max(root.last - free.first, free.last - root.first, free.last - free.first) + MOST * widest
-        self.length = next_fast_len(int(2 * span + 1), real=True)  # no two possible sums differ by a multiple of it
+        # no two possible sums differ by a multiple of this length
+        self.length = next_fast_len(int(2 * span + 1), real=True)
         if self.length > _LONGEST:
             raise Unlisted(f"the sum has too many possible values ({self.length}) to be listed")
         normed = [factor.weights / factor.weights.sum() for factor in factors]
@@ -374,7 +377,8 @@ class SpectralTies:
         good = actual > np.log(_NOTHING)
         self.dropped += 2 * float(np.exp(actual[~good]).sum())
         self.frequencies = kept[good]
-        self.logs = np.log(np.where(found == 0, 1e-300, found)[:, good])  # subtracted in this form later
+        # stored in the form in which the logs are subtracted later
+        self.logs = np.log(np.where(found == 0, 1e-300, found)[:, good])
         twice = np.where((self.frequencies == 0) | (2 * self.frequencies == self.length), 1.0, 2.0)
         self.ends = twice * np.conj(whole[self.frequencies]) / whole[0].real
         self.all_logs = self.logs.sum(axis=0)
@@ -397,7 +401,7 @@ class SpectralTies:
         turned = terms * np.exp(-2j * np.pi / self.length * (self.frequencies * shift % self.length))
         weights: Array = np.einsum(
             "um,m->u", self.waves[: high - low + 1], turned
-        ).real  # small arrays: a BLAS call would start threads
+        ).real  # for small arrays, a BLAS call would start threads
         sizes = float(np.abs(terms).sum())
         if weights.min() >= _FLAT * sizes and self.dropped <= 1e-13 * _FLAT * sizes:
             return Window(low, weights / weights.max())
@@ -432,7 +436,8 @@ class Coupled:
     factors : weights a_i, one per count; tilted so that the unconstrained sum is where `root` is large.
     root : weights g of the sum.
     unit : unit of which the quantities are multiples.
-    which : int64 (counts,), position of the factor of each count, if several counts share a factor; None: one each.
+    which : int64 (counts,), position of the factor of each count, if several counts share a factor; None: every count
+        has a separate factor.
 
     Notes
     -----
@@ -477,7 +482,8 @@ class Coupled:
         if self._kinds.tails:
             return found
         pairs = zip(found, self._factors, strict=True)
-        if all(tie.weights[own.weights > _SEEN].min() > _LEVEL for tie, own in pairs):  # absolute accuracy is enough
+        # absolute accuracy is sufficient
+        if all(tie.weights[own.weights > _SEEN].min() > _LEVEL for tie, own in pairs):
             return found
         return _Kinds(self._factors, np.bincount(self.which).tolist(), tails=True).ties(self.root)
 
@@ -626,7 +632,8 @@ class _Kinds:
 
     def __init__(self, factors: Sequence[Window], times: Sequence[int], *, tails: bool) -> None:
         self.factors, self.tails = factors, tails
-        self.others = [self._power(factor, n - 1) for factor, n in zip(factors, times, strict=True)]  # of the same kind
+        # all other counts of the same kind
+        self.others = [self._power(factor, n - 1) for factor, n in zip(factors, times, strict=True)]
         self.levels = [[self._added(*pair) for pair in zip(factors, self.others, strict=True)]]
         while len(self.levels[-1]) > 1:
             row = self.levels[-1]
@@ -707,7 +714,7 @@ def _correlated(along: Array, weights: Array, size: int, *, tails: bool = True) 
     found = Window(first - len(weights) + 1, whole).at(0, size)
     if found.max() > _CLEAR * whole.max() or not tails:
         return found
-    return np.convolve(along, weights[::-1], mode="valid")  # all needed entries are far smaller than others
+    return np.convolve(along, weights[::-1], mode="valid")  # all needed entries are far smaller than the other entries
 
 
 def _met(own: Window, tie: Window) -> Window:

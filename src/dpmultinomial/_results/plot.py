@@ -16,7 +16,7 @@ def intervals(groups: Mapping[str, Quantities], *, level: float, largest: int | 
     ----------
     groups : mapping from the name of a group to its quantities; a single group if `ax` is passed.
     level : probability of the intervals, in (0, 1).
-    largest : number of quantities per group, those with the largest medians first; None for all, in their order.
+    largest : number of quantities per group, starting with the largest medians; None for all, in their order.
     ax : matplotlib Axes to draw in, or None for a new figure.
 
     Returns
@@ -61,12 +61,12 @@ def _rows(group: Quantities, level: float, largest: int | None) -> pd.DataFrame:
 
 def plan_curve(curve: pd.DataFrame, epsilon: float, frequency: float, error: float) -> Any:
     """Plot the frequencies of correct and of wrong answers as functions of epsilon. A dot with two standard errors
-    marks the frequency in fresh releases.
+    marks the frequency in new releases.
 
     Parameters
     ----------
     curve : table with columns epsilon, frequency, wrong.
-    epsilon, frequency : epsilon and success rate of the fresh releases.
+    epsilon, frequency : epsilon and success rate of the new releases.
     error : standard error of `frequency`.
 
     Returns

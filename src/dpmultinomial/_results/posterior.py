@@ -35,16 +35,18 @@ class Posterior:
     Parameters
     ----------
     groups : mapping from ``counts``, ``shares``, ``rates``, ``parameters`` to `Quantities`; at least one.
-    joint : function of (size, rng) that returns joint draws of all groups, group -> (size, names).
+    joint : function of (size, rng) that returns joint draws of all groups, as a mapping from groups to arrays (size,
+        names).
     method : name of the algorithm that computed the posterior.
-    facts : assumptions and findings, as values for JSON: distribution, prior, total, cost; or a function that computes
-        them when they are needed.
-    log_evidence : function that computes the log evidence; None if there is none.
-    source : object of the library with the distribution, for details that this interface does not offer.
+    facts : assumptions and results of checks, as values for JSON: distribution, prior, total, cost; or a function that
+        computes them when they are needed.
+    log_evidence : function that computes the log evidence; None if the evidence does not exist.
+    source : object of the library that contains the distribution, for details that this interface does not offer.
 
     Attributes
     ----------
-    again : function without arguments that computes the same posterior; None if it is not known. A pickle contains it.
+    again : function without arguments that computes the same posterior; None if no such function is known. A pickle
+        contains this function.
     """
 
     def __init__(
@@ -72,7 +74,7 @@ class Posterior:
 
     @cached_property
     def facts(self) -> dict[str, object]:
-        """Assumptions and findings, in a form that can be written as JSON."""
+        """Assumptions and results of checks, in a form that can be written as JSON."""
         return dict((self._facts() if callable(self._facts) else self._facts) or {})
 
     @cached_property
@@ -146,7 +148,7 @@ class Posterior:
         Returns
         -------
         DataFrame
-            Columns quantity, type, mean, sd, lower, upper, level, status, error (0 where exact, NaN where unknown).
+            Columns quantity, type, mean, sd, lower, upper, level, status, error (0 if exact, NaN if unknown).
         """
         _checks.inside("level", level)
         frames = []
@@ -183,9 +185,9 @@ class Posterior:
         Raises
         ------
         KeyError
-            If a word in the text is not a known name.
+            If the text contains an unknown name.
         ValueError, TypeError
-            If the text is not a comparison, or draws are needed and no Generator is given.
+            If the text is not a comparison, or draws are needed and no Generator is passed.
         """
         return self._asked(of, rng, among).probability(text)
 
@@ -200,10 +202,10 @@ class Posterior:
 
         Parameters
         ----------
-        questions : name of a question -> one of ``{sum: [names]}``, ``{difference: [a, b]}``, ``{ratio: [a, b]}`` (each
-            side a name or a list), ``{share: {of: [names], among: [names]}}``, ``{probability: "a > b"}``, ``{rank:
-            {of: all or [names], top: 5}}``; add ``about: shares`` (or another group) if the question is not about the
-            first group of the posterior (counts, if there are any).
+        questions : mapping from the name of a question to one of ``{sum: [names]}``, ``{difference: [a, b]}``,
+            ``{ratio: [a, b]}`` (each side a name or a list), ``{share: {of: [names], among: [names]}}``,
+            ``{probability: "a > b"}``, ``{rank: {of: all or [names], top: 5}}``. Add ``about: shares`` (or another
+            group) if the question is not about the first group of the posterior (counts, if the posterior has counts).
         level : probability of the intervals, in (0, 1).
         rng : numpy Generator, needed if there is no closed form.
 
@@ -217,9 +219,9 @@ class Posterior:
         Raises
         ------
         KeyError
-            If a word is not a known name; the message states the name of the question.
+            If a question contains an unknown name; the message states the label of the question.
         ValueError, TypeError
-            If a question is invalid, or draws are needed and no Generator is given; the message states the name of the
+            If a question is invalid, or draws are needed and no Generator is passed; the message states the name of the
             question.
         """
         _checks.inside("level", level)
@@ -271,9 +273,9 @@ class Posterior:
 
         Parameters
         ----------
-        about : name of a group, e.g. ``"rates"``; by default all groups, or the first one if `ax` is passed.
+        about : name of a group, e.g. ``"rates"``; by default all groups, or the first group if `ax` is passed.
         level : probability of the intervals, in (0, 1).
-        largest : number of quantities per group, those with the largest medians; by default all.
+        largest : number of quantities per group, starting with the largest medians; by default all.
         ax : matplotlib Axes to draw in; by default a new figure.
 
         Returns
@@ -283,7 +285,7 @@ class Posterior:
         Raises
         ------
         ValueError, TypeError
-            If the posterior has no such group, or an argument is out of range.
+            If the posterior does not have this group, or an argument is out of range.
         """
         from .plot import intervals  # matplotlib is imported only if a plot is requested
 

@@ -47,11 +47,13 @@ class Quantities:
     names : names of the quantities.
     law : function from a position to the `Marginal` of the quantity.
     joint : function of (size, rng) that returns joint draws of all quantities, (size, names).
-    among : function of names that returns the quantities as shares among these names; None if they are not shares.
-    together : joint distribution of the quantities, from which questions about several quantities have exact answers:
-        `Independent`, `Coupled` or `Enumerated`; a function that computes it when it is first needed; or None if only
-        draws are available.
-    numbers : function of a level that returns the `Columns` of all quantities in one pass; None: quantity by quantity.
+    among : function of names that returns the quantities as shares among these names; None if the quantities are not
+        shares.
+    together : joint distribution of the quantities, from which questions about several quantities are answered exactly:
+        `Independent`, `Coupled` or `Enumerated`; a function that computes the joint distribution when it is needed for
+        the first time; or None if only draws are available.
+    numbers : function of a level that returns the `Columns` of all quantities in one pass; None: separately for each
+        quantity.
     """
 
     def __init__(

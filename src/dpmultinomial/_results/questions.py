@@ -1,10 +1,10 @@
 """Questions about several quantities at once: sums, differences, ratios, shares, probabilities, and ranks.
 
-Answers are exact if the joint distribution of the quantities is known (`together`); distributions of sums, differences,
-ratios and shares of counts, and probabilities of comparisons, are then computed without simulation. Otherwise, `Drawer`
-answers from independent draws of the exact joint distribution and states the Monte Carlo error.
+Answers are exact if the joint distribution of the quantities is known (`together`). The distributions of sums,
+differences, ratios and shares of counts, and the probabilities of comparisons, are then computed without simulation.
+Otherwise, `Drawer` answers from independent draws of the exact joint distribution and states the Monte Carlo error.
 
-The rank of a count is 1 + the number of larger counts; ranks of independent counts are exact.
+The rank of a count is 1 + the number of larger counts. The ranks of independent counts are exact.
 """
 
 import math
@@ -249,8 +249,9 @@ def _law(p: Array, above: Array, unsure: NDArray[np.bool_]) -> tuple[Whole, Arra
 
 
 DRAWS = 100_000
-UNSEEN = -math.expm1(math.log(0.05) / DRAWS)  # 95 % bound on the probability of an event that no draw shows
-_AT_ONCE = 10_000_000  # numbers per block
+# 95 % bound on the probability of an event that does not occur in any draw
+UNSEEN = -math.expm1(math.log(0.05) / DRAWS)
+_AT_ONCE = 10_000_000  # number of values per block
 _FEW = 50  # number of quantities whose draws are stored between questions
 
 
@@ -285,7 +286,7 @@ class Drawer:
 
     def error_of_chance(self, p: float) -> float:
         """Return the standard error of a probability. If all draws agree, return the 95 % upper bound of Clopper and
-        Pearson for the probability of the event that no draw shows, 1 - 0.05^(1/DRAWS) or about 3/DRAWS.
+        Pearson for the probability of the event that does not occur in any draw, 1 - 0.05^(1/DRAWS) or about 3/DRAWS.
         """
         if 0 < p < 1:
             return self.error(float(np.sqrt(p * (1 - p))))
@@ -333,14 +334,14 @@ class Drawer:
         Parameters
         ----------
         places : positions of the quantities that are ranked.
-        top : number of distributions to return; the first part of the draws decides which.
+        top : number of distributions to return; the first part of the draws determines which.
 
         Returns
         -------
         list of Rank
             In order of increasing mean rank.
         """
-        from scipy.stats import rankdata  # import takes half a second, needed only for ranks
+        from scipy.stats import rankdata  # the import takes half a second and is needed only for ranks
 
         first: NDArray[np.int64] | None = None
         seen: list[NDArray[np.int64]] = []
@@ -428,7 +429,7 @@ class Asked:
         ----------
         label : name of the distribution.
         kind : one of the first four of `KINDS`.
-        what : names: the summed names; the two sides of a difference or a ratio, each one name or several;
+        what : the names in the sum; or the two sides of a difference or a ratio, each a name or several names; or
             ``{of: [..], among: [..]}`` for a share.
 
         Returns
@@ -485,7 +486,7 @@ class Asked:
         return self.drawer.chance(asked.holds(values))
 
     def _of_one(self, asked: Comparison) -> Chance | None:
-        """Compare a single quantity with a number, using the distribution of the quantity unless this is a sample."""
+        """Compare a single quantity with a number, using the distribution of the quantity unless it is a sample."""
         if not asked.coefficients:
             return Chance(float(asked.holds(np.zeros(1))[0]), EXACT)
         ((place, size),) = asked.coefficients.items()

@@ -4,8 +4,7 @@ the counts.
 A window is chosen without a prior. Let h be a half-width of the noise with P(|noise| > h) <= exp(-log_mass). The window
 contains all counts within h of the counts that the released value represents. Under any model whose probabilities are
 at most 1, the counts outside the window therefore contribute at most exp(`log_bound`) to p(y), with log_bound = log of
-the largest likelihood
-- log_mass + log(1 + 2.6 sd) (`windows.neglected`).
+the largest likelihood + log(1 + 2.6 sd) - log_mass (`windows.neglected`).
 
 If exposures are protected counts too, each has a Gauss rule given its release: the posterior of the number of persons N
 of an area under a flat prior on 1, 2, .. is replaced by a few nodes with weights that have the same moments (Stieltjes'

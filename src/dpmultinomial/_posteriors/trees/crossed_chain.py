@@ -382,13 +382,13 @@ class Moves:
     Parameters
     ----------
     crossed : the measured values.
-    bound : largest upper bound on the total variation distance between the distribution of a move and its computed
-        form.
+    priors : priors, one per cell, with all fitted values.
     directions : int64 (d, cells), `directions.of`.
 
     Attributes
     ----------
-    bound : largest bound of the total variation distance between the distribution of a move and its computed form.
+    bound : largest upper bound on the total variation distance between the distribution of a move and its computed
+        form.
     """
 
     def __init__(self, crossed: Crossed, priors: list[Splits | Leaves], directions: Whole) -> None:
