@@ -246,8 +246,8 @@ def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Genera
     """Draw discrete Laplace noise d given d >= least, int64 (n,).
 
     If least >= 0, the distribution is memoryless: least plus a geometric draw. Otherwise, d >= 0 has the mass 1 and
-    d < 0 the mass q - q^(m+1), up to a constant, with q = exp(-1/scale) and m = -least. Both sides are drawn by inversion
-    of a geometric distribution, which is truncated at m on the lower side.
+    d < 0 the mass q - q^(m+1), up to a constant, with q = exp(-1/scale) and m = -least. Both sides are drawn by
+    inversion of a geometric distribution, which is truncated at m on the lower side.
 
     Parameters
     ----------
