@@ -89,7 +89,7 @@ def limits(budgets: Mapping[str, Mapping[str, Any]] | None, source: str) -> dict
 
 
 def sources(budgets: Mapping[str, Mapping[str, Any]] | None, source: str) -> list[str]:
-    """Return the sources that share the budget of a source: all sources with the same people, or only the given source."""
+    """Return the sources that share the budget of a source: all sources with the same people, or only this source."""
     people = ((budgets or {}).get(source) or {}).get(PEOPLE)
     same = [name for name, ceiling in (budgets or {}).items() if people and ceiling.get(PEOPLE) == people]
     return same or [source]
