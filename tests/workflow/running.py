@@ -71,10 +71,12 @@ class Folder:
 
 
 @pytest.fixture(scope="session")
-def smoke(tmp_path_factory):
-    """Run the whole workflow at toy size, once."""
-    folder = Folder(tmp_path_factory.mktemp("smoke"))
-    folder.output = folder.snakemake()
+def smoke(request, tmp_path_factory):
+    """Run the workflow at toy size, once: the scenarios and one paper, or all papers if a thorough test is selected."""
+    whole = any(item.get_closest_marker("thorough") for item in request.session.items)
+    papers = smoke_sizes.configuration()["run"] if whole else ["balmat2018"]
+    folder = Folder(tmp_path_factory.mktemp("smoke"), run=papers)
+    folder.papers, folder.output = papers, folder.snakemake()
     return folder
 
 

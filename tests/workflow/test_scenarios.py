@@ -43,6 +43,7 @@ def run(folder, monkeypatch):
     return made
 
 
+@pytest.mark.thorough
 def test_scenarios_are_the_same_bytes_without_the_workflow_and_after_a_kill(run):
     mine = ("--configfile", str(run.path / "mine.json"))
     shards = [f"results/scenarios/parts/mine_{shard}_of_3.csv" for shard in (1, 2, 3)]

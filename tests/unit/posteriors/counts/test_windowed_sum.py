@@ -30,7 +30,10 @@ def both(noisy, total, law, alpha):
     return FixedSumLaw(logs), WindowedSumLaw(windows_of(likelihoods, alpha, total), total)
 
 
-@pytest.mark.parametrize(("noisy", "total", "law", "alpha"), CASES)
+@pytest.mark.parametrize(
+    ("noisy", "total", "law", "alpha"),
+    [pytest.param(*case, marks=pytest.mark.thorough if case[1] > 400 else ()) for case in CASES],
+)
 def test_counts_by_windows_are_sums_over_all_counts(noisy, total, law, alpha):
     full, ours = both(noisy, total, law, alpha)
     for i in range(len(noisy)):
