@@ -194,6 +194,7 @@ def test_published_numbers_are_those_of_the_code():
 R_PAGE = Path(__file__).parents[2] / "docs/how-to/r.md"
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs Rscript")
 def test_the_code_in_r_runs(tmp_path):
     code = "\n".join(re.findall(r"```r\n(.*?)```", R_PAGE.read_text(encoding="utf-8"), re.DOTALL))

@@ -63,6 +63,7 @@ def test_a_formula_is_mathml():
     assert 'display="block"' not in docstrings.mathml(nodes.math("", "a"), block=False)
 
 
+@pytest.mark.thorough
 def test_thumbnails_are_small(tmp_path, monkeypatch):
     monkeypatch.setattr(gallery, "_WIDTHS", (500, 400))
     noise = np.random.default_rng(1).integers(0, 255, (400, 600, 3), dtype=np.uint8)

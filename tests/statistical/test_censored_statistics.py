@@ -229,6 +229,7 @@ def _uniform(share, bins=10):
     return float(chi2.sf(((counts - len(share) / bins) ** 2).sum() / (len(share) / bins), bins - 1))
 
 
+@pytest.mark.thorough
 def test_calibration_in_miniature():
     """Check the ranks of mu and sigma2 for 40 data sets by Kolmogorov-Smirnov: p > 1e-3 twice, false alarm 0.2 %."""
     ranks, limits = [], (-0.5, 3.0)

@@ -98,6 +98,7 @@ def sizes_of(n, law):
     return max(found)
 
 
+@pytest.mark.thorough
 def test_size_of_the_test_of_two_rates():
     assert 0.02 < sizes_of((6, 7), DL(scale=0.4)) <= 0.05
 

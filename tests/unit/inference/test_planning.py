@@ -210,6 +210,7 @@ def test_plans_are_about_shares_of_the_file_with_the_law_of_releases():
     assert axis.containers[0].lines[0].get_xydata().tolist() == [[found.epsilon, found.frequency]]
 
 
+@pytest.mark.thorough
 def test_more_noise_needs_more_epsilon():
     """Check that twice the sensitivity needs twice the epsilon, and that a user's mechanism is used unchanged."""
     asked = {"interval": "met", "narrower": 0.1, "releases": 100, "between": (0.05, 50.0)}
@@ -224,6 +225,7 @@ def test_more_noise_needs_more_epsilon():
     assert laplace.epsilon != once.epsilon
 
 
+@pytest.mark.thorough
 def test_a_prior_is_handed_on():
     """Check that a prior that is certain and correct needs less epsilon than a flat prior."""
     asked = {"question": "met > failed", "of": "counts", "releases": 100, "rng": stream(1, "prior")}

@@ -399,6 +399,7 @@ def test_questions_agree_with_joint_draws(state):
     assert (rows["error"] >= found.error[[a, b]].max()).all()
 
 
+@pytest.mark.thorough
 def test_blocks_have_smaller_errors_than_from_the_cell_alone(tmp_path):
     """Return root mean square errors of 600 blocks of a synthetic state, Hispanic counts."""
     size = synthetic_census.Size(counties=4, tracts=20, groups=60, blocks=600)

@@ -209,6 +209,7 @@ def check_log_odds(numbers):
     assert log_odds.ERROR / 10 < worst <= log_odds.ERROR
 
 
+@pytest.mark.thorough
 def test_deep_quantiles_of_log_odds_ratios_are_right_to_the_stated_error():
     check_log_odds(range(11, 19))
 

@@ -182,6 +182,7 @@ def big(rng, sigma=2.0):
     return Crossed(tree, MARGINS, law.sample(truth @ sums.T, rng=rng).astype(float), law), truth @ sums.T
 
 
+@pytest.mark.thorough
 def test_the_fast_way_is_the_chain_where_counts_are_large():
     crossed, _ = big(stream(4, "large"))
     laws = crossed_cells.laws(crossed, None)

@@ -184,6 +184,7 @@ def test_a_value_that_nothing_else_speaks_of_is_never_in_conflict():
     assert conflict.facts(exact)["tested"] == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("prior", ["splits", "leaves"])
 def test_sound_releases_raise_few_alarms(prior):
     """Check 60 trees per distribution; a rate of 5 % gives at most 27 false alarms in 240 with probability 1 - 2e-4."""
