@@ -14,8 +14,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 help:
 	@echo "make reproduce  every figure, table and verdict of the papers in config.yaml   [CORES=N] [ARGS=..]"
 	@echo "make smoke      the whole workflow at toy size, in build/smoke"
-	@echo "make test       samplers against exact distributions, kernels against reference implementations, the workflow at toy size"
-	@echo "make test-all   also attacks, killed, repeated and embedded runs, larger cases, and verdicts on deliberately wrong results (CI)"
+	@echo "make test       samplers against exact distributions, kernels against reference implementations, the workflow of one paper"
+	@echo "make test-all   also all papers at toy size, attacks, killed, repeated and embedded runs, larger cases, and verdicts on deliberately wrong results (CI)"
 	@echo "make report     report of the run: results/report/index.html, readable offline"
 	@echo "make costs      CPU seconds of the last run in this folder, by rule; make rules: every rule with its function, file and artefact"
 	@echo "make archive    the run as one file for a journal or a library; make verify checks it in the unpacked archive"
