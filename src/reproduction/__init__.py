@@ -1,5 +1,5 @@
 """Reproduction of the papers: one folder per paper, and the code that all papers share (configuration, tables,
 provenance, agreement).
 
-The methods are in `dpmultinomial`, which does not import this package; the workflow is in ``Snakefile``.
+The package `dpmultinomial` contains the methods and does not import this package. The workflow is in ``Snakefile``.
 """

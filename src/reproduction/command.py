@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         user_files.outside(output=getattr(asked, "output", None), folder=getattr(asked, "folder", None))
         _printing.show(asked.act(asked))
-    except BrokenPipeError:  # the reader of the pipe has closed it
+    except BrokenPipeError:  # the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         _stop(asked.verb, "interrupted; files that were complete are kept", status=130)
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not str(error.name).startswith("dpmultinomial"):
             raise
         _stop(asked.verb, f"the kernels are not compiled ({error}); run make env")
-    except KeyError as error:  # an unknown name: the message is the KeyError's argument
+    except KeyError as error:  # for an unknown name, the message is the argument of the KeyError
         _stop(asked.verb, error.args[0] if error.args else error)
 
 

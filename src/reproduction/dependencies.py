@@ -1,6 +1,7 @@
 """Find the files of the two packages that a module uses, by reading its import statements.
 
-The workflow lists them as inputs of its rules, so that editing a module or kernel re-runs only what depends on it.
+The workflow lists these files as inputs of its rules, so that editing a module or kernel re-runs only the jobs that
+depend on it.
 """
 
 import hashlib
@@ -15,7 +16,8 @@ ADAPTERS = (
     *("reproduction.provenance", "reproduction.trust", "reproduction.tables", "reproduction.trust"),
 )
 PACKAGES = ("dpmultinomial", "reproduction")
-UTILITY = SRC / "dpmultinomial/_cyutility"  # Cython's own utility module, compiled once: every kernel imports it
+# Cython's utility module, which is compiled once and imported by every kernel
+UTILITY = SRC / "dpmultinomial/_cyutility"
 _CIMPORT = re.compile(r"^\s*from\s+(\.*)([\w.]+)\s+cimport\b", re.MULTILINE)
 _HEADER = re.compile(r'^[ \t]*(?:cdef[ \t]+extern[ \t]+from|#include)[ \t]+"(\w+\.h)"', re.MULTILINE)
 _PY_IMPORT = re.compile(

@@ -1,7 +1,7 @@
 """Errata with evidence, by functions that the ``errata`` modules of all papers share.
 
-A paper maps each erratum's number to (description, function of a Generator and a sample size that returns the evidence
-as text).
+A paper maps the number of each erratum to a description, and to a function of a Generator and a sample size that
+returns the evidence as text.
 """
 
 import sys

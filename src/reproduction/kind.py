@@ -42,17 +42,17 @@ class Kind:
 
     Parameters
     ----------
-    name, folder : of the kind.
-    about, data : descriptions of the question that it answers and of the data that it needs.
-    releases : mechanisms whose releases it answers.
-    sources : keys of which a scenario must have exactly one if it has no release.
-    stated : keys that the record of a release contains; a scenario of a release must not set them.
+    name, folder : name and folder of the kind.
+    about, data : descriptions of the question that the kind answers and of the data that it needs.
+    releases : mechanisms whose releases the kind answers.
+    sources : keys of which a scenario without a release must contain exactly one.
+    stated : keys that the record of a release contains; a scenario of a release must not contain them.
     batch : keys that a batch may have in addition to `file`.
-    columns : required columns of a file -> ``text``, ``number`` or ``whole``.
+    columns : mapping from required columns of a file to ``text``, ``number`` or ``whole``.
     further : optional columns.
-    by_table : keys that may be columns instead, constant within a table.
-    batch_defaults : key -> default of a batch, if it differs.
-    smoke : name -> a toy scenario.
+    by_table : keys that may be columns instead, with a constant value within a table.
+    batch_defaults : mapping from a key to its default in a batch, if the default differs.
+    smoke : mapping from a name to a toy scenario.
     schema : closed JSON Schema of one scenario, with definitions; lists that form a grid are checked point by point.
     """
 
@@ -117,7 +117,7 @@ def discover(folder: Path = FOLDER) -> dict[str, Kind]:
     Raises
     ------
     KindError
-        All mistakes of all folders at once.
+        For all mistakes in all folders.
     """
     places = sorted(path.parent for path in folder.glob("*/settings.yaml"))
     shared = config.read(folder / _SHARED)
@@ -147,7 +147,7 @@ def _mistakes(place: Path) -> Iterator[str]:
         if not written.get(key):
             yield f"settings.yaml: {key}: is missing"
     known = written.get("properties") or {}
-    for key in (*_LISTS[1:], *_COLUMNS[2:4]):  # the others name mechanisms, or columns
+    for key in (*_LISTS[1:], *_COLUMNS[2:4]):  # the other lists contain mechanisms or columns
         for name in sorted(set(written.get(key) or ()) - {*known, "level", "questions"}):
             yield f"settings.yaml: {key}: {name!r} is not a key under properties"
 

@@ -144,7 +144,7 @@ def discover(folder: Path = FOLDER) -> dict[str, Paper]:
     Raises
     ------
     PaperError
-        All mistakes of all folders at once.
+        For all mistakes in all folders.
     """
     folders = sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(("_", ".")))
     found, mistakes = [], []
@@ -164,7 +164,7 @@ def read(folder: Path) -> Paper:
     Raises
     ------
     PaperError
-        For every missing or invalid part: its file and the expected content.
+        For every missing or invalid part, with its file and the expected content.
     """
     missing = [
         (name, f"is missing; it must contain {what}")

@@ -1,7 +1,7 @@
 """Record the provenance of results: the origin and the SHA-256 of each result are stored in a file in the same folder.
 Results without such a file are not read.
 
-``<name>.provenance.json`` states the SHA-256 of the files that one function made under this name. `reproduction.trust`
+``<name>.provenance.json`` states the SHA-256 of the files that a function made under this name. `reproduction.trust`
 reads only files whose bytes match.
 """
 
@@ -81,9 +81,9 @@ def record(
 
     Parameters
     ----------
-    function : dotted name of the function that made it.
-    settings : its settings, as in the configuration.
-    root_seed : the root seed of all streams.
+    function : dotted name of the function that made the table.
+    settings : settings of the function, as in the configuration.
+    root_seed : root seed of all random streams.
     inputs : tables that were read.
     code : modules and compiled kernels that were run.
     job : job that called the function.
@@ -120,11 +120,12 @@ def short(*, function: str, inputs: Iterable[Path] = (), job: Job | None = None)
 def sources(code: Iterable[Path]) -> dict[str, str]:
     """Return the SHA-256 of the source file of each module in `code`, with paths relative to ``src`` as keys.
 
-    The sources of a compiled kernel are its .pyx, the .pxd files that it cimports and the C headers that these include.
+    The sources of a compiled kernel are its .pyx file, the .pxd files that it cimports, and the C headers that these
+    files include.
 
     Parameters
     ----------
-    code : modules and compiled kernels; those outside ``src`` are ignored.
+    code : modules and compiled kernels; files outside ``src`` are ignored.
     """
     found: set[Path] = set()
     for path in map(Path, code):
@@ -149,7 +150,7 @@ def write(record: dict[str, Any], *files: str | Path) -> None:
     Parameters
     ----------
     record : provenance, as from `record`.
-    files : all files, as they are on disk now.
+    files : all files, as they are currently on disk.
     """
     paths = [Path(file) for file in files]
     stated = record | {FILES: {path.name: sha256(path) for path in paths}}

@@ -1,8 +1,8 @@
 """Run the workflow with the command ``python -m reproduction.run [arguments of snakemake]``, which `make` calls.
 
-Before Snakemake starts, all configuration files are read with the project's strict reader and checked. Snakemake gets
-one merged file of plain JSON, so that templates in user files are never executed. If an earlier run was killed, its
-lock and its jobs in Slurm's queue are removed, so that the same command resumes it.
+Before Snakemake starts, all configuration files are read with the project's strict reader and checked. Snakemake gets a
+single merged file of plain JSON, so that templates in user files are never executed. If an earlier run was killed, its
+lock and its jobs in Slurm's queue are removed, so that the same command resumes the run.
 """
 
 import json
@@ -24,7 +24,7 @@ from .config import checks, overlays
 from .config.reading import ConfigError
 from .jobs import mending
 
-_MARK = Path(".snakemake/run.json")  # states which process runs here
+_MARK = Path(".snakemake/run.json")  # states which process runs in this folder
 _LOCKS = Path(".snakemake/locks")
 _HERE = socket.gethostname()
 
@@ -45,9 +45,9 @@ def main(arguments: Sequence[str]) -> None:
     try:
         if not _locked() or (
             _MARK.is_file() and _mark().get("host", _HERE) == _HERE
-        ):  # otherwise the lock may belong to a run on another machine
+        ):  # otherwise, the lock may belong to a run on another machine
             mending.cancelled(arguments)
-            shutil.rmtree(_LOCKS, ignore_errors=True)  # the processes that held these locks are dead
+            shutil.rmtree(_LOCKS, ignore_errors=True)  # the processes that held these locks have ended
         _MARK.parent.mkdir(exist_ok=True)
         started = psutil.Process().create_time()
         _MARK.write_text(json.dumps({"host": _HERE, "process": os.getpid(), "started": started}))
@@ -74,7 +74,7 @@ def configuration(
     Raises
     ------
     ConfigError, PaperError
-        Every mistake.
+        For all mistakes.
     """
     files = [*([overlays.BASE] if overlays.BASE.exists() else []), *asked.overlays]
     if not files:

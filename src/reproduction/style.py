@@ -1,9 +1,9 @@
 """Style of all figures: sizes in inches at print width, colours that colour-blind readers can distinguish, and files
 that are identical byte for byte if a figure is redrawn.
 
-Ticks are at the data values if these form a grid, otherwise at 1, 2 and 5 with plain numbers (`log_scale`); numbers
-with intervals are always drawn by `interval`. Names that users write are drawn in any script for which the machine has
-a font; names in other scripts become numbered labels (`names`).
+Ticks are at the data values if these form a grid, and otherwise at 1, 2 and 5 times powers of ten, labelled with plain
+numbers (`log_scale`). Numbers with intervals are always drawn by `interval`. Names written by users are drawn in any
+script for which the machine has a font. Names in other scripts are replaced by numbered labels (`names`).
 """
 
 import unicodedata
@@ -34,8 +34,8 @@ from matplotlib.ticker import (
 )
 from numpy.typing import ArrayLike
 
-SINGLE, DOUBLE = 3.4, 7.0  # column widths
-# Okabe and Ito's colour-blind safe palette; black first, for exact values
+SINGLE, DOUBLE = 3.4, 7.0  # widths of one column and of two columns
+# colour-blind safe palette of Okabe and Ito; black is first and is used for exact values
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
     *("#000000", "#E69F00", "#56B4E9", "#009E73"),
     *("#F0E442", "#0072B2", "#D55E00", "#CC79A7"),
@@ -43,7 +43,8 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
 CYCLE = (BLUE, RED, GREEN, ORANGE, PINK, SKY, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#BBBBBB"
-GRADED = ("#440154", "#414487", "#2A788E", "#22A884", "#54C568", "#9BD93C")  # dark to light, ordered also in greyscale
+# colours from dark to light, which can also be ordered in greyscale
+GRADED = ("#440154", "#414487", "#2A788E", "#22A884", "#54C568", "#9BD93C")
 
 _SETTINGS: dict[Any, Any] = {
     **{"font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": 7},
@@ -67,12 +68,12 @@ def save(figure: Figure, png: str | Path, pdf: str | Path) -> None:
     """Save a figure as PNG and PDF without a date, so that equal tables give equal files. The layout is computed only
     once.
 
-    The canvases print directly, because `Figure.savefig` would draw all texts twice per format to compute a layout that
-    is already known.
+    The canvas objects are printed directly, because `Figure.savefig` would draw all texts twice per format to compute a
+    layout that is already known.
     """
     figure.set_dpi(mpl.rcParams["savefig.dpi"])
     FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
-    figure.set_layout_engine("none")  # the second file reuses the layout of the first
+    figure.set_layout_engine("none")  # the second file uses the layout that was computed for the first
     FigureCanvasPdf(figure).print_pdf(pdf, metadata={"CreationDate": None})
 
 
@@ -94,10 +95,11 @@ def interval(
     ----------
     axis : matplotlib Axes.
     places : positions (x, or y if `horizontal`).
-    centre, low, high : in data coordinates; if an end is not finite, only the mark is drawn.
-    horizontal : whether values run along x.
-    lw, color : of the lines.
-    **look : of the marks, as for `Axes.plot`: marker, ls, ms, mfc, label; ``marker=""`` draws only lines.
+    centre, low, high : values in data coordinates; if a limit is not finite, only the mark is drawn.
+    horizontal : whether the values are on the x axis.
+    lw, color : width and colour of the lines.
+    **look : appearance of the marks, as in `Axes.plot`: marker, ls, ms, mfc, label; with ``marker=""``, only the lines
+        are drawn.
 
     Raises
     ------
@@ -121,9 +123,10 @@ def log_scale(axis: Axes, which: str = "y", at: Iterable[float] | None = None) -
 
     Parameters
     ----------
-    axis : of a figure.
-    which : x, y or xy.
-    at : positions of ticks; by default 1, 2, 5 over one or two decades, powers of ten over more.
+    axis : axis of a figure.
+    which : axis to change: x, y or xy.
+    at : positions of the ticks. By default, they are at 1, 2 and 5 times powers of ten on an axis of one or two
+        decades, and at powers of ten on a longer axis.
     """
     ticks = None if at is None else sorted({float(value) for value in at})
     for letter in which:
@@ -143,12 +146,12 @@ class _PlainTicks(LogLocator):
     """Place ticks on a logarithmic axis. Ticks are at 1, 2 and 5 on an axis of up to 1.7 decades (at round numbers if
     fewer than three ticks remain), and at powers of ten on a longer axis.
 
-    A vertical axis has space for more digits. It uses the first of (1, 2, 5), (1, 2, 3, 5, 7) and (1, 3) that gives
-    three to six ticks, the lowest of which is near the lower end.
+    A vertical axis has space for more labels. It uses the first of the lists (1, 2, 5), (1, 2, 3, 5, 7) and (1, 3) that
+    gives three to six ticks, the lowest of which is near the lower end of the axis.
     """
 
     _MOST = 6
-    _NEAR = 1.7  # largest ratio of the lowest tick to the lower end of a vertical axis
+    _NEAR = 1.7  # maximum ratio of the lowest tick to the lower end of a vertical axis
 
     @staticmethod
     def _inside(vmin: float, vmax: float, digits: tuple[int, ...]) -> Any:
@@ -187,7 +190,8 @@ def calibration_panel(axis: Axes, rows: pd.DataFrame, colour: str) -> None:
     """Plot the difference between the empirical distribution function of PIT values and the uniform distribution
     function, with a simultaneous band.
 
-    `rows` has columns bin (left ends of the bins of [0, 1]), ecdf_difference (at their right ends) and band.
+    The table `rows` has the columns bin (left ends of the bins of [0, 1]), ecdf_difference (at the right ends of the
+    bins) and band.
     """
     band = rows["band"].iloc[0]
     axis.axhspan(-band, band, color=GREY, alpha=0.5, lw=0, label="99 % simultaneous band of calibrated posteriors")
@@ -206,9 +210,10 @@ def letters(axes) -> None:
         )
 
 
-FIRST = "DejaVu Sans"  # comes with matplotlib: Latin, Greek, Cyrillic, mathematics
-_NO_SHAPES = ("Last Resort", "cm")  # has a box for every character; TeX fonts use their own character codes
-_SHAPELESS = ("Cc", "Cf", "Zl", "Zp", "Zs")  # control characters, joiners, direction marks, spaces
+FIRST = "DejaVu Sans"  # this font is part of matplotlib and contains Latin, Greek, Cyrillic and mathematical characters
+# the first font draws a box for every character; TeX fonts use their own character codes
+_NO_SHAPES = ("Last Resort", "cm")
+_SHAPELESS = ("Cc", "Cf", "Zl", "Zp", "Zs")  # control characters, joiners, direction marks and spaces
 
 
 def families(texts: Iterable[str] = ()) -> list[str]:
@@ -227,15 +232,15 @@ def names(texts: Sequence[str], noun: str) -> tuple[list[str], str]:
 
     Parameters
     ----------
-    texts : names as a user wrote them.
-    noun : what the names denote, e.g. ``category``.
+    texts : names as written by the user.
+    noun : noun for the named things, e.g. ``category``.
 
     Returns
     -------
     labels : list of str
-        The names; a name that no font of this machine can draw is replaced by `noun` and its number from 1.
+        Names; a name that no font of this machine can draw is replaced by `noun` and a number, beginning with 1.
     told : str
-        A note on the replaced names; empty if all can be drawn.
+        Note on the replaced names; empty if all names can be drawn.
     """
     hidden = [unwritable(text) for text in texts]
     labels = [f"{noun} {n}" if no else text for n, (text, no) in enumerate(zip(texts, hidden, strict=True), start=1)]
@@ -269,7 +274,7 @@ def _font(path: str) -> FT2Font | None:
     try:
         return FT2Font(path)
     except (OSError, RuntimeError):
-        return None  # listed, but deleted or not a scalable font
+        return None  # the font is listed, but the file was deleted or is not a scalable font
 
 
 def _has(path: str, character: str) -> bool:

@@ -1,14 +1,16 @@
 """Generate synthetic noisy measurement files in the layout of the Census Bureau, with known true counts, from a seed.
 
-No file comes from an agency: the metadata of every Parquet file and ``SYNTHETIC.txt`` in the folder state this.
+None of the files is from an agency. The metadata of every Parquet file and the file ``SYNTHETIC.txt`` in the folder
+state this.
 
-The people of a synthetic state have a block and a level on every axis.
+Each person of a synthetic state has a block, and a level on every axis.
 
-The noise is that of the 2020 Redistricting files of the states, with the settings that the Census Bureau published.
+The noise has the same distribution as in the 2020 Redistricting files of the states, with the settings published by the
+Census Bureau.
 
-A query at a level has variance (published: the discrete Gaussian's sigma^2) global^2/(share of the level x share of the
-query), the same for all its cells: replacing one record changes two cells of each query by one, so that its rho is
-1/sigma^2.
+The variance of a query at a level (the parameter sigma^2 of the discrete Gaussian distribution) is published as
+global^2/(share of the level x share of the query). It is the same for all cells of the query. Replacing one record
+changes two cells of each query by one, so the rho of the query is 1/sigma^2.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,8 +38,8 @@ from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 
 Whole = NDArray[np.int64]
 Codes = dict[str, NDArray[np.str_]]
-_FIRST_AREA = 2009  # number of the first AIAN area
-_QUARTERED = 0.03  # proportion of blocks that are a single group-quarters facility
+_FIRST_AREA = 2009  # number of the first American Indian, Alaska Native (AIAN) area
+_QUARTERED = 0.03  # proportion of blocks that consist of a single group-quarters facility
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +48,10 @@ class Size:
 
     Parameters
     ----------
-    counties, tracts, groups : of the state; tracts are spread evenly over counties, and block groups over tracts.
-    blocks : populated blocks.
-    people : mean number of people per block; housing units are a fifth of it.
+    counties, tracts, groups : numbers of counties, tracts and block groups of the state. Tracts are spread evenly over
+        counties, and block groups over tracts.
+    blocks : number of populated blocks.
+    people : mean number of people per block; the number of housing units is a fifth of it.
     reservation : whether half of the last county's tracts form an AIAN area, on the other branch of the spine.
     """
 
@@ -67,7 +70,7 @@ class People:
     Parameters
     ----------
     product : product that defines the axes.
-    codes : level of the spine -> sorted geocodes.
+    codes : dictionary from each level of the spine to its sorted geocodes.
     block : int64 (people,), position of the block.
     levels : one int64 array (people,) per axis.
     units : int64 (blocks, 8), housing units and facilities by type.
@@ -214,8 +217,9 @@ def _spine(product: Product, state: int, size: Size, rng: np.random.Generator) -
     deep, found = product.product == "dhc", []
     for g, t, r in zip(group.tolist(), tract.tolist(), rank.tolist(), strict=True):
         c, digit = 2 * int(county[t]) + 1, 1 + r % 4
-        area = f"0{_FIRST_AREA + int(county[t]):04d}" if branch[t] else f"10{c:03d}"  # an AIAN area, or a county
-        inner = f"{t % 2}{t % 3}" if deep else "1"  # of pl94, the running number of the county's code
+        # code of an AIAN area or of a county
+        area = f"0{_FIRST_AREA + int(county[t]):04d}" if branch[t] else f"10{c:03d}"
+        inner = f"{t % 2}{t % 3}" if deep else "1"  # in pl94, a running number is part of the county's code
         head = f"{branch[t]}{state:02d}{area}{inner}{t:04d}{g // size.tracts:02d}"
         found.append(f"{head}{state:02d}{c:03d}{100 * (t + 1):06d}{digit}{digit}{r // 4:03d}")
     blocks, first = np.unique(np.array(found), return_index=True)
@@ -251,7 +255,7 @@ QUERIES = (
     "total", "cenrace", "hispanic", "votingage", "hhinstlevels", "hhgq", "hispanic*cenrace", "votingage*cenrace",
     "votingage*hispanic", "votingage*hispanic*cenrace", SINGLE,
 )  # fmt: skip
-_QUERY_SHARES = {  # in the order of QUERIES
+_QUERY_SHARES = {  # shares in the order of QUERIES
     "US": ((0, 52, 26, 26, 26, 26, 130, 130, 26, 442, 3213), 4097),
     "State": ((3773, 6, 6, 6, 6, 6, 12, 12, 6, 34, 230), 4097),
     "County": ((3126, 10, 10, 10, 10, 10, 28, 28, 10, 101, 754), 4097),
@@ -268,12 +272,12 @@ def variances(product: str, table: str, level: str) -> dict[str, Fraction]:
     Parameters
     ----------
     product, table : ``pl94`` with ``person`` or ``unit``.
-    level : of the spine, or ``US``.
+    level : level of the spine, or ``US``.
 
     Returns
     -------
     dict
-        Name of a query (`Product.name`) -> sigma^2.
+        Dictionary from the name of each query (`Product.name`) to sigma^2.
 
     Raises
     ------
@@ -295,8 +299,8 @@ def variances(product: str, table: str, level: str) -> dict[str, Fraction]:
 
 NOTICE = "synthetic: generated from a seed, not agency data"
 TRUTH = "SYNTHETIC_truth.parquet"
-_MADE_UP = 16.0  # variance for products without published settings in this module
-_CELLS = 2_000_000  # cells of one query that are generated at once
+_MADE_UP = 16.0  # variance for products whose published settings are not in this module
+_CELLS = 2_000_000  # number of cells of one query that are generated at a time
 _MOST = 99_999  # maximum number of people in one housing unit or facility
 
 
@@ -314,14 +318,15 @@ def write(
 
     Parameters
     ----------
-    folder : where ``US_Person_PL_PROD`` or a similar folder is written, with `TRUTH` (geocode of a block, level number
-        on every axis, count), and ``SYNTHETIC.txt``.
-    state : two letters or FIPS code; not Puerto Rico, which has different settings.
+    folder : folder in which ``US_Person_PL_PROD`` or a similar folder is written, together with `TRUTH` (geocode of a
+        block, number of the level on every axis, count) and ``SYNTHETIC.txt``.
+    state : abbreviation with two letters or FIPS code; Puerto Rico is not allowed, because its settings differ.
     rng : numpy Generator.
-    product, table : as of `reading.read`.
+    product, table : arguments of `reading.read`.
     size : size of the state.
-    variances : level -> name of a query -> sigma^2; by default the published ones (`scales.variances`), and for the DHC
-        product, whose settings are unknown here, 16 for every query of fewer than 1,000 cells.
+    variances : dictionary from each level to a dictionary from the names of queries to sigma^2. The default values are
+        the published ones (`scales.variances`). For the DHC product, whose settings are not in this module, the default
+        is 16 for every query with fewer than 1,000 cells.
 
     Returns
     -------

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 import pandas as pd
 
-_TEXT = {"note", "relation", "sees", "other_variants"}  # text columns, even if every cell is empty
+_TEXT = {"note", "relation", "sees", "other_variants"}  # columns that contain text, even if every cell is empty
 
 
 def read(path: str | Path, content: BinaryIO | None = None) -> pd.DataFrame:
@@ -15,8 +15,8 @@ def read(path: str | Path, content: BinaryIO | None = None) -> pd.DataFrame:
 
     Parameters
     ----------
-    path : of the file.
-    content : its bytes, if they have been read already (tables of a run are read through `reproduction.trust`).
+    path : path of the file.
+    content : content of the file, if it has been read already (tables of a run are read through `reproduction.trust`).
     """
     table = pd.read_csv(path if content is None else content, sep="\t" if str(path).endswith(".tsv") else ",")
     text = [*table.select_dtypes(include=["object", "string"]).columns, *(_TEXT & set(table.columns))]

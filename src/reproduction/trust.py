@@ -1,8 +1,9 @@
 """Check the files of a run. A file is trusted if it is identical, byte for byte, to the file described by its
 provenance record.
 
-Reading a file that is incomplete, edited or from another run raises an error that names the file and the rule that
-regenerates it. `untrusted` finds all such files of a folder, so that `python -m reproduction.run` can regenerate them.
+An attempt to read a file that is incomplete, edited or from another run raises an error that names the file and the
+rule that regenerates it. The function `untrusted` finds all such files of a folder, so that `python -m
+reproduction.run` can regenerate them.
 """
 
 import base64
@@ -25,7 +26,7 @@ _PARTS = (
     "_comparison",
     "_summary",
     "_tables",
-)  # name suffixes of files that share the provenance of the unsuffixed name
+)  # suffixes of the names of files that have the same provenance record as the file without the suffix
 _ENDS = (".csv", ".tsv", ".json", ".png", ".pdf", ".yaml", ".txt")
 _RECORDS = Path(".snakemake/metadata")
 
@@ -40,8 +41,8 @@ class Fault:
 
     Parameters
     ----------
-    why : reason, with the name of the file.
-    files : the files that exist, including their provenance.
+    why : reason with the name of the file.
+    files : existing files of the group, including the provenance record.
     """
 
     why: str
@@ -67,7 +68,7 @@ def checked(path: str | Path) -> Path:
     Raises
     ------
     Damaged
-        As `content`.
+        In the same cases as `content`.
     """
     _compare(Path(path), provenance.sha256(Path(path)))
     return Path(path)
@@ -97,16 +98,16 @@ def untrusted(root: Path, expected: Iterable[str] = (), requested: Iterable[str]
     Parameters
     ----------
     root : working directory of runs.
-    expected : files of the workflow that need a provenance if they exist.
-    requested : files that every run makes. If it is stated, files that were made from an untrusted file that no run
-        requests are untrusted too: Snakemake regenerates an intermediate file only if a file needs it.
+    expected : files of the workflow that need a provenance record if they exist.
+    requested : files that every run makes. If they are given, files that were made from an untrusted file which no run
+        requests are also untrusted, because Snakemake regenerates an intermediate file only if another file needs it.
 
     Yields
     ------
     Fault
-        Incomplete, edited or missing files that have a provenance; files whose provenance is not from the last run that
-        Snakemake recorded for this folder; files without a provenance; unreadable records of Snakemake, with their
-        files.
+        Four kinds of files: incomplete, edited or missing files that have a provenance record; files whose provenance
+        record is not from the last run that Snakemake recorded for this folder; files without a provenance record; and
+        unreadable records of Snakemake, with their files.
     """
     yield from _torn_records(root)
     known: set[Path] = set()
@@ -130,7 +131,8 @@ def untrusted(root: Path, expected: Iterable[str] = (), requested: Iterable[str]
             yield Fault(f"{name} has no provenance", (root / name,))
 
 
-_Group = tuple[Path, Mapping[str, Any], Mapping[Path, str]]  # provenance file, record, files with their digests
+# path of the provenance record, content of the record, and files with their digests
+_Group = tuple[Path, Mapping[str, Any], Mapping[Path, str]]
 
 
 def _removable(files: Iterable[Path], beside: Path) -> tuple[Path, ...]:
@@ -256,7 +258,7 @@ def _named(beside: Path, found: Mapping[str, Any]) -> dict[Path, str]:
     }
 
 
-_SOURCES = Path(__file__).resolve().parent  # files in a paper's folder are code, not results
+_SOURCES = Path(__file__).resolve().parent  # files in the folder of a paper are code, not results
 
 
 def table(path: str | Path) -> pd.DataFrame:

@@ -29,7 +29,7 @@ def test_noise_follows_its_law():
     expected = 400_000 * geometric.probabilities(1.0, 50)
     kept = expected > 5
     statistic = ((np.bincount(draws + 50, minlength=101) - expected)[kept] ** 2 / expected[kept]).sum()
-    assert statistic < chi2.isf(1e-6, kept.sum() - 1)  # false alarm 1e-6
+    assert statistic < chi2.isf(1e-6, kept.sum() - 1)  # false alarm rate 1e-6
 
 
 def test_truncated_noise_follows_its_law():
@@ -38,7 +38,7 @@ def test_truncated_noise_follows_its_law():
         p = geometric.probabilities(0.6, 10)[least + 10 :]
         expected = 200_000 * p / p.sum()
         statistic = ((np.bincount(draws - least, minlength=len(p)) - expected) ** 2 / expected).sum()
-        assert statistic < chi2.isf(1e-6, len(p) - 1)  # false alarm 1e-6
+        assert statistic < chi2.isf(1e-6, len(p) - 1)  # false alarm rate 1e-6
 
 
 def test_simulated_moments_against_exact_ones(simulated):
@@ -99,7 +99,7 @@ def test_posterior_draws_follow_the_posterior():
         kept = expected > 5
         seen = np.bincount(draws.sum(axis=1) - values[0], minlength=len(values))[: len(values)]
         statistic = ((seen - expected)[kept] ** 2 / expected[kept]).sum()
-        assert statistic < chi2.isf(1e-6, kept.sum() - 1), number  # false alarm 1e-6
+        assert statistic < chi2.isf(1e-6, kept.sum() - 1), number  # false alarm rate 1e-6
 
 
 def test_posteriors_are_calibrated():

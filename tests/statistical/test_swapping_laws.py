@@ -69,7 +69,7 @@ CASES = [(SLIDES, 0.1), (np.array([[2, 1], [2, 3]]), 0.5), (np.array([[27, 23], 
 @pytest.mark.parametrize(("table", "rate"), CASES)
 def test_simulated_swaps_follow_the_exact_law(table, rate):
     last = permutation_swaps.tables(table, 10 * SWAPS, rate=rate, rng=stream(SEED, "law"))[:, 1, 1]
-    assert p_value(last, table, rate) > 1e-3  # false alarm 1e-3
+    assert p_value(last, table, rate) > 1e-3  # false alarm rate 1e-3
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_originals_behind_the_accepted_draws(five_million):
     exact = swapped_table.exact(SLIDES, rate=0.1)
     counts = [(five_million.originals[:, 3] == x).sum() for x in exact.tables[:, 1, 1]]
     assert sum(counts) == len(five_million.draws)
-    assert chisquare(counts, exact.weights * sum(counts)).pvalue > 1e-3  # false alarm 1e-3
+    assert chisquare(counts, exact.weights * sum(counts)).pvalue > 1e-3  # false alarm rate 1e-3
 
 
 def test_accepted_draws_follow_the_exact_mixture(five_million):
@@ -126,10 +126,10 @@ def test_accepted_draws_follow_the_exact_mixture(five_million):
     steps = np.arange(1, n + 1) / n
     for cell in range(4):
         distance = np.abs(exact.cdf(np.sort(draws[:, cell]), category=cell) - steps).max()
-        assert distance < 1.95 / np.sqrt(n)  # false alarm 1e-3
+        assert distance < 1.95 / np.sqrt(n)  # false alarm rate 1e-3
     logs = np.sort(np.log(draws[:, 0] * draws[:, 3] / (draws[:, 1] * draws[:, 2])))
     distance = np.abs(exact.log_odds().cdf(logs) - steps).max()
-    assert kstwobign.sf(distance * np.sqrt(n)) > 1e-3  # false alarm 1e-3
+    assert kstwobign.sf(distance * np.sqrt(n)) > 1e-3  # false alarm rate 1e-3
     naive = swapped_table.naive(SLIDES).log_odds()
     assert kstwobign.sf(np.abs(naive.cdf(logs) - steps).max() * np.sqrt(n)) < 1e-6  # the swap is seen in phi
 
@@ -141,9 +141,9 @@ def test_both_forms_of_the_rejection_sampler_have_one_law(method):
         SLIDES, rate=0.5, iterations=4_000_000, rng=stream(SEED, "forms", method), method=method
     )
     expected = 4_000_000 * exact.acceptance
-    assert abs(len(run.draws) - expected) < 4 * np.sqrt(expected)  # false alarm 6e-5
+    assert abs(len(run.draws) - expected) < 4 * np.sqrt(expected)  # false alarm rate 6e-5
     counts = [(run.originals[:, 3] == x).sum() for x in exact.tables[:, 1, 1]]
-    assert chisquare(counts, exact.weights * sum(counts)).pvalue > 1e-3  # false alarm 1e-3
+    assert chisquare(counts, exact.weights * sum(counts)).pvalue > 1e-3  # false alarm rate 1e-3
 
 
 @pytest.mark.parametrize(("rate", "efficiency"), [(0.1, 0.86), (0.3, 0.63), (0.5, 0.49)])
@@ -190,7 +190,7 @@ def test_rejection_sampler_on_larger_tables():
         table, rate=0.3, iterations=4_000_000, rng=stream(SEED, "six"), alpha=0.8, method="margins_first"
     )
     expected = 4_000_000 * exact.acceptance
-    assert abs(len(run.draws) - expected) < 4 * np.sqrt(expected)  # false alarm 6e-5
+    assert abs(len(run.draws) - expected) < 4 * np.sqrt(expected)  # false alarm rate 6e-5
     sd = np.sqrt(exact.variance() / len(run.draws))
     assert (np.abs(run.draws.mean(axis=0) - exact.mean()) < 4 * sd).all()  # false alarm 4e-4
 

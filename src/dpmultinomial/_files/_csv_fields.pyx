@@ -142,11 +142,12 @@ def split(data, *, delimiter=b",", first=0, most_columns=10_000, most_length=32_
     Raises
     ------
     TypeError, ValueError
-        If an argument is invalid. A fault of the file is returned instead, so that the caller can word the message.
+        If an argument is invalid. A fault of the file is returned instead, so that the caller can write the error
+        message.
 
     Notes
     -----
-    O(bytes): about 5 ns per byte and 16 bytes of memory per field. Source: RFC 4180, section 2.
+    Cost: O(bytes), about 5 ns per byte and 16 bytes of memory per field. Source: RFC 4180, section 2.
     """
     raw = _bytes("data", data)
     if not isinstance(delimiter, bytes) or len(delimiter) != 1 or delimiter in b'"\r\n\0' or delimiter[0] > 127:
@@ -215,8 +216,8 @@ def exchange(data, starts, ends, *, columns, sources):
 
     Notes
     -----
-    O(bytes). Field (i, k) of the result is field (sources[i], k) of `data` for k in `columns`; all other fields are
-    unchanged.
+    Cost: O(bytes). Field (i, k) of the result is field (sources[i], k) of `data` for k in `columns`; all other fields
+    are unchanged.
     """
     raw = _bytes("data", data)
     starts, ends = _spans("starts", starts), _spans("ends", ends)

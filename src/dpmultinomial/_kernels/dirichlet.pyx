@@ -11,7 +11,7 @@ from .bitgen cimport c_bitgen, c_uniform
 
 from .. import _checks
 
-_REMEMBERED = 512  # the gamma constants of counts up to this limit are computed only once
+_REMEMBERED = 512  # largest count for which the gamma constants are cached
 
 
 cdef inline double c_gamma(bitgen_t *bits, double b, double c) noexcept nogil:
@@ -24,7 +24,7 @@ cdef inline double c_gamma(bitgen_t *bits, double b, double c) noexcept nogil:
             continue
         v = v * v * v
         u = c_uniform(bits)
-        # the squeeze test decides almost always, without logarithms
+        # the squeeze test almost always decides without logarithms
         if u < 1.0 - 0.0331 * (x * x) * (x * x):
             return b * v
         if log(u) < 0.5 * x * x + b * (1.0 - v + log(v)):

@@ -33,8 +33,8 @@ from .._kernels import geometric
 
 ALGORITHMS = ("1-independent", "1-summed", "2", "3")
 RULES = ("first", "last", "random", "ieee")
-LARGEST_WEIGHT = 10**9  # limit of `modes`: products of two weights are below 2^63
-LARGEST_COUNT = 5 * 10**8  # limit of `draw` for counts plus noise: products of two of them are below 2^63
+LARGEST_WEIGHT = 10**9  # limit of `modes`; products of two weights are below 2^63
+LARGEST_COUNT = 5 * 10**8  # limit of `draw` for counts plus noise; products of two such numbers are below 2^63
 _UNDERFLOW = 1e-300
 
 cdef enum TieRule:  # indices in RULES
@@ -221,7 +221,7 @@ def summed_noise(epsilon, support, size):
     Parameters
     ----------
     epsilon : > 0.
-    support : integer >= 0, of each noise value.
+    support : integer >= 1, support of each noise value.
     size : number of noise values, in [0, 10^6].
 
     Returns

@@ -64,9 +64,10 @@ def release(counts, starts, *, law, scale, alpha=None, floors=None, normalise=Tr
     starts : int64 (blocks + 1,), increasing from 0 to cells; every block is a separate, non-empty histogram.
     law : ``"dirichlet"`` (gamma shape scale*count + alpha), ``"gaussian"`` (standard deviation scale) or ``"laplace"``
         (Laplace scale).
-    scale, alpha : float64 (releases,), > 0; `alpha` for the Dirichlet only.
-    floors : float64 (releases,), >= 0: smaller released cells are raised to the floor before normalisation. None: 0 for
-        the Dirichlet; additive noise needs a floor, because the log of a negative count is not defined.
+    scale, alpha : float64 (releases,), > 0; `alpha` is used only for the Dirichlet distribution.
+    floors : float64 (releases,), >= 0: smaller released cells are increased to the floor before normalisation. None: 0
+        for the Dirichlet distribution; additive noise requires a floor, because the log of a negative count is not
+        defined.
     normalise : if False, log(max(cell, floor)) is returned without normalisation.
     rng : numpy Generator; one standard gamma, normal or Laplace draw per cell, release by release.
 

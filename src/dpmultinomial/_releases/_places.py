@@ -56,7 +56,7 @@ def problems(data: str, root: Path) -> list[str]:
 
 
 def own_file(path: Path) -> None:
-    """Raise ValueError if a link or a folder is in the place of a file next to the data. The message states the name."""
+    """Raise ValueError if a link or folder is in the place of a file next to the data. The message states the name."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise Refused(f"{FOLDER}/{path.name} must be a regular file, not a link or a folder")
 

@@ -1,8 +1,8 @@
 """Command that writes or verifies an archive: ``python -m reproduction.archive [file]`` or ``python -m
 reproduction.archive verify [folder]``.
 
-Verification starts Python again in isolated mode, without compiled modules that lie in the folder: `make verify` also
-runs `checksums` on the folder before any of its code.
+For the verification, Python is started again in isolated mode, without the compiled modules in the folder. In addition,
+`make verify` runs `checksums` on the folder before any of its code.
 """
 
 import os

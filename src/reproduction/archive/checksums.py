@@ -1,8 +1,8 @@
 """Compare an unpacked archive with its list of checksums, and copy the files that match.
 
-This file uses the standard library only, and `make verify` runs it before anything else, with Python's option -I: no
-other code of the folder is imported. It opens the files that the list names, and no others. Folders that are created
-when an archive is used (`BUILT`) are skipped at the top level only, and are listed.
+This file uses only the standard library, and `make verify` runs it before anything else, with Python's option -I: no
+other code of the folder is imported. The module opens only the files in the list. Folders that are created when an
+archive is used (`BUILT`) are skipped at the top level only, and are listed.
 
 ``python3 -I -B -X pycache_prefix=NEW checksums.py FOLDER TARGET`` copies the files that match to the new folder TARGET.
 """
@@ -35,7 +35,7 @@ def read(folder: Path) -> dict[str, str]:
     Raises
     ------
     Differs
-        If there is no list, it is not a regular UTF-8 file, or a line is not a digest and a name in the archive.
+        If the list does not exist or is not a regular UTF-8 file, or a line is not a digest and a name in the archive.
     """
     path = folder / SUMS
     if not _is_regular(path):
@@ -80,12 +80,12 @@ def check(folder: Path, target: Path | None = None) -> tuple[dict[str, str], lis
 
     Returns
     -------
-    sums, skipped : name -> SHA-256; the folders at the top level that were not checked.
+    sums, skipped : mapping from names to SHA-256, and the folders at the top level that were not checked.
 
     Raises
     ------
     Differs
-        If a file is missing, differs, or was added; or a link, a pipe or another special file is in the folder.
+        If a file is missing, differs, or was added, or if the folder contains a link, a pipe or another special file.
     """
     sums = read(folder)
     added, skipped = _added(folder, {*sums, SUMS})

@@ -1,8 +1,8 @@
 """Table of claims for evaluators: the claim, the command, the file and the minutes of every artefact with printed
 statements.
 
-It is made from the papers' folders: statements from ``published.tsv``, commands from ``paper.yaml``; if there was a
-run, its CPU seconds come from its benchmarks.
+The table is made from the papers' folders: statements from ``published.tsv`` and commands from ``paper.yaml``. If there
+was a run, its CPU seconds are taken from its benchmarks.
 """
 
 import csv
@@ -27,15 +27,15 @@ class Claim:
 
     Parameters
     ----------
-    paper : its slug.
+    paper : slug of the paper.
     claim : the artefact as printed.
     statements : number of printed statements.
-    places : where the paper prints them.
-    command : command that makes it with all its inputs.
+    places : places at which the paper prints the statements.
+    command : command that makes the artefact with all its inputs.
     file : the figure, or the table if there is no figure; the agreement for statements that use several tables.
-    judged_in : file that compares printed numbers with ours.
-    minutes : expected minutes on one core with all inputs, except experiments that it gathers.
-    cpu_seconds : CPU seconds of its table and figure in the run here; NaN if there was none.
+    judged_in : file that compares the printed numbers with our numbers.
+    minutes : expected minutes on one core with all inputs, except the experiments that the artefact gathers.
+    cpu_seconds : CPU seconds of the table and the figure in the run in this folder; NaN if there was no run.
     """
 
     paper: str

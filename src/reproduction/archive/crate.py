@@ -3,8 +3,8 @@ provenance of the results.
 
 The tar file is identical on every machine: sorted names, no times, no owners, no compression.
 
-RO-Crate 1.1 with the profiles Process Run Crate 0.5, Workflow Run Crate 0.5 and Workflow RO-Crate 1.0: one action for
-the run, and one for each function, with its input and output files.
+The description follows RO-Crate 1.1 with the profiles Process Run Crate 0.5, Workflow Run Crate 0.5 and Workflow
+RO-Crate 1.0: one action for the run, and one action for each function, with its input and output files.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ Entity = dict[str, Any]
 
 @dataclass(frozen=True)
 class Times:
-    """Times that do not follow from the files of an archive.
+    """Times that cannot be derived from the files of an archive.
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ def text(found: Mapping[str, Path], run: Path, times: Times | None = None) -> by
 
     Parameters
     ----------
-    found : name in the archive -> file, as `contents.files`.
+    found : mapping from the name in the archive to the file, as in `contents.files`.
     run : folder of the run.
-    times : times to state; None takes them from git and from the run.
+    times : times to state; None uses the times of git and of the run.
     """
     times = times or Times(published(), _run_times(run))
     digests = {name: sha256(path) for name, path in found.items()}
@@ -244,17 +244,17 @@ def write(target: Path, run: Path) -> str:
 
     Parameters
     ----------
-    target : file of the archive; all or nothing.
+    target : file of the archive; after an error, no file remains.
     run : folder of the run.
 
     Returns
     -------
-    SHA-256, number of files and size as text.
+    SHA-256, number of files and size, as text.
 
     Raises
     ------
     ArchiveError
-        As `contents.files`.
+        As in `contents.files`.
     """
     found = contents.files(run)
     texts = {NAME: text(found, run), claims.NAME: claims.text(run).encode()}

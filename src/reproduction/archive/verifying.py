@@ -1,7 +1,7 @@
 """Verify an unpacked archive: check all checksums, and recompute the agreement from the tables.
 
-The RO-Crate and the table of claims are also recomputed, except the times that only the run itself can know. Tables
-that feed no agreement are compared with their digests only, and their number is stated.
+The RO-Crate and the table of claims are recomputed too, except the times that only the run can know. Tables that no
+agreement uses are compared only by their digests, and their number is stated.
 """
 
 import hashlib
@@ -29,12 +29,12 @@ def verified(folder: Path) -> str:
 
     Parameters
     ----------
-    folder : where the archive was unpacked.
+    folder : folder of the unpacked archive.
 
     Raises
     ------
     Differs
-        If a file was changed, removed or added; a provenance has a different SHA-256 or different sources; or the
+        If a file was changed, removed or added, if a provenance has a different SHA-256 or different sources, or if the
         agreement does not follow from the tables.
     """
     folder = folder.resolve()

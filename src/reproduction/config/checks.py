@@ -1,10 +1,11 @@
 """Check a whole configuration against the schemas of all papers and scenarios, before Snakemake or any job starts.
 
-`schema_of` combines the schemas of all papers. `excess` rejects work and memory above the stated limits. Every section
-of settings was measured at its defaults; in a schema, ``time: p`` at a setting means that the work is proportional to
-its p-th power, and ``memory: p`` means the same for memory (1 if only ``time`` is given). The work for a list is the
-sum over its entries. An estimate is the measured cost times the growth of every setting that is above its default: it
-is rough, but never far below the true cost. A scenario has no default; the estimate is in ``rules.py`` of its kind.
+`schema_of` combines the schemas of all papers. `excess` rejects work and memory above the stated limits. The cost of
+every section of settings was measured at its default values. In a schema, ``time: p`` at a setting means that the work
+is proportional to its p-th power, and ``memory: p`` means the same for the memory (1 if only ``time`` is given). The
+work for a list is the sum over its entries. An estimate is the measured cost times the growth factor of every setting
+that is above its default. The estimate is rough, but never far below the true cost. A scenario has no default; its
+estimate is in the ``rules.py`` of its kind.
 """
 
 from collections.abc import Iterator, Mapping
@@ -82,7 +83,7 @@ def _closed(description: str, properties: dict[str, Any]) -> dict[str, Any]:
     return closed | {"description": description, "properties": properties}
 
 
-SECONDS, MEGABYTES = 5.0, 2.0  # cost of a section at its defaults, if it states no cost: most take less
+SECONDS, MEGABYTES = 5.0, 2.0  # cost of a section at its defaults if it does not state a cost; most sections cost less
 PROGRAM = 200.0  # MB of memory of a process before any work
 WAY_OUT = "reduce it, or raise limits.{key} if the machine allows it"
 
@@ -94,10 +95,10 @@ def excess(
 
     Parameters
     ----------
-    config : checked against `schema`, with its defaults.
+    config : configuration that was checked against `schema`, with its defaults.
     schema : schema of the whole configuration.
-    papers : by slug.
-    kinds : of scenarios, by name.
+    papers : papers by slug.
+    kinds : kinds of scenarios, by name.
     """
     for name, scenario in scenario_settings.named(config, kinds).items():
         seconds, megabytes = scenario_work(scenario, config["shards"])
@@ -112,7 +113,7 @@ def scenario_work(scenario: scenario_settings.Scenario, shards: int | str) -> tu
     """Return the CPU seconds and the MB of memory of the longest job of a scenario. The points of a grid are computed
     one after the other within a job.
 
-    The tables of a batch are analysed one after the other; their number is not checked.
+    The tables of a batch are analysed one after the other. The number of tables is not checked.
     """
     if scenario.form == "batch":
         return 0.0, 0.0
@@ -192,18 +193,18 @@ def checked(
 
     Parameters
     ----------
-    settings : as merged from its files; not changed.
-    papers : by slug.
-    kinds : of scenarios, by name; by default all existing kinds.
+    settings : settings as merged from their files; not changed.
+    papers : papers by slug.
+    kinds : kinds of scenarios, by name; by default all existing kinds.
 
     Raises
     ------
     ConfigError
-        Every mistake, one per line (`config.check`); work and memory above ``limits``.
+        For all mistakes, one per line (`config.check`), and if work or memory exceeds ``limits``.
     PaperError
         If the declarations of two papers conflict.
     """
-    if found := sorted(user_files.mistakes(settings)):  # before a rule of any paper opens a named file
+    if found := sorted(user_files.mistakes(settings)):  # this check runs before a rule of any paper opens a named file
         raise config.ConfigError(
             f"{len(found)} confidential files where only public files are allowed; nothing was run.\n"
             + "\n".join(f"  {place}: {why}" for place, why in found)

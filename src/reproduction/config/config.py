@@ -29,7 +29,7 @@ _Validator = extend(
         }
     ),
 )
-_LARGEST, _SMALLEST = 1e15, 1e-30  # a number in a paper's settings is 0 or between these in absolute value
+_LARGEST, _SMALLEST = 1e15, 1e-30  # a number in a paper's settings is 0, or its absolute value is between these limits
 _SCIENTIFIC = r"^[+-]?\d+(\.\d*)?[eE][+-]?\d+$"
 Rules = dict[str, Callable[[dict], Iterable[tuple[str, str]]]]
 Further = Callable[[dict], Iterable[tuple[str, str]]]
@@ -52,15 +52,15 @@ def check(
 
     Parameters
     ----------
-    config : as read from YAML; not changed.
+    config : configuration as read from YAML; not changed.
     schema : closed JSON Schema.
-    rules : top-level key -> function that returns further mistakes of that section.
-    further : function that returns (path, message) of mistakes in the whole configuration, if no other rule is broken.
+    rules : mapping from a top-level key to a function that returns further mistakes in this section.
+    further : function that returns (path, message) for mistakes in the whole configuration, if no other rule is broken.
 
     Raises
     ------
     ConfigError
-        Every mistake, one per line: path, value found, allowed values, nearest valid key.
+        For all mistakes, one per line: path, value found, allowed values, nearest valid key.
     """
     filled = with_defaults(config, schema)
     mistakes = broken(filled, schema)
@@ -73,7 +73,7 @@ def check(
             for path, text in rule(filled.get(key, {})):
                 mistakes.append((f"{key}.{path}", text))
         except (TypeError, KeyError, AttributeError, ValueError, LookupError, ArithmeticError):
-            if key not in wrong:  # a section that breaks the schema may not have the shape that its rules expect
+            if key not in wrong:  # a section that breaks the schema may not have the structure that its rules expect
                 raise
     if further and not mistakes:
         mistakes = list(further(filled))

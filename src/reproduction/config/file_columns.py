@@ -1,8 +1,9 @@
-"""Columns of a user's file, renamed to the names that a kind of scenario expects. Written in plain Python.
+"""Columns of a user's file, renamed to the names that a kind of scenario expects. The module is written in plain
+Python.
 
 The mapping is stated (``columns: {name: county, value: count}``), or the columns are recognised by the names that other
-software gives them: PipelineDP (partition_key, count, count_noise_stddev) and OpenDP (len). What was read as what is
-part of the results. A column of standard deviations of Laplace noise is converted to scales.
+software uses: PipelineDP (partition_key, count, count_noise_stddev) and OpenDP (len). The results state which column
+was read under which name. A column of standard deviations of Laplace noise is converted to scales.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ _KEY = "partition_key"
 _BESIDE = ("privacy_id_count", "sum", "mean", "variance")  # further columns of PipelineDP
 _SPREAD = "{}_noise_stddev"
 _SCALE = {"laplace": "scale", "gaussian": "sd", "discrete_gaussian": "sigma"}
-_OPENDP = {  # names of distributions in OpenDP -> law and its parameter
+_OPENDP = {  # mapping from names of distributions in OpenDP to the law and its parameter
     "Integer Laplace": ("discrete_laplace", "scale"),
     "Integer Gaussian": ("discrete_gaussian", "sigma"),
     "Float Laplace": ("laplace", "scale"),
@@ -28,7 +29,7 @@ _OPENDP = {  # names of distributions in OpenDP -> law and its parameter
 _TABLE = ("true", "released", "probability")
 _PTABLE = ("i", "j", "p")
 _SUMMARY = ("column", "aggregate", "distribution", "scale")  # columns of OpenDP's summarize()
-JOINT = "/"  # between the parts of a name that is made of several columns
+JOINT = "/"  # separator between the parts of a name that consists of several columns
 
 
 def names(settings: Mapping[str, Any], header: Sequence[str], kind: Kind) -> Names:
@@ -43,12 +44,12 @@ def names(settings: Mapping[str, Any], header: Sequence[str], kind: Kind) -> Nam
     Returns
     -------
     dict
-        Empty if the file has the expected names. A name may be made of several columns.
+        Empty if the file has the expected names. A name may consist of several columns.
 
     Raises
     ------
     ValueError
-        If a stated column does not exist, or the kind has no column of that name.
+        If a stated column does not exist, or the kind does not have a column of that name.
     """
     known = {**kind.columns, **kind.further, **kind.by_table}
     found: Names = {}
@@ -106,7 +107,7 @@ def header(settings: Mapping[str, Any], kind: Kind, batch: bool) -> tuple[list[s
     Raises
     ------
     ValueError, ImportError
-        As `names` and `table_files.columns`.
+        As in `names` and `table_files.columns`.
     """
     written = table_files.columns(settings["file"], batch)
     found = names(settings, written, kind)
@@ -119,13 +120,13 @@ def texts(settings: Mapping[str, Any], kinds: Mapping[str, str], found: Names) -
     Parameters
     ----------
     settings : settings of the scenario.
-    kinds : expected name -> ``text``, ``number``, ``whole`` or ``published`` (`published_cells`).
-    found : mapping of `names`.
+    kinds : mapping from expected names to ``text``, ``number``, ``whole`` or ``published`` (`published_cells`).
+    found : mapping returned by `names`.
 
     Raises
     ------
     ValueError
-        With the line, the column, the rule and the value of every invalid cell.
+        For all invalid cells, with line, column, rule and value.
     """
     path = settings["file"]
     wanted: dict[str, str] = {}
@@ -184,12 +185,12 @@ def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
     Parameters
     ----------
     settings : settings of the scenario; ``noise`` may be the path of a CSV file.
-    found : mapping of `names`; the row of the summary is that of the column of values.
+    found : mapping returned by `names`; the row of the summary is that of the column of values.
 
     Raises
     ------
     ValueError
-        If the file is not such a summary, or has no row of the column.
+        If the file is not such a summary, or does not contain a row for the column.
     """
     path = settings.get("noise")
     if not is_summary(path):

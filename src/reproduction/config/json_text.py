@@ -12,7 +12,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 def encoded(settings: Any) -> str:
     """Return settings as text that can be the value of a parameter.
 
-    No string of a user can end a script block of Snakemake's report or be read as a wildcard.
+    The text of a user can neither end a script block of Snakemake's report nor be read as a wildcard.
     """
     text = _STRING.sub(lambda string: _escaped(string[0], "{}"), json.dumps(settings))
     return _escaped(text, "<>&")

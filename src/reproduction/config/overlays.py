@@ -1,8 +1,8 @@
 """Merge several configuration files into one. Mappings are merged key by key, and all other values are replaced.
 
-`python -m reproduction.run` merges them before Snakemake starts and passes one file, named after its content. If
-``snakemake`` is called directly, it has already read its overlays; they are read again here, and only this reading is
-used.
+`python -m reproduction.run` merges the files before Snakemake starts, and passes a single file, named after its
+content. If ``snakemake`` is called directly, it has already read its overlays. The overlays are then read a second time
+in this module, and only the second reading is used.
 
 `taken_apart` extracts the configuration options from Snakemake's command line before Snakemake reads any file.
 """
@@ -34,7 +34,7 @@ def merged(paths: Iterable[Path], further: Mapping[str, Any] | None = None) -> d
     Raises
     ------
     ConfigError
-        If a file cannot be read (`reading.read`), or a key is a mapping in one file and not in another.
+        As in `reading.read`, or if a key is a mapping in one file and not in another.
     """
     found: dict[str, Any] = {}
     for path in paths:
@@ -89,7 +89,7 @@ def in_use(overlays: Iterable[Path], further: Mapping[str, Any], folder: Path) -
     Raises
     ------
     ConfigError
-        As `merged`, and if there is neither a config.yaml nor an overlay.
+        As in `merged`, and if there is neither a config.yaml nor an overlay.
     """
     given, base = [Path(path) for path in overlays], folder / BASE
     if len(given) == 1 and _written(given[0], folder):

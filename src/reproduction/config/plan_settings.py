@@ -37,7 +37,7 @@ def mistakes(section: Mapping[str, Any], releases: Mapping[str, Any] | None = No
     """
     for name, plan in section.items():
         if not isinstance(plan, dict):
-            continue  # the schema of the whole configuration reports it
+            continue  # the schema of the whole configuration reports this mistake
         if plan.get("kind") == "protected_rates" or {"exposure", "covariates", "per", "family"} & set(plan):
             yield name, _RATES
             continue

@@ -1,8 +1,8 @@
 """Meaning of the cells of a column of published counts: numbers, ranges, limits, and symbols of withheld counts.
 
-Plain Python: this module runs before any kernel exists. A range such as ``1-9`` has the bounds (1, 9), and a limit such
-as ``<10`` the bounds (-inf, 9). A symbol has a meaning only if the scenario states it: counts below a limit were
-withheld (`withheld`), or the count is not available (`missing`).
+The module is written in plain Python, because it runs before any kernel exists. A range such as ``1-9`` has the bounds
+(1, 9), and a limit such as ``<10`` the bounds (-inf, 9). A symbol has a meaning only if the scenario states it: counts
+below a limit were withheld (`withheld`), or the count is not available (`missing`).
 """
 
 import re
@@ -34,7 +34,7 @@ def meaning(text: str, settings: Mapping[str, Any]) -> Cell:
     Returns
     -------
     (number, bounds)
-        One of them or both are None; bounds are (lowest, highest) of integers, infinite if there is no end.
+        One or both are None; bounds are (lowest, highest) of integers, infinite if there is no end.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def shown(bounds: Bounds) -> str:
 
 
 Limits = tuple[list[float], list[float]]
-_HOW = {True: "withheld,", False: "published as"}  # whether there is no lower end
+_HOW = {True: "withheld,", False: "published as"}  # texts for bounds without and with a lower end
 
 
 def censored(
@@ -108,24 +108,24 @@ def censored(
 ) -> tuple[dict[str, Any], Limits | None]:
     """Return the noise distribution and the bounds of the counts that follow from ranges, limits and withheld counts.
 
-    Without added noise, a range contains the true count: it is a bound. With noise, the noisy value was withheld below
-    one limit, which becomes the threshold of the distribution.
+    Without added noise, the true count is in the range, so the range is a bound. With noise, the noisy value was
+    withheld below a common limit, which becomes the threshold of the distribution.
 
     Parameters
     ----------
     words : noise as settings.
     cells : meanings of the cells (`parsed`).
-    names : names of the counts, for errors.
+    names : names of the counts, for error messages.
 
     Returns
     -------
     (words, limits)
-        Limits are (lower, upper), one number per count; None if they do not differ from 0 and infinity.
+        The limits are (lower, upper), one number per count; None if all limits are 0 and infinity.
 
     Raises
     ------
     ValueError
-        If noise was added and the counts without a number were not all withheld below one limit.
+        If noise was added and the counts without a number were not all withheld below the same limit.
     """
     stated = [(name, bounds) for name, (_, bounds) in zip(names, cells, strict=True) if bounds is not None]
     if not stated:
@@ -141,7 +141,7 @@ def censored(
                 f"without a number must be withheld below the same limit ({limit:g}): remove the noise "
                 "(noise: exact) to use ranges"
             )
-    if "threshold" in words:  # an empty cell was withheld, too
+    if "threshold" in words:  # an empty cell was withheld too
         return dict(words), None
     if empty := [name for name, cell in zip(names, cells, strict=True) if cell == (None, None)]:
         raise ValueError(

@@ -12,7 +12,7 @@ def mistakes(questions: Mapping[str, Any], names: Sequence[str]) -> Iterator[tup
 
     Parameters
     ----------
-    questions : name -> question, in the form that `dpmultinomial` accepts.
+    questions : mapping from the name of a question to the question, in the form that `dpmultinomial` accepts.
     names : names of the quantities; empty if they are not known yet.
     """
     for label, question in questions.items():
@@ -35,7 +35,7 @@ def _wrong(kind: str, what: Any, names: Sequence[str]) -> str:
         return text
     try:
         from dpmultinomial._results.expressions import Names, comparison
-    except ImportError:  # the job reports it
+    except ImportError:  # the job reports this mistake
         return ""
     known = Names(tuple(names))
     if kind == "probability":

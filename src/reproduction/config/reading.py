@@ -1,7 +1,7 @@
 """Strict reader of all configuration files, which are JSON or YAML without extensions. The reader returns plain values.
 
-No other part of the workflow reads configuration files before this module. Anchors, aliases, tags, merge keys,
-directives, keys with escapes, duplicate keys and templates are rejected everywhere.
+No other part of the workflow reads a configuration file before this module. Anchors, aliases, tags, merge keys,
+directives, keys with escapes, duplicate keys and templates are rejected.
 """
 
 import json
@@ -64,7 +64,7 @@ def read(path: Path) -> dict[str, Any]:
 
     Parameters
     ----------
-    path : of the file.
+    path : path of the file.
 
     Returns
     -------
@@ -74,8 +74,8 @@ def read(path: Path) -> dict[str, Any]:
     Raises
     ------
     ConfigError
-        With file and line: a file that is unreadable, confidential, larger than 16 MB, not UTF-8 text or not a mapping,
-        and everything that `parse` rejects.
+        With file and line: for a file that is unreadable, confidential, larger than 16 MB, not UTF-8 text or not a
+        mapping, and for all mistakes that `parse` rejects.
     """
     try:
         with open(places.public(path), "rb") as stream:
@@ -108,9 +108,9 @@ def parse(text: str, *, form: str) -> Any:
     Raises
     ------
     ConfigError
-        With the line: invalid YAML or JSON; anchors, aliases, tags, merge keys, directives; a key that is not a string,
-        is a duplicate, has control characters or escapes, or begins like a template (``__`` or ``?``); a number that
-        YAML does not read as it is written; more than 12 levels.
+        With the line: for invalid YAML or JSON; anchors, aliases, tags, merge keys, directives; a key that is not a
+        string, is a duplicate, contains control characters or escapes, or begins like a template (``__`` or ``?``); a
+        number that YAML does not read as it is written; more than 12 levels.
     """
     try:
         loaded = _json(text) if form == "json" else _yaml(text)
@@ -120,7 +120,7 @@ def parse(text: str, *, form: str) -> Any:
         raise ConfigError(f"the text is not valid JSON ({error})") from None
     except ConfigError:
         raise
-    except (ValueError, AttributeError, TypeError) as error:  # YAML's own constructors, such as an invalid date
+    except (ValueError, AttributeError, TypeError) as error:  # errors of YAML's constructors, such as an invalid date
         raise ConfigError(f"the text contains a value that cannot be read ({error})") from None
     except RecursionError:
         raise ConfigError("the text is nested too deeply: use fewer levels") from None

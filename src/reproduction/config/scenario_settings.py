@@ -1,7 +1,7 @@
 """Check the kind, grid points and files of the scenarios of a configuration, and report every mistake. Plain Python.
 
-A list in place of a single value defines a grid, the product of all such lists; a file with a column ``table`` is a
-batch. `as_text` and `restored` pass a scenario to a job.
+A list in place of a single value defines a grid, which is the product of all such lists. A file with a column ``table``
+is a batch. `as_text` and `restored` pass a scenario to a job.
 """
 
 import json
@@ -21,7 +21,7 @@ from . import config, file_columns, table_files, user_files
 
 MOST_POINTS = 200
 _SCALARS = {"number", "integer", "string"}
-_FIXED = ("kind", "release", "file")  # inputs of a job; the subject of a scenario is the same at all points
+_FIXED = ("kind", "release", "file")  # keys with the same value at all points of a grid
 _TAKEN = ("_densities", "_parts")  # endings of the names of a scenario's output files
 Mistakes = Iterator[tuple[str, str]]
 Point = dict[str, float | int | str]
@@ -29,15 +29,16 @@ Point = dict[str, float | int | str]
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """One entry under `scenarios`.
+    """Entry under `scenarios`.
 
     Parameters
     ----------
     name : name chosen by the user.
     kind : kind of the scenario.
-    settings : as written, with defaults.
+    settings : settings as written, with defaults.
     form : ``"case"``, ``"grid"`` or ``"batch"``.
-    release : folder of the release that it analyses, below the working directory; empty if it contains its own numbers.
+    release : folder of the release that the scenario analyses, below the working directory; empty if the scenario
+        contains the numbers.
     """
 
     name: str
@@ -81,7 +82,7 @@ def single(name: str, written: Mapping[str, Any], kinds: Mapping[str, Kind]) -> 
     Raises
     ------
     ConfigError
-        Every mistake.
+        For all mistakes.
     """
     whole = {"scenarios": {name: dict(written)}, "releases": {}}
     if found := sorted(set(mistakes(whole, kinds))):
@@ -215,7 +216,7 @@ def mistakes(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Mistakes
         if name.endswith(_TAKEN) or name.startswith("plan_"):
             yield here, f"names that end in {' or '.join(_TAKEN)} or begin with plan_ are reserved; choose another name"
         if not isinstance(written, dict):
-            continue  # the schema reports it
+            continue  # the schema reports this mistake
         try:
             kind, release = _kind(written, settings, kinds)
         except ValueError as error:
@@ -309,7 +310,7 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
             columns = {column: [] for column in kinds} if batch else file_columns.texts(written, kinds, names)
             file_columns.with_noise(written, names)
             by_table = {} if batch else table_files.by_table(written["file"], columns, kind.by_table)
-        except ImportError:  # the kernels are not compiled yet: the job reads the file
+        except ImportError:  # the kernels are not compiled yet, so the job reads the file
             return
         except ValueError as error:
             yield ".file", str(error)

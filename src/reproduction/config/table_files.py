@@ -12,11 +12,11 @@ from typing import Any
 
 from dpmultinomial._files import places
 
-TABLE = "table"  # column that makes a file a batch
+TABLE = "table"  # name of the column that makes a file a batch
 LARGEST = 10**8  # largest allowed integer
-LARGEST_ROWS = 10**7  # of a Parquet file
-LARGEST_UNPACKED = 4 * 2**30  # bytes of a Parquet file when it is decompressed
-LARGEST_NAME = 1000  # characters of a name in a Parquet file
+LARGEST_ROWS = 10**7  # largest number of rows of a Parquet file
+LARGEST_UNPACKED = 4 * 2**30  # largest number of bytes of a Parquet file after decompression
+LARGEST_NAME = 1000  # largest number of characters of a name in a Parquet file
 _READ = 1 << 20  # number of bytes of a file that are examined before any job
 _PLACE = "paths are relative to the working directory"
 Judge = Callable[[str], object]
@@ -71,14 +71,14 @@ def texts(path: str, kinds: Mapping[str, str], judges: Mapping[str, Judge] | Non
 
     Parameters
     ----------
-    path : CSV, or Parquet if its name ends in .parquet.
-    kinds : column -> ``text``, ``number`` (an empty cell stays empty) or ``whole``, 0 to 10^8.
-    judges : column -> function that raises ValueError with the rule if a cell is invalid.
+    path : path of a CSV file, or of a Parquet file if its name ends in .parquet.
+    kinds : mapping from a column to ``text``, ``number`` (an empty cell stays empty) or ``whole``, 0 to 10^8.
+    judges : mapping from a column to a function that raises ValueError with the rule if a cell is invalid.
 
     Raises
     ------
     ValueError
-        With every mistake in the file, or if it is confidential.
+        For all mistakes in the file, or if the file is confidential.
     """
     if path.lower().endswith(".parquet"):
         listed = {column: _parquet_texts(path, column, kind) for column, kind in kinds.items()}
@@ -142,7 +142,7 @@ def by_table(path: str, columns: Mapping[str, Sequence[str]], keys: Mapping[str,
     ----------
     path : path of the file, for error messages.
     columns : columns of the file, as strings.
-    keys : keys that may be columns -> ``text`` or ``number``.
+    keys : mapping from the keys that may be columns to ``text`` or ``number``.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Check of every file that a configuration names: no file may be confidential, except under `releases`.
 
 Every string that is the path of a file is checked, whatever its key. Later code checks each file again before opening
-it (`dpmultinomial._files.places`). The section ``releases`` names confidential files; their existence is checked, but
+it (`dpmultinomial._files.places`). The section ``releases`` names confidential files. Their existence is checked, but
 they are never opened (`release_mistakes`).
 """
 
@@ -37,8 +37,8 @@ def refusal(text: str, *, folder: bool = False) -> str | None:
 
     Parameters
     ----------
-    text : as written.
-    folder : whether it may be the path of a folder.
+    text : path as written.
+    folder : whether the string may be the path of a folder.
     """
     if "\0" in text or len(text) > _LONGEST:
         return None
@@ -55,12 +55,12 @@ def outside(**options: str | None) -> None:
 
     Parameters
     ----------
-    options : name of an option -> its path, or None.
+    options : mapping from the name of an option to its path, or to None.
 
     Raises
     ------
     ValueError
-        If a path is in that folder.
+        If a path is in this folder.
     """
     for option, text in options.items():
         if text is not None and ("\0" in text or places.is_confidential(Path(text))):

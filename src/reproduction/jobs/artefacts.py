@@ -8,8 +8,8 @@ rule                       file                                             func
 ``<paper>_<module>_loop``  ``results/<paper>/simulated/<module>_{shard}..`` ``<module>.simulate``, in several pieces
 ========================== ================================================ =======================================
 
-One job makes one file. A table with ``by: summarise`` reads all pieces of its module's loop. A target
-that no rule makes is rejected with a list of the valid names, before Snakemake reports a missing rule.
+One job makes one file. A table with ``by: summarise`` reads all pieces of its module's loop. If no rule makes a target,
+the target is rejected with a list of the valid names, before Snakemake reports a missing rule.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -23,8 +23,9 @@ from .. import dependencies
 from ..config.config import nearest
 from ..paper import Artefact, Paper, Table
 
-LONG = 0.2  # minutes from which a loop is divided into pieces and a table gets a separate cluster submission
-PIECE = 0.4  # minutes of one piece of a long loop
+# smallest number of minutes for which a loop is divided into pieces, and a table gets a separate cluster submission
+LONG = 0.2
+PIECE = 0.4  # number of minutes of one piece of a long loop
 MOST_PIECES = 4
 PRINTED = "published.tsv"  # the printed statements of a paper
 SECTIONS = {"scenario": "scenarios", "page": "scenarios", "plan": "plans", "release": "releases"}
@@ -39,7 +40,7 @@ class Loop:
     ----------
     slug : slug of the paper.
     module : module whose function `simulate` runs one block of the loop.
-    settings : section of the paper's settings, which holds `replications` and `block`.
+    settings : section of the paper's settings that contains `replications` and `block`.
     minutes : expected minutes on one core.
     pieces : number of jobs, >= 1.
     """
@@ -98,7 +99,7 @@ def loops(paper: Paper, section: Mapping[str, Any] | None = None, shards: int | 
     ----------
     paper : a paper, as returned by `paper.discover`.
     section : settings of the paper; None: the default settings.
-    shards : number of pieces of each loop of `LONG` minutes or more. With ``auto``, the number depends only on the
+    shards : number of pieces of each loop of at least `LONG` minutes. With ``auto``, the number depends only on the
         expected minutes, so that results remain valid on a machine with a different number of cores.
     """
     declared: dict[tuple[str, str], float] = {}
@@ -144,7 +145,7 @@ def inputs(paper: Paper, table: Table, section: Mapping[str, Any], of_paper: Ite
     Parameters
     ----------
     paper, table : the paper and one of its tables.
-    section : the paper's settings. With ``by: gather`` an input ``<folder>/<setting>`` stands for one file
+    section : the paper's settings. With ``by: gather``, an input ``<folder>/<setting>`` represents one file
         ``results/<paper>/<folder>/<name>.csv`` for each name that the setting lists.
     of_paper : all loops of the paper, from `loops`.
     """
@@ -170,14 +171,14 @@ def printed(paper: Paper, module: str) -> list[str]:
 def groups(paper: Paper) -> dict[str, str]:
     """Return a mapping from each quick table to the group of tables that a cluster computes in one submission.
 
-    A quick table takes less than `LONG` minutes and is neither a timing nor gathered. ``tables`` contains the quick
+    A quick table takes less than `LONG` minutes, and is neither a timing nor gathered. ``tables`` contains the quick
     tables whose inputs are all in the same group. ``summaries`` contains the quick tables that read a slow table which
-    has not itself read a summary, so that no group waits for itself. Slow tables have no group.
+    has not read a summary, so that no group waits for itself. Slow tables do not belong to a group.
     """
     by_name = {artefact.name: table for artefact, table in tables(paper)}
     slow_loops = {(loop.module, loop.settings) for loop in loops(paper) if loop.minutes >= LONG}
     found: dict[str, str] = {}
-    after_summary: set[str] = set()  # slow tables that have read a summary, directly or not
+    after_summary: set[str] = set()  # slow tables that have read a summary, directly or indirectly
     for name in _in_order(by_name):
         table = by_name[name]
         read = [other for other in table.inputs if other in by_name]
@@ -196,7 +197,7 @@ def minutes_from_nothing(paper: Paper) -> dict[str, float]:
     """Return a mapping from each table to the expected minutes on one core to compute the table and all its inputs from
     scratch.
 
-    The inputs of a gathered table are not counted: they are made by the paper's additional rules.
+    The inputs of a gathered table are not counted, because the paper's additional rules make them.
     """
     by_name = {artefact.name: table for artefact, table in tables(paper)}
     by_loop = {(loop.module, loop.settings): loop.minutes for loop in loops(paper)}
@@ -235,7 +236,7 @@ def refused_targets(
     rules : names of all rules.
     files : output files of rules without wildcards.
     made : function that returns whether a rule makes a file.
-    sections : section of the configuration -> names of its entries.
+    sections : mapping from a section of the configuration to the names of its entries.
     """
     known, lines = set(rules), []
     for target in targets:

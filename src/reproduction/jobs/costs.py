@@ -1,8 +1,8 @@
 """Cost of a run. Each job writes one row, and ``python -m reproduction.jobs.costs`` sums the rows of the last run in
 the current folder.
 
-A row has the columns of Snakemake's ``benchmark:``. That directive would measure only the client that waits for the
-job, because jobs are forks of a loaded process (`forks`).
+A row has the columns of Snakemake's ``benchmark:``. This directive would measure only the client that waits for the
+job, because jobs are forks of a process that has loaded all modules (`forks`).
 """
 
 import atexit
@@ -54,7 +54,7 @@ def write_run(started: float, wall: float) -> None:
     Parameters
     ----------
     started : start of the run, in seconds of the clock.
-    wall : seconds since then.
+    wall : seconds since the start.
     """
     used = os.times()
     row = {"started": started, "s": wall, "snakemake": used.user + used.system}
@@ -95,7 +95,7 @@ def of_run(folder: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]
 
     Returns
     -------
-    rules : rule -> number of jobs, CPU seconds of work and of start-up.
+    rules : mapping from a rule to its number of jobs, and to CPU seconds of work and of start-up.
     total : the same for all rules; `elsewhere`: jobs without rows (kernels, the loaded process) and process shutdown;
         `snakemake`: planning and scheduling; `s`: wall seconds.
 
@@ -108,7 +108,7 @@ def of_run(folder: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]
     rules: dict[str, dict[str, float]] = {}
     for path in sorted(folder.glob("*.tsv")):
         if path.name == _RUN or path.stat().st_mtime < run["started"]:
-            continue  # left by an earlier run
+            continue  # written by an earlier run
         row = _row(path)
         sums = rules.setdefault(path.stem.partition(".")[0], {"jobs": 0, "work": 0.0, "start-up": 0.0})
         sums["jobs"] += 1

@@ -1,7 +1,7 @@
 """Environment variables that every job inherits: the current source tree comes first, and linear algebra uses one
 thread.
 
-Timings use one thread as well, although they reserve all cores: library threads that wait for each other would add CPU
+Timings use one thread too, although they reserve all cores. Library threads that wait for each other would add CPU
 seconds, and the timings measure our code, not the parallelism of a library.
 """
 

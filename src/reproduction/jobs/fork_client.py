@@ -1,9 +1,9 @@
 """Shell of a run in which jobs are forks. The shell sends Python jobs to the process that has loaded all modules, and
 all other jobs to bash.
 
-Snakemake starts it as ``<this> python socket -c command`` in place of ``bash -c command``. It waits for its job and
-ends with the job's exit code; if it is killed, its job is killed too. It uses only the standard library, because it is
-started for every job.
+Snakemake starts the script as ``<this> python socket -c command`` instead of ``bash -c command``. The script waits for
+its job and ends with the job's exit code. If the script is killed, its job is killed too. The script uses only the
+standard library, because it is started for every job.
 """
 
 import json
@@ -31,10 +31,9 @@ def script_of(command: str, python: str) -> str:
 
 def main(python: str, place: str, flag: str, command: str) -> int:
     """Run a job and return its exit code, as a shell does."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # the signal may arrive just before a wait,
-        signal.signal(
-            signal.SIGINT, signal.SIG_DFL
-        )  # which would then not be interrupted: Python handles signals between calls
+    # the signal may arrive just before a wait, and would then not interrupt it,
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # because Python handles signals between calls
     script = script_of(command, python)
     if flag != "-c" or not script or os.environ.get(_ALONE) != "1":
         os.execv("/bin/bash", ["bash", flag, command])

@@ -1,8 +1,8 @@
 """Process that has loaded the modules of all jobs. Every Python job of a run is a fork of this process, requested by
 `fork_client`.
 
-``python -m reproduction.jobs.fork_server socket module ..``, started by `forks`. It ends, together with its jobs, when
-the pipe at its standard input is closed, which happens whenever Snakemake ends. If a client ends, its job is killed; if
+``python -m reproduction.jobs.fork_server socket module ..`` is started by `forks`. The process and its jobs end when
+the pipe at its standard input is closed, which happens whenever Snakemake ends. If a client ends, its job is killed. If
 the server ends, the operating system kills its jobs.
 """
 
@@ -22,13 +22,14 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-_PATIENCE = 10.0  # seconds that a client has for its request
+_PATIENCE = 10.0  # number of seconds in which a client must send its request
 _PR_SET_PDEATHSIG = 1
 
 
 def main(place: str, modules: list[str]) -> None:
     """Listen, load the modules, and serve until standard input is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # signals from the terminal: Snakemake decides when its jobs end
+    # ignore signals from the terminal, because Snakemake decides when its jobs end
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(place)
     listener.listen(64)
@@ -130,12 +131,12 @@ class Server:
         connection means that the client has ended.
         """
         if client not in self._jobs.values():
-            return  # its job ended at the same moment and has been reported
+            return  # the job ended at the same moment and has been reported
         for job, waiting in self._jobs.items():
             if waiting is client:
                 with suppress(ProcessLookupError):
                     os.kill(job, signal.SIGKILL)
-        self._selector.unregister(client)  # otherwise it stays readable forever
+        self._selector.unregister(client)  # otherwise, the connection would remain readable
 
     def _end(self) -> None:
         for job in self._jobs:
@@ -150,7 +151,7 @@ def run(script: str, folder: str, environment: dict[str, str]) -> int:
 
     Parameters
     ----------
-    script : path of its file.
+    script : path of the script.
     folder : working directory.
     environment : all environment variables.
     """

@@ -1,8 +1,8 @@
 """Run Python jobs as forks of one process that has loaded all modules, so that each job starts in hundredths of a
 second.
 
-The Snakefile calls `begin` when a run starts and `end` when it has ended. A job still has its own process, streams,
-environment, memory and exit code, and runs the script that Snakemake wrote.
+The Snakefile calls `begin` when a run starts and `end` after the run has ended. A job is still a separate process with
+separate streams, environment, memory and exit code, and runs the script that Snakemake wrote.
 """
 
 import os
@@ -22,13 +22,13 @@ from snakemake.shell import shell
 
 from . import environment, internals
 
-# Only modules are loaded, nothing is drawn: all forks would share the read position of an open font file.
+# Modules are only loaded, and nothing is drawn: all forks would share the read position of an open font file.
 _FIRST = (
     *("snakemake.iocontainers", "snakemake.logging", "reproduction.jobs.making"),
     *("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf"),
 )
-FEWEST = 4  # number of jobs below which loading costs more than it saves
-_PREFIX = "dpmultinomial-"  # of temporary folders, followed by the id of the process
+FEWEST = 4  # smallest number of jobs for which loading saves time
+_PREFIX = "dpmultinomial-"  # prefix of temporary folders, followed by the process ID
 _LONGEST = 100  # maximum number of bytes in a socket's path
 _CLIENT = Path(__file__).with_name("fork_client.py")
 _running: list[tuple["subprocess.Popen[bytes]", Path]] = []
@@ -37,17 +37,17 @@ _running: list[tuple["subprocess.Popen[bytes]", Path]] = []
 def begin(workflow: Any, modules: dict[str, Collection[str]]) -> bool:
     """Start the process that loads all modules, if the current run has enough jobs on this machine.
 
-    It is not started if kernels are compiled (the loaded process would keep the old ones), if jobs run in separate
-    environments or containers, or if the path of the temporary folder is too long for a socket.
+    The process is not started if kernels are compiled (the loaded process would keep the old kernels), if jobs run in
+    separate environments or containers, or if the path of the temporary folder is too long for a socket.
 
     Parameters
     ----------
     workflow : Snakemake's Workflow, after planning.
-    modules : rule -> modules that its jobs import.
+    modules : mapping from a rule to the modules that its jobs import.
 
     Returns
     -------
-    Whether it was started.
+    Whether the process was started.
     """
     rules = [rule for _, rule in internals.planned(workflow)]
     forked = [rule for rule in rules if rule in modules]

@@ -1,8 +1,8 @@
 """Access to internals of Snakemake. Every internal attribute that the workflow reads or changes is used only in this
 module.
 
-These attributes are not part of Snakemake's public interface and belong to the pinned version (``envs/run.lock``).
-``tests/unit/jobs`` and ``tests/workflow`` test each function on that version.
+These attributes are not part of Snakemake's public interface and are specific to the pinned version
+(``envs/run.lock``). ``tests/unit/jobs`` and ``tests/workflow`` test each function with this version.
 """
 
 import sys
@@ -14,8 +14,8 @@ from typing import Any
 def without_rate_limit(workflow: Any) -> None:
     """Remove the limit of jobs per second, for which Snakemake has no option.
 
-    The limit (100 per second, never reached here) starts a timer at every pass of the scheduler, and every timer causes
-    another pass a second later: after n jobs the scheduler runs n times per second and keeps a core busy.
+    The limit (100 per second, which is never reached) starts a timer at every pass of the scheduler, and every timer
+    causes another pass a second later. After n jobs, the scheduler would run n times per second and keep a core busy.
 
     Parameters
     ----------

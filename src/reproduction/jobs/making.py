@@ -1,9 +1,10 @@
 """Compute a table, simulate a piece of a loop, or draw a figure: the work of one job, called by the scripts of the
 workflow.
 
-A function of a paper is named ``<slug>.<module>.<function>``, below ``reproduction.papers``. Long loops are cut into
-blocks of fixed size, with one random stream per block, and the blocks are distributed over any number of shards. The
-numbers of a block depend only on its stream, so results do not depend on shards, cores or the order of jobs.
+A function of a paper is named ``<slug>.<module>.<function>``, below ``reproduction.papers``. Long loops are divided
+into blocks of fixed size, with one random stream per block, and the blocks are distributed over any number of shards.
+The numbers of a block depend only on its stream, so results do not depend on the shards, the cores or the order of
+jobs.
 """
 
 import inspect
@@ -40,8 +41,8 @@ def table(
     ----------
     function : as in `find`.
     csv : output file.
-    reads : name -> file of an input table.
-    files : argument -> file.
+    reads : mapping from a name to the file of an input table.
+    files : mapping from an argument to a file.
     by, settings, programs, names, root_seed : as in `made`.
     job : the calling job.
     """
@@ -136,7 +137,7 @@ def made(
     Parameters
     ----------
     function : as in `find`.
-    by : how the table is made (``compute``, ``measure``, ``summarise``, ``gather``).
+    by : method by which the table is made (``compute``, ``measure``, ``summarise``, ``gather``).
     settings : section of the configuration.
     read : mapping from a name to an input table; pieces of a loop and gathered tables are in order.
     files : mapping from an argument to a file.
@@ -179,7 +180,7 @@ def of_shard(replications: int, block: int, shard: int, shards: int) -> list[tup
     Parameters
     ----------
     replications : total size >= 1.
-    block : size of a block >= 1 (the last may be smaller).
+    block : size of a block >= 1 (the last block may be smaller).
     shard : 1-based number of the shard.
     shards : number of shards.
     """
@@ -204,8 +205,8 @@ def simulate(
 
     Parameters
     ----------
-    function : simulates the replications of one block.
-    settings : must contain `replications` and `block`; the other entries are passed to `function`.
+    function : function that simulates the replications of one block.
+    settings : settings that contain `replications` and `block`; all other entries are passed to `function`.
     root_seed : root seed of all random streams.
     names : leading names of the streams; the block index is the last name.
     shard, shards : as in `of_shard`.

@@ -1,8 +1,8 @@
 """Preparation of a folder for a run. Jobs that a killed run left running, on the current machine or in the Slurm queue,
 are ended, and results that cannot be trusted are removed, so that the run computes them again.
 
-Jobs that were left running would overwrite files of the next run. Only jobs of this user that Snakemake started in this
-folder are ended.
+Jobs that were left running would overwrite files of the next run. Only jobs of this user that were started by Snakemake
+in this folder are ended.
 """
 
 import os
@@ -24,7 +24,7 @@ from .. import trust
 from ..paper import Paper
 from . import artefacts
 
-# Arguments with which Snakemake makes nothing.
+# Arguments with which Snakemake does not make any file.
 _DRY = re.compile(r"-[a-zA-Z]*n[a-zA-Z]*|--dry-?run")
 _LOOKS = re.compile(
     r"-[a-zA-Z]*[tlDShv][a-zA-Z]*|--(touch|unlock|lint|report|summary|detailed-summary|list.*|dag|rulegraph|filegraph|"
@@ -37,19 +37,20 @@ def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: 
     """Remove incomplete, edited and outdated results, and results with missing files, below the working directory, and
     report them.
 
-    Snakemake then regenerates the requested files, and a piece of a long loop only if a table still needs it.
+    Snakemake then regenerates the requested files. A piece of a long loop is regenerated only if a table still needs
+    it.
 
     Parameters
     ----------
-    papers : by slug.
+    papers : papers by slug.
     settings : the whole configuration.
-    words : arguments of Snakemake; if they make nothing, nothing is removed, and a dry run reports what a run would
-        regenerate.
+    words : arguments of Snakemake. If Snakemake makes no files, nothing is removed. For a dry run, the function reports
+        the files that a run would regenerate.
 
     Returns
     -------
     list of Path
-        Files that were removed, or would be in a dry run.
+        Files that were removed, or would be removed in a dry run.
 
     Raises
     ------
@@ -88,7 +89,7 @@ def expected(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Iterat
 
     Parameters
     ----------
-    papers : by slug.
+    papers : papers by slug.
     settings : the whole configuration, with its defaults.
     """
     for slug, paper in papers.items():
@@ -99,7 +100,7 @@ def expected(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Iterat
         yield from (f"results/scenarios/{name}.csv", f"results/scenarios/{name}.json", f"figures/scenarios/{name}.png")
 
 
-_NAME = re.compile(r"(.*_)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # the executor's name for a run
+_NAME = re.compile(r"(.*_)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # name that the executor gives to a run
 _PATIENCE, _GENTLE = 60.0, 5.0  # seconds before giving up on Slurm, and before killing a process
 _SCRIPTS = (
     ".snakemake/scripts/",
@@ -138,12 +139,12 @@ def cancelled(arguments: Sequence[str]) -> list[str]:
 
     Parameters
     ----------
-    arguments : arguments of snakemake.
+    arguments : arguments of Snakemake.
 
     Raises
     ------
     TimeoutError
-        If Slurm still runs them after a minute; a new run would then make the same files at the same time.
+        If Slurm still runs the jobs after a minute; a new run would then write the same files at the same time.
     """
     asked = any(word.partition("=")[0] in _OPTIONS for word in arguments)
     dry = any(word in ("-n", "--dry-run", "--dryrun") for word in arguments)

@@ -10,7 +10,7 @@ from . import internals
 
 PRIOR = 0.5  # minutes of work at the declared speed, as the prior of the estimate
 SMALL = 0.02  # minutes of a job without a declared time
-EVERY = 10.0  # seconds between two lines
+EVERY = 10.0  # number of seconds between two lines
 
 
 class Expectation:
@@ -96,7 +96,7 @@ def follow(workflow: Any, minutes: Mapping[str, float]) -> None:
     Parameters
     ----------
     workflow : Snakemake's Workflow, after planning.
-    minutes : rule -> declared minutes of one of its jobs.
+    minutes : mapping from a rule to the declared minutes of one of its jobs.
     """
     if internals.shows_progress(workflow):
         jobs = {number: minutes.get(rule, 0.0) for number, rule in internals.planned(workflow)}

@@ -19,8 +19,8 @@ from .. import trust
 from ..paper import Paper
 from ..verdicts import agreement as statements
 
-PLAIN_BYTES = 250_000  # bytes above which a table is compressed
-MOST_BYTES = 3_000_000  # bytes above which a compressed table is not copied
+PLAIN_BYTES = 250_000  # number of bytes above which a table is compressed
+MOST_BYTES = 3_000_000  # number of bytes above which a compressed table is not copied
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Render every page of a report from its template, and copy the required styles, scripts and files.
 
-The start page shows what was run, the verdicts by paper, and the results to look at first; another page shows settings
+The start page shows what was run, the verdicts by paper, and the most important results. Another page shows settings
 and versions.
 """
 
@@ -30,7 +30,7 @@ from .scenarios import ScenarioPage
 from .statements import Statement
 
 HERE = Path(__file__).resolve().parent
-FONT = "fonts/ttf/DejaVuSerif.ttf"  # for formulas if the reader has no mathematical font
+FONT = "fonts/ttf/DejaVuSerif.ttf"  # for formulas, if the reader does not have a mathematical font
 
 
 def write(root: Path, target: Path) -> Path:

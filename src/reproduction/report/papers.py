@@ -40,13 +40,13 @@ class Shown:
 
     Parameters
     ----------
-    name, label, caption : as in paper.yaml.
-    figure, table : None if there is none, or if it was not made.
-    statements : printed statements about it.
-    errata : numbers of the errata that name it.
+    name, label, caption : entries in paper.yaml.
+    figure, table : the figure and the table; None if the artefact does not have one, or if it was not made.
+    statements : printed statements about the artefact.
+    errata : numbers of the errata that name the artefact.
     made : provenance of the artefact.
-    missing : command that makes missing files; empty if nothing is missing.
-    grid : its statements arranged as in the printed table, if their names form one.
+    missing : command that makes the missing files; empty if no file is missing.
+    grid : statements arranged as in the printed table, if their names form a table.
     """
 
     name: str
@@ -84,8 +84,8 @@ class PaperPage:
     """Content of the page of a paper. The entry `files` contains pairs (address, name) for the files of complete
     verdicts.
 
-    `score` is a sentence, `lines` has one entry per printed artefact in the order of print, `plot` shows z of every
-    number.
+    `score` is a sentence, `lines` contains one entry per printed artefact in the order of the paper, and `plot` shows z
+    for every number.
     """
 
     paper: Paper

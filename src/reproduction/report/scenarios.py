@@ -25,13 +25,13 @@ class ScenarioPage:
 
     Parameters
     ----------
-    name, settings : of the scenario, as configured.
-    summary : summary of the results; None if it was not made.
-    release : name of the release that it analyses, or empty.
-    figure : None if there is none.
+    name, settings : name and settings of the scenario, as configured.
+    summary : summary of the results; None if the results were not made.
+    release : name of the release that the scenario analyses, or empty.
+    figure : figure; None if there is no figure.
     files : (address, name) of the tables.
     made : provenance of the scenario.
-    missing : command that makes it; empty if it was made.
+    missing : command that makes the scenario; empty if it was made.
     """
 
     name: str
@@ -100,12 +100,12 @@ class ReleasePage:
 
     Parameters
     ----------
-    name, generation : as configured.
-    record : (description, value), from record.json.
+    name, generation : name and generation as configured.
+    record : (description, value) pairs from record.json.
     table : first rows of the public file.
-    used : (address, name) of scenarios that analyse it.
-    missing : command that makes it; empty if it was made.
-    fault : reason why it cannot be shown.
+    used : (address, name) of the scenarios that analyse the release.
+    missing : command that makes the scenario; empty if it was made.
+    fault : reason why the release cannot be shown.
     """
 
     name: str

@@ -20,7 +20,7 @@ _GROUPS = (
         _OUTSIDE,
     ),
 )
-_NOUNS = {  # names of one statement and of several, and verbs
+_NOUNS = {  # nouns for one statement and for several statements, and verbs
     "paper": ("printed statement checked", "printed statements checked", ("reproduces", "reproduce")),
     "wording": (
         *(
@@ -38,7 +38,7 @@ _NOUNS = {  # names of one statement and of several, and verbs
 _DECIDED = (*_GOOD, "differs", "undecided")
 _WORST = ("differs", "undecided", "not_run", "reproduced_by_slip", "reproduced")  # names of whole artefacts
 _LETTER = 7.0  # width of a character, in units of the plot
-_NAMED = 3  # maximum number of statements that are named as reasons
+_NAMED = 3  # largest number of statements that are named as reasons
 _WIDTH, _HEIGHT, _EDGE, _MOST = 960, 180, 40, 5.0  # size of the plot of z, in its units; larger z are at the edge
 
 
@@ -67,15 +67,15 @@ class Line:
     Parameters
     ----------
     label, address : label and address of the artefact.
-    verdict : worst verdict of its statements; None if none was checked.
+    verdict : worst verdict of its statements; None if no statement was checked.
     good, judged : numbers of reproduced and of checked numbers, claims and curves.
-    worded, tested : reproduced of checked verbal statements, and of tests of samples and curves, as ``2 of 3``;
-        empty if there are none.
+    worded, tested : numbers of reproduced and of checked verbal statements, and of tests of samples and curves, as ``2
+        of 3``; empty if there are none.
     largest : largest abs(z) of a printed number, as text.
     why : quantities that do not reproduce, each with its verdict.
     more : number of further such quantities.
     lacking : number of statements that were not run.
-    unrun : the first reason for these; empty if none is given.
+    unrun : the first reason for these; empty if no reason is given.
     """
 
     label: str

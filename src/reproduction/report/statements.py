@@ -1,7 +1,7 @@
 """Show printed statements with the reproduced values as rows of a page, with links to and from their artefacts.
 
-A verdict is shown as a sign, a word and its meaning, so that colour is not needed. Tables are laid out as printed
-(`grid`): rows and columns are read from the names of the statements, and our number is below each printed number.
+A verdict is shown as a sign, a word and its meaning, so that colour is not needed. Tables are arranged as printed
+(`grid`): rows and columns are derived from the names of the statements, and our number is below each printed number.
 """
 
 import math
@@ -18,15 +18,15 @@ from ..verdicts.rows import holds
 from ..verdicts.table_tests import LARGEST_Z
 from . import texts
 
-_IN_WORDS = {  # shown if no number is printed
+_IN_WORDS = {  # text that is shown if no number is printed
     **{"claim": "a claim", "law": "our test", "check": "our check", "fact": "a fact", "timing": "a time"},
 }
 _SIGNS = {"<": "<", "<=": "≤", "=": "=", ">=": "≥", ">": ">"}
-_FAILS = {"<": "≥", "<=": ">", "=": "≠", ">=": "<", ">": "≤"}  # shown if the relation does not hold
+_FAILS = {"<": "≥", "<=": ">", "=": "≠", ">=": "<", ">": "≤"}  # sign that is shown if the relation does not hold
 _WITH_Z = ("number", "curve", "derived", "input")
 
 _VARIANTS = {"corrected": "corrected method", "as_written": "as written", "published": "as in their program"}
-_BY_VARIANT = ("number", "curve")  # kinds of statements that hold under some methods and not under others
+_BY_VARIANT = ("number", "curve")  # kinds of statements that may hold with some methods and not with others
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Verdict:
 
     Parameters
     ----------
-    name : as in the agreement table.
+    name : name as in the agreement table.
     sign, word : displayed sign and word.
     meaning : one sentence.
     """
@@ -92,10 +92,11 @@ class Statement:
 
     Parameters
     ----------
-    paper, artefact, label, quantity, kind, place, note : as in the agreement table; `label` is the artefact's.
-    printed, ours : as shown; for a claim the two sides of its relation, for a law the p-value.
-    off : our value minus print with its standard error, or the margin of a claim.
-    z : z-score of that difference; NaN if there is none.
+    paper, artefact, label, quantity, kind, place, note : as in the agreement table; `label` is the label of the
+        artefact.
+    printed, ours : values as shown; for a claim, the two sides of its relation; for a law, the p-value.
+    off : our value minus the printed value with its standard error, or the margin of a claim.
+    z : z-score of that difference; NaN if there is no difference.
     printed_exact, exact : values for sorting.
     verdict : verdict with its sign.
     variant : method that was used, and the verdicts of other methods.
@@ -256,7 +257,7 @@ def _sortable(value: Any) -> str:
 
 _NAME = re.compile(r"^(?P<row>[^:]+?)(?:, (?P<group>[^,:()]+))?: (?P<column>[^:]+)$")
 _KINDS = ("number", "derived", "input", "fact", "curve")
-_FULL = 0.6  # required proportion of filled cells
+_FULL = 0.6  # smallest proportion of filled cells
 _FEWEST = 6
 
 

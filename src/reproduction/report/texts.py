@@ -1,9 +1,9 @@
 """Convert the Markdown files of a paper's folder to HTML. Formulas become MathML, and names of tables or figures become
 links.
 
-No resource is loaded and no script runs: the browser typesets MathML. Raw HTML in the text is escaped.
+No resource is loaded and no script runs, because the browser typesets MathML. Raw HTML in the text is escaped.
 
-Numbers and tables are shown with six digits; the CSV file has full precision (`shown`).
+Numbers and tables are shown with six digits. The CSV file has full precision (`shown`).
 """
 
 import math
@@ -38,8 +38,8 @@ class Prose:
 
     Parameters
     ----------
-    slug : of the paper.
-    places : names of its artefacts; a file of that name becomes a link to its place on the page.
+    slug : slug of the paper.
+    places : names of the artefacts of the paper; a file name of an artefact becomes a link to its place on the page.
     """
 
     def __init__(self, slug: str, places: Collection[str] = ()) -> None:
@@ -85,7 +85,7 @@ def _table_close(*_: Any) -> str:
     return "</table></div>"
 
 
-ROWS_WHOLE, ROWS_FIRST = 30, 10  # a table with more rows than the first number is truncated to the second
+ROWS_WHOLE, ROWS_FIRST = 30, 10  # a table with more rows than the first number is truncated to the second number
 COLUMNS_SHOWN = 14
 
 
@@ -95,12 +95,12 @@ class Table:
 
     Parameters
     ----------
-    columns : names.
+    columns : names of the columns.
     rows : cells as strings.
     numeric : which columns contain numbers.
     total : number of rows in the file.
-    file : href of the CSV file in the report, empty if it is too large to be copied.
-    path : its path in the run.
+    file : href of the CSV file in the report; empty if the file is too large to be copied.
+    path : path of the file in the run.
     """
 
     columns: list[str]

@@ -1,7 +1,8 @@
 """Analyse a batch, which is a file of many public tables. The result has one row per quantity and table.
 
-A kind's ``many(tables, settings, stream_of)`` analyses some tables at a time, each only from its own rows, so results
-do not depend on shards or pieces. A table that cannot be analysed has one row with the reason.
+The function ``many(tables, settings, stream_of)`` of a kind analyses several tables at a time. The result of a table is
+computed only from the table's own rows, so it does not depend on the shards or on the tables that are read together. A
+table that cannot be analysed has one row with the reason.
 """
 
 import os
@@ -29,7 +30,8 @@ from .table_stream import TABLE, Tables
 
 REFUSED = "refused: "
 ANALYSIS = "analysis"
-ALL, BESIDE = (TABLE, *COLUMNS), (TABLE, ANALYSIS, *COLUMNS)  # columns of the results, and of the rows for comparison
+# columns of the results, and of the rows shown only for comparison
+ALL, BESIDE = (TABLE, *COLUMNS), (TABLE, ANALYSIS, *COLUMNS)
 _TEXTS = (TABLE, ANALYSIS, "quantity", "type", "status", CONFIDENCE[2])
 _SCHEMA = pa.schema([(name, pa.string() if name in _TEXTS else pa.float64()) for name in (*BESIDE, *CONFIDENCE)])
 _PIECE = 2000  # number of tables analysed at a time
@@ -52,17 +54,18 @@ def write(
 
     Parameters
     ----------
-    scenario : a batch.
+    scenario : scenario that is a batch.
     path : file of the results.
     beside : file of the rows that are shown only for comparison.
-    root_seed : root seed of all streams; the stream of a table is named after the scenario and the table.
-    shard, of : 1-based number of the shard, and number of shards.
-    tell : function that receives progress messages with the expected end.
+    root_seed : root seed of all streams; the stream of a table is derived from the names of the scenario and of the
+        table.
+    shard, of : number of the shard, beginning with 1, and number of shards.
+    tell : function that receives progress messages with the expected time of completion.
 
     Returns
     -------
     dict
-        ``tables``: status -> number, of tables (`added`).
+        ``tables``: a dictionary that maps each status to its number of tables (`added`).
     """
     statuses: dict[str, int] = {}
     files = {path: (*ALL, *CONFIDENCE) if scenario.settings.get("confidence") else ALL, beside: BESIDE}
@@ -110,7 +113,7 @@ def read(path: Path, columns: Sequence[str] | None = None) -> Iterator[pd.DataFr
     Parameters
     ----------
     path : file of the results.
-    columns : columns that are read; None: all.
+    columns : columns to read; None: all columns.
     """
     if columns is None:
         with path.open(encoding="utf-8") as file:
@@ -160,13 +163,13 @@ def answered(
 
     Parameters
     ----------
-    many : ``(tables, settings, stream_of) -> (rows, reasons)``: rows of the tables that can be analysed, with a column
-        `position` (0-based place of the table) and columns of `COLUMNS`, and `analysis` for rows that are shown only
-        for comparison; one reason per table, empty if the table was analysed.
-    tables : some tables of a file.
+    many : function ``(tables, settings, stream_of) -> (rows, reasons)``. The rows of the tables that can be analysed
+        have a column `position` (position of the table, beginning with 0), the columns `COLUMNS`, and `analysis` if
+        they are shown only for comparison. There is one reason per table, which is empty if the table was analysed.
+    tables : some of the tables of a file.
     keys : columns that identify the rows of a table.
     settings : settings of the batch.
-    streams : name of a table -> its Generator.
+    streams : function that returns the Generator of a table, given the name of the table.
     """
     reasons = np.array(both(tables.reasons, _named_once(tables, keys)), dtype=object)
     usable = np.flatnonzero(reasons == "")
@@ -190,9 +193,10 @@ def one_by_one(tables: Tables, answer: Callable[[int], pd.DataFrame], reasons: S
 
     Parameters
     ----------
-    tables : some tables of a file.
-    answer : position of a table -> its rows; raises ValueError or TypeError if it cannot be analysed.
-    reasons : why a table is skipped; empty if it is analysed.
+    tables : some of the tables of a file.
+    answer : function that returns the rows of a table, given its position; it raises ValueError or TypeError if the
+        table cannot be analysed.
+    reasons : reason why each table is skipped; empty if the table is analysed.
     """
     why = list(reasons or [""] * len(tables.names))
     parts = []
@@ -212,9 +216,9 @@ def one_a_table(tables: Tables, name: str, stated: Any = None) -> tuple[NDArray[
 
     Parameters
     ----------
-    tables : none of them empty.
-    name : name of the parameter and of its column.
-    stated : its value for all tables; None reads the column.
+    tables : tables, all with at least one row.
+    name : name of the parameter and of the column that contains it.
+    stated : value of the parameter for all tables; if None, the values are read from the column.
     """
     size = len(tables.names)
     if stated is not None:

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 COLUMNS = ("quantity", "type", "released", "mean", "sd", "lower", "upper", "level", "status", "error")
-BESIDE = ("tree_level", "least_squares", "least_squares_sd")  # columns for a tree, after `COLUMNS`
-CONFIDENCE = ("ci_lower", "ci_upper", "ci_method")  # columns with `confidence`, after all others
+BESIDE = ("tree_level", "least_squares", "least_squares_sd")  # additional columns for a tree, which follow `COLUMNS`
+# additional columns if `confidence` is set, which follow all other columns
+CONFIDENCE = ("ci_lower", "ci_upper", "ci_method")
 DENSITIES = ("quantity", "type", "x", "density")
 COMPARISON = ("analysis", *COLUMNS)
 FOR_COMPARISON = "for comparison"  # status of results that must not be used
@@ -22,11 +23,11 @@ class Case:
 
     Parameters
     ----------
-    name : of the scenario.
-    settings : settings of its kind, with defaults, at one point of a grid.
+    name : name of the scenario.
+    settings : settings of the scenario, with defaults, at one point of a grid.
     rng : Generator used only for this point.
-    release : folder of the release that it analyses; empty if the settings contain the numbers.
-    columns : columns of its file, as strings; None without a file.
+    release : folder of the release to analyse; empty if the settings contain the numbers.
+    columns : columns of the case's file, as strings; None if there is no file.
     """
 
     name: str
@@ -42,10 +43,10 @@ class Answer:
 
     Parameters
     ----------
-    rows : DataFrame with `COLUMNS`, one row per quantity.
-    facts : assumptions and results as JSON-compatible values, from which sentences are written.
-    densities : DataFrame with `DENSITIES`.
-    comparison : DataFrame with `COMPARISON`: analyses shown only for comparison.
+    rows : DataFrame with the columns `COLUMNS` and one row per quantity.
+    facts : assumptions and results as values that can be written as JSON; sentences are made from them.
+    densities : DataFrame with the columns `DENSITIES`.
+    comparison : DataFrame with the columns `COMPARISON`, which contains analyses that are shown only for comparison.
     """
 
     rows: pd.DataFrame
@@ -59,7 +60,7 @@ def compared(analysis: str, rows: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    analysis : description of how it differs.
+    analysis : description of the difference between this analysis and the main analysis.
     rows : table with some of the columns `COLUMNS`.
     """
     found = rows.reindex(columns=list(COLUMNS)).assign(status=FOR_COMPARISON)

@@ -1,7 +1,7 @@
 """Plot the figures of scenarios: intervals of a single case, intervals along a grid, or intervals and interval widths
 of a batch.
 
-`drawn` makes the figure from the files of a scenario, and `save` writes the figure in both formats.
+The function `drawn` makes the figure from the files of a scenario, and `save` writes the figure as PNG and as PDF.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,16 +20,16 @@ from . import making
 from .making import Files
 from .sentences import NOUNS
 
-_SHOWN = 60  # maximum number of rows in a panel; the table has all
-_WIDE = 50  # ratio of the largest to the smallest mean above which an axis is not linear
-_RANKED_NAMES = 30  # maximum number of names in a panel with more than `_SHOWN` rows
+_SHOWN = 60  # maximum number of rows in a panel; the table contains all rows
+_WIDE = 50  # ratio of the largest to the smallest mean above which the axis is logarithmic
+_RANKED_NAMES = 30  # maximum number of names that are written in a panel with more than `_SHOWN` rows
 _LONGEST = 28  # maximum number of characters of a name
 _PANELS, _COLUMNS = 6, 3
 _COVARIATES = 3  # maximum number of covariates against which rates are drawn
-_OWN = 4  # maximum number of parameters that have an axis each in the figure of a case
-_PARAMETERS = 2  # maximum number of panels of parameters in the figure of a grid of other quantities
+_OWN = 4  # maximum number of parameters that are drawn in separate panels in the figure of a single case
+_PARAMETERS = 2  # maximum number of panels for parameters in the figure of a grid that also has other quantities
 _SURE = ("exact", "converged")
-_RELEASED = {"swapped_table": "after the swap"}  # label of a released count; otherwise "noisy"
+_RELEASED = {"swapped_table": "after the swap"}  # label of the released value of a count; the default is "noisy"
 _COLOURS = {"count": BLUE, "share": BLUE, "rate": ORANGE, "parameter": BLUE, "question": BLACK}
 _AXES = {
     "count": "true count",
@@ -43,8 +43,9 @@ class Labels:
 
     Parameters
     ----------
-    names : names of the quantities, in the order of the table.
-    fonts_of : ``machine`` if its fonts must draw the names, or ``reader`` if the fonts are unknown.
+    names : names of the quantities, in the order of the rows of the table.
+    fonts_of : ``machine`` if the fonts of this machine must draw the names, or ``reader`` if the reader's fonts are
+        used, which are not known.
     """
 
     def __init__(self, names: Sequence[str], fonts_of: str = "machine") -> None:
@@ -67,13 +68,13 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
     Parameters
     ----------
     rows : table of a case.
-    facts : of the scenario.
-    fonts_of : as for `Labels`.
+    facts : metadata of the scenario.
+    fonts_of : argument of `Labels`.
     """
     good = rows[np.isfinite(rows[["mean", "lower", "upper"]].to_numpy(dtype=float)).all(axis=1)]
     labels = Labels(list(rows["quantity"]), fonts_of)
     panels = [part for kinds in (("count",), ("share", "rate")) if len(part := good[good["type"].isin(kinds)])]
-    parameters = good[good["type"] == "parameter"]  # each has its own unit, and therefore its own axis
+    parameters = good[good["type"] == "parameter"]  # each parameter has its own unit and therefore its own panel
     own = parameters["quantity"].nunique() <= _OWN
     panels += [part for _, part in parameters.groupby("quantity", sort=False)] if own else [parameters]
     point = facts.get("points", [{}])[0]
@@ -177,9 +178,9 @@ def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
 
     Parameters
     ----------
-    rows : table of a grid, its keys first.
-    facts : of the scenario.
-    fonts_of : as for `Labels`.
+    rows : table of a grid, with the keys of the grid as its first columns.
+    facts : metadata of the scenario.
+    fonts_of : argument of `Labels`.
     """
     shown = Labels(list(rows["quantity"]), fonts_of)
     keys = list(facts["points"][0]["at"])
@@ -236,7 +237,7 @@ def _shown(value: object) -> str:
 
 
 def _moving(axis: Axes, rows: pd.DataFrame, keys: Sequence[str], groups: Sequence[str]) -> None:
-    values = list(dict.fromkeys(rows[keys[0]]))  # ticks are the values in the data
+    values = list(dict.fromkeys(rows[keys[0]]))  # the ticks are at the values that occur in the data
     places = {value: float(i) for i, value in enumerate(values)}
     words = _others(rows, keys[1:])
     for i, group in enumerate(groups):
@@ -256,9 +257,9 @@ def of_batch(parts: Any, facts: Mapping[str, Any], *, fonts_of: str = "machine")
 
     Parameters
     ----------
-    parts : the table of a batch, in pieces.
-    facts : of the scenario.
-    fonts_of : as for `Labels`.
+    parts : table of a batch, in several parts.
+    facts : metadata of the scenario.
+    fonts_of : argument of `Labels`.
     """
     good = pd.concat([part.loc[part["mean"].notna(), list(BATCH)] for part in parts], ignore_index=True)
     kind = next((k for k in ("count", "share", "rate", "parameter") if (good["type"] == k).any()), "count")
@@ -307,7 +308,7 @@ def _widths(axis: Axes, rows: pd.DataFrame, kind: str) -> None:
     """Plot a histogram of the interval widths of a batch."""
     width = (rows["upper"] - rows["lower"]).to_numpy()
     low, high = (float(width.min()), float(width.max())) if len(width) else (0.0, 1.0)
-    alike = high - low <= 1e-9 * max(abs(high), 1.0)  # narrower than the bins
+    alike = high - low <= 1e-9 * max(abs(high), 1.0)  # the values differ by less than the width of a bin
     axis.hist(width, bins=1 if alike else 40, range=(0.9 * low, 1.1 * high + 1e-9) if alike else None, color=SKY)
     axis.xaxis.set_major_locator(MaxNLocator(5, integer=kind == "count"))
     axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
@@ -320,12 +321,12 @@ def drawn(files: Files, *, fonts_of: str = "machine") -> Figure:
 
     Parameters
     ----------
-    files : files of its results.
-    fonts_of : ``machine`` if its fonts must draw the names, or ``reader`` if names remain text.
+    files : files with the results of the scenario.
+    fonts_of : ``machine`` if the fonts of this machine must draw the names, or ``reader`` if names are stored as text.
     """
     facts = making.facts_of(files)
     if facts["form"] == "batch":
-        from . import batch  # pyarrow is loaded only for many tables
+        from . import batch  # imported here, because only batches need pyarrow
 
         return of_batch(batch.read(files.csv, BATCH), facts, fonts_of=fonts_of)
     rows, _, facts = making.read(files)

@@ -1,9 +1,9 @@
 """Compute scenarios and write their files, either for one shard of the grid points or tables, or for all shards
 together.
 
-A single case is a grid of one point. The files are identical for any number of shards. Tables of places may be large:
-their rows get the columns of a scenario's table (`as_quantities`), and a table of more than `MOST` rows is also written
-as Parquet (`saved`).
+A single case is a grid of one point. The files are identical for any number of shards. Tables of places may be large.
+Their rows get the columns of a scenario's table (`as_quantities`), and a table with more than `MOST` rows is also
+written as Parquet (`saved`).
 """
 
 import json
@@ -38,7 +38,7 @@ class Files:
 
     Parameters
     ----------
-    start : path without an ending.
+    start : path without the file name extension.
     """
 
     start: Path
@@ -85,15 +85,16 @@ def part(
     Parameters
     ----------
     scenario : checked scenario.
-    into : output files.
-    root_seed : root seed of all streams; the stream of a point is named after the scenario and the point.
-    shard, of : 1-based number of the shard, and number of shards.
+    into : paths of the output files.
+    root_seed : root seed of all streams; the stream of a point is derived from the names of the scenario and of the
+        point.
+    shard, of : number of the shard, beginning with 1, and number of shards.
     tell : function that receives progress messages of a batch.
 
     Returns
     -------
     list of Answer
-        One per point; empty for a batch.
+        One answer per point; empty for a batch.
 
     Raises
     ------
@@ -102,7 +103,7 @@ def part(
     """
     into.csv.parent.mkdir(parents=True, exist_ok=True)
     if scenario.form == "batch":
-        from . import batch  # pyarrow is loaded only for many tables
+        from . import batch  # imported here, because only batches need pyarrow
 
         _, densities, beside = into.listed
         counted = batch.write(scenario, into.csv, beside, root_seed=root_seed, shard=shard, of=of, tell=tell)
@@ -164,7 +165,7 @@ def _at(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
         return frame
     keys = {
         key: pd.Series([value] * len(frame), dtype=object) for key, value in point.items()
-    }  # keep 1 as an integer next to 0.5
+    }  # the value 1 remains an integer even if another value is 0.5
     return pd.concat([pd.DataFrame(keys, index=frame.index), frame], axis=1)
 
 
@@ -293,8 +294,8 @@ def plain(value: Any) -> Any:
     return value
 
 
-MOST = 100_000  # maximum number of rows in CSV; larger tables are also written as Parquet
-_CODE = "geocode"  # column that such a table has
+MOST = 100_000  # maximum number of rows in a CSV file; larger tables are also written as Parquet
+_CODE = "geocode"  # column by which such a table is recognised
 
 
 def as_quantities(table: pd.DataFrame, level: Any) -> pd.DataFrame:
@@ -302,7 +303,7 @@ def as_quantities(table: pd.DataFrame, level: Any) -> pd.DataFrame:
 
     Parameters
     ----------
-    table : with ``geoid``, ``geocode``, ``level`` (of the geography) and ``quantity``, as strings.
+    table : table with the columns ``geoid``, ``geocode``, ``level`` (of the geography) and ``quantity``, as strings.
     level : probability of the intervals.
     """
     if _CODE not in table:
@@ -318,8 +319,8 @@ def saved(rows: pd.DataFrame, target: Path) -> tuple[pd.DataFrame, str]:
 
     Parameters
     ----------
-    rows : rows of one point.
-    target : Parquet file; a file of an earlier run is removed.
+    rows : rows of one point of the grid.
+    target : path of the Parquet file; a file of an earlier run is removed.
     """
     target.unlink(missing_ok=True)
     if len(rows) <= MOST:

@@ -28,10 +28,11 @@ from .sentences import percent, replaced_text
 from .summary import Summary, summarise
 
 _GAUSSIAN, _DELTA = ("gaussian", "discrete_gaussian"), 1e-6
-_WEAK = 5  # epsilon above which a guarantee is called weak
-_SHORT, _ROWS = 60, 30  # rows that are shown in full; rows of a longer table
-_PACKED = 60_000  # bytes of a CSV file from which on it is compressed
-LARGEST = 400_000  # bytes of a page
+_WEAK = 5  # value of epsilon above which the page calls a guarantee weak
+# maximum number of rows of a table that is shown in full, and number of rows that are shown of a longer table
+_SHORT, _ROWS = 60, 30
+_PACKED = 60_000  # size of a CSV file in bytes above which it is compressed
+LARGEST = 400_000  # maximum size of a page in bytes
 _TEMPLATE = Path(__file__).with_name("page.html")
 
 
@@ -40,33 +41,35 @@ def write(files: Files, path: str | Path, *, budgets: Mapping[str, Mapping[str, 
 
     Parameters
     ----------
-    files : files of its results.
-    path : of the page; its folder is created.
-    budgets : source -> privacy budget of all its releases, so that the page can say which part this release used.
+    files : files with the results of the scenario.
+    path : path of the page; its folder is created.
+    budgets : dictionary from each source to the privacy budget of all its releases, from which the page states how much
+        of the budget this release used.
 
     Returns
     -------
     Summary
-        The content of the page.
+        Content of the page.
 
     Raises
     ------
     ValueError
-        If the page would have more than 400 kB.
+        If the page would be larger than 400 kB.
     """
     found = summarise(files)
     if len(found.lines) > _SHORT:
         found = summarise(files, most=_ROWS)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
-    about: dict[str, Any] = {"svg": Markup(_svg(files)), "protected": protected(found, budgets or {})}  # escaped in it
+    # names are already escaped in the SVG
+    about: dict[str, Any] = {"svg": Markup(_svg(files)), "protected": protected(found, budgets or {})}
     about["settings"] = {key: found.facts["settings"].get(key, "") for key in ("title", "source")}
     about["unusable"] = any(not line.usable for line in found.lines)
     raw = files.csv.read_bytes()
     packed = len(raw) > _PACKED
     csv = base64.b64encode(gzip.compress(raw, mtime=0) if packed else raw).decode("ascii")
     content = template.render(summary=found, csv=csv, packed=packed, **about).encode()
-    if len(content) > LARGEST:  # the file of results has the table
+    if len(content) > LARGEST:  # the CSV file of the results contains the whole table
         content = template.render(summary=found, csv="", packed=packed, **about).encode()
     if len(content) > LARGEST:
         raise ValueError(f"{path}: the page must have at most {LARGEST:,} bytes, got {len(content):,}")
@@ -118,18 +121,18 @@ def composed(noise: Any, cost: Cost) -> list[str]:
     Parameters
     ----------
     noise : settings of the noise distribution.
-    cost : stated cost; the sentence is empty unless it is the rho of the noise on disjoint counts.
+    cost : stated cost; the result is empty unless this cost is the rho of the noise on disjoint counts.
 
     Returns
     -------
     list of str
-        Empty or one sentence.
+        Empty, or one sentence.
     """
     if cost.rho is None or not isinstance(noise, Mapping) or noise.get("law") not in _GAUSSIAN:
         return []
     try:
         made: Any = law_of(dict(noise)).cost(cost.relation)
-    except (ValueError, TypeError):  # noise that differs by count, or a relation without a default
+    except (ValueError, TypeError):  # the noise differs between counts, or the neighbour relation has no default
         return []
     if abs(made.rho - cost.rho) > 1e-9 * cost.rho:
         return []
@@ -159,9 +162,10 @@ def _svg(files: Files) -> str:
     with warnings.catch_warnings(), style.applied(), mpl.rc_context(settings):
         drawing = figure.drawn(files, fonts_of="reader")
         stream = io.StringIO()
-        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # the reader's fonts have them
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # the reader's fonts contain these characters
         drawing.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue()
-    text = re.sub(r' id="interval-\d+"', "", text[text.index("<svg") :])  # bars and their marks share it
+    # the bars of an interval and its marks have the same id
+    text = re.sub(r' id="interval-\d+"', "", text[text.index("<svg") :])
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     return text.replace("<svg ", '<svg role="img" aria-label="means and intervals, as in the table" ', 1)

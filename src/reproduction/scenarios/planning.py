@@ -1,7 +1,8 @@
 """Plans, from their settings to the files that are written.
 
-A plan of shares and a goal finds the smallest epsilon at which a release is decisive and correct often enough. A plan
-of a configured release tabulates widths of intervals and privacy costs, by the epsilon, rho or rate of the release.
+A plan of shares with a goal finds the smallest epsilon at which a release is decisive and correct often enough. A plan
+of a configured release tabulates the widths of intervals and the privacy costs for several values of the epsilon, rho
+or rate of the release.
 """
 
 from collections.abc import Mapping
@@ -31,15 +32,15 @@ def made(name: str, settings: Mapping[str, Any], *, root_seed: int, folder: str 
 
     Parameters
     ----------
-    name : of the plan, which also names its random stream.
-    settings : checked, as written.
-    root_seed : of all streams.
+    name : name of the plan, from which its random stream is derived.
+    settings : checked settings, as written by the user.
+    root_seed : root seed of all streams.
     folder : working directory.
 
     Raises
     ------
     ValueError
-        If no epsilon in the range is enough, or the smallest is.
+        If no epsilon in the range meets the goal, or the smallest epsilon in the range already meets it.
     """
     asked = plan_settings.filled(settings)
     found = plan(
@@ -103,7 +104,7 @@ def draw(found: Plan, png: str | Path, pdf: str | Path) -> None:
         style.save(found.plot(), png, pdf)
 
 
-TIMES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the configured value, by default
+TIMES = (0.25, 0.5, 1.0, 2.0, 4.0)  # default values of the parameter, relative to the configured value
 AT_DELTA = ("epsilon_at_delta", "delta", "method")
 COLUMNS = (*planned.COLUMNS, "cost", "relation", "budget_cost", "budget_relation", "covered", *AT_DELTA)
 
@@ -122,8 +123,9 @@ def release_made(
 
     Parameters
     ----------
-    name : of the plan.
-    settings : checked, as written: the name of the release; values, level and shape are optional.
+    name : name of the plan.
+    settings : checked settings, as written by the user: the name of the release and, optionally, values, level and
+        shape.
     releases, budgets : sections of the configuration.
     folder : folder for the results.
     root : folder that contains ``releases/`` with the public ledger.
@@ -131,15 +133,17 @@ def release_made(
     Returns
     -------
     DataFrame
-        One row per value and quantity: first the value, in a column with the name of the parameter, then `COLUMNS`.
-        cost with its relation is what the release states; budget_cost with its relation is what its source's budget
-        counts; covered is ``yes``, ``no budget``, or why the release would be rejected. epsilon_at_delta is the epsilon
-        of this release alone at delta, under the relation of its cost, by the method of that name.
+        One row per parameter value and quantity. The first column is named after the parameter and contains its value;
+        the columns `COLUMNS` follow. The column cost, with its relation, is the cost that the release states;
+        budget_cost, with its relation, is the cost that is charged to the budget of the source. The column covered is
+        ``yes``, ``no budget``, or the reason why the release would be rejected. The column epsilon_at_delta is the
+        epsilon of this release alone at delta, under the neighbour relation of its cost, computed with the method that
+        is named next to it.
 
     Raises
     ------
     ValueError
-        If the settings of the release are not sufficient (`planned.widths`), or a file breaks a rule.
+        If the settings of the release are not sufficient for a plan (`planned.widths`), or a file breaks a rule.
     """
     asked = plan_settings.filled(settings)
     written = releases[asked["release"]]
@@ -175,9 +179,9 @@ def values(asked: Mapping[str, Any], own: float, key: str) -> list[float]:
 
     Parameters
     ----------
-    asked : filled settings of the plan.
-    own : value in the release's settings.
-    key : name of the parameter; a rate stays below 1.
+    asked : settings of the plan, with defaults.
+    own : value of the parameter in the settings of the release.
+    key : name of the parameter; the values of a rate are below 1.
     """
     listed = asked.get("values") or [factor * own for factor in TIMES]
     return sorted(float(value) for value in listed if key != "rate" or value < 1)

@@ -1,9 +1,9 @@
 """Write sentences about the results of a scenario. The sentences are made only from its metadata and rows, not from
 other text.
 
-A kind of scenario adds ``rules.assumptions(point)``, ``rules.MEANINGS`` (what its parameters mean) and
-``rules.prior_text(prior)``.
-Counts have thousands separators, shares are in per cent, and the width of the interval sets the number of digits.
+Each kind of scenario defines ``rules.assumptions(point)``, ``rules.MEANINGS`` (the meaning of its parameters) and
+``rules.prior_text(prior)``. Counts have thousands separators, shares are shown as percentages, and the number of digits
+depends on the width of the interval.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ LIMITATIONS = (
 )
 
 
-_MANY = 24  # rows from which on answers to questions come first
+_MANY = 24  # number of rows from which on the answers to questions are shown first
 
 
 def sentence(row: Any, facts: Facts, point: Facts) -> str:
@@ -42,7 +42,7 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
 
     Parameters
     ----------
-    row : with the columns of a scenario's table as attributes.
+    row : row of a scenario's table, with the columns as attributes.
     facts : facts of the scenario.
     point : facts of the scenario at this point of a grid.
     """
@@ -50,7 +50,8 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
         return f"The Markov chain for {row.quantity} did not converge: do not use this number."
     if row.type == "question":
         return _question(row, facts["settings"].get("questions") or {})
-    at_least = "at least " if row.type in ("count", "share") else ""  # intervals of integers hold more than their level
+    # intervals of integer quantities contain more than their nominal probability
+    at_least = "at least " if row.type in ("count", "share") else ""
     certain = row.sd == 0 and row.status == "exact"
     sure = "" if certain else f" with probability {at_least}{percent(row.level)}"
     where = f"is {_interval(row, point)}{sure}"
@@ -102,7 +103,8 @@ def headline(rows: "pd.DataFrame", facts: Facts, point: Facts) -> str:
     if len(asked) and len(good) > _MANY:
         return sentence(next(asked.itertuples()), facts, point)
     counts = good[good["type"] == "count"]
-    counts = counts if (counts["sd"] == 0).all() else counts[counts["sd"] > 0]  # a public total is not a result
+    # a public total is not a result, so it is omitted
+    counts = counts if (counts["sd"] == 0).all() else counts[counts["sd"] > 0]
     first = counts.loc[[counts["mean"].idxmax()]] if len(counts) else good.head(1)
     return sentence(next(first.itertuples()), facts, point)
 
@@ -188,7 +190,7 @@ def replaced_text(stated: Mapping[str, float], relation: str) -> str:
     """
     if not stated or not relation.startswith("add"):
         return ""
-    from dpmultinomial._releases.spending import REPLACE, Cost  # needed only for such a cost
+    from dpmultinomial._releases.spending import REPLACE, Cost  # imported here, because only such a cost needs it
 
     replaced = Cost(relation=relation, **{key: stated[key] for key in ("epsilon", "rho", "order") if key in stated})
     numbers = [f"{key} = {value:g}" for key, value in replaced.replaced.stated().items() if not isinstance(value, str)]
@@ -282,7 +284,7 @@ def _question(row: Any, questions: Mapping[str, Any]) -> str:
     asked = questions.get(label) or {}
     if "probability" in asked:
         return f"{label}: the probability that {asked['probability']} is {chance(row.mean, row.status, row.error)}."
-    if row.mean == row.mean and row.lower != row.lower:  # a probability of a rank
+    if row.mean == row.mean and row.lower != row.lower:  # a probability that belongs to a rank
         inside = row.quantity.removeprefix(f"{label}: ").removeprefix("P(").removesuffix(")")
         return f"{label}: the probability of {inside} is {chance(row.mean, row.status, row.error)}."
     low, high = real(row.lower, row.upper - row.lower), real(row.upper, row.upper - row.lower)
@@ -357,7 +359,7 @@ def percent(value: float, digits: int = 1) -> str:
     Parameters
     ----------
     value : in [0, 1].
-    digits : after the point.
+    digits : number of decimals.
     """
     least = 10.0**-digits
     if 0 < value < least / 200:

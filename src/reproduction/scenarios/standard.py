@@ -21,8 +21,9 @@ from .case import COLUMNS, DENSITIES, Answer, Case
 _DRAWN = "answers to questions, from independent draws"
 
 FILE, BEHIND = ("counts", "shares"), ("rates", "parameters")
-_CURVES = 12  # maximum number of quantities in a group with densities
-_POINTS, _LARGEST_PAIR = 201, 2000  # maximum points of a density; maximum records for which pairs of counts are listed
+_CURVES = 12  # maximum number of quantities in a group whose densities are computed
+# maximum number of points of a density, and maximum number of records for which pairs of counts are enumerated
+_POINTS, _LARGEST_PAIR = 201, 2000
 _RATIOS = ("shares", "rates")
 
 
@@ -42,17 +43,18 @@ def answer(
     ----------
     posterior : posterior of the library.
     case : case with `level`, `questions` and optionally `among`.
-    facts : facts of the kind; facts of the posterior are added.
-    released : name -> released number.
-    about : ``counts`` (of the file), ``rates`` (of the population that it samples) or ``both``.
-    table : rows of the quantities with `COLUMNS`, if they were computed at once with the same method. Further columns
-        are kept.
+    facts : metadata of the scenario's kind; the metadata of the posterior are added.
+    released : dictionary from names to released values.
+    about : ``counts`` (of the file), ``rates`` (of the population from which the file was sampled) or ``both``.
+    table : rows of the quantities with the columns `COLUMNS`, if they were computed together with one method. Further
+        columns are kept.
     accuracy : accuracy of these rows.
 
     Returns
     -------
     Answer
-        Rows: counts, shares, shares among, rates, rates among, parameters, and questions, if they exist.
+        The rows are ordered as follows, as far as they exist: counts, shares, shares among selected names, rates, rates
+        among selected names, parameters, and answers to questions.
     """
     settings = case.settings
     among = list(settings.get("among") or ())
@@ -88,7 +90,7 @@ def groups_of(posterior: Posterior, about: str) -> list[str]:
     Parameters
     ----------
     posterior : posterior of the library.
-    about : ``counts`` (of the file), ``rates`` (of the population that it samples) or ``both``.
+    about : ``counts`` (of the file), ``rates`` (of the population from which the file was sampled) or ``both``.
     """
     wanted = {"counts": FILE, "rates": BEHIND}.get(about, (*FILE, *BEHIND))
     return [group for group in posterior.groups if group in wanted]
@@ -136,7 +138,7 @@ def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
     Returns
     -------
     dict
-        Empty if the posterior is not a mixture of Dirichlet distributions.
+        Empty if the posterior of the rates is not a mixture of Dirichlet distributions.
     """
     law = posterior.source
     if isinstance(law, TiedCounts):
@@ -198,7 +200,7 @@ def _curve(law: Marginal) -> tuple[np.ndarray, np.ndarray]:
         return values[::step].astype(float), chances[::step]
     low, high = (float(end) for end in law.quantile([0.001, 0.999]))
     if isinstance(law, Draws):
-        if low == high:  # narrower than floating-point resolution
+        if low == high:  # the interval is narrower than the floating-point resolution
             low, high = low - max(abs(low), 1.0) * 1e-9, high + max(abs(high), 1.0) * 1e-9
         heights, edges = np.histogram(law.draws, bins=60, range=(low, high))
         return (edges[1:] + edges[:-1]) / 2, heights / (law.draws.size * np.diff(edges))

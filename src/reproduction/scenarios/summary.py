@@ -15,10 +15,12 @@ from . import batch, making, sentences
 from .making import Files
 from .sentences import count, real, shares
 
-MOST_SENTENCES = 6  # sentences on a page; the table has a row for every quantity
-MOST_ROWS = 400  # rows in a page's table
-_GLANCE = 24  # rows of a table that are read one by one; in a longer table, answers to questions come first
-_PART = 20  # reasons shown for rejected tables
+MOST_SENTENCES = 6  # maximum number of sentences on a page; the table has a row for every quantity
+MOST_ROWS = 400  # maximum number of rows in the table of a page
+# maximum number of rows of a table in which the rows keep their order; in a longer table, answers to questions come
+# first
+_GLANCE = 24
+_PART = 20  # maximum number of reasons that are shown for rejected tables
 
 
 @dataclass(frozen=True)
@@ -27,10 +29,10 @@ class Line:
 
     Parameters
     ----------
-    key : the point of a grid, the table of a batch, or the analysis of a comparison; empty for a single case.
-    quantity, noun, released, mean, interval, state : the cells, formatted.
-    least_squares : least-squares estimate and its standard deviation; empty if there is none.
-    confidence : confidence interval; empty if there is none.
+    key : point of a grid, table of a batch, or analysis of a comparison; empty for a single case.
+    quantity, noun, released, mean, interval, state : formatted cells of the row.
+    least_squares : formatted least-squares estimate with its standard deviation; empty if there is no estimate.
+    confidence : formatted confidence interval; empty if there is none.
     usable : False if the Markov chain did not converge.
     """
 
@@ -52,15 +54,15 @@ class Summary:
 
     Parameters
     ----------
-    name, kind, form : of the scenario.
-    headline : the main result in one sentence.
-    sentences : further results.
-    lines, more : the table, and the number of rows that it omits.
-    level : probability of the intervals, formatted.
-    assumptions, accuracy, limitations : sentences.
-    comparison : rows shown for comparison only.
-    release : folder of the release, or empty.
-    facts : as in the file of facts.
+    name, kind, form : name, kind and form of the scenario.
+    headline : sentence with the main result.
+    sentences : sentences with further results.
+    lines, more : rows of the table, and the number of rows that are omitted.
+    level : formatted probability of the intervals.
+    assumptions, accuracy, limitations : sentences about these subjects.
+    comparison : rows that are shown only for comparison.
+    release : folder of the release; empty if there is none.
+    facts : metadata from the JSON file of the scenario.
     """
 
     name: str
@@ -91,8 +93,9 @@ def summarise(files: Files, *, most: int = MOST_ROWS) -> Summary:
 
     Parameters
     ----------
-    files : of any scenario.
-    most : rows of the table, besides answers to questions; of more, the rows with the largest means.
+    files : files of a scenario of any kind.
+    most : maximum number of rows, besides answers to questions. If there are more rows, those with the largest means
+        are returned.
     """
     facts = making.facts_of(files)
     return _batch(files, facts) if facts["form"] == "batch" else _points(files, most)
@@ -191,7 +194,7 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
     elif noun == "share":
         form = "share"
     numbers = [_number(row[key], form, width, key) for key in ("released", "mean", "lower", "upper")]
-    if "exposure_column" in point:  # the released value of a rate is a count
+    if "exposure_column" in point:  # the released value is a count, whereas the quantity is a rate
         numbers[0] = _number(row["released"], "count", width, "released")
     if kind == "question" and row["lower"] != row["lower"]:
         numbers[1] = sentences.chance(float(row["mean"]), str(row["status"]), float(row["error"]))
@@ -233,13 +236,13 @@ def _number(value: Any, kind: str, width: float, key: str) -> str:
     if kind == "count":
         short = number == round(number, 1) or (
             key == "mean" and width >= 1
-        )  # the interval does not justify more digits
+        )  # more digits would be meaningless, given the width of the interval
         return count(round(number, 1)) if short else f"{number:,.4g}"
     return shares(number, width=width)[0] if kind in ("share", "rate") else real(number, width)
 
 
-SHOWN = 24  # maximum number of rows shown; the file has all rows
-_WIDEST = 60  # maximum width of a column; longer cells shift the next columns
+SHOWN = 24  # maximum number of rows that are shown; the file contains all rows
+_WIDEST = 60  # maximum width of a column that is used for alignment; a longer cell shifts the columns after it
 
 
 def as_text(files: Files) -> str:
@@ -247,7 +250,8 @@ def as_text(files: Files) -> str:
 
     Parameters
     ----------
-    files : files of its results. If the CSV file does not hold all rows, the text names the Parquet file that does.
+    files : files with the results of the scenario. If the CSV file does not contain all rows, the text names the
+        Parquet file that does.
     """
     found = summarise(files)
     whole = [
@@ -264,12 +268,13 @@ def as_text(files: Files) -> str:
 
 
 def as_json(files: Files) -> str:
-    """Return a scenario as JSON. ``rows`` has the columns of the table (null for an empty cell); ``headline``,
-    ``warnings``, ``assumptions`` and ``accuracy`` are sentences; the names of the files follow.
+    """Return a scenario as JSON. The entry ``rows`` has the columns of the table (null for an empty cell);
+    ``headline``, ``warnings``, ``assumptions`` and ``accuracy`` contain sentences, and the last entries are the names
+    of the files.
 
     Parameters
     ----------
-    files : files of its results.
+    files : files with the results of the scenario.
     """
     found = summarise(files)
     table = pd.concat(list(batch.read(files.csv))) if found.form == "batch" else making.read(files)[0]

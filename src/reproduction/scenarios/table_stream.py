@@ -1,9 +1,9 @@
 """Read files of many public tables, in CSV or Parquet format, as a stream. The tables can be split into any number of
 shards.
 
-A row belongs to the table named in its column `table`, in any order. In a numeric column, an empty cell is NaN, which
-may be meaningful (a withheld count); any other text that is not a number is infinite, which is always a mistake. A row
-with too few or too many fields invalidates only its table.
+A row belongs to the table whose name is in its column `table`; the rows may be in any order. In a numeric column, an
+empty cell is read as NaN, which may be valid (a withheld count). Any other text that is not a number is read as
+infinity, which is always a mistake. A row with too few or too many fields invalidates only its own table.
 """
 
 import csv
@@ -25,9 +25,9 @@ from ..config import published_cells, table_files
 
 TABLE = "table"
 Array = NDArray[np.float64]
-_BLOCK = 1 << 24  # bytes of a CSV file, and rows of Parquet / 128, in memory at a time
+_BLOCK = 1 << 24  # bytes of a CSV file, and 128 times the rows of a Parquet file, that are in memory at a time
 _NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
-_LAW: Any = pc  # pyarrow defines its functions at import, so type checkers do not know them
+_LAW: Any = pc  # pyarrow creates its functions when it is imported, so type checkers do not know them
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +37,9 @@ class Tables:
     Parameters
     ----------
     names : names of the n tables.
-    starts : int64 (n + 1,), table t has the rows starts[t]..starts[t + 1] - 1 of the columns.
-    columns : name -> float64 (rows,), NaN if a cell is empty, inf if it is not a number; or strings (rows,).
+    starts : int64 (n + 1,); table t consists of the rows starts[t]..starts[t + 1] - 1 of the columns.
+    columns : dictionary from names to arrays of shape (rows,). They contain either float64 values, which are NaN if a
+        cell is empty and inf if it is not a number, or strings.
     reasons : one string per table, empty if its rows could be read.
     """
 
@@ -64,14 +65,14 @@ def of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) ->
     Parameters
     ----------
     path : CSV (UTF-8, with a header), or Parquet if the name ends in ``.parquet``.
-    columns : name -> ``text`` or ``number``, in addition to `TABLE`.
-    shard : 1-based.
+    columns : dictionary from the name of each required column to ``text`` or ``number``, in addition to `TABLE`.
+    shard : number of the shard, beginning with 1.
     shards : number of shards.
 
     Raises
     ------
     ValueError
-        If the file cannot be read, lacks a column or is not text in UTF-8.
+        If the file cannot be read, lacks a column or is not encoded in UTF-8.
     """
     try:
         return _of_shard(path, columns, shard, shards)
@@ -79,7 +80,8 @@ def of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) ->
         raise ValueError(f"{path} cannot be read as a file of tables: {error}") from None
 
 
-LIMITS = ("lower_bound", "upper_bound")  # bounds of counts without a number, if a table has such counts
+# columns with the bounds of counts without a number, if a table has such counts
+LIMITS = ("lower_bound", "upper_bound")
 
 
 def named(
@@ -95,21 +97,21 @@ def named(
     Parameters
     ----------
     path, shard, shards : arguments of `of_shard`.
-    columns : expected name -> ``text``, ``number`` or ``published``: numbers, or ranges, limits and symbols
-        (`published_cells`).
-    settings : settings of the scenario, with the meaning of symbols.
-    names : expected name -> column of the file, if it has another name.
+    columns : dictionary from the name of each expected column to ``text``, ``number`` or ``published``. Values of the
+        last kind are numbers, ranges, limits or symbols (`published_cells`).
+    settings : settings of the scenario, which contain the meaning of symbols.
+    names : dictionary from the expected name of a column to its name in the file, if the names differ.
 
     Returns
     -------
     Tables
-        A published cell without a number is NaN. If there are such cells, the columns `LIMITS` have their bounds, and
-        -inf and inf for all others.
+        A published cell without a number is NaN. If there are such cells, the columns `LIMITS` contain their bounds,
+        which are -inf and inf for all other cells.
 
     Raises
     ------
     ValueError
-        As `of_shard`, or if a name is made of several columns.
+        In the cases of `of_shard`, or if a name would be made from several columns.
     """
     if several := [name for name in columns if not isinstance(names.get(name, name), str)]:
         raise ValueError(f"columns: {several[0]} of a batch must be a single column, got {names[several[0]]!r}")
@@ -176,7 +178,7 @@ def _joined(parts: Sequence[pa.Array], kind: str) -> NDArray[Any]:
     if kind == "number":
         return np.concatenate([np.empty(0), *(part.to_numpy(zero_copy_only=False) for part in parts)])
     whole = pa.chunked_array(parts, type=pa.string()).combine_chunks().dictionary_encode()
-    texts = np.array([*whole.dictionary.to_pylist(), ""], dtype=object)  # store each distinct string once
+    texts = np.array([*whole.dictionary.to_pylist(), ""], dtype=object)  # each distinct string is stored only once
     return texts[whole.indices.to_numpy(zero_copy_only=False)]
 
 

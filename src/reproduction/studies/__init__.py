@@ -7,11 +7,12 @@ file               what belongs in it
 ``<study>.py``     ``table(root_seed, **settings)`` -> DataFrame; ``figure(table)`` -> matplotlib Figure
 =================  =================================================================================================
 
-A study in parts, with one job per part, also has ``parts`` in its yaml: a table in this folder whose first column names
-the parts. Then ``part(root_seed, name, path, **settings)`` writes one part as Parquet, and ``table(root_seed,
-parts=paths, **settings)`` reads all parts.
+A study that consists of several parts, with one job per part, also has ``parts`` in its YAML file. This is a table in
+the folder of studies whose first column contains the names of the parts. The function ``part(root_seed, name, path,
+**settings)`` then writes one part as Parquet, and ``table(root_seed, parts=paths, **settings)`` reads all parts.
 
-``snakemake study_<name>`` (``make reproduce ARGS=study_<name>``) writes results/studies/<name>.csv and a figure.
+The command ``snakemake study_<name>`` (or ``make reproduce ARGS=study_<name>``) writes results/studies/<name>.csv and a
+figure.
 """
 
 from collections.abc import Callable
@@ -34,12 +35,12 @@ class Study:
 
     Parameters
     ----------
-    name : name of its files.
-    title, about, caption, alt : texts; `alt` describes the figure.
-    minutes : expected minutes on one core, for all parts together.
+    name : name of the study and of its files.
+    title, about, caption, alt : texts; `alt` describes the figure for readers who cannot see it.
+    minutes : expected number of minutes on one core, for all parts together.
     settings : arguments of ``table``, in addition to `root_seed`.
-    parts : names of its parts; empty for a study of one job.
-    listed : path of the table that names them.
+    parts : names of the parts; empty for a study with a single job.
+    listed : path of the table that contains the names of the parts.
     """
 
     name: str
@@ -77,7 +78,7 @@ def discover(folder: Path = FOLDER) -> dict[str, Study]:
     Raises
     ------
     ValueError
-        If a ``<study>.yaml`` lacks a key or has an unknown key; the message lists all.
+        If a ``<study>.yaml`` lacks a key or has an unknown key. The message lists all such keys.
     """
     found, mistakes = {}, []
     for path in sorted(folder.glob("*.yaml")):

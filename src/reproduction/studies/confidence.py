@@ -18,7 +18,7 @@ from dpmultinomial._mechanisms.law_settings import law_of
 from ..style import CYCLE, DOUBLE, GREY, MARKERS, letters
 
 INTERVALS = ("confidence", "credible, default prior", "credible, flat prior")
-_LOG_MASS = 21.0  # of the noise that is neglected: 8e-10
+_LOG_MASS = 21.0  # the neglected probability of the noise is 8e-10
 
 
 def table(root_seed: int, *, level: float, largest: int, noise: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -27,14 +27,14 @@ def table(root_seed: int, *, level: float, largest: int, noise: Sequence[Mapping
     Parameters
     ----------
     root_seed : not used, because nothing is drawn.
-    level : of the intervals.
+    level : level of the intervals.
     largest : largest true count.
     noise : settings of the noise distributions.
 
     Returns
     -------
     DataFrame
-        Columns noise, truth, interval (`INTERVALS`), coverage, width, level.
+        The columns are noise, truth, interval (`INTERVALS`), coverage, width and level.
     """
     parts = [_of_noise(words, level, largest) for words in noise]
     return pd.concat(parts, ignore_index=True).assign(level=level)

@@ -25,7 +25,8 @@ from dpmultinomial._seeding import stream
 from ..style import CYCLE, DOUBLE, GREY, MARKERS, letters
 
 MULTINOMIAL = (
-    "multinomial"  # default prior with a total: the file is a random sample, and the prior of the total is flat
+    # this is the default prior if there is a total: the file is a random sample, and the prior of the total is flat
+    "multinomial"
 )
 CASES = {"alone": "no total", "with_total": "noisy total"}
 _LOOKS = tuple(zip((*CYCLE, GREY), (*MARKERS, "*"), strict=True))
@@ -50,13 +51,14 @@ def table(
     sigma : parameter of the discrete Gaussian noise on every count.
     level : probability of the intervals.
     edges : increasing bin edges of the true counts.
-    alone : ``counts`` in a file, ``files``, ``priors``.
-    with_total : the same, and ``sigma`` of the noise on the total; `MULTINOMIAL` is the default prior there.
+    alone : settings ``counts`` (number of counts in a file), ``files`` and ``priors``.
+    with_total : the same settings, and ``sigma`` of the noise on the total; `MULTINOMIAL` is the default prior with a
+        total.
 
     Returns
     -------
     DataFrame
-        Columns case (`CASES`) and level, then those of `by_true_value`.
+        The columns are case (`CASES`), level, and the columns of `by_true_value`.
     """
     shape, chance = truth["shape"], truth["shape"] / (truth["shape"] + truth["mean"])
     parts = []
@@ -150,19 +152,21 @@ def by_true_value(
     ----------
     draw : function rng -> true counts (k,) of one file.
     noise : noise of the counts.
-    priors : name -> prior of `counts.exact` or, with `total`, of `counts_with_total.posterior`.
-    edges : increasing; bin i contains true counts from ``edges[i]`` to below ``edges[i + 1]``.
+    priors : dictionary from names to priors of `counts.exact` or, if `total` is given, of
+        `counts_with_total.posterior`.
+    edges : increasing bin edges; bin i contains true counts from ``edges[i]`` to below ``edges[i + 1]``.
     replications : number of independent files.
     rng : numpy Generator.
-    total : noise of a total that is also released, or None.
+    total : noise of a total that is also released; None if no total is released.
     level : probability of the intervals, in (0, 1).
 
     Returns
     -------
     DataFrame
-        `COLUMNS`, one row per method and bin, and one row with ``from`` 0 and ``to`` infinity for all counts. Methods:
-        the priors; ``released``, the noisy value and the normal interval of its noise; ``clipped``, the same cut at 0;
-        with a total ``least squares`` and ``least squares, clipped``.
+        The columns are `COLUMNS`. There is one row per method and bin, and one row with ``from`` 0 and ``to`` infinity
+        for all counts. The methods are the priors; ``released``, which is the noisy value with the normal interval of
+        its noise; ``clipped``, which is the same interval restricted to values >= 0; and, with a total, ``least
+        squares`` and ``least squares, clipped``.
 
     Raises
     ------
@@ -224,7 +228,7 @@ def errors(name: str, truth: NDArray[np.int64], estimate: Array, lower: Array, u
 
     Returns
     -------
-    DataFrame with columns method, truth, held (whether the interval contains it), width, error.
+    DataFrame The columns are method, truth, held (whether the interval contains the true count), width and error.
     """
     held = (lower <= truth) & (truth <= upper)
     return pd.DataFrame(
@@ -239,7 +243,7 @@ def summed(rows: pd.DataFrame, edges: Sequence[float]) -> pd.DataFrame:
     Parameters
     ----------
     rows : rows of `errors`.
-    edges : as for `by_true_value`; bins without counts have no row.
+    edges : bin edges, as in `by_true_value`; bins without counts have no row.
 
     Returns
     -------
@@ -265,7 +269,7 @@ def words(low: float, high: float, last: float) -> str:
     Parameters
     ----------
     low, high : ends of the bin; the upper end is excluded.
-    last : the highest edge of all bins.
+    last : largest edge of all bins.
     """
     if np.isinf(high):
         return "all"
@@ -282,13 +286,15 @@ def answers(rows: pd.DataFrame, z: float) -> dict[str, tuple[Array, Array, Array
 
     Parameters
     ----------
-    rows : one row per count; columns least_squares, least_squares_sd; mean, lower, upper of the posterior.
+    rows : rows with one count each; the columns include least_squares and least_squares_sd, and mean, lower and upper
+        of the posterior.
     z : half-width of a normal interval in standard deviations.
 
     Returns
     -------
     dict
-        Keys are `METHODS`. Clipped: the integers >= 0 in the least-squares interval, or only 0 if there are none.
+        The keys are `METHODS`. The clipped interval consists of the integers >= 0 in the least-squares interval, or
+        only of 0 if there are none.
     """
     least, sd = (np.asarray(rows[name], dtype=np.float64) for name in ("least_squares", "least_squares_sd"))
     low, high = least - z * sd, least + z * sd

@@ -24,7 +24,7 @@ from ..jobs import artefacts
 from ..paper import Paper
 from ..style import CYCLE, DOUBLE, GREY, MARKERS, letters, log_scale
 
-RUN = "run"  # subject of the simulated rows; the other rows are posteriors
+RUN = "run"  # value of the column `subject` in the rows of simulated runs; the other rows are about posteriors
 COLUMNS = ("what", "size", "cores", "seconds")
 
 
@@ -47,15 +47,16 @@ def table(
     ----------
     root_seed : root seed of all streams.
     totals, counts, records, releases : sizes M, S, n and number of releases of the posteriors that are measured.
-    repeats : number of measurements of each; the fastest counts.
-    times : lengths of all loops, in default lengths, of the runs that are simulated.
-    cores, start_up, piece : as in `of_papers`, for the simulated runs.
+    repeats : number of repetitions of each measurement; the shortest time is reported.
+    times : lengths of all loops in the simulated runs, in units of the default lengths.
+    cores, start_up, piece : arguments of `of_papers` for the simulated runs.
 
     Returns
     -------
     DataFrame
-        `COLUMNS`: ``M``, ``S``, ``n``, ``releases`` with CPU seconds of this machine (cores 1), then `RUN`, whose
-        size is in `times` and whose seconds are of wall clock, simulated.
+        The columns are `COLUMNS`. The subjects ``M``, ``S``, ``n`` and ``releases`` have the CPU seconds on this
+        machine (with 1 core). The size of the subject `RUN` is in units of `times`, and its seconds are simulated
+        wall-clock seconds.
     """
     sizes: dict[str, tuple[Sequence[int], Callable[[int, np.random.Generator], object]]] = {
         "M": (totals, lambda size, rng: _noisy(size, 3, rng)),
@@ -155,18 +156,18 @@ class Step:
 
 
 def makespan(steps: Mapping[str, Step], cores: int) -> float:
-    """Return the seconds until all jobs have ended under list scheduling, in which each job starts as soon as possible,
-    in order of priority.
+    """Return the number of seconds until all jobs have ended. Under list scheduling, each job starts as soon as
+    possible, in the order of priority.
 
     Parameters
     ----------
-    steps : jobs by name.
-    cores : >= 1; each job uses one.
+    steps : dictionary of the jobs by name.
+    cores : number of cores, >= 1; each job uses one core.
 
     Raises
     ------
     ValueError
-        If some jobs wait for each other or for an unknown name, or `cores` is below 1.
+        If some jobs wait for each other or for an unknown job, or `cores` is below 1.
     """
     if cores < 1:
         raise ValueError(f"cores must be at least 1, got {cores}")
@@ -178,14 +179,15 @@ def makespan(steps: Mapping[str, Step], cores: int) -> float:
         for name in [name for name in waiting if steps[name].needs <= ended]:
             taken = cores if steps[name].alone else 1
             if taken > free:
-                break  # the first waiting job reserves the cores; no other job may start before it
+                break  # the first waiting job has reserved the cores, so no other job may start before it
             free -= taken
             heapq.heappush(running, (now + steps[name].seconds, name))
             waiting.remove(name)
         if not running:
             raise ValueError(f"these jobs depend on each other or on an unknown job: {', '.join(waiting[:3])}")
         now = running[0][0]
-        while running and running[0][0] == now:  # finish all jobs that end at the same time before any job starts
+        # all jobs that end at the same time are completed before the next job starts
+        while running and running[0][0] == now:
             _, name = heapq.heappop(running)
             free += cores if steps[name].alone else 1
             ended.add(name)
@@ -198,15 +200,15 @@ def of_papers(papers: Iterable[Paper], *, times: float, piece: float, start_up: 
 
     Parameters
     ----------
-    papers : as `paper.discover` found them.
-    times : length of each loop in default lengths; nothing else grows.
-    piece : maximum minutes of a piece of a loop.
-    start_up : seconds of each job before its work.
+    papers : papers found by `paper.discover`.
+    times : length of each loop in units of its default length; no other job becomes longer.
+    piece : maximum number of minutes for a piece of a loop.
+    start_up : number of seconds before each job begins its work.
 
     Returns
     -------
     dict
-        Steps by the names of their rules; timings run on a separate node.
+        Steps by the names of their rules. Timings are assumed to run on separate nodes.
     """
     found: dict[str, Step] = {}
     for folder in papers:
@@ -223,7 +225,7 @@ def of_papers(papers: Iterable[Paper], *, times: float, piece: float, start_up: 
             makers[artefacts.table_file(folder, artefact.name)] = rule
         for artefact, table in artefacts.tables(folder):
             rule = artefacts.table_rule(folder, artefact)
-            gathered = table.by == "gather"  # the jobs of the data sets are not simulated
+            gathered = table.by == "gather"  # the jobs that prepare data sets are not simulated
             read = {} if gathered else artefacts.inputs(folder, table, {}, loops)
             found[rule] = replace(found[rule], needs=_ready(found, makers, read.values()))
         for artefact in folder.artefacts:

@@ -1,7 +1,7 @@
 """Measure the accuracy of the counts of geographic units from synthetic noisy measurement files. Error, width and
 coverage are computed by level and by size of the count.
 
-Noisy measurement files are synthetic; the truth is next to them.
+The noisy measurement files are synthetic, and the true counts are stored next to them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from ..style import CYCLE, DOUBLE, GREY, MARKERS, letters, log_scale
 from .coverage import METHODS, answers, errors, summed, words
 
 MEASURES = {"rmse": "root mean square error", "width": "mean width", "coverage": "coverage"}
-FEWEST = 20  # minimum number of places in a bin that is drawn
+FEWEST = 20  # minimum number of places in a bin that is shown in the figure
 POSTERIOR = METHODS[-1]
 
 
@@ -45,19 +45,19 @@ def table(
     Parameters
     ----------
     root_seed : root seed of all streams.
-    state : two letters; the files have its code.
+    state : abbreviation of a state with two letters; the files have the code of this state.
     files : number of independent synthetic states.
-    size : size of each state, fields of `synthetic_census.Size`.
-    cell : axis -> level, group of levels or a list.
-    levels : of the tabulation, State, County, Tract, Block_Group or Block.
+    size : size of each state, as fields of `synthetic_census.Size`.
+    cell : dictionary from the axes to a level, a group of levels or a list of levels.
+    levels : levels of the tabulation: State, County, Tract, Block_Group or Block.
     level : probability of the intervals, in (0, 1).
     edges : increasing bin edges of the true counts.
 
     Returns
     -------
     DataFrame
-        Columns level and interval, then those of `by_true_value`, and status and error of the posterior, the worst over
-        all places of a level.
+        The columns are level and interval, then the columns of `by_true_value`, and the accuracy status and error of
+        the posterior. Both are the worst over all places of a level.
     """
     every = []
     for i in range(files):
@@ -135,9 +135,11 @@ def _lines(column: Sequence[Any], own: pd.DataFrame, i: int) -> None:
             panel.vlines(x, values - error, np.minimum(values + error, 1.0), color=CYCLE[i], lw=0.6)
 
 
-PL94: dict[str, Any] = {"product": "pl94", "table": "person"}  # state with published noise settings
-_TAIL = 16  # characters of a block's geocode: its GEOID with the digit of the block group twice
-_TWICE = 11  # position of the first of these two digits
+# settings of a product for states, whose noise settings are published
+PL94: dict[str, Any] = {"product": "pl94", "table": "person"}
+# number of characters of the geocode of a block, which is the GEOID with the digit of the block group repeated
+_TAIL = 16
+_TWICE = 11  # position of the first of the two equal digits
 
 
 def measured(
@@ -156,17 +158,17 @@ def measured(
     Parameters
     ----------
     folder : empty folder for the files.
-    state : two letters.
-    size : fields of `synthetic_census.Size`.
-    cell : axis -> level, group of levels or a list.
-    levels : of the tabulation, from `products.GEOID_DIGITS`.
+    state : abbreviation of a state with two letters.
+    size : size of the state, as fields of `synthetic_census.Size`.
+    cell : dictionary from the axes to a level, a group of levels or a list of levels.
+    levels : levels of the tabulation, from `products.GEOID_DIGITS`.
     level : probability of the intervals, in (0, 1).
     rng : numpy Generator.
 
     Returns
     -------
     DataFrame
-        Columns of `Places.table`, and ``truth``, the true count. The prior is the default one.
+        The columns are those of `Places.table`, and ``truth`` (true count). The default prior is used.
     """
     data = synthetic_census.write(folder, state=state, rng=rng, size=synthetic_census.Size(**size), **PL94)
     files = reading.read(folder, state=state, cell=cell, **PL94)
@@ -185,7 +187,7 @@ def true_counts(data: Path, cell: Mapping[str, Any]) -> "pd.Series[int]":
     Parameters
     ----------
     data : folder of the product, with the file of true counts.
-    cell : as for `measured`.
+    cell : argument of `measured`.
     """
     product = products.product_of(**PL94)
     everyone = pq.read_table(data / synthetic_census.TRUTH).to_pandas()

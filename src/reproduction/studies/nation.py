@@ -1,10 +1,11 @@
 """Accuracy of the counts of a synthetic nation by level, computed from Parquet files of its states. Each file is
 written by one job, and all files are read by row group.
 
-States are synthetic, of the size of a nation's: a tree, true counts, and noisy ones at the scales of a census release.
-The population of each state in 2020 and its number of counties are published (``nation.tsv``). Numbers of tracts, block
-groups and populated blocks are published for the nation and approximated for a state in proportion to its population
-(small states have more blocks per person). The records are drawn at random.
+The states are synthetic, but they have the size of the states of a real nation. Each state has a tree, true counts, and
+noisy counts with the noise scales of a census release. The population of each state in 2020 and its number of counties
+are published (``nation.tsv``). The numbers of tracts, block groups and populated blocks are published for the nation.
+For a state, they are approximated in proportion to its population (small states in fact have more blocks per person).
+The records are drawn at random.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ def part(root_seed: int, name: str, path: Path, **settings: Any) -> None:
     Parameters
     ----------
     root_seed : root seed of all streams.
-    name : two letters of the state.
+    name : abbreviation of a state with two letters.
     path : output file.
     **settings : settings of the study.
     """
@@ -59,12 +60,12 @@ def table(
     ----------
     root_seed : not used, because all random draws are made in the parts.
     parts : files of the states.
-    scale, sigmas, level, deepest : settings of the study, see `write`.
+    scale, sigmas, level, deepest : settings of the study (see `write`).
 
     Returns
     -------
     DataFrame
-        ``COLUMNS``, and the level of the intervals.
+        The columns are ``COLUMNS``, and the level of the intervals.
     """
     found = accuracy(parts)
     found["interval"] = level
@@ -75,7 +76,7 @@ def figure(table: pd.DataFrame) -> Figure:
     """Plot the root mean square error and the coverage by level, with one line per method."""
     figure_drawn = Figure(figsize=(DOUBLE, 2.6))
     panels = figure_drawn.subplots(1, 2)
-    levels = list(dict.fromkeys(table["level"]))[1:]  # the count of the state itself is known
+    levels = list(dict.fromkeys(table["level"]))[1:]  # the count of the state is known exactly, so the state is omitted
     for i, (method, method_rows) in enumerate(table.groupby("method", sort=False)):
         rows = method_rows.set_index("level").loc[levels]
         look: dict[str, Any] = {"color": CYCLE[i], "marker": MARKERS[i], "lw": 0.8, "label": method}
@@ -95,10 +96,11 @@ def figure(table: pd.DataFrame) -> Figure:
 
 Whole = NDArray[np.int64]
 LEVELS = ("state", "county", "tract", "block group", "block")
-NATION = {"tract": 84_414, "block group": 239_780, "block": 5_769_942}  # in 2020; only populated blocks
+# numbers in 2020; only populated blocks are counted
+NATION = {"tract": 84_414, "block group": 239_780, "block": 5_769_942}
 STATES = Path(__file__).with_name("nation.tsv")
 CLUSTERED = 4.0  # shape of the gamma distribution of the relative populations of tracts
-UNEQUAL = 0.9  # the same for blocks within a block group
+UNEQUAL = 0.9  # shape of the gamma distribution of the relative populations of blocks within a block group
 
 
 class State(NamedTuple):
@@ -107,8 +109,8 @@ class State(NamedTuple):
     Parameters
     ----------
     tree : tree of its nodes.
-    truth : int64 (n,), true counts; the root's is the published population at scale 1.
-    measured : exact for the root, with noise for all other nodes.
+    truth : int64 (n,), true counts; the count of the root is the published population if scale is 1.
+    measured : measured counts, exact for the root and with noise for all other nodes.
     """
 
     tree: Tree
@@ -121,8 +123,9 @@ def sizes(state: str, scale: float) -> tuple[int, int, int, int, int]:
 
     Parameters
     ----------
-    state : two letters of the state.
-    scale : size relative to the nation, in (0, 1]; each number is at least 1 and at least that of the level above.
+    state : abbreviation of a state with two letters.
+    scale : size relative to the nation, in (0, 1]. Each number is at least 1 and at least the number of the level
+        above.
 
     Returns
     -------
@@ -143,9 +146,9 @@ def drawn(state: str, *, scale: float, sigmas: dict[str, float], rng: np.random.
 
     Parameters
     ----------
-    state : two letters of the state.
+    state : abbreviation of a state with two letters.
     scale : size relative to the nation, in (0, 1].
-    sigmas : level below the state -> parameter of its discrete Gaussian noise.
+    sigmas : dictionary from each level below the state to the parameter of its discrete Gaussian noise.
     rng : numpy Generator.
 
     Returns
@@ -177,7 +180,7 @@ def _above(size: int, parents: int, shape: float, rng: np.random.Generator) -> W
 
 
 Array = NDArray[np.float64]
-ROWS = 65_536  # rows of a row group
+ROWS = 65_536  # number of rows of a row group
 SCHEMA = pa.schema(
     [
         ("node", pa.int32()),
@@ -198,13 +201,13 @@ def write(
 
     Parameters
     ----------
-    state : two letters of the state.
+    state : abbreviation of a state with two letters.
     path : output file.
-    root_seed : root seed of all streams; the file depends only on it and on the settings.
+    root_seed : root seed of all streams; the file depends only on the root seed and on the settings.
     scale : size relative to the nation, in (0, 1].
-    sigmas : level -> parameter of the noise, for all levels below the state.
+    sigmas : dictionary from each level below the state to the parameter of its noise.
     level : probability of the intervals.
-    deepest : the deepest level that is written; all measurements are used.
+    deepest : lowest level of the geography that is written; all measurements are used in any case.
     """
     state_drawn = drawn(state, scale=scale, sigmas=dict(sigmas), rng=stream(root_seed, "studies", "nation", state))
     tree, depth = state_drawn.tree, LEVELS.index(deepest)
@@ -259,7 +262,7 @@ def accuracy(paths: Sequence[Path]) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame with columns `COLUMNS`; error of the posterior: the largest error bound of all states.
+    DataFrame The columns are `COLUMNS`. The error of the posterior is the largest error bound of all states.
     """
     sums: dict[tuple[str, str], Array] = {}
     states = [facts(path) for path in paths]
@@ -293,12 +296,12 @@ def largest(paths: Sequence[Path], level: str, top: int) -> pd.DataFrame:
     ----------
     paths : files of the states.
     level : level of the nodes.
-    top : number of nodes.
+    top : number of nodes to return.
 
     Returns
     -------
     DataFrame
-        Columns state, node, mean, sd, lower, upper; the largest first.
+        The columns are state, node, mean, sd, lower and upper. The largest counts come first.
     """
     best = pd.DataFrame()
     for path in paths:

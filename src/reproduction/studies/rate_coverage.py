@@ -1,9 +1,10 @@
 """Compute the frequentist coverage of posterior intervals for a count and a rate, for different Dirichlet priors of the
 rates.
 
-With two categories and a public total n, a release consists of u = N + D and v = N - D', where N is the binomial count
-and D, D' are noise. The posterior, and therefore its interval, depends on the pair {u, v}, so the coverage is a sum of
-P(N, u, v) over the counts and pairs at which the interval contains the truth. With more categories, it is simulated.
+With two categories and a public total n, a release is equivalent to two noisy values of the binomial count N: u = N + D
+and v = N - D', where D and D' are noise. The posterior, and therefore its interval, depends only on the pair {u, v}, so
+the coverage is a sum of P(N, u, v) over the counts and pairs for which the interval contains the truth. With more
+categories, the coverage is simulated.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,8 +27,10 @@ from ..style import CYCLE, DOUBLE, GREY, MARKERS, letters
 Array = NDArray[np.float64]
 PRIORS = ("flat", "jeffreys", "1/k")
 QUANTITIES = ("count", "rate")
-_NEGLECTED = 1e-10  # probability of a count, and of noise beyond a window, that are left out
-_TIE = 1e-12  # relative: distribution functions this close to an interval's tail are equal to it
+_NEGLECTED = 1e-10  # probability below which a count, or noise outside a window, is neglected
+# relative tolerance: a distribution function this close to the tail probability of an interval is treated as equal to
+# it
+_TIE = 1e-12
 
 
 def concentration(prior: str, categories: int) -> float:
@@ -49,17 +52,18 @@ def table(
     Parameters
     ----------
     root_seed : root seed of all streams.
-    scale : of the discrete Laplace noise on every count, > 0.
+    scale : scale of the discrete Laplace noise on every count, > 0.
     level : probability of the intervals.
-    records : public totals of the files.
+    records : public totals of the simulated files.
     rates : true rates of the category of interest.
-    several : ``categories``, ``rates`` and number of ``files`` of the simulation.
+    several : ``categories``, ``rates`` and number of ``files`` of the simulation with more than two categories.
 
     Returns
     -------
     DataFrame
-        Columns categories, records, p, prior (`PRIORS`), quantity (`QUANTITIES`; the true share is the count divided by
-        the public total, so its coverage is that of the count), coverage, standard_error (0 for an exact sum), level.
+        The columns are categories, records, p, prior (`PRIORS`), quantity (`QUANTITIES`), coverage, standard_error (0
+        for an exact sum) and level. The true share is the count divided by the public total, so its coverage equals
+        that of the count.
     """
     rows: list[tuple[object, ...]] = []
     for n in records:
@@ -83,15 +87,15 @@ def exact(n: int, p: float, *, scale: float, alpha: float, level: float) -> tupl
     ----------
     n : public total, >= 1.
     p : true rate, in (0, 1).
-    scale : of the discrete Laplace noise on both counts.
+    scale : scale of the discrete Laplace noise on both counts.
     alpha : Dirichlet concentration of both rates.
     level : probability of the intervals.
 
     Returns
     -------
     tuple
-        Coverage of the count, which contains all integers from the lower to the upper quantile, and of the rate. The
-        neglected probability is below 1e-7.
+        Coverage of the interval for the count, which contains all integers from the lower to the upper quantile, and
+        coverage of the interval for the rate. The neglected probability is below 1e-7.
     """
     x, tail = np.arange(n + 1), (1 - level) / 2
     chance = binom.pmf(x, n, p)
@@ -103,7 +107,7 @@ def exact(n: int, p: float, *, scale: float, alpha: float, level: float) -> tupl
     prior = np.exp(gammaln(x + alpha) + gammaln(n - x + alpha) - gammaln(x + 1) - gammaln(n - x + 1))
     below_p = betainc(x + alpha, n - x + alpha, p)
     count = rate = 0.0
-    for i in range(len(u)):  # pairs u <= v, which stand for (u, v) and (v, u)
+    for i in range(len(u)):  # each pair u <= v represents (u, v) and (v, u)
         likelihood = noise[i] * noise[i:]
         joint = likelihood * chance * np.where(np.arange(len(u) - i) == 0, 1.0, 2.0)[:, None]
         weights = likelihood * prior
@@ -152,7 +156,8 @@ def figure(table: pd.DataFrame) -> Figure:
     """Plot the coverage with two categories against p. Counts are in the upper row and rates in the lower row of
     panels, with one column per number of records.
     """
-    found = table[(table["categories"] == 2) & (table["prior"] != "1/k")]  # 1/k is Jeffreys' prior there
+    # with two categories, 1/k is the parameter of Jeffreys' prior
+    found = table[(table["categories"] == 2) & (table["prior"] != "1/k")]
     drawn = Figure(figsize=(DOUBLE, 4.2))
     totals = list(dict.fromkeys(found["records"]))
     panels = drawn.subplots(2, len(totals), sharex=True, sharey="row", squeeze=False)

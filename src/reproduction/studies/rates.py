@@ -1,8 +1,9 @@
 """Compute the coverage of intervals for slopes and rates from protected counts, with the exact likelihood and with an
 analysis that ignores the protection.
 
-Rates are theta = gamma(1/cv^2) with mean exp(slope x), exposures are log-normal, counts are Poisson(theta E), and the
-released values follow the mechanism of the case. Both methods analyse the same sets.
+The rates are theta = exp(slope x) times a gamma variable with mean 1 and shape 1/cv^2, the exposures are log-normal,
+the counts are Poisson(theta E), and the released values follow the mechanism of the case. Both methods analyse the same
+data sets.
 """
 
 from collections.abc import Mapping
@@ -24,8 +25,8 @@ from ..style import CYCLE, DOUBLE, GREY, MARKERS, letters
 
 Array = NDArray[np.float64]
 METHODS = ("exact likelihood", "protection ignored")
-_SPREAD = 0.8  # standard deviation of the log exposures
-_WITHHELD = 5.0  # value that replaces a withheld one if the protection is ignored
+_SPREAD = 0.8  # standard deviation of the logarithms of the exposures
+_WITHHELD = 5.0  # value that replaces a withheld count in the analysis that ignores the protection
 LEVEL = 0.95
 
 
@@ -34,16 +35,17 @@ def table(root_seed: int, *, sets: int, slope: float, cases: Mapping[str, Mappin
 
     Parameters
     ----------
-    root_seed : root seed of all streams; each set has its own.
-    sets : number of sets of areas.
-    slope : true slope of the covariate, a standard normal variable.
-    cases : name -> areas, median exposure in expected events, cv of the rates, and noise as of a scenario.
+    root_seed : root seed of all streams; each data set has its own stream.
+    sets : number of simulated sets of areas.
+    slope : true slope of the covariate, which is a standard normal variable.
+    cases : dictionary from names to the number of areas, the median exposure in expected events, the coefficient of
+        variation of the rates, and the noise as in the settings of a scenario.
 
     Returns
     -------
     DataFrame
-        Columns case, method (`METHODS`), sets, slope and rates (coverage), slope_se and rates_se (standard errors of
-        the coverage over sets), bias of the slope, and rmse of the rates.
+        The columns are case, method (`METHODS`), sets, slope and rates (coverage), slope_se and rates_se (standard
+        errors of the coverage over data sets), bias (of the slope) and rmse (of the rates).
     """
     rows = []
     for name, case in cases.items():
@@ -69,12 +71,12 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    table : result of `table`.
+    table : table returned by `table`.
 
     Returns
     -------
     DataFrame
-        Columns case, sets, and "slope, exact likelihood", .., rounded to three decimals.
+        The columns are case, sets, "slope, exact likelihood", .., rounded to three decimals.
     """
     wide = table.pivot(index="case", columns="method", values=["slope", "rates"]).round(3)
     order = [(quantity, method) for quantity in ("slope", "rates") for method in METHODS]

@@ -1,7 +1,8 @@
 """Compute the rates and slopes of sudden infant deaths in North Carolina, from unprotected and from protected counts.
 
-Data: Cressie, N., Read, T. R. C. (1985). Do sudden infant deaths come in clusters? Statistics and Decisions,
-Supplement 2, 333-349; as distributed with libpysal. They are read from its wheel and not copied.
+The data are from Cressie, N., Read, T. R. C. (1985). Do sudden infant deaths come in clusters? Statistics and
+Decisions, Supplement 2, 333-349, as distributed with libpysal. They are read from the wheel of libpysal and are not
+copied.
 """
 
 import struct
@@ -32,7 +33,7 @@ Array = NDArray[np.float64]
 METHODS = ("exact likelihood", "protection ignored")
 UNPROTECTED = "unprotected"
 _PART = "sids2/sids2.dbf"
-_WITHHELD = 5.0  # value that replaces a withheld one if the protection is ignored
+_WITHHELD = 5.0  # value that replaces a withheld count in the analysis that ignores the protection
 _Z = 1.959964
 
 
@@ -44,17 +45,17 @@ def table(
     Parameters
     ----------
     root_seed : root seed of all streams.
-    wheel : path of a wheel of libpysal; empty: pip downloads it.
-    version : version of libpysal that is downloaded.
-    releases : number of releases of each random protection.
-    protections : name -> noise as of a scenario.
+    wheel : path of a wheel of libpysal; if it is empty, pip downloads the wheel.
+    version : version of libpysal to download.
+    releases : number of simulated releases for each random protection.
+    protections : dictionary from names to the noise, as in the settings of a scenario.
 
     Returns
     -------
     DataFrame
-        Columns protection, method (`METHODS`), releases, slope, se (means over releases), slope_sd (standard deviation
-        over releases), rank_correlation of the rates with those from the unprotected counts, and inside, the fraction
-        of these in the 95 % intervals.
+        The columns are protection, method (`METHODS`), releases, slope and se (means over the releases), slope_sd
+        (standard deviation over the releases), rank_correlation (with the rates from the unprotected counts) and inside
+        (the proportion of the rates from the unprotected counts that are in the 95 % intervals).
     """
     deaths, births, x = counties(wheel, version)
     slope, se, rates, _, _ = analysed(deaths, Exact(), births, x)
@@ -93,8 +94,8 @@ def counties(wheel: str, version: str) -> tuple[Array, Array, Array]:
 
     Parameters
     ----------
-    wheel : path of a wheel of libpysal; empty: pip downloads it.
-    version : version that is downloaded.
+    wheel : path of a wheel of libpysal; if it is empty, pip downloads the wheel.
+    version : version of libpysal to download.
 
     Returns
     -------
@@ -126,8 +127,9 @@ def dbf(data: bytes) -> list[dict[str, str]]:
 
     Parameters
     ----------
-    data : the file: a header of 32 bytes with the number of rows, the length of the header and of a row; 32 bytes per
-        column, with its name and width, up to a byte 13; then the rows, each after one byte.
+    data : content of the file. It begins with a header of 32 bytes, which contains the number of rows, the length of
+        the header and the length of a row. Then follow 32 bytes per column, with its name and width, up to a byte 13,
+        and finally the rows, each preceded by one byte.
     """
     count, header, width = struct.unpack("<4xIHH20x", data[:32])
     columns, place = [], 32

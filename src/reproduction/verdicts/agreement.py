@@ -1,23 +1,24 @@
 """Compare printed statements with the reproduced values. The result states whether each statement is reproduced, under
 which variant, and the reason if it is not.
 
-Each kind of statement has its own test. Three kinds are evidence for the paper, because they compare print with ours:
+Each kind of statement is tested in its own way. Three kinds are evidence for the paper, because they compare printed
+with reproduced values:
 
 ``number`` a printed number: ours rounds to it, or is within three standard errors if either is random ``claim`` a
 statement whose words determine the comparison, as a relation of two numbers (`rows.claim`) whose margin is ours, or as
 a test of a distribution that the paper states (`rows.law`) ``curve`` a value read off a plot: `error` is the error of
 reading
 
-``wording`` is a statement in words that need a cut of ours (for example "very close"): column `words` quotes the words,
-the relation shows the cut, and these statements have a separate score.
+The kind ``wording`` is for a statement in words that need a threshold chosen by us (for example "very close"). The
+column `words` quotes the words, the relation shows the threshold, and these statements have a separate score.
 
-Two kinds are evidence for the code, because they compare ours with ours:
+Two kinds are evidence for the code, because they compare two of our own results:
 
 ``law`` a test of our draws against our exact distribution (`rows.law`): ours is the p-value, `error` the level of the
 test; ``sees`` is the detection limit: errors that the test rejects with probability 0.9 ``check`` two of our
 evaluations, for example the drawn curve and the formula, as a relation
 
-Four kinds are outside every score:
+Four kinds are not part of any score:
 
 ``stricter`` a reading that is stricter than the words in column `words` ``timing`` compared within a factor, `error`,
 or as a relation of times; it depends on the machine ``fact`` a number or claim that holds by definition, arithmetic or
@@ -45,24 +46,24 @@ COLUMNS = (
     *("left", "relation", "right", "rounding", "sees", "variant", "verdict", "other_variants", "note", "place"),
     "words",
 )
-PAPER = ("number", "claim", "curve")  # evidence for the paper: print against ours
-WORDING = ("wording",)  # words of the paper with a cut of ours
-CODE = ("law", "check")  # evidence for the code: ours against ours
+PAPER = ("number", "claim", "curve")  # evidence for the paper: printed values are compared with ours
+WORDING = ("wording",)  # words of the paper with a threshold chosen by us
+CODE = ("law", "check")  # evidence for the code: two of our own results are compared
 JUDGED = (*PAPER, *WORDING, *CODE)
 KINDS = (*JUDGED, "stricter", "fact", "timing", "input", "derived")
-QUOTED = ("wording", "stricter")  # kinds that quote the words of the paper
+QUOTED = ("wording", "stricter")  # kinds whose statements quote the words of the paper
 VERDICTS = (
     *("reproduced", "reproduced_by_slip", "differs", "undecided", "not_stated", "not_run"),
     *("machine_dependent", "input", "derived"),
 )
 _PLAIN, _CLAIM, _LAW = "computed(..)", "claim(.., left, '<=', right, ..)", "law(.., p_value, sees=..)"
-_MADE = {  # kind -> functions that make its rows
+_MADE = {  # functions that make the rows of each kind
     **{"claim": (_CLAIM, _LAW), "wording": (_CLAIM,), "check": (_CLAIM,), "law": (_LAW,)},
     **{"stricter": (_CLAIM, _PLAIN), "fact": (_PLAIN, _CLAIM), "timing": (_PLAIN, _CLAIM)},
 }
 _ORDER = {variant: place for place, variant in enumerate((*VARIANTS, NOT_RUN))}
-_WIDE = 0.15  # relative tolerance of a printed number from which the row mentions it
-_DECIDED = 2.0  # standard errors by which the margin of a random claim must differ from zero
+_WIDE = 0.15  # relative tolerance of a printed number above which the row states the tolerance
+_DECIDED = 2.0  # number of standard errors by which the margin of a random claim must differ from zero
 
 
 def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.DataFrame:
@@ -70,13 +71,15 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
 
     Parameters
     ----------
-    published : columns `PUBLISHED`; `value` (NaN: nothing printed), `digits` (decimals printed, may be negative).
-    ours : `rows.computed`, `rows.claim` and `rows.not_run`; one or more variants per quantity.
-    paper : slug.
+    published : table with the columns `PUBLISHED`; `value` is NaN if nothing is printed, and `digits` is the number of
+        printed decimals, which may be negative.
+    ours : rows made by `rows.computed`, `rows.claim` and `rows.not_run`, with one or more variants per quantity.
+    paper : slug of the paper.
 
     Returns
     -------
-    DataFrame with `COLUMNS`. z = (ours - printed)/sqrt(mc_se^2 + 10^(-2 digits)/12); for a claim margin/mc_se.
+    DataFrame with `COLUMNS`. The score z is (ours - printed)/sqrt(mc_se^2 + 10^(-2 digits)/12), or margin/mc_se for a
+        claim.
 
     Raises
     ------
@@ -89,10 +92,10 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
     _paired(statements, mine, paper)
     run = [row for row in mine if row.variant != NOT_RUN]
     _related(statements, run, paper)
-    found: dict[Any, list[Any]] = {}  # by artefact and quantity
+    found: dict[Any, list[Any]] = {}  # rows by artefact and quantity
     for row in sorted(mine, key=lambda row: _ORDER[row.variant]):
         found.setdefault((row.artefact, row.quantity), []).append(row)
-    fits: dict[Any, dict[str, Any]] = {}  # by artefact and variant
+    fits: dict[Any, dict[str, Any]] = {}  # fits by artefact and variant
     for fit in judged_tables(filter(_is_number, statements), run):
         fits.setdefault(fit["artefact"], {})[fit["variant"]] = fit
     answers = [_row(s, found[s.artefact, s.quantity], fits.get(s.artefact, {})) for s in statements]
@@ -192,7 +195,7 @@ def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any
     if statement.kind == "number" and fits:
         whole = next(variant for variant, fit in fits.items() if fit["chosen"])
         eligible = [j for j in judged if j[2].variant == whole] or [_first(statement, rows, fits[whole])]
-    verdict, z, row = min(eligible, key=lambda j: _best(j[0]))  # the first of the best
+    verdict, z, row = min(eligible, key=lambda j: _best(j[0]))  # the first of the best variants
     others = dict.fromkeys(
         f"{other.variant}: {found}" for found, _, other in judged if other is not row and other.variant != NOT_RUN
     )

@@ -1,8 +1,8 @@
 """Compare the artists that a figure contains with the expected artists. The comparison uses the data of every line,
 mark, bar, band and step of a panel.
 
-`wrong` is for tests of figure functions. It fails if a column is exchanged for another, if an end of an interval is
-wrong, if a line takes the place of a band, or if anything is drawn that is not expected.
+The function `wrong` is for tests of figure functions. It returns a message if one column is drawn in place of another,
+if a limit of an interval is wrong, if a line is drawn in place of a band, or if anything is drawn that is not expected.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle, StepPatch
 from numpy.typing import ArrayLike
 
-_DIGITS = 9  # significant digits that are compared
+_DIGITS = 9  # number of significant digits that are compared
 
 
 class Drawn(NamedTuple):
@@ -25,9 +25,9 @@ class Drawn(NamedTuple):
 
     Parameters
     ----------
-    kind : ``line``, ``marks``, ``curve`` (a line with marks), ``step-post`` or ``step-mid``, ``level`` and ``upright``
-        (across the whole panel), ``bars`` (separate segments), ``band``, ``stairs``, ``boxes`` or ``span``.
-    points : data, rounded; the order counts for lines only.
+    kind : ``line``, ``marks``, ``curve`` (a line with marks), ``step-post``, ``step-mid``, ``level`` and ``upright``
+        (lines across the whole panel), ``bars`` (separate segments), ``band``, ``stairs``, ``boxes`` or ``span``.
+    points : rounded data; their order matters only for lines.
     colour : hexadecimal, or empty if any colour is accepted.
     """
 

@@ -1,7 +1,7 @@
 """Tests of draws: a chi-squared test with rare outcomes pooled, and a test of serial independence."""
 
 import numpy as np
-import scipy  # scipy.stats is loaded at first use
+import scipy  # scipy.stats is loaded on first use
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
 from scipy.special import betainc
@@ -10,19 +10,20 @@ from . import power
 
 Array = NDArray[np.float64]
 _LEAST = 5.0  # minimum expected number in a cell
-_UNSEEN = 1e-6  # expected number below which an outcome has no score
-_ROUNDING = 1e-9  # remaining mass relative to the total size, below which it is rounding error
-_IMPOSSIBLE = 1e-6  # probability of so many rare outcomes, below which they are not pooled with other outcomes
+_UNSEEN = 1e-6  # expected number below which an outcome is not used in the score test
+_ROUNDING = 1e-9  # remaining probability, relative to the total size, below which it is rounding error
+# probability of the observed number of rare outcomes below which they are not pooled with other outcomes
+_IMPOSSIBLE = 1e-6
 
 
 def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
     """Return the p-value of a chi-squared goodness-of-fit test of `counts` (from `size` trials) against the expected
     counts `expected`.
 
-    Outcomes with an expected number below 5, and all outcomes not listed, form one cell. If its expected number is also
-    below 5, it is merged with the cell that has the smallest expected number, unless the exact binomial probability of
-    its count is below a millionth; then this probability is the p-value. The p-value is 0 if an impossible outcome was
-    counted or a number is missing.
+    Outcomes with an expected number below 5, and all outcomes that are not listed, form one cell. If the expected
+    number of this cell is also below 5, it is merged with the cell that has the smallest expected number. However, if
+    the exact binomial probability of the count in this cell is below a millionth, this probability is the p-value. The
+    p-value is 0 if an impossible outcome was counted or a number is missing.
     """
     seen, wanted = np.asarray(counts, dtype=float), np.asarray(expected, dtype=float)
     if not np.all(np.isfinite(seen)) or not np.all(np.isfinite(wanted)) or np.any((wanted <= 0) & (seen > 0)):
@@ -60,14 +61,14 @@ def scored(
     """Return the p-value of a test of `counts` (from `size` trials) against the expected counts `expected`, and the
     detection limit for a change of a parameter.
 
-    The p-value is twice the smaller of two (Bonferroni): `pooled`, and a score test of the parameter, which is a z
-    test.
+    The p-value is twice the smaller of two p-values (Bonferroni correction): the p-value of `pooled`, and that of a
+    score test of the parameter, which is a z test.
 
     Parameters
     ----------
     counts, expected, size : as in `pooled`.
     moved : expected counts at a different value of the parameter.
-    step : relative increase of the parameter there; negative if it is smaller.
+    step : relative increase of the parameter from `expected` to `moved`; negative for a decrease.
     level : level of the test.
     """
     seen, wanted, other = (np.asarray(values, dtype=float) for values in (counts, expected, moved))
@@ -85,7 +86,7 @@ def histogram(left: ArrayLike, heights: ArrayLike, x: ArrayLike, y: ArrayLike, d
     Parameters
     ----------
     left, heights : left ends of bins of equal width, and the density shown over them.
-    x, y : points of the density; neither it nor the histogram is scaled to add up to one.
+    x, y : points of the density; neither the density nor the histogram is normalised.
     draws : effective number of independent draws in the histogram.
     """
     expected = masses(left, x, y)
@@ -110,16 +111,17 @@ def serial_z(apart: ArrayLike, *, sd: float) -> float:
     """Return the sum of the products of neighbouring draws, divided by its standard deviation. For independent draws,
     the result is nearly standard normal.
 
-    A proportion s of draws that repeat the previous draw increases it by s sqrt(n).
+    If a proportion s of the draws repeat the previous draw, the expected result increases by s sqrt(n).
 
     Parameters
     ----------
-    apart : (n,), draws minus their mean.
+    apart : draws minus their mean, shape (n,).
     sd : standard deviation of one draw, > 0.
 
     Returns
     -------
-    float, NaN for fewer than three draws. Products have the variance sd^4 and neighbouring ones are uncorrelated.
+    float NaN for fewer than three draws. Each product has the variance sd^4, and neighbouring products are
+        uncorrelated.
     """
     found = np.asarray(apart, dtype=float)
     if len(found) < 3:

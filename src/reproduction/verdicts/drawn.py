@@ -1,9 +1,9 @@
 """Check that all data shown in a figure are also tested. A change of a column that is visible in the figure must change
 a verdict.
 
-A numeric column is drawn if a figure of its table changes when the column is reversed or increased by a tenth. It is
-tested if the same change alters a verdict of the paper. Columns about which the paper prints nothing are listed in
-``paper.yaml`` of its folder under ``beyond_print``: figure -> reason, or figure -> {column: reason}.
+A numeric column is visible in a figure if the figure changes when the column is reversed or increased by a tenth. It is
+tested if the same change alters a verdict of the paper. Columns about which the paper prints nothing are listed under
+``beyond_print`` in the ``paper.yaml`` of its folder, either as figure -> reason or as figure -> {column: reason}.
 """
 
 import hashlib
@@ -36,9 +36,9 @@ def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[s
 
     Parameters
     ----------
-    paper : paper with its figures and verdicts.
-    made : all tables that its verdicts and figures use.
-    settings : settings of tables that are made from drawn tables and are recomputed if these change.
+    paper : paper whose figures and verdicts are checked.
+    made : all tables that the verdicts and figures of the paper use.
+    settings : settings of the tables that are made from other tables and are recomputed if these change.
     """
     reasons, judge = dict(paper.beyond_print), in_process.Judge(paper.slug, made)
     for artefact in paper.artefacts:
@@ -137,7 +137,7 @@ def _noticed(
     """Return whether a verdict changes if table `name` is changed. An error while the changed table is read counts as a
     change.
 
-    A verdict computed with a warning does not count, because statements about such numbers are meaningless.
+    A verdict whose computation gives a warning does not count, because statements about such numbers are meaningless.
     """
     above = [a.name for a in paper.artefacts if a.table and a.table.by == "compute" and name in a.table.inputs]
     above = [other for other in above if other in judge.honest]
@@ -147,5 +147,5 @@ def _noticed(
         return not judge({name: table, **anew}).equals(judge.verdicts)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, ZeroDivisionError, FloatingPointError):
         return True
-    except Warning:  # warnings are raised as errors
+    except Warning:  # warnings are raised as errors and end here
         return False

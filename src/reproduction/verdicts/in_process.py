@@ -1,8 +1,9 @@
 """Compute a paper's tables and verdicts in the current process, as a run does, for tests that replace code with
 deliberate errors.
 
-Judging a paper takes up to a second, and tests that change one table at a time do it hundreds of times. Functions of a
-paper that take whole tables return the same rows for the same tables, so `Judge` caches their rows.
+Computing the verdicts of a paper takes up to a second, and tests that change one table at a time do this hundreds of
+times. Functions of a paper that take whole tables return the same rows for the same tables, so `Judge` caches their
+rows.
 """
 
 import json
@@ -40,18 +41,18 @@ def tables_of(
 
     Parameters
     ----------
-    slug : the paper.
-    changes : settings, as in the paper's section of config.yaml, with all settings of every table that is made, so that
-        no test depends on a default. None for the defaults.
-    only : names of the requested tables, all by default; their inputs are made too.
+    slug : slug of the paper.
+    changes : settings as in the paper's section of config.yaml. They must contain all settings of every table that is
+        made, so that no test depends on a default. If None, the defaults are used.
+    only : names of the requested tables (by default, all tables); the tables from which they are made are made too.
     made : existing tables that are used unchanged, e.g. from an unmodified run, or from the paper's additional rules
         (``by: gather``).
-    root_seed : as in config.yaml.
+    root_seed : root seed, as in config.yaml.
 
     Raises
     ------
     ValueError
-        If `changes` lack a setting of a table that is made.
+        If `changes` lacks a setting of a table that is made.
     """
     paper = discover()[slug]
     section = json.loads(_checked(slug, json.dumps(dict(changes or {}))))
@@ -160,17 +161,17 @@ _PLAIN = (str, int, float, bool, type(None))
 class Judge:
     """Verdicts of a paper, computed from its unmodified tables or with some of these tables replaced.
 
-    Cached rows were computed earlier: if a test replaces code, the replacement affects only recomputed tables and their
-    verdicts.
+    Cached rows are not recomputed. If a test replaces code, the replacement therefore affects only the tables that are
+    recomputed, and their verdicts.
 
     Parameters
     ----------
-    slug : the paper.
-    honest : all unmodified tables that its verdicts read; they must not be changed in place.
+    slug : slug of the paper.
+    honest : all unmodified tables that the verdicts read; they must not be changed in place.
 
     Attributes
     ----------
-    verdicts : verdicts of the unmodified tables, from `in_process.verdicts`.
+    verdicts : verdicts of the unmodified tables, computed by `in_process.verdicts`.
     """
 
     def __init__(self, slug: str, honest: Mapping[str, pd.DataFrame]) -> None:

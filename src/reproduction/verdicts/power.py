@@ -1,16 +1,16 @@
 """Detection limit of a test, which is the smallest relative change of a parameter that the test rejects with
 probability 0.9.
 
-The arguments of each function are the first-order effect of a change of 100 % on the test's statistic, and the level of
-the test.
+The arguments of each function are the first-order effect of a change of 100 % in the parameter on the test statistic,
+and the level of the test.
 """
 
 from collections.abc import Mapping
 
 import numpy as np
-import scipy  # scipy.stats is loaded at first use
+import scipy  # scipy.stats is loaded on first use
 
-SEEN = 0.9  # power at the detection limit
+SEEN = 0.9  # power of a test at its detection limit
 
 
 def normal(per_unit: float, level: float) -> float:
@@ -25,8 +25,8 @@ def kolmogorov(per_unit: float, draws: float, level: float) -> float:
     """Return the detection limit of a Kolmogorov-Smirnov test with a sample of size `draws`. The argument `per_unit` is
     the distance between the distribution functions if the parameter changes by 100 %.
 
-    The empirical distribution function has a standard deviation of at most 1/(2 sqrt(draws)) at the point of largest
-    distance.
+    At the point of the largest distance, the standard deviation of the empirical distribution function is at most 1/(2
+    sqrt(draws)).
     """
     if not (draws >= 1 and per_unit):
         return np.inf

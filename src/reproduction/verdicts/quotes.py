@@ -1,15 +1,16 @@
 """Check the numbers quoted in documents against the tables of a run, with the command ``python -m
 reproduction.verdicts.quotes [results]``.
 
-A paper's ``quoted.py`` repeats phrases of a document with the numbers in double braces, and states how they follow from
-tables of a run with the default settings::
+The file ``quoted.py`` of a paper repeats phrases of a document with the numbers in double braces, and states how these
+numbers are computed from tables of a run with the default settings::
 
     QUOTES = [Quote("errata.md", "E r = {{0.500}} in place of {{0.128}}", "equation_3", _means)]
     GIVEN = {"errata.md": ("5.2", "6.4")}  # numbers that no table gives: sections, settings, inputs
 
-The table may be empty, ``""``, if the numbers follow from arithmetic.
+The name of the table may be empty, ``""``, if the numbers follow from arithmetic.
 
-A quote holds if every number from the tables rounds to the written number, at its number of digits.
+A quote is correct if every number from the tables, rounded to the number of digits in the document, equals the written
+number.
 """
 
 import re
@@ -28,7 +29,7 @@ _NUMBER = re.compile(
     r"(?<![\w/.,{-])(?P<digits>[-−]?\d[\d,]*(?:\.\d+)?)"
     r"(?:e(?P<e>-?\d+)|\s?(?:·|\\cdot)\s?10(?:\^\{?(?P<power>-?\d+)\}?|(?P<raised>[⁻⁰¹²³⁴-⁹]+)))?(?P<percent>\s?%)?"
 )
-_BRACED = re.compile(r"\{\{((?:[^{}]|\{[^{}]*\})*)\}\}")  # 10^{-16} contains braces itself
+_BRACED = re.compile(r"\{\{((?:[^{}]|\{[^{}]*\})*)\}\}")  # a number such as 10^{-16} contains braces itself
 _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 OURS = (
     *("artefact", "quantity", "variant", "ours", "mc_se", "note"),
-    *("left", "relation", "right", "rounding"),  # columns of a claim
-    "sees",  # columns of a law
+    *("left", "relation", "right", "rounding"),  # columns of the row of a claim
+    "sees",  # columns of the row of a law
 )
 RELATIONS = ("<", "<=", "=", ">=", ">")
 NOT_RUN = "not_run"
@@ -27,9 +27,9 @@ def computed(
     ----------
     artefact, quantity : as in ``published.tsv``.
     value : our value.
-    note : remark for the reader; if the statement differs, the reason.
-    variant : method of computation.
-    mc_se : standard error of the difference from print, that of the printed number included.
+    note : remark for the reader; if the statement differs, it gives the reason.
+    variant : variant of the method under which the number was computed.
+    mc_se : standard error of the difference from the printed number, including the error of the printed number.
 
     Returns
     -------
@@ -56,16 +56,17 @@ def claim(
     Parameters
     ----------
     artefact, quantity, note, variant : as in `computed`.
-    left, relation, right : relation of our numbers; `relation` is one of `RELATIONS`. For arrays, it must hold for
-        every pair, and the row is the pair with the smallest margin; a pair with a NaN counts as the smallest.
-    mc_se : standard error of left - right, for each pair or for all.
-    rounding : rounding tolerance, at least 0: ``=``, ``<=`` and ``>=`` hold within it, ``<`` and ``>``
-        only beyond it.
+    left, relation, right : the two numbers and their relation, which is one of `RELATIONS`. For arrays, the relation
+        must hold for every pair. The row shows the pair with the smallest margin, and a pair with a NaN is treated as
+        the smallest.
+    mc_se : standard error of left - right, either for each pair or for all pairs.
+    rounding : tolerance for rounding, at least 0. The relations ``=``, ``<=`` and ``>=`` may be violated by at most
+        this amount; for ``<`` and ``>``, the difference must exceed it.
 
     Raises
     ------
     ValueError
-        If the relation is unknown, `rounding` is not a finite number of at least 0, or the arrays are empty.
+        If the relation is unknown, `rounding` is negative or not finite, or the arrays are empty.
     """
     if relation not in RELATIONS:
         raise ValueError(f"{artefact}: {quantity}: relation must be one of {' '.join(RELATIONS)}, got {relation!r}")
@@ -78,7 +79,7 @@ def claim(
             f"{artefact}: {quantity}: the relation {relation} requires at least one pair of numbers: "
             "use not_run if there are none"
         )
-    with np.errstate(invalid="ignore"):  # the margin inf - inf is undefined
+    with np.errstate(invalid="ignore"):  # inf - inf is undefined, so the margin is NaN
         margins = margin(lefts, relation, rights, rounding)
     at = int(np.argmin(margins))
     stated = (float(lefts[at]), relation, float(rights[at]), float(rounding))
@@ -94,9 +95,8 @@ def law(
     ----------
     artefact, quantity, note, variant : as in `computed`.
     p_value : p-value of the test.
-    sees : detection limit: the smallest errors that the test rejects with probability 0.9, in terms of parameters, such
-        as
-        ``noise scale by 1.8 %`` (`power.words`).
+    sees : detection limit, which states the smallest errors that the test rejects with probability 0.9 as changes of
+        parameters, such as ``noise scale by 1.8 %`` (`power.words`).
 
     Raises
     ------
@@ -122,8 +122,8 @@ def margin(left: Array, relation: str, right: Array, rounding: float) -> Array:
     """Return the margin by which a claim holds: positive if the claim holds, negative if it fails, and NaN if a number
     is missing.
 
-    right - left for ``<`` and ``<=``, left - right for ``>`` and ``>=``, -abs(left - right) for ``=``; plus `rounding`,
-    or minus `rounding` for a strict relation.
+    The margin is right - left for ``<`` and ``<=``, left - right for ``>`` and ``>=``, and -abs(left - right) for
+    ``=``. The tolerance `rounding` is added, or subtracted for a strict relation.
     """
     apart = right - left if relation in ("<", "<=") else left - right if relation in (">", ">=") else -abs(left - right)
     return apart - rounding if relation in _STRICT else apart + rounding

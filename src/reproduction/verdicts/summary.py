@@ -21,7 +21,7 @@ _GROUPS = {
         *("timing", "input", "derived"),
     ),
 }
-_NAMED = 4  # warnings shown per scenario
+_NAMED = 4  # maximum number of warnings that are shown per scenario
 
 
 def text(
@@ -36,9 +36,9 @@ def text(
     Parameters
     ----------
     agreement : the agreement table.
-    made : files made by the run.
+    made : files that the run made.
     papers : slugs of the papers that were run.
-    scenarios : name of a scenario -> its facts.
+    scenarios : dictionary from the name of each scenario to its metadata.
     """
     figures = sum(path.endswith(".png") for path in made)
     run_papers = f"{len(papers)} paper{'s' * (len(papers) > 1)}: {', '.join(papers)}" if papers else "No paper"

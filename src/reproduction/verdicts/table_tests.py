@@ -1,9 +1,10 @@
 """Test a printed table as a whole. The module computes a joint test under each variant, and the power of this test
 against the other variants.
 
-Cells without random error must round to print. Cells with random error are standardised; under the right variant the
-sum of their squares is chi-squared with as many degrees of freedom. The table's variant is the first, in the order
-corrected, as_written, published, that passes; if none passes, it is the closest one, and the table differs.
+Cells without random error must round to the printed numbers. Cells with random error are standardised; under the
+correct variant, the sum of their squares has a chi-squared distribution with as many degrees of freedom as there are
+cells. The variant of the table is the first of corrected, as_written and published that passes the test. If none
+passes, it is the variant that is closest to the printed table, and the verdict is that the table differs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import scipy  # scipy.stats is loaded at first use
+import scipy  # scipy.stats is loaded on first use
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 VARIANTS = ("corrected", "as_written", "published")  # order in which variants are tried
-LARGEST_Z = 3.5  # limit for a single cell: probability 5e-4 under the right variant
+# limit of the score of a single cell, which is exceeded with probability 5e-4 under the correct variant
+LARGEST_Z = 3.5
 LEVEL = 0.001  # level of the joint test
 COLUMNS = (
     *("artefact", "variant", "cells", "random", "wrong", "chi_squared", "p_value", "power", "against"),
@@ -46,8 +48,9 @@ def judge(numbers: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    numbers : printed numbers: artefact, quantity, value, digits.
-    ours : artefact, quantity, variant, ours, mc_se. A quantity without the variant uses its first variant.
+    numbers : table of the printed numbers with the columns artefact, quantity, value and digits.
+    ours : table with the columns artefact, quantity, variant, ours and mc_se. If a quantity was not computed under a
+        variant, its first variant is used.
 
     Returns
     -------
@@ -62,7 +65,7 @@ def judge(numbers: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 
 def judged_tables(numbers: Iterable[Any], ours: Iterable[Any]) -> Iterator[dict[str, Any]]:
     """Yield the rows of `judge`, given the printed and the computed rows as iterables of records with named columns."""
-    found: dict[Any, dict[Any, list[Any]]] = {}  # by artefact and quantity
+    found: dict[Any, dict[Any, list[Any]]] = {}  # rows by artefact and quantity
     for row in ours:
         found.setdefault(row.artefact, {}).setdefault(row.quantity, []).append(row)
     printed: dict[str, list[Any]] = {}
@@ -135,7 +138,7 @@ def _power(variant: str, cells: Mapping[str, _Cells]) -> tuple[float, str]:
             continue
         apart = [not rounds(*numbers) for numbers in zip(theirs.ours, mine.ours, mine.digits, strict=True)]
         if np.any(apart & (mine.mc_se == 0)):
-            found.append((1.0, other))  # an exact cell distinguishes them
+            found.append((1.0, other))  # a cell without random error distinguishes the two variants
             continue
         random = mine.mc_se > 0
         scores = (mine.ours - theirs.ours) / np.hypot(mine.mc_se, 10.0**-mine.digits / np.sqrt(12))

@@ -218,7 +218,8 @@ def test_the_file_and_what_it_is_a_sample_of():
     posterior = found("laplace")
     values = np.array(list(NOISY.values()))
     tables = np.array([(a, b, 50 - a - b) for a in range(51) for b in range(51 - a)])
-    prior = (gammaln(tables + 0.5) - gammaln(tables + 1)).sum(axis=1)  # Dirichlet(1/2, 1/2, 1/2) on the rates
+    # under the prior Dirichlet(1/2, 1/2, 1/2) of the rates
+    prior = (gammaln(tables + 0.5) - gammaln(tables + 1)).sum(axis=1)
     weights = np.exp(prior - np.abs(values - tables).sum(axis=1) / 2)
     weights /= weights.sum()
     both = tables[:, 0] + tables[:, 1] > 0

@@ -17,11 +17,11 @@ enum {
 };
 
 typedef struct {
-    double *values; /* a or b, later multiplied by g; DPM_TABLED numbers */
+    double *values;  /* a or b, later multiplied by g; DPM_TABLED numbers */
     int64_t mode, first, last, stride;
 } dpm_side;
 
-/* The values of a side, so that index k is the value at k. */
+/* Values of a side, with a pointer such that index k is the value at k. */
 static inline double *dpm_values(const dpm_side *side) {
     return side->values + DPM_HALF - side->mode;
 }
@@ -42,7 +42,7 @@ static inline double dpm_log_share(double k, double i) {
     return log(total);
 }
 
-/* The real k in [i, size] at which the terms of w_i stop increasing, given the k of the other side. */
+/* Return the real k in [i, size] at which the terms of w_i stop increasing, given the k of the other side. */
 static inline double dpm_balance(double size, double i, double odds, double other) {
     double b = odds * (size + 1.0) + i - other;
     double root = (b + sqrt(b * b + 4.0 * (1.0 + odds) * i * other)) / (2.0 * (1.0 + odds));
@@ -116,13 +116,13 @@ static inline void dpm_joint_factors(const double *inverse_share, int64_t mode, 
         values[k - first] *= k < DPM_SETTLED ? inverse_share[k] : 2.718281828459045;
 }
 
-/* Whether a sum has a relative error below 1e-14, if its even and odd nodes differ by a relative `error`. */
+/* Return whether a sum has a relative error below 1e-14, if its even and odd nodes differ by a relative `error`. */
 static inline int dpm_enough(int64_t stride, double error) {
     double lost = cos(3.141592653589793 / (2 * stride));
     return stride == 1 || error <= 2.0 * pow(0.5e-14, 1.0 / (4.0 * lost * lost));
 }
 
-/* The stride of a side: 1 for a short range and for a range that ends before its values are negligible. */
+/* Return the stride of a side: 1 for a short range and for a range that ends before its values are negligible. */
 static inline int64_t dpm_stride(const dpm_side *side, double sd, int64_t low, int64_t high) {
     const double *values = dpm_values(side);
     int64_t stride = (int64_t)(sd / 1.6);
@@ -158,8 +158,8 @@ static inline void dpm_nodes_of(dpm_side *side, double *out) {
         out[j] = values[side->first + j * side->stride];
 }
 
-/* sum a b c over the nodes; `errors`: relative difference of even and odd nodes of the first side, and the largest of
-   the second side. */
+/* Return sum a b c over the nodes; `errors`: relative difference of even and odd nodes of the first side, and the
+   largest of the second side. */
 static inline double dpm_double_sum(const dpm_side *one, const dpm_side *two, const double *mine, const double *theirs,
                                     const double *both, double *errors) {
     int64_t j, l, step = two->stride;
@@ -190,7 +190,7 @@ static inline double dpm_double_sum(const dpm_side *one, const dpm_side *two, co
     return total;
 }
 
-/* The sum of the outermost terms, except at ends of the support, given by bits 0 and 1 of lows and highs. */
+/* Return the sum of the outermost terms, except at ends of the support, given by bits 0 and 1 of lows and highs. */
 static inline double dpm_ends(const dpm_side *one, const dpm_side *two, const double *mine, const double *theirs,
                               const double *both, int64_t lows, int64_t highs) {
     int64_t count = (one->last - one->first) / one->stride, inner = (two->last - two->first) / two->stride, j;

@@ -18,7 +18,7 @@ static const double dpm_stirling_table[16] = {
     0.0069428401072095298657, 0.0064089941880042070684, 0.0059513701127588477356, 0.005554733551962801371
 };
 
-/* The same difference for any integer x >= 0; from 16 on by the asymptotic series. */
+/* The same difference for any integer x >= 0; from 16 on, by the asymptotic series. */
 static inline double dpm_stirling(double x) {
     double s;
     if (x < 16.0)

@@ -7,12 +7,14 @@ from ..._kernels.bitgen cimport c_uniform
 
 
 cdef inline int64_t c_below(bitgen_t *bits, int64_t n) noexcept nogil:
-    """Return a uniform integer in 0..n-1 (bias below n 2^-53)."""
+    """Return a uniform integer in 0..n-1, with a bias below n 2^-53."""
     return <int64_t> (c_uniform(bits) * n)
 
 
 cdef inline int64_t c_select(bitgen_t *bits, int64_t n, double rate, int64_t *chosen) noexcept nogil:
-    """Select positions among n >= 2, again while exactly one is selected; return their number. Branch-free loop."""
+    """Select positions among n >= 2, and repeat while exactly one is selected; return their number. The loop is
+    branch-free.
+    """
     cdef int64_t i, k = 1
     while k == 1:
         k = 0
@@ -47,7 +49,7 @@ cdef inline void c_swap_counts(bitgen_t *bits, const int64_t *row, const int64_t
     """Swap the row variable of n >= 2 records; `counts`, the table of the records, becomes the swapped table."""
     cdef int64_t i, moved = 0, k = c_select(bits, n, rate, chosen)
     c_derange(bits, k, image)
-    if rows == 2 and columns == 2:  # with fixed margins one cell determines the table; its change is in a register
+    if rows == 2 and columns == 2:  # with fixed margins, one cell determines the table; its change is in a register
         for i in range(k):
             moved += column[chosen[i]] * (row[chosen[image[i]]] - row[chosen[i]])
         counts[0] += moved

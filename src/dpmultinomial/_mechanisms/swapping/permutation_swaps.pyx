@@ -1,11 +1,11 @@
 # cython: language_level=3
 """Permutation swapping of records: draws, and the exact distribution of a swapped r x c table over its whole class.
 
-A swap selects each record with probability `rate`, then deranges the selected uniformly. This is the algorithm of
-Bailie, Gong and Meng (2023) as printed in the slides of Pan, Li and Li (2023). Within a stratum of at least two
-records, the selection is repeated while exactly one record is selected; if none is selected, the stratum is unchanged.
-The derangement is of records, so a record may receive an equal value. All draws are uniforms from the stream of the
-Generator.
+A swap selects each record with probability `rate`, then deranges the selected records uniformly. This is the algorithm
+of Bailie, Gong and Meng (2023) as printed in the slides of Pan, Li and Li (2023). Within a stratum of at least two
+records, the selection is repeated while exactly one record is selected. If no record is selected, the stratum is
+unchanged. The derangement is of records, so a record may receive an equal value. All draws are uniform numbers from the
+stream of the Generator.
 
 For the exact distribution, a swap is the signed mixture sum_N a_N Q_N of unconstrained shuffles of a uniformly random
 N-subset (`exact_swapping`). With G the records of each cell that are outside the subset, N = n - sum of G, and A and B
@@ -241,7 +241,7 @@ cdef struct Sums:
     int64_t rows
     int64_t columns
     int64_t box
-    int64_t width  # of Pascal's triangle
+    int64_t width  # width of Pascal's triangle
     int64_t found
     int64_t most
     const int64_t *seen  # (columns, rows), the swapped table
@@ -369,7 +369,7 @@ cdef void c_column(Sums *sums, int64_t column, const int64_t *room, const int64_
         c_leaf(sums, limit)
         return
     carried = sums.totals[column]
-    for i in range(sums.rows - 1, -1, -1):  # the first original: the last rows get as much as possible
+    for i in range(sums.rows - 1, -1, -1):  # the first original, in which the last rows get as much as possible
         original[i] = min(carried, room[i])
         carried -= original[i]
     while sums.found <= sums.most:
@@ -428,7 +428,7 @@ def _number(table, int64_t most):
 
 
 def refusal(table, *, most_tables, most_work):
-    """Return why the class of a table is too large to list, or an empty string if it can be listed.
+    """Return the reason why the class of a table is too large to list, or an empty string if the class can be listed.
 
     Parameters
     ----------
@@ -461,10 +461,9 @@ def originals(swapped, coefficients, *, most_tables, most_work):
         At least 2 x 2, at most 16 rows, 2 to 250 records; it is faster if rows are the shorter side.
     coefficients : float64 (n + 1,)
         a_0..a_n of the swap, each with full relative accuracy.
-    most_tables : int
-        Largest number of originals; more are rejected.
-    most_work : float
-        Largest product of originals, states and transitions of two columns; 1e9 take about a second, more is rejected.
+    most_tables : int Largest number of originals; if there are more, the table is rejected.
+    most_work : float Largest product of originals, states and transitions of two columns; a larger product is rejected.
+        A product of 1e9 takes about a second.
 
     Returns
     -------

@@ -60,12 +60,12 @@ cdef extern from "double_sums.h" nogil:
     double c_ends "dpm_ends"(const Side *one, const Side *two, const double *mine, const double *theirs,
                              const double *both, int64_t lows, int64_t highs) noexcept
 
-LARGEST_TOTAL = 1 << 40  # products of four counts are finite, counts are exact
-_MOST_RATIOS = 1 << 20  # ratios of neighbouring w_i that are cached
+LARGEST_TOTAL = 1 << 40  # products of four counts are finite, and counts are exact
+_MOST_RATIOS = 1 << 20  # largest number of ratios of neighbouring w_i that are cached
 cdef double NEGLIGIBLE = 1e-19  # size of a negligible term, relative to the sum
 
 cdef enum:
-    LOW_END = 8  # terms at the lower end that are always included
+    LOW_END = 8  # number of terms at the lower end that are always included
     SLOTS = 64  # cached terms of w_i, indexed by k1 modulo this number
     ANEW = 256  # g is recomputed from its definition after this number of k2
     RECURSED = 40  # bells of u and of k2 up to this sd are summed term by term, by the ratio of neighbouring terms
@@ -219,7 +219,7 @@ cdef inline double c_log_products(Swap *swap, int64_t crossing) noexcept nogil:
     cdef double errors[2]
     cdef Side one, two
     cdef int turn
-    # mode of the terms, alternately in k2 and k1
+    # find the mode of the terms, alternately in k2 and k1
     for turn in range(100):
         k2 = c_balance(swap.m, i, odds, k1)
         k1 = c_balance(swap.r, i, odds, k2)
@@ -716,7 +716,7 @@ def log_weights(n, small, *, rate):
 
     Notes
     -----
-    About 0.01 ms per entry up to a few thousand records, and 0.3 ms per entry for any n.
+    Computing time: about 0.01 ms per entry up to a few thousand records, and 0.3 ms per entry for any n.
     """
     cdef double total = _checks.integer("n", n, least=2, most=LARGEST_TOTAL), p = _checks.inside("rate", rate)
     r = _checks.integer("small", small, most=n)
@@ -746,12 +746,11 @@ def log_law(n, small, other, at, *, rate, log_prior=None, window=np.inf, log_w=N
         The count after the swap, 0..small.
     rate : float
         Swap rate, in (0, 1).
-    log_prior : float64 (small + 1,), optional
-        Used only to decide where to stop, not added to the result; without NaN. None is a flat prior.
-    window : float
-        Moving away from `at`, entries are neglected (-inf) once the log likelihood plus the largest log prior ahead is
-        this far below the largest log posterior; the likelihood decreases beyond its peak. If infinite, all entries are
-        computed.
+    log_prior : float64 (small + 1,), optional Used only to determine where to stop, and not added to the result;
+        without NaN. None is a flat prior.
+    window : float Distance on the log scale. In the direction away from `at`, entries are neglected (-inf) if the log
+        likelihood plus the largest log prior of the remaining entries is below the largest log posterior by more than
+        `window`; the likelihood decreases beyond its peak. If infinite, all entries are computed.
     log_w : float64 (small + 1,), optional
         Cache of log w_i shared between calls with the same (n, small, rate), NaN if not yet computed; it is updated.
 
@@ -767,9 +766,9 @@ def log_law(n, small, other, at, *, rate, log_prior=None, window=np.inf, log_w=N
 
     Notes
     -----
-    About 5 microseconds per entry and 5 per new w_i up to tens of thousands of records; 40 and 300 microseconds for any
-    n: 0.3 ms for 100 records, 0.05 s for 10,000 with 5,001 tables. Source of the swap: Bailie, Gong and Meng (2023);
-    the sum is derived in the module docstring.
+    Computing time: about 5 microseconds per entry and 5 per new w_i up to tens of thousands of records; 40 and 300
+    microseconds for any n: 0.3 ms for 100 records, 0.05 s for 10,000 records with 5,001 tables. Source of the swap:
+    Bailie, Gong and Meng (2023); the sum is derived in the module docstring.
     """
     cdef double total = _checks.integer("n", n, least=2, most=LARGEST_TOTAL), p = _checks.inside("rate", rate)
     r = _checks.integer("small", small, most=n // 2)

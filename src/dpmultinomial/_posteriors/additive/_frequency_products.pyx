@@ -1,17 +1,16 @@
 # cython: language_level=3
-"""Sums of products of transforms, and their derivatives: what couples counts through their total.
+"""Sums of products of transforms, and their derivatives. These sums couple counts through their total.
 
-Term t is w_t tail(k) sum_j (prod_{s < j} E_s) G_j (prod_{s > j} L_s) at frequency k, with
-E = clear + e got + (1 - e) lost, L = clear + l got + (1 - l) lost, G = got: component j is distinguished, those before
-and after it have their own factors. A plain term is w tail prod E. `clear`, `got` and `lost` are rows of a table of
-spectra, so a factor that many terms share is transformed once, and its derivative (the adjoint) is collected over all
-terms: one inverse transform a row gives the marginals of a mixture of thousands of products (reverse-mode
+Term t is w_t tail(k) sum_j (prod_{s < j} E_s) G_j (prod_{s > j} L_s) at frequency k, with E = clear + e got + (1 - e)
+lost, L = clear + l got + (1 - l) lost, G = got. Component j is distinguished; the components before and after j have
+the factors E and L. A plain term is w tail prod E. The factors `clear`, `got` and `lost` are rows of a table of
+spectra, so a factor that many terms share is transformed only once, and its derivative (the adjoint) is summed over all
+terms. One inverse transform per row then gives the marginals of a mixture of thousands of products (reverse-mode
 differentiation).
 
-`repeats` components with the same factors (and e = l) are one column: E^m, and m G E^(m - 1) where one is
-distinguished.
-Frequencies do not interact: all terms run over a block of them that stays in the cache. O(terms U K) for U columns and
-K frequencies, about three complex products each.
+A column represents `repeats` components with the same factors (and e = l): E^m, and m G E^(m - 1) if one of them is
+distinguished. Frequencies are independent of each other, so all terms are processed for one block of frequencies that
+fits into the cache. The cost is O(terms U K) for U columns and K frequencies, about three complex products each.
 """
 import numpy as np
 
@@ -32,7 +31,7 @@ cdef extern from "frequency_blocks.h" nogil:
 
 
 cdef inline void c_power(const double *a, int64_t n, double *out, double *square, double *spare) noexcept nogil:
-    """out = a^n by repeated squaring."""
+    """Compute out = a^n by repeated squaring."""
     if n <= 0:
         c_fill(1.0, out)
         return
@@ -66,7 +65,7 @@ cdef inline void c_load(const double complex *row, int count, double *out) noexc
 
 cdef inline void c_add_row(double complex[:, ::1] out, int64_t row, Py_ssize_t start, int count,
                            const double *a) noexcept nogil:
-    """The conjugate is stored: its inverse transform runs forwards."""
+    """Add the conjugate of a block to a row; the inverse transform of the conjugate is a forward transform."""
     cdef int k
     cdef double *place
     if row < 0:
@@ -78,20 +77,20 @@ cdef inline void c_add_row(double complex[:, ::1] out, int64_t row, Py_ssize_t s
 
 
 cdef struct Columns:
-    # one block of PAIR doubles a column, in one piece of memory each
+    # one block of PAIR doubles per column, each array contiguous in memory
     double *early
     double *late
     double *gain
     double *slope     # E^(m - 1)
-    double *slope2    # E^(m - 2), of claimed columns that repeat
-    double *held      # adjoint of a column that has not changed since `row`
+    double *slope2  # E^(m - 2), for columns with claims that represent several components
+    double *held  # adjoint of a column whose row has not changed
     double *rest_late  # suffix products prod L
-    double *rest_gain  # suffix sums with the distinguished one still to come
+    double *rest_gain  # suffix sums in which the distinguished component is among the remaining columns
 
 
 cdef inline void c_release(Columns *c, int64_t u, int64_t *row, double complex[:, ::1] adjoints, Py_ssize_t start,
                            int count, double *spare) noexcept nogil:
-    """Add what column u has collected to its row."""
+    """Add the accumulated adjoint of column u to its row."""
     if row[u] >= 0:
         c_times(c.held + u * PAIR, c.slope + u * PAIR, spare)
         c_add_row(adjoints, row[u], start, count, spare)
@@ -110,7 +109,9 @@ cdef inline void c_clear_column(Columns *c, int64_t u, int64_t repeats, const do
 cdef inline void c_claimed_column(Columns *c, int64_t u, int64_t repeats, const double complex[:, ::1] spectra,
                                   int64_t clear, int64_t got, int64_t lost, double e, double l, Py_ssize_t start,
                                   int count, double *work) noexcept nogil:
-    """early, late and gain of a column that may be distinguished; `slope` and `slope2` if it repeats."""
+    """Compute early, late and gain of a column that may contain the distinguished component, and `slope` and `slope2`
+    if the column represents several components.
+    """
     cdef double *value = work
     cdef double *part = work + PAIR
     c_fill(0.0, c.early + u * PAIR)
@@ -129,7 +130,7 @@ cdef inline void c_claimed_column(Columns *c, int64_t u, int64_t repeats, const 
         c_add_scaled(1.0 - e, part, c.early + u * PAIR)
         if repeats == 1:
             c_add_scaled(1.0 - l, part, c.late + u * PAIR)
-    # m equal components: E^m, L^m (which is the same, as e = l), and m G E^(m - 1)
+    # m equal components: E^m, L^m (the two are equal, because e = l), and m G E^(m - 1)
     if repeats > 1:
         c_copy(c.early + u * PAIR, value)
         c_power(value, repeats - 2, c.slope2 + u * PAIR, part, work + 2 * PAIR)
@@ -145,11 +146,11 @@ cdef inline void c_claimed_adjoint(Columns *c, int64_t u, int64_t repeats, const
                                    int64_t clear, int64_t got, int64_t lost, double e, double l, Py_ssize_t start,
                                    int count, double *before, double *after, double *moved,
                                    double complex[:, ::1] adjoints, double *work) noexcept nogil:
-    """before, after, moved: adjoints of E, L and G of the column; passed on to its rows, for one of its components."""
+    """Add the adjoints of E, L and G of the column (before, after, moved) to its rows, for one of its components."""
     cdef double *part = work
     cdef double *spare = work + PAIR
-    # with respect to one of m equal components: E^(m - 1) of E^m, and of m G E^(m - 1) either (m - 1) G E^(m - 2), for
-    # its E, or E^(m - 1), for its G
+    # with respect to one of m equal components: E^(m - 1) for E^m; for m G E^(m - 1), either (m - 1) G E^(m - 2) with
+    # respect to E, or E^(m - 1) with respect to G
     if repeats > 1:
         c_add_scaled(1.0, after, before)
         c_times(before, c.slope + u * PAIR, part)
@@ -180,9 +181,10 @@ cdef inline void c_claimed_adjoint(Columns *c, int64_t u, int64_t repeats, const
 
 cdef inline void c_suffixes(Columns *c, Py_ssize_t size, const int64_t *split, Py_ssize_t first, Py_ssize_t last,
                             bint plain) noexcept nogil:
-    """rest_late[u] = prod_{s >= u} L_s for u > first, rest_gain[u] = the distinguished one among s >= u, for u <= last.
+    """Compute rest_late[u] = prod_{s >= u} L_s for u > first, and for u <= last rest_gain[u], in which the
+    distinguished component is among s >= u.
 
-    Plain terms: rest_gain[u] = prod_{s >= u} E_s.
+    For plain terms, rest_gain[u] = prod_{s >= u} E_s.
     """
     cdef Py_ssize_t u, v
     cdef double *late
@@ -204,7 +206,7 @@ cdef inline void c_suffixes(Columns *c, Py_ssize_t size, const int64_t *split, P
 
 cdef inline void c_sum(const double *tail, const double *root, double weight, Py_ssize_t start, int count,
                        Py_ssize_t frequencies, bint even, double *total, double *size) noexcept nogil:
-    """Add the block's share of the real sum over all frequencies, and of the sum of absolute values."""
+    """Add the contribution of a block to the real sum over all frequencies, and to the sum of absolute values."""
     cdef int k
     cdef double factor, re, im
     for k in range(count):
@@ -247,14 +249,15 @@ cdef void sweep_fill(const double complex[:, ::1] spectra, const double complex[
     ends = work + 4 * PAIR
     prefix, gained, swap = ends + 2 * PAIR, ends + 3 * PAIR, ends + 4 * PAIR
     before, after, moved = ends + 5 * PAIR, ends + 6 * PAIR, ends + 7 * PAIR
-    while start < frequencies:  # a block of frequencies, for all terms
+    while start < frequencies:  # one block of frequencies, for all terms
         count = <int> (frequencies - start) if frequencies - start < BLOCK else BLOCK
         c_load(&tail[start], count, ends)
         c_fill(0.0, ends + PAIR)
         for u in range(size):
             row[u] = -1
         for t in range(terms):
-            # first and last column that may be distinguished; `alone`: one column, of one component
+            # first and last column that may contain the distinguished component; `alone`: a single column of a single
+            # component
             first, last = size, size - 1
             for u in range(size):
                 split[u] = got[t, u] >= 0 or lost[t, u] >= 0
@@ -263,7 +266,8 @@ cdef void sweep_fill(const double complex[:, ::1] spectra, const double complex[
                         first = u
                     last = u
             alone = first == last and repeats[first if first < size else 0] == 1
-            # E, L and G of every column; columns without a claim are kept from the last term if their row is the same
+            # E, L and G of every column; columns without a claim are kept from the previous term if their row is the
+            # same
             for u in range(size):
                 if split[u]:
                     c_release(&c, u, &row[0], adjoints, start, count, work)
@@ -282,9 +286,9 @@ cdef void sweep_fill(const double complex[:, ::1] spectra, const double complex[
             c_suffixes(&c, size, &split[0], first, last, plain)
             c_sum(ends, c.rest_gain, weight[t], start, count, frequencies, even, &sums[t, 0], &sums[t, 1])
             c_add_scaled(weight[t], c.rest_gain, ends + PAIR)
-            # derivatives, from left to right: prefix = w tail prod_{s < u} E_s, and `gained` the same with the
-            # distinguished one among s < u. Adjoint of E_u: prefix rest_gain[u + 1], of G_u: prefix rest_late[u + 1],
-            # of L_u: gained rest_late[u + 1]
+            # derivatives, from left to right: prefix = w tail prod_{s < u} E_s, and `gained`, the same with the
+            # distinguished component among s < u. The adjoint of E_u is prefix rest_gain[u + 1], of G_u prefix
+            # rest_late[u + 1], and of L_u gained rest_late[u + 1]
             c_fill(0.0, prefix)
             c_add_scaled(weight[t], ends, prefix)
             for u in range(size):
@@ -320,31 +324,31 @@ cdef void sweep_fill(const double complex[:, ::1] spectra, const double complex[
 
 
 def sweep(spectra, tail, clear, got=None, lost=None, *, weight, repeats, length, early=None, late=None):
-    """All terms, and the derivatives of their sum with respect to every spectrum.
+    """Compute all terms, and the derivatives of their sum with respect to every spectrum.
 
     Parameters
     ----------
-    spectra : complex128 (R, K), finite: transforms of real factors over `length` values, K = length // 2 + 1 of them.
+    spectra : complex128 (R, K), finite: transforms of real factors over `length` values, with K = length // 2 + 1.
     tail : complex128 (K,), finite: transform of the factor of the total.
-    clear : int64 (T, U), rows of `spectra`; -1 (nothing) only where a component is claimed.
-    got, lost : int64 (T, U), rows or -1 where the component has no such claim; None for plain terms.
+    clear : int64 (T, U), rows of `spectra`; -1 (no factor) only if a component has a claim.
+    got, lost : int64 (T, U), rows, or -1 if the component has no such claim; None for plain terms.
     weight : float64 (T,), finite.
-    repeats : int64 (U,), >= 1, components that a column stands for; above 1 needs early == late.
+    repeats : int64 (U,), >= 1, number of components that a column represents; a number above 1 requires early == late.
     length : number of values L of a transform.
     early, late : float64 (T,), e and l; None for plain terms.
 
     Returns
     -------
-    sums : float64 (T, 2), every term summed over all L frequencies and divided by L, and the same of its absolute
-        values: rounding is about 1e-16 times the second.
+    sums : float64 (T, 2): every term summed over all L frequencies and divided by L, and the same for its absolute
+        values. The rounding error is about 1e-16 times the second sum.
     adjoints : complex128 (R, K), conjugated derivative of the sum of all terms with respect to a row, for one of the
-        components it serves: its inverse real transform at x is what multiplies the factor at x.
+        components of the row. Its inverse real transform at x is the number that multiplies the factor at x.
     tail_adjoint : complex128 (K,), the same for `tail`.
 
     Raises
     ------
     ValueError, TypeError
-        If a shape, an index or a value breaks its rule.
+        If a shape, an index or a value is invalid.
     """
     values, end = _arrays.spectra("spectra", spectra, ndim=2), _arrays.spectra("tail", tail, ndim=1)
     size = _checks.integer("length", length, least=1, most=2**31)

@@ -1,19 +1,21 @@
 # cython: language_level=3
-"""Integers coupled through a factor of their sum: P(x) proportional to g(x_1 + .. + x_S) prod h_i(x_i).
+"""Integers that are coupled through a factor of their sum: P(x) is proportional to g(x_1 + .. + x_S) prod h_i(x_i).
 
-Forward and backward sums over the partial sums c_i = x_1 + .. + x_i, as in a hidden Markov chain, give the normaliser,
-all marginals, the distribution of the sum and independent draws in O(S W L), W values a component and L reachable sums.
-All terms are positive, so every result keeps full relative accuracy.
+Forward and backward sums over the partial sums c_i = x_1 + .. + x_i, as in a hidden Markov chain, give the normalising
+constant, all marginals, the distribution of the sum, and independent draws. The cost is O(S W L), with W values per
+component and L possible sums. All terms are positive, so every result has full relative accuracy.
 
-With three factors a component the chain carries one bit: stay0 before, `move` at, and stay1 after one distinguished
-component, summed over which component that is. (Algorithm 3's posterior names the last component that got the smallest
-quotient this way.) Callers tilt their factors so that the free sum has its mean near the centre of g.
+With three factors per component, the chain has an additional state: stay0 before, `move` at, and stay1 after a
+distinguished component; the result is summed over the choice of this component. (The posterior of algorithm 3 uses this
+to represent the last component that got the smallest quotient.) Callers tilt their factors so that the free sum has its
+mean near the centre of g.
 
-`pairs` does so for two true counts given noisy ones, with geometric noise on both, added up over every sum in O(1)
-each. Where n_1 + n_2 = V and N_1 + N_2 = T, the noise a^|n_1 - N_1| a^|n_2 - N_2| of a pair depends on n_1 and two
-points only, N_1 and m = N_1 + V - T: it is a^|V - T| between them and falls by a^2 a step beyond. So the sum over n_1
-is a difference of running sums between the points and a recursion on either side. The running sums start from the far
-side of the largest likelihood, so that differences keep full relative accuracy down both tails.
+The function `pairs` computes the corresponding sums for two true counts given noisy counts with geometric noise, for
+every sum V of the noisy counts at a cost of O(1). If n_1 + n_2 = V and N_1 + N_2 = T, the noise a^|n_1 - N_1| a^|n_2 -
+N_2| of a pair depends only on n_1 and on two points, N_1 and m = N_1 + V - T: it is a^|V - T| between the points and
+decreases by a factor a^2 per step outside. The sum over n_1 is therefore a difference of running sums between the
+points, and a recursion on either side. The running sums start from the side opposite to the largest likelihood, so that
+differences have full relative accuracy in both tails.
 """
 import numpy as np
 
@@ -25,18 +27,20 @@ from ..._kernels.bitgen cimport c_bitgen, c_uniform
 
 from ... import _arrays, _checks
 
-_FARTHEST = 2**40  # of sums from 0
+_FARTHEST = 2**40  # largest distance of the first sum from 0
 cdef extern from *:
-    const double TRIM "1e-24"  # partial sums below this share of the largest are neglected
+    const double TRIM "1e-24"  # partial sums below this fraction of the largest partial sum are neglected
 cdef enum:
-    BATCH = 16  # sums of noisy counts worked on at once: their running sums stay in the cache
+    BATCH = 16  # number of sums of noisy counts that are processed together; their running sums fit into the cache
 
 
 # Chains of any number of counts.
 
 cdef inline void c_move(const double *source, const double *h, double *out, int64_t n, int64_t w, int64_t shift,
                         int64_t length, bint back) noexcept nogil:
-    """out[c + x - shift] += h[x] source[c] wherever that lies in 0..length - 1; `back`: the same transposed."""
+    """Compute out[c + x - shift] += h[x] source[c] for indices in 0..length - 1; with `back`, the transposed
+    operation.
+    """
     cdef int64_t x, c, low, high, to, of
     cdef double weight
     for x in range(w):
@@ -53,7 +57,7 @@ cdef inline void c_move(const double *source, const double *h, double *out, int6
 
 cdef inline void c_marginal(const double *a, const double *b, const double *h, double *out, int64_t n, int64_t w,
                             int64_t shift, int64_t length) noexcept nogil:
-    """out[x] += h[x] sum_c a[c] b[c + x - shift], four running sums at a time."""
+    """Compute out[x] += h[x] sum_c a[c] b[c + x - shift], with four running sums at a time."""
     cdef int64_t x, c, low, high
     cdef double s0, s1, s2, s3
     for x in range(w):
@@ -76,7 +80,7 @@ cdef inline void c_marginal(const double *a, const double *b, const double *h, d
 
 
 cdef inline double c_rescale(double[:, :, ::1] table, Py_ssize_t i, int64_t length) noexcept nogil:
-    """Divide both states of step i by their largest entry; returns its log."""
+    """Divide both states of step i by their largest entry; return its log."""
     cdef double largest = 0.0
     cdef int64_t c
     cdef Py_ssize_t state
@@ -94,7 +98,9 @@ cdef inline double c_rescale(double[:, :, ::1] table, Py_ssize_t i, int64_t leng
 
 cdef inline void c_forward(const double[:, :, ::1] h, double[:, :, ::1] table, int64_t[::1] begin,
                            int64_t[::1] length, double *scale) noexcept nogil:
-    """table[i, state, c]: weight of the first i components adding up to begin[i] + c; ranges shrink to what matters."""
+    """Compute table[i, state, c], the weight of the first i components with sum begin[i] + c; ranges shrink to the
+    non-negligible part.
+    """
     cdef Py_ssize_t i, states = table.shape[1], size = h.shape[1]
     cdef int64_t w = h.shape[2], shift, lead, c, n
     scale[0] = 0.0
@@ -110,7 +116,7 @@ cdef inline void c_forward(const double[:, :, ::1] h, double[:, :, ::1] table, i
             c_move(&table[i, 0, 0], &h[1, i, 0], &table[i + 1, 1, 0], length[i], w, shift, n, False)
             c_move(&table[i, 1, 0], &h[2, i, 0], &table[i + 1, 1, 0], length[i], w, shift, n, False)
         scale[0] += c_rescale(table, i + 1, n)
-        # drop both ends of the range of sums where no state has a weight that matters
+        # drop both ends of the range of sums in which the weights of all states are negligible
         if i + 1 < size:
             while n > 1 and table[i + 1, 0, n - 1] < TRIM and table[i + 1, states - 1, n - 1] < TRIM:
                 n -= 1
@@ -128,7 +134,9 @@ cdef inline void c_forward(const double[:, :, ::1] h, double[:, :, ::1] table, i
 
 cdef inline void c_backward(const double[:, :, ::1] h, double[:, :, ::1] table, const int64_t[::1] begin,
                             const int64_t[::1] length, double[:, ::1] marginals, double[:, ::1] spare) noexcept nogil:
-    """Replace every step of `table` by the weights of what follows; the marginals need both, they come on the way."""
+    """Replace every step of `table` by the weights of the later components. The marginals need both and are computed in
+    the same pass.
+    """
     cdef Py_ssize_t i, states = table.shape[1], size = h.shape[1], state
     cdef int64_t w = h.shape[2], shift, c, n, m
     for i in range(size - 1, -1, -1):
@@ -136,7 +144,8 @@ cdef inline void c_backward(const double[:, :, ::1] h, double[:, :, ::1] table, 
         shift = begin[i + 1] - begin[i]
         # P(x_i = x) = h_i(x) sum_c forward(c) backward(c + x), one term per transition of the states
         c_marginal(&table[i, 0, 0], &table[i + 1, 0, 0], &h[0, i, 0], &marginals[i, 0], n, w, shift, m)
-        # backward step, the forward one transposed: table[i] held the forward weights and holds the backward ones now
+        # backward step, the transpose of the forward step: table[i] contained the forward weights and now contains the
+        # backward weights
         for c in range(n):
             spare[0, c] = 0.0
             spare[states - 1, c] = 0.0
@@ -153,25 +162,25 @@ cdef inline void c_backward(const double[:, :, ::1] h, double[:, :, ::1] table, 
 
 
 def solve(factors, total_factor, first):
-    """Normaliser, marginals and distribution of the sum.
+    """Compute the normalising constant, the marginals and the distribution of the sum.
 
     Parameters
     ----------
     factors : float64 (1, S, W) or (3, S, W), finite, non-negative: h_i(x) for x = 0..W - 1, or stay0, move, stay1.
-    total_factor : float64 (G,), finite, non-negative: g at the sums first, first + 1, ..; 0 elsewhere.
+    total_factor : float64 (G,), finite, non-negative: g at the sums first, first + 1, ..; g is 0 at all other sums.
     first : integer within +-2^40.
 
     Returns
     -------
-    log_weight : log of the sum over all x; -inf if nothing has weight.
-    marginals : float64 (S, W), rows adding up to 1 (all 0 if nothing has weight).
+    log_weight : log of the sum over all x; -inf if all weights are 0.
+    marginals : float64 (S, W), rows with sum 1 (all 0 if all weights are 0).
     total : float64 (G,), distribution of the sum on the support of `total_factor`.
-    chain : (table, begin, length), what `draw` needs; None if nothing has weight.
+    chain : (table, begin, length), an argument of `draw`; None if all weights are 0.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     h, g = _factors(factors, 3), _weights("total_factor", total_factor, 1)
     log_weights, marginals, totals, chain = _solved(h[None], g[None], first)
@@ -179,7 +188,7 @@ def solve(factors, total_factor, first):
 
 
 def solve_each(factors, total_factors, first):
-    """`solve` for T distributions, without the chains.
+    """Compute `solve` for T distributions, without the chains.
 
     Parameters
     ----------
@@ -196,7 +205,7 @@ def solve_each(factors, total_factors, first):
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule.
+        If an argument is invalid.
     """
     h, g = _factors(factors, 4), _weights("total_factors", total_factors, 2)
     if not len(h) == len(g) >= 1:
@@ -205,7 +214,7 @@ def solve_each(factors, total_factors, first):
 
 
 def _solved(h, g, first):
-    """The results of `solve_each`, and the chain of the last distribution."""
+    """Return the results of `solve_each`, and the chain of the last distribution."""
     if not g.shape[1]:
         raise ValueError("total_factor must have at least one entry")
     first = _checks.integer("first", first, least=-_FARTHEST, most=_FARTHEST)
@@ -237,12 +246,12 @@ def _solved(h, g, first):
 cdef void solve_fill(const double[:, :, ::1] h, const double[::1] g, double[:, :, ::1] table, int64_t[::1] begin,
                      int64_t[::1] length, double[:, ::1] marginals, double[::1] total, double[:, ::1] spare,
                      double *scale) noexcept nogil:
-    """One distribution: marginals and total without their normalisers, both 0 if nothing has weight."""
+    """Compute one distribution: marginals and total before normalisation; both are 0 if all weights are 0."""
     cdef Py_ssize_t states = table.shape[1], size = h.shape[1]
     cdef int64_t c, n = g.shape[0]
     cdef bint possible = False
     table[0, 0, 0], table[0, states - 1, 0] = 1.0, 0.0 if states == 2 else 1.0
-    # the distribution of the sum is the last forward step times g, and g is where the backward steps begin
+    # the distribution of the sum is the last forward step times g; the backward steps start from g
     c_forward(h, table, begin, length, scale)
     for c in range(n):
         total[c] = table[size, states - 1, c] * g[c]
@@ -268,7 +277,7 @@ def _weights(name, values, ndim):
 
 
 def _reach(h, reached, first):
-    """Generous ranges of the partial sums: 12 standard deviations and one component around their free means."""
+    """Return wide ranges of the partial sums: 12 standard deviations and one component around their free means."""
     size, width = h.shape[2:]
     x = np.arange(width)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -290,7 +299,7 @@ def _reach(h, reached, first):
 
 cdef void draw_fill(const double[:, :, ::1] h, const double[:, :, ::1] table, const int64_t[::1] begin,
                     const int64_t[::1] length, int64_t[:, ::1] out, double[::1] weights, bitgen_t *bits) noexcept nogil:
-    """Component by component, each given the sum and the state so far."""
+    """Draw component by component, each given the sum and the state so far."""
     cdef Py_ssize_t i, j, x, states = table.shape[1]
     cdef int64_t c, place, w = h.shape[2], state, pick, last
     cdef double running, target
@@ -299,7 +308,7 @@ cdef void draw_fill(const double[:, :, ::1] h, const double[:, :, ::1] table, co
         for i in range(h.shape[1]):
             running = 0.0
             last = 0
-            # cumulative weights of x and the next state: places 2 x (the state stays) and 2 x + 1 (it moves)
+            # cumulative weights of x and the next state: positions 2 x (the state stays) and 2 x + 1 (the state moves)
             for x in range(w):
                 place = c + x - begin[i + 1]
                 if 0 <= place < length[i + 1]:
@@ -308,7 +317,7 @@ cdef void draw_fill(const double[:, :, ::1] h, const double[:, :, ::1] table, co
                 if states == 2 and state == 0 and 0 <= place < length[i + 1]:
                     running += h[1, i, x] * table[i + 1, 1, place]
                 weights[2 * x + 1] = running
-            target = c_uniform(bits) * running  # by inversion
+            target = c_uniform(bits) * running  # draw by inversion
             pick = 0
             while weights[pick] <= target and weights[pick] < running:
                 pick += 1
@@ -318,7 +327,7 @@ cdef void draw_fill(const double[:, :, ::1] h, const double[:, :, ::1] table, co
 
 
 def draw(factors, chain, size, *, rng):
-    """Independent draws of x.
+    """Draw independent values of x.
 
     Parameters
     ----------
@@ -333,7 +342,7 @@ def draw(factors, chain, size, *, rng):
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, or nothing has weight.
+        If an argument is invalid, or all weights are 0.
     """
     h = _factors(factors, 3)
     if not isinstance(chain, tuple) or len(chain) != 3:
@@ -358,7 +367,7 @@ def draw(factors, chain, size, *, rng):
 # Two counts under geometric noise.
 
 cdef int64_t c_diagonal(const double[:, ::1] like, int64_t s, double *line) noexcept nogil:
-    """Copy the likelihood of n_1 along n_1 + n_2 = s; place of the largest."""
+    """Copy the likelihood of n_1 along n_1 + n_2 = s; return the position of the largest."""
     cdef int64_t p, rows = like.shape[0], columns = like.shape[1], top = 0
     for p in range(rows):
         line[p] = like[p, s - p] if 0 <= s - p < columns else 0.0
@@ -368,9 +377,10 @@ cdef int64_t c_diagonal(const double[:, ::1] like, int64_t s, double *line) noex
 
 
 cdef void c_running(const double *line, int64_t size, int64_t pad, double square, double[:, ::1] sums) noexcept nogil:
-    """Rows 0, 1: what the lower and the upper point add, sums from the left; rows 2, 3: from the right.
+    """Compute running sums: rows 0 and 1, the contributions of the lower and the upper point, from the left; rows 2 and
+    3, from the right.
 
-    Rows 0 and 1 below the grid and 2 and 3 above it are 0 from the start and stay so.
+    Rows 0 and 1 below the grid, and rows 2 and 3 above the grid, are 0.
     """
     cdef int64_t p
     cdef double beyond = 0.0, total = 0.0
@@ -384,7 +394,7 @@ cdef void c_running(const double *line, int64_t size, int64_t pad, double square
     for p in range(pad):
         sums[0, pad + size + p] = -total
         sums[1, pad + size + p] = total
-    # the same from the right
+    # the corresponding sums from the right
     beyond = total = 0.0
     for p in range(size - 1, -1, -1):
         sums[1, pad + p] += beyond
@@ -407,8 +417,9 @@ cdef inline void c_add(double weight, const double *low, const double *high, int
 cdef void pairs_fill(const double[:, ::1] like, const double[:, ::1] weights, int64_t shift, int64_t reach,
                      double square, int64_t pad, double[:, :, ::1] sums, double[::1] line, int64_t[::1] splits,
                      double[:, ::1] rows) noexcept nogil:
-    """rows[t, i] = sum over V for N_1 = low_1 + i, N_1 + N_2 = low_1 + low_2 + t; some V at a time, a row for all of
-    them."""
+    """Compute rows[t, i], the sum over V for N_1 = low_1 + i and N_1 + N_2 = low_1 + low_2 + t, with BATCH values of V
+    at a time.
+    """
     cdef int64_t b, c, t, s, start, first, last, split, up, down, centre = pad + reach, count = weights.shape[1]
     cdef int64_t wide = like.shape[0] - 2 * reach, high = like.shape[1] - 2 * reach
     cdef double weight
@@ -421,8 +432,8 @@ cdef void pairs_fill(const double[:, ::1] like, const double[:, ::1] weights, in
             if s < like.shape[0] + like.shape[1] - 1:
                 splits[b] = c_diagonal(like, s, &line[0])
                 c_running(&line[0], like.shape[0], pad, square, sums[b])
-        # every N_1 that T = low_1 + low_2 + t allows; its two points are N_1 and N_1 + V - T. Below the place of the
-        # largest likelihood the sums from the left are added, above it those from the right
+        # all N_1 that T = low_1 + low_2 + t allows; the two points are N_1 and N_1 + V - T. Below the position of the
+        # largest likelihood, the sums from the left are added; above it, the sums from the right
         for t in range(weights.shape[0]):
             first = t - high + 1 if t >= high else 0
             last = t + 1 if t < wide else wide
@@ -441,7 +452,7 @@ cdef void pairs_fill(const double[:, ::1] like, const double[:, ::1] weights, in
 
 
 def _farthest(weights, shift, reach):
-    """Largest |V - T| of a positive weight."""
+    """Return the largest |V - T| with a positive weight."""
     seen = weights > 0
     columns = np.flatnonzero(seen.any(axis=0))
     if not len(columns):
@@ -452,26 +463,28 @@ def _farthest(weights, shift, reach):
 
 
 def pairs(likelihood, weights, *, epsilon, reach, shift):
-    """sum over V of w(T, V) sum over n_1 of exp(-epsilon |n_1 - N_1| - epsilon |V - n_1 - N_2| + epsilon |V - T|) L.
+    """Return sum over V of w(T, V) sum over n_1 of exp(-epsilon |n_1 - N_1| - epsilon |V - n_1 - N_2| + epsilon |V -
+    T|) L.
 
     Parameters
     ----------
-    likelihood : float64 (A + 2 reach, B + 2 reach), finite, non-negative: L of noisy counts from `reach` below the
-        first true ones on.
-    weights : float64 (A + B - 1, K), finite, non-negative: of T = N_1 + N_2, from its least value on, and of
-        V = n_1 + n_2; the factor exp(-epsilon |V - T|) of the noise is theirs.
+    likelihood : float64 (A + 2 reach, B + 2 reach), finite, non-negative: likelihood L of noisy counts, starting
+        `reach` below the first true counts.
+    weights : float64 (A + B - 1, K), finite, non-negative: weights of T = N_1 + N_2, starting at its smallest value,
+        and of V = n_1 + n_2. They include the factor exp(-epsilon |V - T|) of the noise.
     epsilon : > 0.
-    reach : integer >= 0, half-width by which the grid of noisy counts goes on; noise is not cut within it.
-    shift : integer >= 0, place of the weights' first V: V less the least sum of noisy counts.
+    reach : integer >= 0, half-width by which the grid of noisy counts extends beyond the true counts; the noise is not
+        truncated within this distance.
+    shift : integer >= 0, position of the first V of the weights: V minus the smallest sum of noisy counts.
 
     Returns
     -------
-    float64 (A, B), non-negative. O(1) for each positive weight and N_1.
+    float64 (A, B), non-negative. The cost is O(1) for each positive weight and N_1.
 
     Raises
     ------
     ValueError, TypeError
-        If a shape or a value breaks its rule.
+        If a shape or a value is invalid.
     """
     rate, edge = _checks.positive("epsilon", epsilon), _checks.integer("reach", reach, most=10**6)
     place = _checks.integer("shift", shift, most=10**8)

@@ -10,7 +10,7 @@
 #define ALONE __restrict__
 #endif
 
-/* out = a b, out += a b, out += weight a, out = weight a, out = a, out = value: out must not overlap an input */
+/* out = a b, out += a b, out += weight a, out = weight a, out = a, out = value; out must not overlap an input */
 
 static inline void c_times(const double *ALONE a, const double *ALONE b, double *ALONE out) {
     for (int k = 0; k < BLOCK; k++) {

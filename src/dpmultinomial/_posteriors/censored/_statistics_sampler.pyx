@@ -8,10 +8,10 @@ of the c records inside, and P_l, P_h the normal tail probabilities,
     p(l, h, m, q | theta) =
         n!/(l! h! c!) P_l^l P_h^h (2 pi sigma2)^(-c/2) exp(-(q + c (m - mu)^2)/(2 sigma2)) h_c(m, q),
 
-exactly; h_c does not depend on theta (inside_density.pxd: saddlepoint of second order for c >= 64). For c < 64 the c
-records themselves are kept, as uniform numbers that the quantile function of the distribution transforms: this is
-exact, also for c = 0, 1, 2. The released z_j has weight exp(-|z_j - s_j|/scale_j); with a grid g_j > 0, z_j is s_j
-rounded to multiples of g_j plus discrete Laplace noise on the grid.
+exactly; h_c does not depend on theta (inside_density.pxd: saddlepoint approximation of second order for c >= 64). For c
+< 64, the c records are part of the state, as uniform numbers to which the quantile function of the distribution is
+applied. This is exact, also for c = 0, 1, 2. The released z_j has weight exp(-|z_j - s_j|/scale_j); with a grid g_j >
+0, z_j is s_j rounded to multiples of g_j plus discrete Laplace noise on the grid.
 
 The coordinates of the chain are (mu, log sigma2, w_low, w_high, w_mean, w_sse). A statistic with mean E and variance V
 under theta is s = k E + (1 - k) z + sqrt(k V) w, k = 2 scale^2/(2 scale^2 + V): this centres it at its own conditional
@@ -189,11 +189,12 @@ cdef inline void c_theta_from_t(const Proposal *by, State *state, bitgen_t *bits
 
 
 FEWEST = 64  # smallest number of uncensored records for which the saddlepoint is used
-MOST = 10**12  # largest number of records: beyond it, float64 has too few digits for the logs of the multinomial
+# largest number of records; for more, float64 has too few digits for the logs of the multinomial distribution
+MOST = 10**12
 COLUMNS = ("mu", "log_sigma2", "w_low", "w_high", "w_mean", "w_sse", "mean", "sse", "low", "high")
 
 cdef enum:
-    FRESH = 8  # uniforms redrawn in one proposal
+    FRESH = 8  # number of uniforms redrawn in one proposal
 
 
 cdef int c_propose(const Setting *data, const Proposal *by, const State *now, State *fresh, double *ratio,

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Independent counts conditional on their sum: P(S = s) proportional to prod_i a_i(s_i) on s_1 + .. + s_k = M.
+"""Independent counts conditional on their sum: P(S = s) is proportional to prod_i a_i(s_i) on s_1 + .. + s_k = M.
 
 The posterior of the true counts given a noisy release has this form (methods of Balmat et al., 2018, in the
 documentation), so the normalising constant, the marginals and independent draws follow from convolutions of the a_i:
@@ -368,7 +368,7 @@ cdef inline int64_t c_row(const double *weights, const double *sums, int64_t n, 
     """Return a row drawn in proportion to its weight; its block of 64 is found first; u is a uniform number."""
     cdef int64_t r, block = 0, pick
     cdef double running = 0.0
-    u *= sums[(n - 1) // 64]  # smaller than the total, so that some row of the block below has a positive weight
+    u *= sums[(n - 1) // 64]  # smaller than the total, so a row of the block below has a positive weight
     while sums[block] <= u:
         block += 1
     if block:
@@ -500,7 +500,7 @@ def row_weights(counts, static, p):
     Parameters
     ----------
     counts, static : as in `table_chain`.
-    p : float64 (k,), like `initial` in `table_chain`.
+    p : float64 (k,), as `initial` in `table_chain`.
 
     Returns
     -------

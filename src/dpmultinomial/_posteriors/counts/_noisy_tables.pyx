@@ -22,7 +22,7 @@ from .beta_mixtures cimport Mixture, c_place, c_quantile
 from ... import _checks
 
 cdef enum:
-    MOST = 1 << 20  # largest length of a transform; wider tables are left to the caller
+    MOST = 1 << 20  # largest length of a transform; wider tables are not computed here
 cdef double ALIAS = 46.0  # exp(-46) = 1e-20: largest aliased mass of a transform
 
 cdef struct Factor:  # a(s) = Gamma(s + alpha)/s! exp(-|noisy - s|/scale + theta s), relative to its value at centre
@@ -49,7 +49,9 @@ cdef inline double c_step(Factor *f, double theta, int64_t s) noexcept nogil:
 
 
 cdef inline int64_t c_walk(Factor *f, int64_t total, double theta, double eta, int side, double *out) noexcept nogil:
-    """Sum one side of the centre until the rest is below 1e-20; return the length of the side, or -1 to recentre."""
+    """Sum one side of the centre until the rest is below 1e-20; return the length of the side, or -1 if the centre must
+    be moved.
+    """
     cdef int64_t s = f.centre, d = 0
     cdef double q = 1.0, near, far, bound, lift, rise = exp(eta), fall = exp(-eta), a = 1.0, b = 1.0
     # a(s + 1)/a(s) = (s + alpha)/(s + 1) times `near` below the noisy count and `far` above it, in both directions
@@ -174,7 +176,9 @@ cdef inline void c_leave_one_out(int64_t k, int64_t n, Space *w) noexcept nogil:
 
 
 cdef inline void c_others(int64_t pair, int64_t k, int64_t n, Space *w) noexcept nogil:
-    """Set z to the weights of the sum without count `pair` (real parts) and without the next (imaginary parts)."""
+    """Set z to the weights of the sum without count `pair` (real parts) and without the next count (imaginary
+    parts).
+    """
     cdef int64_t half = n // 2 + 1, j, place
     cdef double ar, ai, br = 0.0, bi = 0.0
     for j in range(half):
@@ -297,7 +301,9 @@ cdef void c_spectra(Factor *f, int64_t k, int64_t total, double theta, int64_t n
 
 cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t n, double whole, double level,
                     double normal, bint rates, Space *w, double *out, double *expected) noexcept nogil:
-    """Compute mean, sd, lower, upper of a rate and its count from the others' weights z; return P(sum = total)."""
+    """Compute mean, sd, lower, upper of a rate and its count from the weights z of all other counts; return P(sum =
+    total).
+    """
     cdef int64_t width = f.below + f.above + 1, s, place = (total - start) % n, first = 0, last
     cdef double p, norm = 0.0, mean = 0.0, variance = 0.0, running, mu, v
     cdef Mixture m
@@ -346,7 +352,7 @@ cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t 
 
 cdef double c_table(Factor *f, int64_t k, int64_t total, double level, double normal, bint rates, double *out,
                     const double *roots) noexcept nogil:
-    """Compute all counts and rates of one table; return the bound of the relative error, or infinity."""
+    """Compute all counts and rates of one table; return the bound on the relative error, or infinity."""
     cdef double theta, whole = <double> total, least = INFINITY, sum_expected = 0.0, expected = 0.0
     cdef int64_t n = c_prepare(f, k, total, &theta), i, start = 0
     cdef double *room
@@ -415,7 +421,7 @@ def counts_and_rates(noisy, *, starts, totals, scales, alphas, level=0.95, wante
     Returns
     -------
     values : float64 (n, 8): mean, sd, lower, upper of the rate, then of the count.
-    error : float64 (m,), bound of the relative error of the distribution of the counts from truncation, aliasing and
+    error : float64 (m,), bound on the relative error of the distribution of the counts from truncation, aliasing and
         rounding; infinite if the table is too wide or its release too improbable for this method.
 
     Raises
@@ -425,7 +431,8 @@ def counts_and_rates(noisy, *, starts, totals, scales, alphas, level=0.95, wante
 
     Notes
     -----
-    O(k L log L) per table, L the width of the noise (about 90 scales); 40 microseconds for six categories at scale 2.
+    Computing time: O(k L log L) per table, with L the width of the noise (about 90 scales); 40 microseconds for six
+    categories at scale 2.
     """
     bounds, sums = _checks.int64s("starts", starts), _checks.int64s("totals", totals)
     if len(bounds) != len(sums) + 1 or bounds[0] != 0 or (len(sums) and np.diff(bounds).min() < 2):

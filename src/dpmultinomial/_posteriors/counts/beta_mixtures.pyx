@@ -35,7 +35,7 @@ cdef enum:
     NODES = 12  # number of nodes of a long panel
     LEAF = 24  # panels up to this length include every n
 cdef double NOTHING = 5e-18  # mass of a tail that is neglected
-cdef double NEGLIGIBLE = 1e-18  # size of a negligible term, relative to the sum of the terms before it
+cdef double NEGLIGIBLE = 1e-18  # size of a negligible term, relative to the sum of the previous terms
 cdef double LARGEST_LOGIT = 600.0
 
 cdef struct Share:
@@ -227,7 +227,8 @@ cdef void c_moments(Share *w, int64_t first, int64_t last, double *out) noexcept
             if l != j:
                 product *= (place[j] - place[l]) / scale
         inverse[j] = 1.0 / product
-    # every n of the panel: at a node one polynomial is 1; elsewhere the numerator is the product over (i - place[j])
+    # for every n of the panel: at a node, one polynomial is 1; otherwise, the numerator is the product over (i -
+    # place[j])
     l = 0
     for i in range(last - first + 1):
         if l < NODES and i == <int64_t> place[l]:
@@ -347,8 +348,8 @@ cdef class Density:
 
     Notes
     -----
-    O(panels sqrt(n)) time per point, at most 20 ms for totals of 1,000,000; O(a + b + c) memory. The sums of of_total
-    over a panel are reused for later points.
+    Cost: O(panels sqrt(n)) time per point, at most 20 ms for totals of 1,000,000; O(a + b + c) memory. The sums of
+    of_total over a panel are reused for later points.
     """
 
     cdef Share w

@@ -15,7 +15,7 @@ from libc.stdint cimport int64_t
 
 from ... import _checks
 
-_LARGEST_TABLE = 1 << 34  # bytes; larger problems should use the convolution form
+_LARGEST_TABLE = 1 << 34  # limit in bytes; larger problems should use the convolution form
 
 
 cdef inline int64_t c_rank(const int64_t[:, ::1] below, int64_t *s, int64_t k) noexcept nogil:
@@ -61,7 +61,9 @@ cdef void counts_fill(int64_t[:, ::1] counts) noexcept nogil:
 
 
 cdef inline void c_successor(int64_t[:, ::1] counts, int64_t r, int64_t k) noexcept nogil:
-    """Compute row r from row r - 1: s_2..s_{k-1} increase like an odometer, s_k is the rest; then s_1 falls by one."""
+    """Compute row r from row r - 1: s_2..s_{k-1} increase like an odometer, s_k is the rest; then s_1 decreases
+    by one.
+    """
     cdef int64_t i, j
     for i in range(k):
         counts[r, i] = counts[r - 1, i]

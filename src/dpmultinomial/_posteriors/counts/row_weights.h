@@ -1,4 +1,4 @@
-/* exp of linear functions of many rows: the loop that takes most of the time of a Gibbs sampler over a table. */
+/* exp of linear functions of many rows, the loop that takes most of the time of a Gibbs sampler over a table. */
 #ifndef DPM_ROW_WEIGHTS_H
 #define DPM_ROW_WEIGHTS_H
 
@@ -12,13 +12,14 @@
 #define GIBBS_INLINE static inline __attribute__((always_inline))
 #endif
 
-/* weights[r] = exp(l[r] - largest l), l[r] = first[r] + sum_i x[i, r] log_p[i], n rows; sums[b]: sum of the first
-   64 (b + 1) of them. The exponential is 2^m e^f, |f| < .35, by a polynomial, to 2 units in the last place; below
-   e^-709 it is 0: nothing but loops of products and sums, of which a processor does several at once. */
+/* weights[r] = exp(l[r] - largest l), l[r] = first[r] + sum_i x[i, r] log_p[i], for n rows; sums[b]: sum of the
+   first 64 (b + 1) weights. The exponential is 2^m e^f, |f| < .35, by a polynomial, with an error of 2 units in the
+   last place; it is 0 below e^-709. The loops contain only products and sums, of which a processor computes several
+   at once. */
 GIBBS_INLINE void gibbs_body(const double *restrict first, const double *restrict x, const double *restrict log_p,
                              int64_t k, int64_t n, double *restrict weights, double *restrict sums) {
-    const double whole = 6755399441055744.0;     /* 1.5 * 2^52: what is added to it is rounded to a whole number */
-    const double least = -709.0895657128241;     /* -1023 log 2: 2^m has exponent bits 0 there */
+    const double whole = 6755399441055744.0;     /* 1.5 * 2^52; a number added to it is rounded to an integer */
+    const double least = -709.0895657128241;  /* -1023 log 2, where 2^m has exponent bits 0 */
     double lane[8], most, running = 0.0, v, m, f, e;
     int64_t r, i, j, end, bits;
     for (int64_t start = 0; start < n; start += 512) {
@@ -82,7 +83,8 @@ static void gibbs_plain(const double *first, const double *x, const double *log_
     gibbs_body(first, x, log_p, k, n, weights, sums);
 }
 
-/* The same in registers of four numbers: no product and sum is contracted, so no digit depends on the machine. */
+/* The same in registers of four numbers. Products and sums are not contracted, so results do not depend on the
+   machine. */
 #if defined(__GNUC__) && defined(__x86_64__)
 __attribute__((target("avx2")))
 static void gibbs_four(const double *first, const double *x, const double *log_p, int64_t k, int64_t n,

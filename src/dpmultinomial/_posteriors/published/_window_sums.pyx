@@ -1,8 +1,8 @@
 # cython: language_level=3, cdivision=True, wraparound=False
 """Sums, moments and central intervals of many distributions of counts, each on a separate window of integers.
 
-A row is read once to find its largest entry and once to compute its weights. A result depends only on its own row, so
-it is bit-identical whatever other rows are computed with it.
+A row is read once to find its largest entry and once to compute its weights. A result depends only on its row, so it is
+bit-identical whatever other rows are computed in the same call.
 """
 import numpy as np
 

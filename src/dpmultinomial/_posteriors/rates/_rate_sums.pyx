@@ -1,19 +1,20 @@
 # cython: language_level=3, cdivision=True, wraparound=False
 """Sums over the possible counts of every area, and mixtures of gamma or beta distributions of the rates.
 
-An area has a window of counts d = low, low + 1, .. with likelihoods p(y | d), scaled so that the largest is 1. Given
-the hyperparameters, a count is negative binomial (rates: shape a, mean m) or beta-binomial (shares: A, B and the number
-of persons N). The probabilities follow from one of them by the ratio of neighbours.
+Each area has a window of counts d = low, low + 1, .. with likelihoods p(y | d), scaled so that the largest is 1. Given
+the hyperparameters, a count has a negative binomial distribution (rates: shape a, mean m) or a beta-binomial
+distribution (shares: A, B and the number of persons N). The probabilities are computed from one of them by the ratio of
+neighbouring probabilities.
 
     rates:  p(d + 1) / p(d) = (a + d) m / ((d + 1) (a + m))
 
     shares: p(d + 1) / p(d) = (A + d) (N - d) / ((d + 1) (B + N - d - 1))
 
-The recurrence starts at the count of the largest likelihood, so that nothing which matters underflows. The rate of an
-area given its release is a mixture of Gamma(a + d, a/mu + E), or of Beta(A + d, B + N - d), over d, the nodes of an
-uncertain exposure and points of the hyperparameters. With e(l) = x^l exp(-x) / Gamma(l + 1) for the gamma distribution,
-P(l, x) = P(l + 1, x) + e(l), and the same for the beta distribution, so that the distribution function of a mixture is
-a sum of products of e(l) with cumulated weights.
+The recurrence starts at the count with the largest likelihood, so that no relevant term underflows. The rate of an area
+given its release is a mixture of Gamma(a + d, a/mu + E), or of Beta(A + d, B + N - d), over d, the nodes of an
+uncertain exposure, and points of the hyperparameters. With e(l) = x^l exp(-x) / Gamma(l + 1) for the gamma
+distribution, P(l, x) = P(l + 1, x) + e(l), and similarly for the beta distribution. The distribution function of a
+mixture is therefore a sum of products of e(l) with cumulative weights.
 """
 import numpy as np
 
@@ -22,35 +23,35 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from scipy.special.cython_special cimport betainc, gammainc, psi
 
-cdef double BIG = 1e150  # sums are rescaled beyond it
-cdef double TRIM = 1e-13  # of a component's weight, dropped at either end
-cdef double SMALL = 1e-6  # relative error of a probability from which the next step of Newton's method is the last
+cdef double BIG = 1e150  # sums are rescaled if they exceed this
+cdef double TRIM = 1e-13  # fraction of the weight of a component that is dropped at either end
+cdef double SMALL = 1e-6  # relative error of a probability below which the next Newton step is the last
 cdef double NEGLIGIBLE = 1e-17  # relative size of the terms that a distribution function omits
-cdef double TIE = 1e-12  # of a probability: sums of rounded numbers are equal within it
+cdef double TIE = 1e-12  # tolerance of a probability: sums of rounded numbers that differ by less are equal
 cdef int STEPS = 80
 
 
-cdef struct Law:  # of a count given the hyperparameters
+cdef struct Law:  # distribution of a count given the hyperparameters
     bint shares
     double a  # shape, or A
     double b  # m, or B
-    double n  # not used, or N
+    double n  # unused, or N
     double q  # m / (a + m)
 
 
-cdef struct Part:  # a component of a mixture: window of one area, one node of the exposure, one hyperparameter point
+cdef struct Part:  # component of a mixture: window of one area, one node of the exposure, one hyperparameter point
     Law law
     double one  # weight in the mixture
     double two  # weight under the second rule
-    double rate  # of the gamma distributions
+    double rate  # rate of the gamma distributions
     int64_t first  # position in the window, after trimming
     int64_t size
     double *weight
-    double *below  # cumulated weights
+    double *below  # cumulative weights
 
 
 cdef inline double c_trigamma(double x) noexcept nogil:
-    """psi'(x), x > 0: recurrence to x >= 12, then the asymptotic series."""
+    """Return psi'(x), x > 0: recurrence up to x >= 12, then the asymptotic series."""
     cdef double total = 0.0, y
     while x < 12:
         total += 1 / (x * x)
@@ -60,7 +61,7 @@ cdef inline double c_trigamma(double x) noexcept nogil:
 
 
 cdef inline double c_ratio(Law *law, double d) noexcept nogil:
-    """p(d + 1) / p(d)."""
+    """Return p(d + 1) / p(d)."""
     if law.shares:
         return (law.a + d) * (law.n - d) / ((d + 1) * (law.b + law.n - d - 1))
     return (law.a + d) * law.q / (d + 1)
@@ -74,7 +75,7 @@ cdef inline double c_inverse_ratio(Law *law, double d) noexcept nogil:
 
 
 cdef double c_log_probability(Law *law, double d) noexcept nogil:
-    """log p(d)."""
+    """Return log p(d)."""
     cdef double out
     if law.shares:
         out = lgamma(law.n + 1) - lgamma(d + 1) - lgamma(law.n - d + 1) + lgamma(law.a + law.b)
@@ -85,7 +86,7 @@ cdef double c_log_probability(Law *law, double d) noexcept nogil:
 
 
 cdef Law c_law(bint shares, double first, double second, double exposure) noexcept nogil:
-    """Law of a count; `second` is the mean rate mu (then m = mu E), or B."""
+    """Return the distribution of a count; `second` is the mean rate mu (then m = mu E), or B."""
     cdef Law law
     law.shares, law.a, law.n = shares, first, exposure
     law.b = second if shares else second * exposure
@@ -95,7 +96,7 @@ cdef Law c_law(bint shares, double first, double second, double exposure) noexce
 
 cdef double c_weights(Law *law, const double *likelihood, int64_t low, int64_t width, int64_t peak,
                       double *weights) noexcept nogil:
-    """Fill p(d | y) and return log p(y), up to the scale of the likelihood."""
+    """Compute p(d | y) and return log p(y), up to the scale of the likelihood."""
     cdef int64_t j, k
     cdef double t = 1.0, shift = 0.0, total = 0.0, scale
     # upwards from the peak
@@ -131,7 +132,8 @@ cdef double c_weights(Law *law, const double *likelihood, int64_t low, int64_t w
 
 cdef void c_moments(Law *law, const double *weights, int64_t low, int64_t width, int64_t peak,
                     double *out) noexcept nogil:
-    """Moments of (d, u) for rates and of (u, v) for shares, u = psi(a + d) - psi(a), v = psi(B + N - d) - psi(B).
+    """Compute moments of (d, u) for rates and of (u, v) for shares, with u = psi(a + d) - psi(a) and v = psi(B + N - d)
+    - psi(B).
 
     out[1..5]: two means, variance, covariance, variance; out[6], out[7]: means of the differences of psi'.
     """
@@ -190,29 +192,29 @@ cdef void c_moments(Law *law, const double *weights, int64_t low, int64_t width,
 
 
 def sums(likelihood, start, low, peak, first, second, exposure, *, shares, moments=True):
-    """Log evidence of every area and node of its exposure, and moments of its count given the release.
+    """Compute the log evidence of every area and node of its exposure, and moments of its count given the release.
 
     Parameters
     ----------
-    likelihood : float64 (pairs,), p(y | d) of all windows, one after the other, each with 1 as its largest entry.
-    start : int64 (n + 1,), places of the windows in `likelihood`.
+    likelihood : float64 (pairs,), p(y | d) of all windows, one after the other, each with largest entry 1.
+    start : int64 (n + 1,), positions of the windows in `likelihood`.
     low, peak : int64 (n,), first count of every window, and position of its largest likelihood.
     first : float64 (n,), shape a of the rates, or A.
     second : float64 (n,), mean rate mu, or B.
-    exposure : float64 (n, nodes), >= 0; persons N of shares, at least the last count of the window.
+    exposure : float64 (n, nodes), >= 0; for shares, numbers of persons N, at least the last count of the window.
     shares : whether counts are beta-binomial.
-    moments : whether the moments are wanted; else they are 0.
+    moments : whether to compute the moments; if not, they are 0.
 
     Returns
     -------
     float64 (n, nodes, 8)
-        log p(y) up to the scale of the likelihood; means of d and u = psi(a + d) - psi(a), their variance, covariance
-        and variance; mean of psi'(a + d) - psi'(a). For shares u and v = psi(B + N - d) - psi(B) in the place of d and
-        u, and the mean of psi'(B + N - d) - psi'(B) last.
+        log p(y) up to the scale of the likelihood; the means of d and u = psi(a + d) - psi(a), the variance of d, their
+        covariance, and the variance of u; the mean of psi'(a + d) - psi'(a). For shares, u and v = psi(B + N - d) -
+        psi(B) replace d and u, and the last entry is the mean of psi'(B + N - d) - psi'(B).
 
     Notes
     -----
-    About 8 ns per pair of a count and a node.
+    Computing time: about 8 ns per pair of a count and a node.
     """
     cdef const double[::1] values = likelihood
     cdef const int64_t[::1] starts = start
@@ -249,7 +251,7 @@ cdef int64_t c_parts(const double *likelihood, int64_t low, int64_t width, int64
                      const double *first, const double *second, int64_t points, int64_t areas,
                      const double *nodes, const double *log_node, int64_t count,
                      const double *one, const double *two, Part *parts, double *room) noexcept nogil:
-    """Fill the components of one area and return their number; `first`, `second` have a step of `areas`."""
+    """Compute the components of one area and return their number; `first` and `second` have a step of `areas`."""
     cdef int64_t h, k, j, used = 0, begin, base
     cdef double top, total, sum_, scale
     cdef Part *p
@@ -299,7 +301,7 @@ cdef int64_t c_parts(const double *likelihood, int64_t low, int64_t width, int64
 
 
 cdef double c_part_cdf(Part *p, double low, double t, double *density) noexcept nogil:
-    """P(rate <= t) of one component, and its density."""
+    """Return P(rate <= t) of one component, and its density."""
     cdef double a = p.law.a + low + p.first, x, e, e_start, c = 0.0, f = 0.0, b = 0.0, odds = 0.0, at, top, r
     cdef int64_t j, start, last = p.size - 1
     cdef bint ended = False
@@ -317,7 +319,7 @@ cdef double c_part_cdf(Part *p, double low, double t, double *density) noexcept 
         e_start = exp(e_start + (a + start) * log(x) + (b - start - 1) * log1p(-x))
     else:
         e_start = exp((a + start) * log(x) - x - lgamma(a + start + 1))
-    # sum of e(l) times cumulated weights, and the density; upwards from the mode all e(l) above j add up to at most
+    # sum of e(l) times cumulative weights, and the density; upwards from the mode all e(l) above j add up to at most
     # e r / (1 - r), with the ratio r of the next two, and downwards those below j to at most j e
     e = top = e_start
     for j in range(start, p.size):
@@ -352,7 +354,9 @@ cdef double c_part_cdf(Part *p, double low, double t, double *density) noexcept 
 
 
 cdef void c_cdf(Part *parts, int64_t used, double low, double t, double *out) noexcept nogil:
-    """Distribution function of the mixture, its density, and the distribution function by the second rule."""
+    """Compute the distribution function of the mixture, its density, and the distribution function by the
+    second rule.
+    """
     cdef int64_t j
     cdef double c, f
     out[0] = out[1] = out[2] = 0.0
@@ -365,7 +369,9 @@ cdef void c_cdf(Part *parts, int64_t used, double low, double t, double *out) no
 
 cdef double c_quantile(Part *parts, int64_t used, double low, bint shares, double level, double normal, double mean,
                        double sd, double *out) noexcept nogil:
-    """Newton's method on the log (or logit) of the rate, kept between two ends; `out` as of `c_cdf` at the result."""
+    """Compute a quantile by Newton's method on the log (or logit) of the rate, within a bracket; `out` is that of
+    `c_cdf` at the result.
+    """
     cdef double u, left = -INFINITY, right = INFINITY, t, slope, step, s
     cdef int i
     if shares:
@@ -380,7 +386,8 @@ cdef double c_quantile(Part *parts, int64_t used, double low, bint shares, doubl
             break
         c_cdf(parts, used, low, t, out)
         slope = out[1] * (t * (1 - t) if shares else t)
-        if slope > 0 and fabs(out[0] - level) < SMALL * min(level, 1 - level):  # what is left is of the order SMALL^2
+        # the remaining error is of the order SMALL^2
+        if slope > 0 and fabs(out[0] - level) < SMALL * min(level, 1 - level):
             u += (level - out[0]) / slope
             out[2] += level - out[0]
             out[0] = level
@@ -400,7 +407,7 @@ cdef double c_quantile(Part *parts, int64_t used, double low, bint shares, doubl
 
 
 cdef void c_of_part(Part *p, double low, double *mean, double *square) noexcept nogil:
-    """First and second moment of the rate of a component."""
+    """Compute the first and second moment of the rate of a component."""
     cdef double a, total = p.law.a + p.law.b + p.law.n, m1 = 0.0, m2 = 0.0
     cdef int64_t j
     for j in range(p.size):
@@ -415,7 +422,7 @@ cdef void c_of_part(Part *p, double low, double *mean, double *square) noexcept 
 
 cdef void c_counts(Part *parts, int64_t used, int64_t low, int64_t width, double tail, double *room,
                    double *out) noexcept nogil:
-    """Mean, sd and central interval of the count of one area."""
+    """Compute mean, sd and central interval of the count of one area."""
     cdef int64_t i, j
     cdef double mean = 0.0, square = 0.0, running
     for j in range(width):
@@ -442,28 +449,29 @@ cdef void c_counts(Part *parts, int64_t used, int64_t low, int64_t width, double
 
 def mixtures(likelihood, start, low, peak, first, second, exposure, log_node, weights, levels, normals, points, *,
              shares):
-    """Means, standard deviations, quantiles and distribution functions of the rates, and of the counts.
+    """Compute means, standard deviations, quantiles and distribution functions of the rates, and summaries of the
+    counts.
 
     Parameters
     ----------
-    likelihood, start, low, peak, exposure, shares : as of `sums`.
-    first, second : float64 (hyperparameter points, n), as of `sums`.
-    log_node : float64 (n, nodes), log weights of the nodes of the exposure; -inf for none.
-    weights : float64 (2, hyperparameter points), each adding up to 1: two rules of integration.
+    likelihood, start, low, peak, exposure, shares : as in `sums`.
+    first, second : float64 (hyperparameter points, n), as in `sums`.
+    log_node : float64 (n, nodes), log weights of the nodes of the exposure; -inf for unused nodes.
+    weights : float64 (2, hyperparameter points), weights of two integration rules, each with sum 1.
     levels, normals : float64 (levels,), increasing probabilities, and the normal quantiles at which the search starts;
         the first level is the tail of the interval of the counts.
-    points : float64 (n, any number), rates > 0 at which the distribution function is wanted.
+    points : float64 (n, any number), rates > 0 at which the distribution function is computed.
 
     Returns
     -------
     (rates, quantiles, at, counts)
-        float64 (n, 2), mean and sd; (n, levels, 3), quantile, and the distribution function there by either rule;
-        (n, points, 3), distribution function, density, and distribution function by the second rule; (n, 4), mean, sd,
-        lower and upper end of the count.
+        float64 (n, 2), mean and sd; (n, levels, 3), quantile, and the distribution function at the quantile by each of
+        the two rules; (n, points, 3), distribution function, density, and distribution function by the second rule; (n,
+        4), mean, sd, lower and upper end of the count.
 
     Notes
     -----
-    About 4 ns per pair of a count and a component, for each step of the search.
+    Computing time: about 4 ns per pair of a count and a component, for each step of the search.
     """
     cdef const double[::1] values = likelihood
     cdef const int64_t[::1] starts = start
@@ -529,7 +537,7 @@ def picks(likelihood, start, low, peak, first, second, exposure, log_node, unifo
 
     Parameters
     ----------
-    likelihood, start, low, peak, first, second, exposure, log_node, shares : as of `mixtures`.
+    likelihood, start, low, peak, first, second, exposure, log_node, shares : as in `mixtures`.
     uniforms : float64 (size, n), in [0, 1).
     which : int64 (size,), hyperparameter point of every draw.
 
@@ -581,7 +589,7 @@ def picks(likelihood, start, low, peak, first, second, exposure, log_node, unifo
                     j += 1
                 p = &parts[j]
                 rest /= p.one
-                # the smallest count whose cumulated weight exceeds the rest
+                # the smallest count whose cumulative weight exceeds the rest of the uniform number
                 left, right = 0, p.size - 1
                 while left < right:
                     middle = (left + right) // 2
@@ -597,7 +605,7 @@ def picks(likelihood, start, low, peak, first, second, exposure, log_node, unifo
 
 
 def _check(values, start, low, peak, n):
-    """Reject windows that do not fit together."""
+    """Reject windows that are inconsistent with each other."""
     width = np.diff(start)
     if len(start) != n + 1 or len(low) != n or len(peak) != n or (n and (start[0] != 0 or start[n] != len(values))):
         raise ValueError(f"start, low and peak must describe {n} windows of {len(values)} counts in all")
@@ -606,7 +614,7 @@ def _check(values, start, low, peak, n):
 
 
 def _same(n, h, first, second, log_node, weights, points, count):
-    """Reject arrays whose shapes do not fit together."""
+    """Reject arrays whose shapes are inconsistent."""
     found = tuple(np.shape(x) for x in (first, second, log_node, weights)), np.shape(points)[0]
     if found != (((h, n), (h, n), (n, count), (2, h)), n):
         raise ValueError(f"first, second, log_node, weights and points do not fit {n} areas: {found}")

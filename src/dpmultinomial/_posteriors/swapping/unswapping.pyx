@@ -29,7 +29,7 @@ from ..._mechanisms.swapping.permutation_swaps cimport c_below, c_swap_counts
 
 from ... import _checks
 
-_CHUNK = 1 << 16  # iterations of the rejection sampler whose accepted draws share one buffer
+_CHUNK = 1 << 16  # number of iterations of the rejection sampler whose accepted draws share a buffer
 cdef enum:
     BLOCK = 16
     LANES = 8  # number of points that are evaluated in parallel
@@ -125,9 +125,9 @@ def abc(observed, alpha, iterations, *, rate, rng, margins_first=False):
         Swap rate, in (0, 1).
     rng : Generator
         Each proposal uses the gamma draws, one uniform per record, then the draws of the swap as in `swapping.sources`.
-    margins_first : bool
-        If True, the swap is skipped if the margins differ from the observed ones. A swap keeps the margins, so such
-        data are never accepted: the distribution of the accepted draws is the same, but the random numbers differ.
+    margins_first : bool If True, the swap is skipped if the margins differ from the observed margins. A swap does not
+        change the margins, so such data are never accepted. The distribution of the accepted draws is the same, but the
+        random numbers differ.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def abc(observed, alpha, iterations, *, rate, rng, margins_first=False):
 
     Notes
     -----
-    About 0.3 microseconds per proposal with ten records.
+    Computing time: about 0.3 microseconds per proposal with ten records.
     """
     table = _checks.table("observed", observed)
     cdef const int64_t[:, ::1] seen = table
@@ -179,8 +179,8 @@ cdef void chain_fill(const int64_t[::1] row, const int64_t[::1] column, const in
                      int64_t[::1] counts, int64_t[:, ::1] out, bitgen_t *bits) noexcept nogil:
     """Run transposition moves; a sweep has as many proposals as there are records, stratum by stratum.
 
-    Two records have only one transposition, and two transpositions in a row cancel, so half of those accepted are not
-    made.
+    With two records, there is only one transposition, and two consecutive transpositions cancel, so half of the
+    accepted transpositions are not made.
     """
     cdef int64_t sweep, stratum, start, size, t, i, j, k, a, b, c, d, base, saved = 0
     cdef double ratio, lazy
@@ -256,7 +256,7 @@ def permutation_chain(swapped, log_weights, alpha, *, draws, burn_in, thin, rng)
 
     Notes
     -----
-    O(1) per proposal, n proposals per sweep.
+    Cost: O(1) per proposal, n proposals per sweep.
     """
     array = np.asarray(swapped)
     if array.ndim != 3 or not len(array):
@@ -445,7 +445,7 @@ def moved_chain(swapped, sigma, log_weights, alpha, *, draws, thin, rng):
 
     Notes
     -----
-    About 0.1 microseconds per proposal; the relaxation time is of the order of n k proposals.
+    Computing time: about 0.1 microseconds per proposal; the relaxation time is of the order of n k proposals.
     """
     table = _checks.table("swapped", swapped)
     cdef int64_t n = _checks.integer("total of swapped", int(table.sum()), least=2), columns = table.shape[1]
@@ -550,7 +550,7 @@ def mixture(a, weights, tilt, t, fresh, starts):
 
     Notes
     -----
-    About 2 ns per component and t.
+    Computing time: about 2 ns per component and t.
     """
     parameters = np.ascontiguousarray(a, dtype=np.float64)
     cdef const double[::1] shares = _checks.reals("weights", weights)
@@ -618,7 +618,7 @@ def waves(x, step, values):
 
     Parameters
     ----------
-    x : float64 (m,); the result is NaN where x is not finite.
+    x : float64 (m,); the result is NaN if x is not finite.
     step : float
     values : complex128 (n,)
 
@@ -634,7 +634,7 @@ def waves(x, step, values):
 
     Notes
     -----
-    About 3 ns per point and value.
+    Computing time: about 3 ns per point and value.
     """
     places, heights = _checks.floats("x", x), np.ascontiguousarray(values, dtype=np.complex128)
     if places.ndim != 1 or heights.ndim != 1:

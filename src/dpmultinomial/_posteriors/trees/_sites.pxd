@@ -6,9 +6,9 @@ The log weight is log psi(n) = concave(n) + power(n), where the concave part is 
 concave(n) = (slope + tilt) n - square (n - centre)^2 - absolute |n - centre|, and the monotone
 power(n) = log Gamma(n + own)/Gamma(n + others) - damped log(1 + n).
 
-Distributions without this form are tables. Windows are computed from these shapes in closed form; the weight beyond a
-window is bounded by geometric series. The last part of the file bounds a weight over all counts, including those
-outside its window; the bound of the total variation distance is based on it.
+Distributions without this form are tables. Windows are computed from these shapes in closed form, and the weight beyond
+a window is bounded by geometric series. The last part of the file bounds a weight over all counts, including those
+outside its window; the bound on the total variation distance is based on it.
 """
 from libc.math cimport INFINITY, ceil, exp, fabs, floor, log, log1p, sqrt, tanh
 from libc.stdint cimport int64_t
@@ -31,7 +31,7 @@ cdef struct Site:
     double own, others, slope, damped
     int64_t lower, upper
     int64_t table, begin, length  # log weights tables[table + n - begin], -inf elsewhere; table = -1: none
-    double highest, swing  # of the table: its largest entry, and its largest minus its smallest entry
+    double highest, swing  # largest entry of the table, and its largest minus its smallest entry
     double below, above  # smallest decrease of the log weight per count beyond the ends; infinite: weight 0
 
 
@@ -106,7 +106,8 @@ cdef inline double c_step(const Site *s, double tilt, double base, double fall, 
         lead = base - c_peak(s, tilt)
         lead = max(lead if up else -lead, 0.0)
         return sqrt(lead * lead + fall / s.square) - lead
-    slope = slope if up else -slope  # in this direction; it changes once, at the top of the tent, if the top is ahead
+    # the slope in this direction; it changes once, at the top of the tent, if the top is ahead
+    slope = slope if up else -slope
     lead = s.centre - base if up else base - s.centre
     if lead > 0.0 and s.absolute > 0.0:
         if -(slope + s.absolute) * lead >= fall:
@@ -134,7 +135,7 @@ cdef inline int c_window(const Site *s, double tilt, double fall, int64_t *low, 
     base = min(max(floor(peak + 0.5), <double> first), <double> last)
     if base >= FAR:
         return UNBOUNDED
-    # a monotone power part moves the peak: allow for its increase up to there, to the right by fixed-point iteration
+    # a monotone power part moves the peak: allow for its increase up to the peak, to the right by fixed-point iteration
     left = right
     if c_rises(s):
         for k in range(40):
@@ -215,7 +216,7 @@ cdef inline double c_most(const Site *s) noexcept nogil:
 
 
 cdef inline double c_end(const Site *s, const double *tables, double tilt, double n, bint up) noexcept nogil:
-    """Return a bound of the log of all weight beyond the end n of a truncated list, by a geometric series."""
+    """Return a bound on the log of all weight beyond the end n of a truncated list, by a geometric series."""
     cdef double fall = s.above if up else s.below, ratio, power = c_power(s, n), terms = n - s.lower
     if fall == INFINITY:
         return -INFINITY
@@ -234,7 +235,7 @@ cdef inline double c_end(const Site *s, const double *tables, double tilt, doubl
 
 
 cdef inline double c_above(const Site *s, const double *tables, double tilt, int64_t last) noexcept nogil:
-    """Return a bound of the log of all weight above `last`, by a geometric series."""
+    """Return a bound on the log of all weight above `last`, by a geometric series."""
     cdef double ratio, n = last + 1.0
     if last >= s.upper:
         return -INFINITY
@@ -251,7 +252,7 @@ cdef inline double c_above(const Site *s, const double *tables, double tilt, int
 
 
 cdef inline double c_below(const Site *s, const double *tables, double tilt, int64_t first) noexcept nogil:
-    """Return a bound of the log of all weight below `first`."""
+    """Return a bound on the log of all weight below `first`."""
     cdef double ratio, n = first - 1.0, terms = first - s.lower
     if first <= s.lower:
         return -INFINITY
@@ -319,7 +320,7 @@ cdef inline double c_beyond_end(const Site *s, const double *tables, double tilt
     best = c_plain(s, tables, tilt, <int64_t> n, base) - c_log_cosh(eta * (n - centre))
     best += c_power(s, n if up or c_rises(s) else reach)
     if up and c_rises(s):
-        ratio += c_power(s, next_) - c_power(s, n)  # its increase becomes slower and slower
+        ratio += c_power(s, next_) - c_power(s, n)  # the increase becomes slower and slower
     if ratio > 0.0:
         return INFINITY if up and reach >= FAR else best + ratio * fabs(reach - n)
     return best + ratio
@@ -327,9 +328,9 @@ cdef inline double c_beyond_end(const Site *s, const double *tables, double tilt
 
 cdef inline double c_supremum(const Site *s, const double *tables, double tilt, double eta, double centre,
                               int64_t first, int64_t last, double base) noexcept nogil:
-    """Return an upper bound of the log of weight(n) exp(tilt n)/cosh(eta (n - centre)) over first .. last, with the
-    concave part relative to `base`; the power part is evaluated at one end of blocks that grow away from the
-    maximum."""
+    """Return an upper bound on the log of weight(n) exp(tilt n)/cosh(eta (n - centre)) over first .. last, with the
+    concave part relative to `base`; the power part is evaluated at one end of blocks that grow away from the maximum.
+    """
     cdef double low = max(first, s.lower), high = min(last, s.upper), top, best, value, near, far, width
     cdef int64_t n
     if low > high:

@@ -11,9 +11,9 @@ children of a family sum to the tilted mean of the parent. A Newton step solves 
 The tilt of a node without measurement or bound is that of its parent plus the slope of log psi_v. Approximate sums are
 sufficient, because the tilts only centre the messages (`balance`, `refine`).
 
-A chain over crossed cells moves along a direction, which gives +1, 0 or -1 to every cell; n is the count of the first
-moving cell, and a sum over cells is rest + k n. `Ends` sets the weights of n given all other counts in the sites; terms
-that do not depend on the state are computed only once.
+A chain over crossed cells moves along a direction, which assigns +1, 0 or -1 to every cell. Let n be the count of the
+first moving cell; a sum over cells is rest + k n. `Ends` sets the weights of n given all other counts in the sites.
+Terms that do not depend on the state are computed only once.
 """
 cimport cython
 import numpy as np
@@ -27,14 +27,15 @@ cdef enum:
 
 cdef extern from *:
     const double FALL "18.0"  # terms whose log weight is lower by this amount are neglected
-cdef double NEAR = 0.1  # in standard deviations: close enough to the minimum
+cdef double NEAR = 0.1  # distance from the minimum, in standard deviations, that is sufficient
 cdef double EDGE = 0.01  # relative to the inverse of a count
 cdef double STRIDE = 3.0  # longest step, in standard deviations, or per count
 cdef enum:
     ROUNDS = 60
 
 
-# Approximate means and variances of tilted weights from few counts, used only to centre sums that are exact later.
+# Approximate means and variances of tilted weights from few counts, used only to centre sums that are computed exactly
+# later.
 
 cdef inline void c_zoom(const Site *s, const double *tables, double tilt, int64_t *low, int64_t *high) noexcept nogil:
     """Find the range of a table that has its weight, on successively finer grids."""
@@ -95,7 +96,7 @@ cdef inline int c_moments(const Site *s, const double *tables, double tilt, doub
     if s.table >= 0:
         c_zoom(s, tables, tilt, &low, &high)
     # points n_j represent blocks of `step` counts each, with the length of the block as weight; the counts next to the
-    # lower bound are used separately, since the weights may change by large factors there
+    # lower bound are used separately, because the weights may change by large factors there
     step = (high - low + POINTS) // POINTS
     if step > 1 and low == s.lower:
         for j in range(FIRST):
@@ -126,7 +127,7 @@ cdef inline int c_moments(const Site *s, const double *tables, double tilt, doub
 # Limits on the tilt of a family, and slacks: second tilts on both sides of it, under which errors are bounded.
 
 cdef struct Node:
-    double mean, variance  # of the node's own weight under its tilt
+    double mean, variance  # mean and variance of the node's weight under its tilt
     double below, spread  # sum of the means of the children, and of their variances
     double ceiling  # upper limit of the tilts of the children
     double estimate  # estimate of the count
@@ -270,12 +271,14 @@ cdef double move_fill(const int64_t[::1] parent, const int64_t[::1] count, const
         elif node.spread + node.variance == 0.0:
             new = tilts[v]
         else:
-            # Newton step of lambda_v, given the step `above` of its parent: mean of the node = mean of the sum below
+            # Newton step of lambda_v, given the step `above` of its parent, for which the mean of the node equals the
+            # mean of the sum below
             change = (node.mean + node.variance * above - node.below) / (node.spread + node.variance)
             node.stride *= 0.5 if change * moves[v] < 0.0 else 1.25
             node.stride = min(node.stride, max(STRIDE / max(limit, 1.0), 0.3 * fabs(tilts[v])))
             offset = node.stride
-            if node.ceiling <= 0.0:  # sums increase without limit near it, and so do the sds: a fraction suffices
+            # sums increase without limit near the ceiling, and so do the sds; a fraction of the distance is sufficient
+            if node.ceiling <= 0.0:
                 offset = max(offset, min(0.7 * (node.ceiling - tilts[v]), 1.0))
             new = tilts[v] + min(max(change, -offset), offset)
             node.estimate = node.below + change * node.spread
@@ -318,7 +321,7 @@ cdef void slacks_fill(const int64_t[::1] parent, const int64_t[::1] count, const
             continue
         p = parent[v]
         outer, above = (slacks[p], tilts[p]) if p >= 0 else (0.0, 0.0)
-        slacks[v] = outer  # unless a better slack is found below
+        slacks[v] = outer  # used unless a better slack is found below
         if nodes[v].passes and sites[v].own == sites[v].others and sites[v].damped == 0.0:
             tilts[v] = above
             continue
@@ -371,8 +374,8 @@ def balance(parent, count, sites, tables, reach, start=None):
     count : int64 (n,), number of children.
     sites : structured (n,), see `sites.SITE`.
     tables : float64 (t,), t >= 1, log weights to which sites point.
-    reach : float64 (n,), >= 0, approximate upper bound of every count, up to which an initial tilt must make weights
-        fall.
+    reach : float64 (n,), >= 0, approximate upper bound on every count, up to which the weights under an initial tilt
+        must decrease.
     start : float64 (n,), initial tilts, under which all weights decrease; None: 0 if that is possible.
 
     Returns
@@ -418,7 +421,7 @@ def refine(parent, count, sites, tables, reach, tilts, sums, means=None):
     parent, count, sites, tables, reach : as in `balance`.
     tilts : float64 (n,).
     sums : float64 (n, 2), mean and variance of the sum of the children of every inner node.
-    means : float64 (n,), target mean of each sum; None: the mean that is in balance with the node's own weight.
+    means : float64 (n,), target mean of each sum; None: the mean that is in balance with the node's weight.
 
     Returns
     -------
@@ -561,7 +564,7 @@ cdef class Ends:
                 self.space[v, 1] = self._centre(counts, i)
                 if self.measured[i, 3]:
                     self.space[v, 0] += self._steep(i)
-            # mean of the centres weighted by steepness, relative to that one: the sum is a parabola around it
+            # mean of the centres weighted by steepness, relative to that centre; the sum is a parabola around this mean
             for i in range(self.measured.shape[0]):
                 v, k = self.measured[i, 0], self.measured[i, 2]
                 centre = self._centre(counts, i)

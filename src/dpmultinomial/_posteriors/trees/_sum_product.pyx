@@ -1,5 +1,6 @@
 # cython: language_level=3
-"""Exact sums over all counts of a tree: evidence, marginals, conditional draws, and a bound of what windows neglect.
+"""Exact sums over all counts of a tree: evidence, marginals, conditional draws, and a bound on the weight that windows
+neglect.
 
 The count of every node has a weight (measurements, factor of the prior, bounds), and an inner count is the sum of the
 counts of its children. Messages from the leaves up are convolutions times weights, those from the root down are
@@ -70,7 +71,8 @@ cdef struct Tree:
     const double *tilts
     const double *slacks
     double drop
-    int64_t *window  # (n, 4): counts possible by the node's own weight, and those also possible by its ancestors
+    # (n, 4): counts that are possible given the node's weight, and those that are also possible given its ancestors
+    int64_t *window
     double *sums  # (n, 2): mean and variance of the sum of a node's children under their tilt
     Piece *heads  # messages of inner nodes, stored in `inner`
     Piece *pieces  # pieces of one family
@@ -87,7 +89,7 @@ cdef inline int64_t c_merge(Piece *pieces, int64_t size, int64_t low, int64_t hi
                             double slack, Store *store) noexcept nogil:
     """Add pieces in pairs until one is left; sums of all pieces outside low .. high are not needed.
 
-    Returns the number of pieces, the last of which is the sum (its window is only filled if `top`); 0 if a window is
+    Returns the number of pieces, the last of which is the sum (its window is only computed if `top`); 0 if a window is
     empty, -1 if there is not enough memory, -2 if a sum has too many terms.
     """
     cdef int64_t first = 0, last = size, n_pieces = size, i, least = 0, most = 0, offset, spare
@@ -139,7 +141,7 @@ cdef inline int64_t c_merge(Piece *pieces, int64_t size, int64_t low, int64_t hi
     return n_pieces
 
 
-# Messages from the leaves up, with a bound of the truncated weight.
+# Messages from the leaves up, with a bound on the truncated weight.
 
 cdef inline bint c_has_weight(const Site *s, double tilt) noexcept nogil:
     """Return whether a node has a weight other than 1."""
@@ -148,7 +150,7 @@ cdef inline bint c_has_weight(const Site *s, double tilt) noexcept nogil:
 
 
 cdef inline double c_own_tilt(Tree *t, int64_t v) noexcept nogil:
-    """Return the tilt of the node's own weight: that of its siblings minus that of its children."""
+    """Return the tilt of the node's weight: the tilt of its siblings minus the tilt of its children."""
     cdef int64_t p = t.parent[v]
     return (t.tilts[p] if p >= 0 else 0.0) - (t.tilts[v] if t.count[v] else 0.0)
 
@@ -164,7 +166,7 @@ cdef inline void c_windows(Tree *t) noexcept nogil:
             continue
         w, s, p = t.window + 4 * v, &t.sites[v], t.parent[v]
         w[0], w[1] = s.lower, s.upper
-        # counts possible by the node's own weight, and those of them that its ancestors make possible
+        # counts that are possible given the node's weight, and those that are also possible given its ancestors
         if s.square > 0.0 or s.absolute > 0.0 or s.table >= 0:
             if c_window(s, c_own_tilt(t, v), fall, &w[0], &w[1]) != GOOD:
                 w[0], w[1] = s.lower, s.upper
@@ -175,7 +177,9 @@ cdef inline void c_windows(Tree *t) noexcept nogil:
 
 cdef inline double c_beyond(const Site *s, const double *tables, double tilt, int64_t most,
                             int64_t high) noexcept nogil:
-    """Return a bound of the log of all weight above `most`, where it may still increase; `high` ends its window."""
+    """Return a bound on the log of all weight above `most`, where the weight may still increase; `high` ends its
+    window.
+    """
     cdef double bound = c_above(s, tables, tilt, most), base = most
     if bound < INFINITY and s.table < 0:
         return bound
@@ -255,7 +259,7 @@ cdef inline int c_gather(Tree *t, int64_t v, bint top, int64_t *n_pieces) noexce
 
 
 cdef inline double c_weight(Tree *t, int64_t v, int64_t low, int64_t size, double *values) noexcept nogil:
-    """Multiply by the node's own weight, tilted; return the log of the scale. Scratch memory has been allocated."""
+    """Multiply by the tilted weight of the node; return the log of the scale. Scratch memory has been allocated."""
     cdef double *weights = t.scratch.data + t.scratch.used - size
     cdef double scale
     cdef int64_t k
@@ -278,7 +282,7 @@ cdef inline double c_total_bound(Tree *t, int64_t v, double scale, double base, 
 
 
 cdef inline void c_error_bounds(Tree *t, int64_t v, double scale, Piece *below, Piece *out) noexcept nogil:
-    """Bound the neglected weight after multiplication by the node's own weight, before normalisation."""
+    """Bound the neglected weight after multiplication by the node's weight, before normalisation."""
     cdef const Site *s = &t.sites[v]
     cdef int64_t p = t.parent[v], side
     cdef int64_t *w = t.window + 4 * v
@@ -292,7 +296,8 @@ cdef inline void c_error_bounds(Tree *t, int64_t v, double scale, Piece *below, 
     for side in range(2):
         shift = (2 * side - 1) * outer
         add = c_level(s, tilt, base) + shift * (base - out.centre) - scale
-        if not c_has_weight(s, tilt) and outer == slack:  # no weight of its own: the bounds of the sum of the children
+        # the node has no weight: the bounds are those of the sum of the children
+        if not c_has_weight(s, tilt) and outer == slack:
             beyond = exp(shift * (below.centre - out.centre))
             out.error[side] += below.error[side] * beyond
             out.spill = below.spill
@@ -300,14 +305,15 @@ cdef inline void c_error_bounds(Tree *t, int64_t v, double scale, Piece *below, 
                 out.mass[side] = max(out.mass[side], below.mass[side] * beyond)
                 out.peak = max(out.peak, below.peak)
             continue
-        # the largest factor by which the node's weight multiplies an error, and that for counts outside its window
+        # the largest factor by which the node's weight multiplies an error, and the largest factor for counts outside
+        # its window
         all_ = exp(add + c_supremum(s, t.tables, tilt + shift, slack, below.centre, 0, FAR, base))
         beyond = exp(add + c_supremum(s, t.tables, tilt + shift, slack, below.centre, 0, w[0] - 1, base))
         beyond += exp(add + c_supremum(s, t.tables, tilt + shift, slack, below.centre, w[1] + 1, FAR, base))
-        # errors of the sum times that factor, and the mass outside the window
+        # errors of the sum times this factor, and the mass outside the window
         beyond = 0.0 if beyond == 0.0 else beyond * mass
         paid = 0.0 if error == 0.0 else all_ * error
-        if below.spill > 0.0:  # spread over many counts, of which the node's weight selects a few
+        if below.spill > 0.0:  # the error is spread over many counts, of which the node's weight selects a few
             paid = min(paid, whole * below.spill)
         out.error[side] += paid + beyond
         if level:
@@ -328,7 +334,7 @@ cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
     cdef int state = c_gather(t, v, True, &n_pieces)
     if state != GOOD:
         return state
-    # the sum of the children, restricted to counts possible by the node and its ancestors
+    # the sum of the children, restricted to counts that are possible given the node and its ancestors
     top = &t.pieces[n_pieces - 1]
     c_clip(top, t.window[4 * v + 2], t.window[4 * v + 3])
     if top.size < 1:
@@ -344,7 +350,7 @@ cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
     out.at = place
     values = t.inner.data + place
     memcpy(values, t.scratch.data + top.at, top.size * sizeof(double))
-    # times the node's own weight; the tilt changes from that of the children to that of the siblings
+    # multiply by the node's weight; the tilt changes from that of the children to that of the siblings
     scale = c_weight(t, v, out.low, out.size, values)
     if not c_sum(values, out.size) > 0.0:
         return EMPTY
@@ -363,7 +369,9 @@ cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
 # Messages from the root down, to the children of each node, and the summaries of a marginal distribution.
 
 cdef inline int c_down(Tree *t, int64_t v, int64_t *places, int64_t *n_pieces) noexcept nogil:
-    """Set places[i] to the position in scratch of the message of all others to piece i, on its window, largest 1."""
+    """Set places[i] to the position in scratch of the message of all other pieces to piece i, on its window, with
+    largest entry 1.
+    """
     cdef int64_t i, k, place, gap, spare, size = t.count[v]
     cdef Piece *head = &t.heads[v]
     cdef Piece *a
@@ -374,7 +382,7 @@ cdef inline int c_down(Tree *t, int64_t v, int64_t *places, int64_t *n_pieces) n
     place = c_take(&t.scratch, head.size)
     if place < 0 or c_take(&t.scratch, head.size) < 0:
         return MEMORY
-    # message of the rest to the node, times the node's own weight: the message to the sum of the children
+    # message of the rest to the node, times the node's weight: the message to the sum of the children
     for k in range(head.size):
         t.scratch.data[place + k] = t.outer.data[head.at + k]
     c_weight(t, v, head.low, head.size, t.scratch.data + place)
@@ -449,7 +457,7 @@ cdef inline void split_fill(Tree *t, int64_t n_pieces, int64_t size, int64_t spa
             for n in range(low, high + 1):
                 total += left[n - a.low] * right[values[i, j] - n - b.low]
                 running[n - low] = total
-            target = c_uniform(bits) * total  # by inversion
+            target = c_uniform(bits) * total  # draw by inversion
             n = 0
             while n < high - low and running[n] <= target:
                 n += 1
@@ -461,7 +469,8 @@ cdef inline void split_fill(Tree *t, int64_t n_pieces, int64_t size, int64_t spa
 
 
 cdef inline int64_t tree_fill(Tree *t, int64_t[:, ::1] values, int64_t[::1] counts, bitgen_t *bits) noexcept nogil:
-    """Draw all families once, given the root's count in the first entry; return a node without a possible draw, or -1.
+    """Draw all families once, given the count of the root in the first entry; return a node without a possible draw, or
+    -1.
 
     `values` has one row per piece of the largest family.
     """
@@ -605,7 +614,8 @@ cdef class SumProduct:
         Returns
         -------
         children : list of (first count, float64 weights), under the tilt of the family, with sum 1.
-        others : (first count, float64 weights): message of the rest and the node's own weight to the children's sum.
+        others : (first count, float64 weights): message of the rest and of the node's weight to the sum of the
+            children.
         laws : list of (first count, probabilities) of the children.
         """
         if not self.downward:
@@ -736,7 +746,7 @@ cdef class SumProduct:
         cdef double *outer
         cdef int state
         cdef Piece *piece
-        places = c_take(&self.tree.outer, 3 * size + 66)  # as many integers behind the messages
+        places = c_take(&self.tree.outer, 3 * size + 66)  # place for the same number of integers after the messages
         if places < 0:
             return MEMORY
         place = <int64_t *> (self.tree.outer.data + places)

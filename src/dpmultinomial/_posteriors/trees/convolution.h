@@ -1,4 +1,4 @@
-/* Windows of convolutions and correlations of non-negative numbers, 64 neighbouring sums at a time: the loop that takes
+/* Windows of convolutions and correlations of non-negative numbers, 64 neighbouring sums at a time. This loop takes
    most of the time for trees. Sums of positive products have full relative accuracy. */
 #ifndef DPM_TREES_CONVOLUTION_H
 #define DPM_TREES_CONVOLUTION_H
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define TREES_TILE 64 /* sums at a time */
+#define TREES_TILE 64  /* number of sums that are computed together */
 
 /* out[t] += sum_i a[i] b[t - i] for t = 0 .. 63, where every step is a fused multiply-add with one rounding. Blocks of
    64 i are processed by i mod 8, then by i; the remaining i in order. The functions differ only in their registers and
@@ -63,7 +63,7 @@ static void trees_tile_four(const double *a, int64_t n, const double *b, double 
     #undef TREES_AT
 }
 
-/* Registers of eight numbers: the numbers loaded for one i are used again for i + 8, shifted by one register. */
+/* Registers of eight numbers; the numbers loaded for one i are used again for i + 8, shifted by one register. */
 __attribute__((target("avx512f")))
 static void trees_tile_eight(const double *a, int64_t n, const double *b, double *out) {
     #define TREES_AT(k) _mm512_loadu_pd(p + 8 * (k))
@@ -130,21 +130,21 @@ static inline void trees_convolve(const double *a, int64_t na, const double *b, 
                                   int64_t last, double *spare, double *out) {
     double rest[TREES_TILE], *sums;
     int64_t k, begin, end;
-    if (na > nb) { /* a is the shorter one */
+    if (na > nb) {  /* let a be the shorter array */
         const double *longer = a;
         int64_t length = na;
         a = b, b = longer;
         na = nb, nb = length;
     }
     memset(out, 0, (size_t)(last - first + 1) * sizeof(double));
-    /* The longer array between two tiles of zeros, because the tiles reach beyond both of its ends. */
+    /* The longer array between two tiles of zeros, because the tiles extend beyond both of its ends. */
     memset(spare, 0, TREES_TILE * sizeof(double));
     spare += TREES_TILE;
     memcpy(spare, b, (size_t)nb * sizeof(double));
     memset(spare + nb, 0, TREES_TILE * sizeof(double));
     for (k = first; k <= last; k += TREES_TILE) {
         sums = out + k - first;
-        if (k + TREES_TILE - 1 > last) { /* the last tile is longer than what is left of `out` */
+        if (k + TREES_TILE - 1 > last) {  /* the last tile is longer than the rest of `out` */
             sums = rest;
             memset(rest, 0, sizeof(rest));
         }

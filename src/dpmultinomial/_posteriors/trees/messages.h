@@ -1,5 +1,6 @@
-/* Messages of trees: windows of weights with bounds of the weight that they neglect, how they are truncated and what is
-   known of a sum of two; sums over a window and summaries of a distribution. The method is in _sum_product.pyx. */
+/* Messages of trees: windows of weights with bounds on the weight that they neglect, their truncation, bounds on a
+   sum of two messages, sums over a window, and summaries of a distribution. The method is described in
+   _sum_product.pyx. */
 #ifndef DPM_TREES_MESSAGES_H
 #define DPM_TREES_MESSAGES_H
 
@@ -7,14 +8,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define TREES_ROUNDED 1e-10 /* relative error of a sum, more than its rounding error */
+#define TREES_ROUNDED 1e-10  /* bound on the relative error of a sum, larger than its rounding error */
 #define TREES_TIE 1e-12     /* relative tolerance of a probability, for ties between sums of rounded numbers */
 
 typedef struct {
     int64_t at, low, size;              /* position in the store, first count, length */
-    int64_t left, right;                /* pieces whose sum it is; -1: a child */
+    int64_t left, right;  /* the two pieces whose sum this piece is; -1: a child */
     int64_t least, most;                /* sums of the first counts and of the last counts of the children */
-    double centre, variance, log_scale; /* centre: the mean; for a sum, that of its parts before truncation */
+    double centre, variance, log_scale;  /* centre: the mean; for a sum, the mean of its parts before truncation */
     double error[2];
     double mass[2];
     double spill, peak;
@@ -35,7 +36,7 @@ static inline double trees_max(double a, double b) {
 
 /* Sums over a window of n values. */
 
-/* The sum of the values, by four running sums. */
+/* Return the sum of the values, by four running sums. */
 static inline double trees_sum(const double *values, int64_t n) {
     double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
     int64_t i = 0;
@@ -50,7 +51,7 @@ static inline double trees_sum(const double *values, int64_t n) {
     return (s0 + s1) + (s2 + s3);
 }
 
-/* The sum of the values times their distance from `centre`, or its square, by four running sums. */
+/* Return the sum of the values times their distance from `centre`, or its square, by four running sums. */
 static inline double trees_about(const double *values, int64_t n, double centre, int squared) {
     double gap, sums[4] = {0.0, 0.0, 0.0, 0.0};
     for (int64_t i = 0; i < n - 3; i += 4)
@@ -90,7 +91,7 @@ static inline void trees_largest_one(double *values, int64_t n) {
             values[k] /= most;
 }
 
-/* The length that is left if at most `most` is dropped at each end, and its start in `begin`. */
+/* Return the length that remains if at most `most` is dropped at each end, and its start in `begin`. */
 static inline int64_t trees_cut(const double *values, int64_t n, double most, int64_t *begin) {
     int64_t i = 0, j = n;
     double dropped = values[0];
@@ -107,7 +108,8 @@ static inline int64_t trees_cut(const double *values, int64_t n, double most, in
    subtree and `mass` the weight it contains, both under the tilt minus and plus the slack, relative to the sum; `spill`
    and `peak` are the same at any single count, under the tilt itself. */
 
-/* The position of `size` new numbers, or -1 without memory. Pointers into the store become invalid. */
+/* Return the position of `size` new numbers, or -1 if there is not enough memory. Pointers into the store become
+   invalid. */
 static inline int64_t trees_take(trees_store *store, int64_t size) {
     int64_t room = store->room, place = store->used;
     double *data;
@@ -124,12 +126,12 @@ static inline int64_t trees_take(trees_store *store, int64_t size) {
     return place;
 }
 
-/* A bound under the tilt itself, from the bounds on both sides of it: cosh >= 1. */
+/* Return a bound under the tilt itself, from the bounds on both sides of the tilt: cosh >= 1. */
 static inline double trees_mean(const double *sides) {
     return 0.5 * (sides[0] + sides[1]);
 }
 
-/* `trees_cut` with the lower end under the tilt minus the slack, the upper under the tilt plus the slack. */
+/* `trees_cut` with the lower end under the tilt minus the slack, and the upper end under the tilt plus the slack. */
 static inline int64_t trees_cut_tilted(const double *values, const trees_piece *piece, double drop, double slack,
                                        int64_t *begin) {
     int64_t i = 0, j = piece->size, k;
@@ -220,14 +222,14 @@ static inline void trees_heads(const trees_piece *a, const trees_piece *b, trees
     }
 }
 
-/* Bound the weight of a sum at any single count: the largest in its window, or all weight outside. */
+/* Bound the weight of a sum at any single count by the largest weight in its window, or by all weight outside. */
 static inline void trees_peak_of_sum(trees_piece *out, const double *values) {
     double held = trees_mean(out->mass), outside;
     outside = trees_max(held - trees_sum(values, out->size), 0.0) + TREES_ROUNDED * held;
     out->peak = trees_min(out->peak, trees_max(trees_highest(values, out->size), outside));
 }
 
-/* The sums under the tilt minus and plus the slack. */
+/* Return the sums under the tilt minus and plus the slack. */
 static inline void trees_masses(trees_piece *piece, const double *values, double slack) {
     if (slack == 0.0) {
         piece->mass[0] = piece->mass[1] = trees_sum(values, piece->size);
@@ -240,7 +242,7 @@ static inline void trees_masses(trees_piece *piece, const double *values, double
     }
 }
 
-/* Mean and variance of a message. */
+/* Compute mean and variance of a message. */
 static inline void trees_centre(trees_piece *piece, const double *values) {
     double total = trees_sum(values, piece->size), mean = trees_about(values, piece->size, 0.0, 0) / total;
     piece->centre = piece->low + mean;
@@ -257,7 +259,7 @@ static inline double trees_digamma(double x) {
     return log(x) - 0.5 / x - y * (1.0 / 12 - y * (1.0 / 120 - y * (1.0 / 252 - y * (1.0 / 240 - y / 132)))) - shift;
 }
 
-/* E psi(n + shift) */
+/* Return E psi(n + shift) */
 static inline double trees_expected_digamma(const double *p, int64_t low, int64_t size, double shift) {
     double value = trees_digamma(low + shift), total = 0.0;
     for (int64_t k = 0; k < size; k++) { /* psi(x + 1) = psi(x) + 1/x */
@@ -267,7 +269,7 @@ static inline double trees_expected_digamma(const double *p, int64_t low, int64_
     return total;
 }
 
-/* Normalise to sum 1; mean, sd, and the smallest counts with P(N <= n) >= tail and P(N > n) <= tail. */
+/* Normalise to sum 1; compute mean, sd, and the smallest counts with P(N <= n) >= tail and P(N > n) <= tail. */
 static inline void trees_summary(double *p, int64_t low, int64_t size, double tail, double *out) {
     double total = trees_sum(p, size), mean = 0.0, variance = 0.0, running;
     int64_t k;

@@ -1,7 +1,7 @@
 """Comparison of the paper's printed statements with the results of the run: model and coefficients, Figures 1 and 2,
 and times.
 
-Statements about figures are checked with the columns that the figures draw. Times (Table 2, footnote 11, Figure 3) are
+Statements about figures are checked with the columns that the figures plot. Times (Table 2, footnote 11, Figure 3) are
 measured in this run.
 """
 
@@ -27,10 +27,10 @@ Array = NDArray[np.float64]
 
 Row = dict[str, Any]
 _PANELS = "abcd"
-_GIBBS_WORTH = 1 / 3  # minimum cost of an independent draw in iterations (autocorrelation time 1.4 to 2.5)
+_GIBBS_WORTH = 1 / 3  # smallest cost of an independent draw in iterations (autocorrelation time 1.4 to 2.5)
 _IMAGE = "the figure is an image without numbers, and the noise of the printed panels is not stated"
-_AGAIN = 40  # triplets whose digits are recomputed
-_GROUPS = 20  # groups of consecutive triplets, for standard errors
+_AGAIN = 40  # number of triplets whose digits are recomputed
+_GROUPS = 20  # number of groups of consecutive triplets, for standard errors
 _DIP = (
     "difference of medians, 0.1 < p < 0.6 less p < 0.01 or > 0.95; half a printed digit and 3.5 standard errors allowed"
 )
@@ -225,7 +225,7 @@ _TICK = "this run measured times below the clock resolution of one millisecond"
 _NO_C = "this R could not compile C"
 _STANDARD, _IMPROVED = "standard (R dmultinom)", "table (R and C)"
 _SAME = {"standard": (_STANDARD, "standard (Python)"), "improved": (_IMPROVED, "table (compiled)")}
-_LARGEST_EFFECT = 0.15  # relative effect of epsilon on time that is treated as none
+_LARGEST_EFFECT = 0.15  # largest relative effect of epsilon on time that counts as no effect
 _MACHINE = "a ratio of CPU times: it depends on machine and versions, which the paper does not state"
 
 
@@ -234,7 +234,7 @@ def timing_rows(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
     with np.errstate(divide="ignore", invalid="ignore"):
         found = [*_table_2(tables["table_2"]), *_calls(tables["r_timings"]), *_figure_3(tables["figure_3"])]
         found += _growth(tables["figure_3_growth"])
-    if (tables["r_timings"]["seconds"] == 0).any():  # a ratio to 0 is undefined
+    if (tables["r_timings"]["seconds"] == 0).any():  # the ratio to a time of 0 is undefined
         found = [row if np.isfinite([row["ours"], row["mc_se"]]).all() else _too_short(row) for row in found]
     return found
 
@@ -568,7 +568,7 @@ def _calibration(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
     """Return rows on the calibration of our posteriors, for which the posterior distribution function at the true r
     must be uniformly distributed.
 
-    The alternative of the score test is a posterior whose sd is too small by a relative error d. In a normal
+    The alternative hypothesis of the score test is a posterior whose sd is too small by a relative error d. In a normal
     approximation, the integral transform is then Phi((1 + d) Z).
     """
     drawn, sizes, rows = tables["calibration"], tables["calibration_coverage"]["replications"], []

@@ -2,8 +2,8 @@
 (3) and (4).
 
 p is never simulated. Equation (3) multiplies the distribution of S given p, equation (1), by the prior of p. Given the
-release, the prior must be weighted by Z(p), the denominator of (1): without it the distribution of p is the prior for
-every release.
+release, the prior must be weighted by Z(p), the denominator of (1). Without this weight, the distribution of p is the
+prior for every release.
 """
 
 from itertools import permutations, product
@@ -25,8 +25,8 @@ def choosing_epsilon(
 ) -> pd.DataFrame:
     """Return the mean posterior standard deviation of r over random releases, by total and epsilon.
 
-    Columns total, epsilon (infinite: no noise), sd, sd_se (simulation error over `releases` counts and noises), and
-    `relative`: sd relative to no noise.
+    The columns are total, epsilon (infinite if there is no noise), sd, sd_se (simulation error over `releases` counts
+    and noise values), and `relative`, the sd relative to the sd without noise.
     """
     rows = []
     for total in totals:
@@ -49,9 +49,9 @@ def realised_share(*, settings: dict[str, list[int]], total: int, epsilon: float
     """Return the posterior of the realised share S1/(S1 + S0), which is the confidential value itself, and the
     posterior of r = p1/(p1 + p0).
 
-    Long: setting, kind (``share``: probability of each value; ``r``: distribution function on a grid; ``share_mean``,
-    ``share_sd``, ``r_mean``, ``r_sd``, ``unknown``: single numbers at x = NaN; unknown = probability that
-    S1 + S0 = 0), x, y, counts (of the setting, as text).
+    The table is in long format, with the columns setting, kind, x, y and counts (of the setting, as text). Kinds:
+    ``share``, the probability of each value; ``r``, the distribution function on a grid; and single numbers at x = NaN:
+    ``share_mean``, ``share_sd``, ``r_mean``, ``r_sd`` and ``unknown``, the probability that S1 + S0 = 0.
     """
     scale = Laplace.calibrated(epsilon, sensitivity=2.0).scale
     grid = np.linspace(0, 1, 401)
@@ -76,9 +76,9 @@ def realised_share(*, settings: dict[str, list[int]], total: int, epsilon: float
 def six_categories(*, counts: list[int], epsilon: float, rng: np.random.Generator) -> pd.DataFrame:
     """Return the exact posterior of every share for more than three categories, given one release of `counts`.
 
-    Long: category, kind (``density`` on a grid; ``count``, ``noisy``, ``mean``, ``sd``, ``lower``, ``upper``: single
-    numbers at x = NaN; lower and upper end the central 95 % interval), x, y. The table would have
-    C(M + k - 1, k - 1) rows.
+    The table is in long format, with the columns category, kind, x and y. Kinds: ``density`` on a grid, and single
+    numbers at x = NaN: ``count``, ``noisy``, ``mean``, ``sd``, ``lower`` and ``upper``, where the last two are the ends
+    of the central 95 % interval. A table of all compositions would have C(M + k - 1, k - 1) rows.
     """
     mechanism = Laplace.calibrated(epsilon, sensitivity=2.0)
     noisy = mechanism.sample(counts, rng=rng)
@@ -106,10 +106,11 @@ def privacy(*, settings: dict[str, list[int]], epsilon: float) -> pd.DataFrame:
     """Return the largest log ratio of densities between neighbouring files, which differ in the category of one
     partition.
 
-    Columns release, scale, claimed (epsilon), lost (largest log ratio found: a lower bound of the true epsilon). The
-    noise: over all neighbours of the settings and outputs beyond them in every direction, where the ratio is largest.
-    Listing 5.2's first p ~ Dirichlet(true counts), which never changes: the event that all draws have Serr = 0 is
-    certain at (s1, s0, 0); the complement has probability 0 there, so that no epsilon bounds the ratio.
+    The columns are release, scale, claimed (epsilon) and lost (the largest log ratio found, which is a lower bound on
+    the true epsilon). For the noise, the maximum is over all neighbours of the settings and over outputs beyond them in
+    every direction, at which the ratio is largest. For listing 5.2, the first p ~ Dirichlet(true counts) never changes:
+    the event that all draws have Serr = 0 is certain at (s1, s0, 0), and its complement has probability 0 there, so no
+    epsilon bounds the ratio.
     """
     rows = []
     for release, times in _DISTANCE.items():
@@ -147,7 +148,7 @@ def log_all_zero(draws: int, rest: int) -> float:
 
 Array = NDArray[np.float64]
 MODEL, EQUATION = "model", "equation (3)"
-_NODES = 64  # in each direction: exact for polynomials of degree 127
+_NODES = 64  # number of nodes in each direction; exact for polynomials of degree 127
 _CHUNK = 2000
 
 
@@ -157,16 +158,17 @@ def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.r
 
     Returns
     -------
-    DataFrame: law (model, equation (3)), quantity, way, value, se. Ways: ``quadrature`` of p over the simplex, for the
-        model without use of conjugacy; ``closed form``, the finite mixture; ``simulation`` of p from its prior. The
-        distance is the total variation between the laws of S under both.
+    DataFrame with the columns law (model, equation (3)), quantity, way, value and se. The ways are ``quadrature`` of p
+        over the simplex, which does not use conjugacy of the model; ``closed form``, the finite mixture; and
+        ``simulation`` of p from its prior. The distance is the total variation distance between the distributions of S
+        under the model and under equation (3).
     """
     total, scale = sum(counts), Laplace.calibrated(epsilon, sensitivity=2.0).scale
     rows = compositions.compositions(total)
     log_noise = -np.abs(np.array(counts) - rows).sum(axis=1) / scale
     at = int(np.flatnonzero((rows == counts).all(axis=1))[0])
     exact = laplace_multinomial.exact(counts, total=total, scale=scale, alpha=1.0)
-    weights = np.exp(log_noise - log_noise.max())  # alpha = 1: the Dirichlet-multinomial law is flat
+    weights = np.exp(log_noise - log_noise.max())  # if alpha = 1, the Dirichlet-multinomial distribution is flat
     found: list[dict[str, Any]] = []
 
     def add(law: str, quantity: str, way: str, value: float, se: float = 0.0) -> None:
@@ -191,7 +193,7 @@ def simplex_nodes() -> tuple[Array, Array, Array]:
     """Return Gauss-Legendre nodes of the uniform distribution on the simplex: r (n,), p (n, 3), and weights (n,) that
     add up to one.
 
-    In r = p1/(p1 + p0) and pe the flat law has density 2 (1 - pe) on the unit square.
+    In the coordinates r = p1/(p1 + p0) and pe, the flat distribution has density 2 (1 - pe) on the unit square.
     """
     x, w = np.polynomial.legendre.leggauss(_NODES)
     x, w = (x + 1) / 2, w / 2

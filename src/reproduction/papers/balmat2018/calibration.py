@@ -1,14 +1,14 @@
 """Calibration of the posteriors: coverage of 95 % intervals and uniformity of probability integral transforms (PIT).
 
-A Bayesian posterior is calibrated under its own prior: with p ~ Dirichlet(1, 1, 1), the posterior distribution function
-at the true r is uniform.
+A Bayesian posterior is calibrated under its prior: with p ~ Dirichlet(1, 1, 1), the posterior distribution function at
+the true r is uniform.
 """
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # scipy.stats is loaded at first use
+import scipy  # scipy.stats is loaded on first use
 from scipy.special import chdtrc
 
 from dpmultinomial._mechanisms.laplace import Laplace
@@ -58,8 +58,8 @@ def calibration(
     """Return PIT histograms in long format, with the columns epsilon, method, variant, bin (left end), density, and the
     99 % band of a uniform bin.
 
-    Also `ecdf_difference`: empirical distribution function minus the uniform one at the bin's right end, and `band`:
-    Kolmogorov's simultaneous 99 % bound.
+    The table also contains `ecdf_difference`, the empirical distribution function minus the uniform distribution
+    function at the bin's right end, and `band`, Kolmogorov's simultaneous 99 % bound.
     """
     edges = np.linspace(0, 1, _BINS + 1)
     parts = []

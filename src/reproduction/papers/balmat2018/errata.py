@@ -1,7 +1,7 @@
 """Errata of the paper, each with evidence that a run produces.
 
-``python -m reproduction.evidence balmat2018 N`` shows erratum N; ``errata`` makes the whole table. Facts about
-R's own language are also run in R where Rscript is found.
+``python -m reproduction.evidence balmat2018 N`` shows erratum N, and ``errata`` makes the whole table. If Rscript is
+found, facts about the R language are also run in R.
 """
 
 import shutil
@@ -52,7 +52,7 @@ def _distinct_p(rng: np.random.Generator, runs: int) -> str:
         return laplace_multinomial.gibbs(COUNTS, **_MODEL, draws=1, burn_in=0, rng=rng, initial=p)[0]
 
     for _ in range(runs):
-        iteration()  # inner function of the listing: its new p remains local
+        iteration()  # inner function of the listing, whose new p remains local
     frozen = len(seen)
     for _ in range(runs):
         p = iteration()
@@ -76,7 +76,7 @@ def _dropped_laplace(rng: np.random.Generator, runs: int) -> str:
     for reading, share in (
         ("as printed", 0.0),
         ("with the lines joined", 1.0),
-    ):  # minimum size of the Laplace term that is counted
+    ):  # smallest size of the Laplace term that is counted
         outputs = []
         for noisy in ((2.0, 6.0, 42.0), (900.0, -700.0, 33.0)):
             prob = multinomial - share * np.abs(np.array(noisy) - rows).sum(axis=1) * EPSILON / 2

@@ -32,7 +32,7 @@ def figure_1(
     """Return curves and histograms with the columns setting, counts, epsilon, variant, kind (density, exact draws,
     gibbs, frozen, noise), run, draws (of a histogram), x and y.
 
-    All but `noise` are at noisy counts = counts: the noise of the printed figure is unknown.
+    All kinds except `noise` have noisy counts equal to the counts, because the noise of the printed figure is unknown.
     """
     mechanism = Laplace.calibrated(epsilon, sensitivity=_SENSITIVITY)
     model: dict[str, Any] = {"total": total, "scale": mechanism.scale, "alpha": 1.0}
@@ -78,9 +78,9 @@ def figure_1_moments(
 ) -> pd.DataFrame:
     """Return the mean, standard deviation, mode and 95 % interval of r and of pe, by method.
 
-    Rows: setting (its counts S1, S0) x quantity (r, pe) x method; the mode is exact for exact laws and the paper's
-    histogram estimate for Gibbs draws. `mean_se`, `sd_se`: simulation error over chains; `spread`: standard deviation
-    of the mean over runs of a listing, each with its own random first p.
+    There is one row per setting (with its counts S1, S0), quantity (r, pe) and method. The mode is exact for exact
+    distributions, and the paper's histogram estimate for Gibbs draws. `mean_se` and `sd_se` are simulation errors over
+    chains. `spread` is the standard deviation of the mean over runs of a listing, each with a separate random first p.
     """
     scale = Laplace.calibrated(epsilon, sensitivity=_SENSITIVITY).scale
     model: dict[str, Any] = {"total": total, "scale": scale, "alpha": 1.0}
@@ -99,7 +99,8 @@ def figure_1_moments(
         rows.append(_chain_row(setting, "corrected", "gibbs", runs))
         frozen = enumerated.moments_given(rng.dirichlet(np.ones(3), listing_runs), counts, **model)
         rows.append(_listing_row(setting, "listing 6.4 (p frozen)", *frozen))
-        # Listing 5.2 as R reads it: first p ~ Dirichlet(true counts), never changed, no Laplace term: infinite noise.
+        # Listing 5.2 as R reads it: the first p ~ Dirichlet(true counts) is never changed, and there is no Laplace
+        # term, as if the noise were infinite.
         first = rng.dirichlet(counts, listing_runs)
         lost = enumerated.moments_given(first, [0, 0, 0], total=total, scale=1e12)
         rows.append(_listing_row(setting, "listing 5.2 (p frozen, no Laplace term)", *lost))

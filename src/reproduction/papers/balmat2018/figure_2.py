@@ -18,7 +18,7 @@ def triplets(size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return random (p1, p0, perr) from the three stages of footnote 13: the first value is U(0, 1), the second is
     uniform on the remainder, and the third is the rest; the three values are shuffled.
 
-    The footnote prints the second interval as [1 - first, first]; only [0, 1 - first] gives probabilities.
+    The footnote prints the second interval as [1 - first, first], but only [0, 1 - first] gives probabilities.
     """
     first = rng.random(size)
     second = rng.random(size) * (1 - first)
@@ -28,8 +28,9 @@ def triplets(size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
 def simulate(size: int, *, total: int, rng: np.random.Generator) -> pd.DataFrame:
     """Return the smallest number of significant digits over all compositions, with one row per triplet.
 
-    Columns p1, p0, perr; `pair`: table against R's formula as in the paper; one column for each formulation against
-    exact arithmetic; `skipped`: compositions whose probability is below float64's normal range.
+    The columns are p1, p0 and perr; `pair`, the table compared with R's formula as in the paper; one column for each
+    formulation compared with exact arithmetic; and `skipped`, the number of compositions whose probability is below
+    float64's normal range.
     """
     counts, table = compositions.multinomial_table(total, 3)
     p = triplets(size, rng=rng)
@@ -52,9 +53,9 @@ def digits(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
     """Return the smallest and the median number of digits for each formulation, over all triplets and over the triplets
     without a tiny p.
 
-    Columns formulation, against, triplets, min_p (smallest p among them), fewest, median, below_12 (triplets below 12
-    digits); `dip_<p>` for each p: median at .1 < p < .6 minus median at p < .01 or > .95, the paper's bias near the
-    end points, with its standard error over blocks, `dip_<p>_se`.
+    The columns are formulation, against, triplets, min_p (smallest p among them), fewest, median and below_12 (number
+    of triplets below 12 digits). For each p, `dip_<p>` is the median at .1 < p < .6 minus the median at p < .01 or >
+    .95, which is the paper's bias near the end points; `dip_<p>_se` is its standard error over blocks.
     """
     smallest = table[list(PROBABILITIES)].min(axis=1)
     rows = []
@@ -90,7 +91,8 @@ def _dip_se(table: pd.DataFrame, name: str, p: str) -> float:
 def tiny_p(*, total: int, exponents: list[int]) -> pd.DataFrame:
     """Return the digits at p = (10^-e, half of the rest, half of the rest), for which the claim of twelve digits fails.
 
-    exp(sum s log p) turns subnormal, or 0, before multiplication by the coefficient brings it back into range.
+    The factor exp(sum s log p) becomes subnormal, or 0, before the multiplication by the coefficient brings the product
+    back into range.
     """
     counts, table = compositions.multinomial_table(total, 3)
     small = 10.0 ** -np.asarray(exponents, dtype=float)

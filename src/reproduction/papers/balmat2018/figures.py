@@ -61,7 +61,7 @@ def figure_1(table: pd.DataFrame) -> Figure:
             label = "exact density" if axis is top else None
             axis.plot(kinds["density"]["x"], kinds["density"]["y"], color=BLACK, label=label)
             highest = max(line.get_ydata().max() for line in axis.lines)
-            axis.set(xlim=(0, 1), ylim=(0, 1.05 * highest))  # show everything that was drawn
+            axis.set(xlim=(0, 1), ylim=(0, 1.05 * highest))  # the limits show everything that was drawn
             axis.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
         top.set_title(f"({setting}) S = ({kinds['density']['counts'].iloc[0]})", loc="left")
         bottom.set_xlabel(R_LABEL)

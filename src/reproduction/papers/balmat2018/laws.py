@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # scipy.stats is loaded at first use
+import scipy  # scipy.stats is loaded on first use
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
@@ -39,15 +39,16 @@ def figure_1_laws(
 ) -> pd.DataFrame:
     """Test draws of r against their posterior by enumeration (`enumerated`), at noisy counts equal to the counts.
 
-    Each sample has three tests: Kolmogorov's test, and score tests of the noise scale and of the prior's concentration.
+    Each sample has three tests: Kolmogorov's test, and score tests of the noise scale and of the concentration of the
+    prior.
 
     Returns
     -------
-    DataFrame: setting, method (exact draws: `exact_draws` of them; gibbs: `chains` chains of `draws`, of which
-        Kolmogorov's test uses every `thin`-th; the two listings as R reads them, one run each), variant, total, kept
-        (iterations of a chain), draws, distance (Kolmogorov's), p_distance, z_scale, z_alpha (of the mean scores; of
-        chains from the spread over them; missing for the listings), p_value (Bonferroni), sees_scale,
-        sees_alpha (relative changes that are rejected at level `LEVEL` with probability 0.9).
+    DataFrame with the columns setting; method (exact draws: `exact_draws` draws; gibbs: `chains` chains of `draws`
+        draws, of which Kolmogorov's test uses every `thin`-th; the two listings as R reads them, one run each);
+        variant; total; kept (iterations of a chain); draws; distance (Kolmogorov's); p_distance; z_scale and z_alpha
+        (of the mean scores; for chains, from the spread over chains; missing for the listings); p_value (Bonferroni);
+        sees_scale and sees_alpha (relative changes that are rejected at level `LEVEL` with probability 0.9).
     """
     scale = Laplace.calibrated(epsilon, sensitivity=2.0).scale
     model: dict[str, Any] = {"total": total, "scale": scale, "alpha": 1.0}
@@ -60,7 +61,8 @@ def figure_1_laws(
         rows.append(about | {"method": EXACT} | _tests(law, exact, [exact]))
         runs = [share(laplace_multinomial.gibbs(counts, **model, **chain)) for _ in range(chains)]
         rows.append(about | {"method": GIBBS} | _tests(law, np.concatenate([run[::thin] for run in runs]), runs))
-        # Without its Laplace term, listing 5.2 draws S given only its first p: the distribution at infinite noise.
+        # Without its Laplace term, listing 5.2 draws S given only its first p, which is the distribution under infinite
+        # noise.
         first, silent = rng.dirichlet(counts), model | {"scale": 1e12}
         lost = laplace_multinomial.conditional(counts, probabilities=first, **silent).sample(draws, rng=rng)
         rows.append(about | {"method": LISTING_52} | _tests(law, share(lost), []))
@@ -103,7 +105,8 @@ def _mean_score(law: enumerated.Posterior, name: str, scores: list[Array]) -> tu
 def figure_2_laws(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
     """Test every p of the random triplets against the distribution that follows from footnote 13's three stages.
 
-    Columns name, draws, distance, p_value; `below`, `above`: triplets with the p below 1/4 and above 3/4.
+    The columns are name, draws, distance and p_value, and `below` and `above`, the numbers of triplets with the p below
+    1/4 and above 3/4.
     """
     rows = []
     for name in ("p1", "p0", "perr"):
@@ -117,9 +120,10 @@ def three_stages(x: ArrayLike, width: float = 1.0) -> Array:
     """Return the distribution function of one p of footnote 13. With probability 1/3 each, this p is uniform, uniform
     on the remainder, or the rest.
 
-    P(second <= x) = E min(1, x/(1 - first)) = x (1 - log x), and the rest has the same distribution as the second. With
-    a `width` w below 1 the second is uniform on the first proportion w of the remainder: x/w (1 - log(x/w)) up to w,
-    and the rest is at most x with probability x (1 - log x) - (1 - w) (y - y log y)/w, y = min(1, x/(1 - w)), over w.
+    P(second <= x) = E min(1, x/(1 - first)) = x (1 - log x), and the rest has the same distribution as the second
+    value. With a `width` w below 1, the second value is uniform on the first proportion w of the remainder: its
+    distribution function is x/w (1 - log(x/w)) up to w. The rest is at most x with probability x (1 - log x) - (1 - w)
+    (y - y log y)/w, y = min(1, x/(1 - w)), over w.
     """
     x = np.asarray(x, dtype=float)
     if width == 1:
@@ -150,7 +154,7 @@ def trapped(
     """Return the numbers of chains that end at a vertex, for step 6.4 as written, p ~ Dirichlet(S), and for the step
     with alpha = 1 added to S.
 
-    Columns setting, alpha, chains, iterations, trapped, median_iteration (of the trapped ones).
+    The columns are setting, alpha, chains, iterations, trapped and median_iteration (of the trapped chains).
     """
     scale = Laplace.calibrated(epsilon, sensitivity=2.0).scale
     rows, log_coefficients = compositions.log_multinomial_table(total)

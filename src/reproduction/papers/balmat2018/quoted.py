@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...verdicts.quotes import Quote, at
 
-GIVEN = {  # sections, a model's exponent; sections, the listings' numbers of draws and rows, their footnotes
+GIVEN = {  # sections, an exponent of a model; sections, numbers of draws and rows of the listings, and their footnotes
     "methods.md": ("5.1", "-1600"),
     "errata.md": ("5.2", "6.4", "4,000", "5,000", "1,001", "1001", "5000"),
 }
@@ -48,7 +48,8 @@ QUOTES = [
         r"there are {{5,355}} multiplications instead of {{3,478,761}} rows, and at $k = 10$ the number of rows would "
         r"be ${{1.3 \cdot 10^{10}}}$",
         "",
-        # k - 2 convolutions on 0..50 and the one value at 50 of the last; compositions of 50 into 6 and into 10
+        # k - 2 convolutions on 0..50 and one value at 50 of the last convolution; compositions of 50 into 6 and into 10
+        # parts
         lambda _: [4 * 51 * 52 // 2 + 51, comb(55, 5), comb(59, 9)],
     ),
     Quote(

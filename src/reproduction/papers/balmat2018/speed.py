@@ -40,8 +40,9 @@ def table_2_timings(*, total: int, products_each: int, repeats: int, rng: np.ran
     """Return the CPU seconds of `products_each` products p1^S1 p0^S0 perr^Serr, for three set-ups and three methods in
     Python.
 
-    Set-ups: ``scalar`` (one call per product), ``own p`` (vectorised, a p for every product), ``block`` (one p for each
-    full table). Methods: 1 powers, 2 exp of logs (both Python or NumPy), 3 exp of logs (compiled).
+    The set-ups are ``scalar`` (one call per product), ``own p`` (vectorised, with a separate p for every product) and
+    ``block`` (one p for each full table). The methods are 1, powers; 2, exp of logs (both in Python or NumPy); and 3,
+    exp of logs (compiled).
     """
     counts = compositions.compositions(total, 3)
     size = -(-products_each // len(counts))
@@ -83,9 +84,9 @@ def table_2(*, table_2_timings: pd.DataFrame, r_timings: pd.DataFrame, published
     """Return the median time of each method relative to method 1, by set-up and environment. The environment R is
     included only if R is found.
 
-    Rows of variant ``published`` are the printed ratios, whose set-up the paper does not state; the others are measured
-    (``as_written``). `ratio` is the median of the repeats' ratios; `low`, `high`, `sd`: their middle half and standard
-    deviation.
+    Rows of variant ``published`` are the printed ratios, whose set-up the paper does not state. All other rows are
+    measured (``as_written``). `ratio` is the median of the ratios of the repeats; `low`, `high` and `sd` are their
+    middle half and standard deviation.
     """
     times = pd.concat([table_2_timings, r_timings[r_timings["what"] == "table_2"]], ignore_index=True)
     times = times[times["seconds"].notna()].assign(method=lambda t: t["method"].astype(int))
@@ -120,9 +121,9 @@ def figure_3_timings(
     """Return CPU seconds per posterior (5,000 iterations or 5,000 exact draws), with one row per method, total, epsilon
     and vector.
 
-    Each is the fastest of `repeats`.
-    The interpreted methods run on `slow_vectors` of the vectors; the standard algorithm (one probability call per row)
-    runs `standard_iterations` iterations, scaled to 5,000 (column `scaled`).
+    Each time is the fastest of `repeats` calls. The interpreted methods run on `slow_vectors` of the vectors. The
+    standard algorithm (one probability call per row) runs `standard_iterations` iterations, and its time is scaled to
+    5,000 iterations (column `scaled`).
     """
     rows = []
     for total in totals:
@@ -205,7 +206,7 @@ def figure_3(*, figure_3_timings: pd.DataFrame, r_timings: pd.DataFrame) -> pd.D
     """Return mean, median, sd, and 10 % and 90 % quantiles of the seconds, by method, total and epsilon. R is included
     if it was found.
 
-    Methods without a measurement (R not found) have one row with missing seconds and the reason in `note`.
+    Methods that were not measured, because R was not found, have one row with missing seconds and the reason in `note`.
     """
     r = r_timings[r_timings["what"] == "figure_3"]
     times = pd.concat([figure_3_timings.assign(note=""), r], ignore_index=True)
@@ -236,17 +237,18 @@ def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
     """Return fits of the seconds of every method by straight lines in the number of table rows, straight lines in M,
     and exponentials in M.
 
-    Rows are quadratic in M, so a straight line there is quadratic growth in M: not exponential (the paper on the
-    standard algorithm), not linear (the paper on its table).
+    The number of rows is quadratic in M, so a straight line in the number of rows is quadratic growth in M: neither
+    exponential (as the paper states for the standard algorithm) nor linear (as the paper states for its table).
 
     Returns
     -------
-    DataFrame with `COLUMNS`: the line against rows (`seconds_at_0`, `microseconds_per_row`, `r_squared`); root mean
-        square of the relative residuals of the line against rows, of a exp(b M) and of the line against M
-        (``*_misfit``); ``exponential_margin``, ``linear_margin``: misfit of the line against rows minus that of the
-        other curve, above 0 if the paper's description fits better, means over the epsilons with their standard errors;
-        `epsilon_effect`: largest relative difference between epsilons at the largest M, and its standard error over the
-        count vectors; `at_largest`: seconds; `times_table`: relative to the compiled table.
+    DataFrame with `COLUMNS`: the line in the number of rows (`seconds_at_0`, `microseconds_per_row`, `r_squared`); the
+        root mean square of the relative residuals of the line in the number of rows, of a exp(b M), and of the line in
+        M (``*_misfit``); ``exponential_margin`` and ``linear_margin``, the misfit of the line in the number of rows
+        minus that of the other curve, which is above 0 if the paper's description fits better, as means over the
+        epsilons with their standard errors; `epsilon_effect`, the largest relative difference between epsilons at the
+        largest M, and its standard error over the count vectors; `at_largest`, seconds; `times_table`, relative to the
+        compiled table.
     """
     measured = figure_3[figure_3["median"].notna()]
     rows = [_method(str(name), group) for name, group in measured.groupby("method", sort=False)]
@@ -259,8 +261,8 @@ def misfits(total: Array, rows: Array, seconds: Array) -> tuple[float, float, fl
     """Return the root mean square relative residuals of the best line in the number of rows, the best exponential in M,
     and the best line in M.
 
-    Each curve has two parameters and is fitted to the least sum of squared relative residuals. NaN if a time is 0,
-    below the clock resolution.
+    Each curve has two parameters and is fitted by least squares of the relative residuals. The result is NaN if a time
+    is 0, which is below the clock resolution.
     """
     if not seconds.min() > 0:
         return np.nan, np.nan, np.nan
@@ -293,10 +295,10 @@ def _method(name: str, group: pd.DataFrame) -> dict[str, float | str] | None:
     margins = fits[:, :1] - fits[:, 1:]
     ends = group[group["total"] == group["total"].max()]
     middle, around = ends["median"].to_numpy(), ((y - y.mean()) ** 2).sum()
-    least = middle.min() if middle.min() > 0 else np.nan  # 0: below the clock resolution
+    least = middle.min() if middle.min() > 0 else np.nan  # a time of 0 is below the clock resolution
     errors = (
         1.2533 * ends["sd"].to_numpy() / np.sqrt(ends["runs"])
-    )  # standard error of a median: sqrt(pi/2) times that of a mean
+    )  # the standard error of a median is sqrt(pi/2) times that of a mean
     effect_se = np.hypot(errors.iloc[int(middle.argmax())], errors.iloc[int(middle.argmin())]) / least
     return {
         **{"method": name, "total": group["total"].max(), "seconds_at_0": start, "microseconds_per_row": 1e6 * slope},
@@ -336,18 +338,20 @@ def r_timings(
     """Return the CPU seconds measured by the R script, with one row per measurement; the column `what` is the kind of
     measurement.
 
-    ``figure_3``: a posterior, the fastest of `repeats`, for each of `vectors` random count vectors; ``table_2``:
-    `products_each` products, one row per repeat; ``calls``: 5,000 calls of functions that the paper compares in words,
-    one row per repeat.
+    The kinds are ``figure_3``, a posterior, the fastest of `repeats` calls, for each of `vectors` random count vectors;
+    ``table_2``, `products_each` products, with one row per repeat; and ``calls``, 5,000 calls of functions that the
+    paper compares in words, with one row per repeat.
 
     Parameters
     ----------
-    rscript : path of the interpreter; empty if there is none: then seconds are missing and `note` has the reason.
+    rscript : path of the interpreter; empty if R was not found. The seconds are then missing and `note` states the
+        reason.
     script : the R script.
-    root_seed : seed of R's own generator (timings do not depend on it).
+    root_seed : seed of R's random number generator (timings do not depend on it).
     totals, epsilons : M and epsilon of the posteriors.
-    iterations : iterations of the standard algorithm at M = 20; fewer for larger tables, scaled to 5,000.
-    products_each, vectors, repeats : see above.
+    iterations : number of iterations of the standard algorithm at M = 20; the number is smaller for larger tables, and
+        the time is scaled to 5,000 iterations.
+    products_each, vectors, repeats : numbers described above.
     """
     if not rscript:
         about = {"what": "figure_3", "method": _METHODS, "environment": "R", "seconds": np.nan, "note": NOT_FOUND}

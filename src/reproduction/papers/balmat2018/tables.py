@@ -28,8 +28,8 @@ def _binomials(n: int) -> list[int]:
 def table_1(*, total: int) -> pd.DataFrame:
     """Return Table 1 for one total, with every composition in the paper's order and the step of the recurrence.
 
-    Columns i, k, S1, S0, Serr; `coefficient` by the recurrence, `exact` as an integer (string), `relative_error`;
-    the step coefficient[i] = coefficient[from] * multiplier/divisor.
+    The columns are i, k, S1, S0 and Serr; `coefficient` by the recurrence; `exact` as an integer (string);
+    `relative_error`; and the step coefficient[i] = coefficient[from] * multiplier/divisor.
     """
     counts, values = compositions.multinomial_table(total, 3)
     exact = exact_coefficients(counts)
@@ -41,7 +41,7 @@ def table_1(*, total: int) -> pd.DataFrame:
     frame["coefficient"] = values
     frame["exact"] = [str(e) for e in exact]
     frame["relative_error"] = _relative_errors(values, exact)
-    # The last row of a block is its mirror image: one unit comes from S0, while in the first row it comes from Serr.
+    # The last row of a block is its mirror image: the unit comes from S0, while it comes from Serr in the first row.
     frame["from"] = np.where(frame["i"] == 1, 0, frame["i"] - k - last)
     frame["multiplier"] = np.where(frame["i"] == 1, 1, frame["S1"] + 1)
     frame["divisor"] = np.where(frame["i"] == 1, 1, np.where(last, frame["S0"], frame["Serr"]))
@@ -52,7 +52,7 @@ def table_1_categories(*, total: int, categories: list[int]) -> pd.DataFrame:
     """Return the errors of the table for other numbers of categories, with the columns categories, total, rows and
     largest_error (relative).
 
-    Section 6.1 extends it by induction; the reference is computed with integer factorials.
+    Section 6.1 extends the table by induction. The reference values are computed with integer factorials.
     """
     facts = [factorial(s) for s in range(total + 1)]
     rows = []
@@ -67,8 +67,8 @@ def table_1_categories(*, total: int, categories: list[int]) -> pd.DataFrame:
 def table_1_accuracy(*, totals: list[int]) -> pd.DataFrame:
     """Return the largest errors over the complete table, for each total and method.
 
-    Columns total, rows, method (``recurrence``, ``exp(lgamma)``: relative error; ``log table``, ``lgamma``: absolute
-    error of the logarithm), largest_error, all_exact, note (behaviour at the limit of float64).
+    The columns are total, rows, method (``recurrence``, ``exp(lgamma)``: relative error; ``log table``, ``lgamma``:
+    absolute error of the logarithm), largest_error, all_exact and note (behaviour at the limit of float64).
     """
     records = []
     for total in totals:

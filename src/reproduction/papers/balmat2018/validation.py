@@ -1,5 +1,5 @@
-"""Rules of a configuration of balmat2018 that its schema cannot express. Plain Python: it runs before any kernel
-exists.
+"""Rules of a configuration of balmat2018 that its schema cannot express. The module is plain Python, because it runs
+before any kernel is compiled.
 """
 
 from collections.abc import Iterator

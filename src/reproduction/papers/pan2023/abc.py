@@ -23,8 +23,8 @@ def simulate(
     """Return `size` iterations of the rejection sampler at each rate; every proposal is swapped record by record, as in
     the slides.
 
-    One row per accepted draw (rate, theta1..theta4, x11 of the unswapped table, iterations 0) and one row per rate with
-    the number of iterations (the rest missing).
+    There is one row per accepted draw (rate, theta1..theta4, x11 of the unswapped table, iterations 0), and one row per
+    rate with the number of iterations (all other columns missing).
     """
     parts = []
     for rate in rates:
@@ -38,8 +38,8 @@ def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list
     """Return theta1..theta4 at the first rate, as histograms of the accepted draws, exact densities and naive
     densities.
 
-    Long: quantity, variant (``as_written`` for the draws), kind (``accepted``, ``exact``, ``naive``), x, y; and at x
-    missing ``iterations`` and ``number accepted``.
+    The table is in long format, with the columns quantity, variant (``as_written`` for the draws), kind (``accepted``,
+    ``exact``, ``naive``), x and y; and with ``iterations`` and ``number accepted`` at missing x.
     """
     iterations = table.loc[table["rate"] == rates[0], "iterations"].sum()
     draws = _accepted(table, rates[0])[list(_CELLS)].to_numpy()
@@ -84,9 +84,9 @@ def abc_checks(table: pd.DataFrame, *, observed: list[list[int]], rates: list[fl
     """Compare the simulated rejection sampler with its exact distribution. The long format has the columns rate, check,
     simulated, exact, mc_se, z and p_value.
 
-    Number accepted; the unswapped tables of the draws (one row each, then their chi-squared test); means of
-    theta; the largest gap between empirical and exact distribution functions of theta and log phi (`exact` is the gap
-    between naive and exact: what the swap changes).
+    The checks are the number of accepted draws; the unswapped tables of the draws (one row each, followed by their
+    chi-squared test); the means of theta; and the largest difference between empirical and exact distribution functions
+    of theta and log phi (for which `exact` is the difference between naive and exact, which is the effect of the swap).
     """
     rows = []
     for rate in rates:
@@ -114,9 +114,9 @@ def posterior_summary(
     """Return exact summaries for the naive analysis and every rate. The long format has the columns rate (0: naive),
     variant, statistic and value.
 
-    Statistics that end in ``1 % less`` are computed at a rate 1 % smaller. Under the naive analysis also a test of
-    draws: their number, ``p value of draws`` and ``sees concentration`` (the relative change of the prior's
-    concentration that it rejects).
+    Statistics whose name ends in ``1 % less`` are computed at a rate that is 1 % smaller. The naive analysis also has a
+    test of draws: their number, ``p value of draws`` and ``sees concentration`` (the relative change of the prior's
+    concentration that the test rejects).
     """
     rows = []
     for rate in (0.0, *rates):

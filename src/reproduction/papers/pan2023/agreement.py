@@ -22,7 +22,7 @@ _THEOREMS = (
     "formal theorem: at most epsilon per record of distance",
     "informal theorem: pure differential privacy with budget epsilon",
 )
-_VISIBLE = 0.05  # smallest visible difference of log medians on a plot
+_VISIBLE = 0.05  # smallest difference of log medians that is visible on a plot
 
 
 def algorithm(table: pd.DataFrame) -> Iterator[Row]:

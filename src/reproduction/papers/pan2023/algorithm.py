@@ -1,7 +1,7 @@
 """Compare the permutation algorithm (selection, permutation, invariants) with its exact distribution, and compute
 worked examples.
 
-Slides "Data Swapping", "The Permutation Algorithm" and "Swapping on the Multinomial Example".
+Source: slides "Data Swapping", "The Permutation Algorithm" and "Swapping on the Multinomial Example".
 """
 
 from collections import Counter
@@ -39,8 +39,8 @@ def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:
     """Return the original table, the roles of its columns, and the swap step, both as printed and as computed by one
     run of the algorithm.
 
-    Columns step, variant, match, then those of the slides. The slides do not state which columns form V_Match; Sect and
-    #Attend both agree for the printed pair, so both are run.
+    The columns are step, variant, match, followed by the columns of the slides. The slides do not state which columns
+    form V_Match. For the printed pair, both Sect and #Attend agree, so both are run.
     """
     roles = pd.DataFrame({"Name": ["swap"], "Sect": ["hold"], "Role": ["hold"], "#Attend": ["hold"]})
     parts = [
@@ -61,8 +61,8 @@ def record_example() -> pd.DataFrame:
     """Return the five pairs of answers before and after the printed swap, whether V2 is unchanged, and the pairs that
     the algorithm would give.
 
-    Columns record, V1, V2, V1_printed, V2_printed, held (V2 unchanged), V1_corrected (V1 of records 1 and 3
-    exchanged, V2 held as the algorithm does).
+    The columns are record, V1, V2, V1_printed, V2_printed, held (V2 unchanged) and V1_corrected (V1 of records 1 and 3
+    exchanged, with V2 held as in the algorithm).
     """
     before, after = np.array(ANSWERS), np.array(ANSWERS_AFTER)
     corrected = before[:, 0].copy()
@@ -79,7 +79,7 @@ def record_example() -> pd.DataFrame:
 def phi_examples(*, thetas: list[list[float]], rates: list[float]) -> pd.DataFrame:
     """Return the odds ratio phi for the theta values of the slides, and its limit after swapping.
 
-    Columns theta1..theta4, rate, variant, phi, association.
+    The columns are theta1..theta4, rate, variant, phi and association.
     """
     rows = []
     for theta in thetas:
@@ -108,11 +108,11 @@ def algorithm(*, runs: int, rate: float, records: int, rng: np.random.Generator)
 
     Returns
     -------
-    DataFrame with columns check, outcome, printed (whether the slides print this outcome), simulated, expected (runs),
-        moved (runs expected at a rate 1 % smaller).
-        Checks: ``worked example, <match>`` (names after the swap); ``record example`` (V1 after the swap);
-        ``permutations of 4 records``; ``selected of <records>``; ``rules`` (how often each was broken, expected 0, and
-        how many of the names moved).
+    DataFrame with columns check, outcome, printed (whether the slides print this outcome), simulated, expected (number
+        of runs), moved (number of runs expected at a rate that is 1 % smaller). The checks are ``worked example,
+        <match>`` (names after the swap); ``record example`` (V1 after the swap); ``permutations of 4 records``;
+        ``selected of <records>``; ``rules`` (number of violations of each rule, expected 0, and number of names that
+        moved).
     """
     example = [_worked(match, runs, rate, rng) for match in ("Sect", "#Attend")]
     answers = _answers(runs, rate, rng)

@@ -10,7 +10,7 @@ from dpmultinomial._posteriors.swapping import log_odds, swapped_table
 
 from .settings import name_of, odds_ratio
 
-_FEW = 100  # number of records up to which every data set gets a swap-aware interval
+_FEW = 100  # largest number of records for which every data set gets a swap-aware interval
 
 
 def simulate(
@@ -27,7 +27,7 @@ def simulate(
     """Return, for `size` data sets per setting, the probability below the true value in each posterior. Each data set
     is a multinomial draw and one swap.
 
-    Columns theta, total, rate, method, pit (posterior probability of a log phi below the true one).
+    The columns are theta, total, rate, method and pit (posterior probability that log phi is below the true value).
     """
     rows = []
     for theta in thetas:
@@ -59,7 +59,7 @@ def coverage(
 ) -> pd.DataFrame:
     """Return the proportion of central intervals at `level` that contain the true log phi.
 
-    Columns theta, total, rate, method, variant, level, coverage, mc_se, size.
+    The columns are theta, total, rate, method, variant, level, coverage, mc_se and size.
     """
     tail = (1 - level) / 2
     rows = []

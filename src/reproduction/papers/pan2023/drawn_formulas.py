@@ -9,7 +9,7 @@ from itertools import product
 from math import comb, factorial
 
 import numpy as np
-import scipy  # scipy.stats is loaded at first use
+import scipy  # scipy.stats is loaded on first use
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaln, expit, gammaln, polygamma
 
@@ -91,7 +91,7 @@ def forward(original: ArrayLike, swapped: ArrayLike, rate: float) -> float:
     unmoved records.
 
     A uniform derangement of k records is a signed mixture of uniform shuffles of N of them, N = 0 .. k, with weights
-    (k!/D_k) (-1)^(k - N)/(k - N)!; a shuffle of a random subset moves the last cell by hypergeometric laws.
+    (k!/D_k) (-1)^(k - N)/(k - N)!. A shuffle of a random subset changes the last cell by hypergeometric numbers.
     """
     a, b = (np.asarray(table, dtype=int).ravel() for table in (original, swapped))
     n, q = int(a.sum()), 1 - rate

@@ -1,6 +1,6 @@
 """Errata and ambiguities of the slides. Each entry has evidence that a run produces.
 
-``python -m reproduction.evidence pan2023 N`` shows erratum N; ``errata`` makes the whole table.
+``python -m reproduction.evidence pan2023 N`` shows erratum N, and ``errata`` makes the whole table.
 """
 
 from math import comb

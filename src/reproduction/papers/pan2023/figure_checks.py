@@ -18,8 +18,8 @@ from .phi_density import LEVEL
 from .settings import odds_ratio, table_of
 
 Row = dict[str, Any]
-_SOME = 12  # one of this many points of a curve is compared
-_FEW = 20  # maximum number of records whose derangements are counted
+_SOME = 12  # the number of points of a curve is divided by this number for the comparison
+_FEW = 20  # largest number of records whose derangements are counted
 _SIGNS = np.array([[1, -1], [-1, 1]])
 
 
@@ -329,7 +329,7 @@ def _weights(summary: pd.DataFrame) -> Row:
         records = sum(_SLIDES)
         possible = (
             (records + 3) * (records + 2) * (records + 1) / 6
-        )  # number of records up to which all tables are compared; they are equally likely a priori
+        )  # largest number of records for which all tables are compared; they are equally likely a priori
         gaps += [np.abs(weights - law / law.sum()).max(), abs(values["acceptance"] * possible / law.sum() - 1)]
     note = "largest distance of weights, and of the chance of acceptance, relative, from inclusion and exclusion"
     return claim(*_ABC[-2], gaps, "=", 0, note, "as_written", rounding=1e-9)

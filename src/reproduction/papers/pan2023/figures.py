@@ -315,4 +315,4 @@ def _wilson(share: pd.Series, size: pd.Series) -> tuple[pd.Series, pd.Series]:
     z2 = 1.96**2
     middle = (share + z2 / (2 * size)) / (1 + z2 / size)
     half = 1.96 * np.sqrt(share * (1 - share) / size + z2 / (4 * size**2)) / (1 + z2 / size)
-    return np.minimum(middle - half, share), np.maximum(middle + half, share)  # equal at 0 and 1 except for rounding
+    return np.minimum(middle - half, share), np.maximum(middle + half, share)  # equal at 0 and 1 up to rounding

@@ -1,6 +1,6 @@
 """Compute the exact distribution of phi for each swap rate, and the probability that one swap moves phi away from 1.
 
-Slide "Findings: apply different choices of p and theta", and claim 2 of the slide "Result".
+Source: slide "Findings: apply different choices of p and theta", and claim 2 of the slide "Result".
 """
 
 import numpy as np
@@ -21,9 +21,10 @@ def phi_by_rate(*, thetas: list[list[float]], totals: list[int], rates: list[flo
     """Return the distribution of phi under Dirichlet(1 + S) for every rate. S is the result of one swap of X = total *
     theta.
 
-    Long: theta, total, rate, variant, kind, x, y. ``density`` over phi; single numbers at x missing: ``median``,
-    ``lower`` and ``upper`` (2.5 and 97.5 %), ``mean_log_phi``, ``sd_log_phi``, ``mean_s11``, ``sd_s11``, ``overlap``
-    (with the original's density), ``limit`` (infinitely many records).
+    The table is in long format, with the columns theta, total, rate, variant, kind, x and y. The kind ``density`` has
+    phi in x. Single numbers have missing x: ``median``, ``lower`` and ``upper`` (2.5 and 97.5 %), ``mean_log_phi``,
+    ``sd_log_phi``, ``mean_s11``, ``sd_s11``, ``overlap`` (with the density of the original), ``limit`` (infinitely many
+    records).
     """
     parts = []
     for theta in thetas:
@@ -91,8 +92,8 @@ def closer_or_farther(
     """Return the probabilities that one swap moves the phi of a table closer to 1, leaves it unchanged, or moves it
     away from 1.
 
-    Columns theta, total, rate, data (``fixed``: X = total * theta, exact; ``random``: X drawn for each swap,
-    simulated), variant, closer, tie, farther, mc_se (of farther), size (tables drawn; 0 if exact).
+    The columns are theta, total, rate, data (``fixed``: X = total * theta, exact; ``random``: X drawn for each swap,
+    simulated), variant, closer, tie, farther, mc_se (of farther) and size (number of tables drawn; 0 if exact).
     """
     rows = []
     for theta in thetas:

@@ -1,9 +1,10 @@
 """Compute the density of phi before and after swapping, at one rate and at every rate of the slides.
 
-Slides "Findings: fix swap rate p = 0.5" and "Apply different choices of p". The slides do not state n, nor whether a
-curve comes from one swap or many. Here X = n theta*, "original" is the posterior given X, "swapped" the posterior that
-takes the swapped table for the original, pooled over many swaps and, exactly, mixed over the distribution of the swap.
-The draws of phi make one swap each, as the slides do, and are compared with the exact distribution.
+Source: slides "Findings: fix swap rate p = 0.5" and "Apply different choices of p". The slides state neither n nor
+whether a curve comes from one swap or many. In this module, X = n theta*. "Original" is the posterior given X.
+"Swapped" is the posterior that treats the swapped table as the original; it is pooled over many swaps and, exactly,
+averaged over the distribution of the swap. Each draw of phi uses a new swap, as in the slides, and the draws are
+compared with the exact distribution.
 """
 
 from typing import Any, cast
@@ -22,7 +23,7 @@ from .settings import name_of, odds_ratio, posterior_draws, table_of
 
 LEVEL = 1e-4  # level of every test (published.tsv)
 _STEP = 0.01  # relative change of a rate
-_TESTS = 12  # maximum number of tests that share a row's level: tables and phi for every rate
+_TESTS = 12  # largest number of tests that share the level of a row: tables and phi for every rate
 
 
 def phi_draws(
@@ -36,9 +37,9 @@ def phi_draws(
 ) -> pd.DataFrame:
     """Return summaries and tests of the draws of phi, with one row per theta*, number of records and rate.
 
-    Columns theta, total, rate, variant, swaps, median (of the drawn phi), mc_se (its error, from the exact density),
-    exact (median), p_phi (Kolmogorov-Smirnov test of the draws of phi), p_tables (`tables_tested` of `tables` more
-    swapped tables) and sees_rate (detection limit of that test); both missing at rate 0.
+    The columns are theta, total, rate, variant, swaps, median (of the drawn phi), mc_se (its error, from the exact
+    density), exact (median), p_phi (Kolmogorov-Smirnov test of the draws of phi), p_tables (`tables_tested` for
+    `tables` further swapped tables) and sees_rate (detection limit of that test). The last two are missing at rate 0.
     """
     rows: list[dict[str, Any]] = []
     for theta in thetas:
@@ -136,12 +137,12 @@ def phi_density(
 ) -> pd.DataFrame:
     """Return curves and single numbers in long format, with the columns theta, total, variant, kind, x, y, mc_se.
 
-    Kinds with x on the phi scale: ``original``, ``swapped exact`` (densities), ``swapped`` (histogram of `draws`
-    posterior draws for each simulated swap), ``one swap`` (density after the first simulated swap). Kinds with x
-    missing: medians of these, ``phi``, ``limit``, ``attenuation`` (simulated share of the distance to independence that
-    is left) and its exact value, ``p tables`` and ``p phi`` (`tables_tested` of the swapped tables, Kolmogorov-Smirnov
-    test of one draw of phi a swap), ``swaps``, ``sees rate`` (relative change that the tables' test rejects), ``one
-    swap x11`` (last cell of the first table), ``rate``.
+    Kinds with x on the phi scale are ``original`` and ``swapped exact`` (densities), ``swapped`` (histogram of `draws`
+    posterior draws for each simulated swap), and ``one swap`` (density after the first simulated swap). Kinds with
+    missing x are the medians of these; ``phi``; ``limit``; ``attenuation`` (simulated proportion of the distance to
+    independence that remains) and its exact value; ``p tables`` and ``p phi`` (`tables_tested` for the swapped tables,
+    and a Kolmogorov-Smirnov test with one draw of phi per swap); ``swaps``; ``sees rate`` (relative change that the
+    test of the tables rejects); ``one swap x11`` (last cell of the first table); and ``rate``.
     """
     parts = []
     for theta in thetas:

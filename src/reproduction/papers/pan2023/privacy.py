@@ -11,15 +11,17 @@ from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from .algorithms import swapping_audit
 
 ALL_CLASSES = (
-    20  # number of records up to which all classes of 2 x 2 tables are enumerated; above it, the audit is a lower bound
+    # largest number of records for which all classes of 2 x 2 tables are enumerated; above it, the audit is a lower
+    # bound
+    20
 )
 
 
 def epsilon_table(*, sizes: list[int], rates: list[float]) -> pd.DataFrame:
     """Return epsilon per unit of Hamming distance, by stratum size and swap rate.
 
-    Columns size, rate, variant (``as_written``: the theorem; ``corrected``: the exact constant), epsilon, best_rate
-    (the rate with the smallest epsilon for this size).
+    The columns are size, rate, variant (``as_written``: the theorem; ``corrected``: the exact constant), epsilon and
+    best_rate (the rate with the smallest epsilon for this size).
     """
     rows = []
     for size in sizes:
@@ -34,10 +36,10 @@ def epsilon_table(*, sizes: list[int], rates: list[float]) -> pd.DataFrame:
 def privacy_loss(*, sizes: list[int], audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
     """Return the curves of the privacy figure in long format, with the columns kind, group, x, variant, y.
 
-    ``rate``: epsilon against the swap rate (x), one group a stratum size, stated and exact. ``exchange``: against the
-    number of records (x), one group a rate: exact loss of one exchange in 2 x 2 tables, epsilon and twice epsilon.
-    ``association``: what a swap leaves of the association, lambda_1 (x), against the exact epsilon, one group a
-    stratum size.
+    The kinds are ``rate``: stated and exact epsilon against the swap rate (x), with one group per stratum size;
+    ``exchange``: exact loss of one exchange in 2 x 2 tables, epsilon and twice epsilon, against the number of records
+    (x), with one group per rate; ``association``: exact epsilon against lambda_1, the proportion of the association
+    that remains after a swap (x), with one group per stratum size.
     """
     rows: list[tuple[str, float, float, str, float]] = []
     grid = np.linspace(0.01, 0.99, 99)
@@ -65,8 +67,8 @@ def exchange_audit(*, audit_sizes: list[int], audit_rates: list[float]) -> pd.Da
     """Return the worst exchange of two records in 2 x 2 tables, and whether epsilon or twice epsilon bounds its privacy
     loss.
 
-    Columns size, rate, classes, variant, per_exchange, per_unit, epsilon, covered_by_epsilon, covered_by_twice,
-    margins, originals, output (last cells).
+    The columns are size, rate, classes, variant, per_exchange, per_unit, epsilon, covered_by_epsilon, covered_by_twice,
+    margins, originals and output (last cells).
     """
     rows = []
     for rate in audit_rates:

@@ -6,7 +6,7 @@ from math import comb, e, log, log2
 
 from ...verdicts.quotes import Quote
 
-GIVEN = {  # an example's size and rate, where the theorem is stated, a share that tables compare with
+GIVEN = {  # size and rate of an example, slides that state the theorem, and a proportion with which tables are compared
     "errata.md": ("1000", "100", "0.1", "0.5"),
 }
 
@@ -27,7 +27,7 @@ def _excess(b: int = 400) -> float:
 
 
 QUOTES = [
-    # the terms of the sum grow like e^n, while its value is below 1
+    # the terms of the sum grow as e^n, while its value is below 1
     Quote("methods.md", r"loses up to about ${{1.4}}\,n$ bits", "", lambda _: [log2(e)]),
     Quote("methods.md", r"larger than this $\varepsilon$ by about ${{1.5}}/b$", "", lambda _: [_excess()]),
 ]

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from ...verdicts.rows import claim, computed, not_run
 from . import catalogue, experiment
 
-UNDECIDED = 2.0  # standard errors at which `reproduction.verdicts.agreement` calls a claim decided
+UNDECIDED = 2.0  # number of standard errors at which `reproduction.verdicts.agreement` calls a claim decided
 Score = tuple[float, float]  # a mean and its standard error
 SIGN = {"cross_entropy": -1.0, "accuracy": 1.0, "log_likelihood": 1.0}
 
@@ -22,8 +22,9 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
 
     Returns
     -------
-    DataFrame: dataset, epsilon, gap, se: in the unit of the measure (a smaller loss is better), or in logs with
-        `relative`. A budget without the Dirichlet or without any of `others` is omitted; NaN scores stay NaN.
+    DataFrame with the columns dataset, epsilon, gap and se, in the unit of the measure (a smaller loss is better), or
+        in logs with `relative`. A budget without the Dirichlet or without any of `others` is omitted; NaN scores remain
+        NaN.
     """
     rows = rows[rows["epsilon"].notna() & rows["method"].isin(["dirichlet", *others])]
     sign, found, cells = SIGN[measure], [], dict[tuple[str, float], dict[str, Score]]()
@@ -114,10 +115,11 @@ NOISE = ("gaussian", "laplace")
 CLOSE = 1.5  # mean ratio to the non-private loss, below which a loss counts as remarkably close
 LEADS = 2 / 3  # proportion of cases in which a clear winner is best
 WELL = 0.1  # difference of accuracy that separates curves on a plot from 0 to 1
-NEAR = 0.01  # difference of accuracy within which a method counts as equal to the others
+NEAR = 0.01  # largest difference of accuracy for which a method counts as equal to the others
 
 Rows = Iterator[dict[str, Any]]
-Margin = Callable[[pd.DataFrame], tuple[float, float]]  # the number that a claim compares with a limit, and its error
+# the number that a claim compares with a limit, and its standard error
+Margin = Callable[[pd.DataFrame], tuple[float, float]]
 MOST = (">", 0.5)  # more than half of the cases
 
 
@@ -208,7 +210,7 @@ def networks(table: pd.DataFrame) -> Rows:
             if chosen.empty:
                 yield not_run("figure_7", quantity, f"{name} or epsilon = 0.001 is not in this run")
                 continue
-            error = np.sqrt(2) * chosen["log_likelihood_se"].iloc[0]  # number of releases of the printed mean
+            error = np.sqrt(2) * chosen["log_likelihood_se"].iloc[0]  # number of releases in the printed mean
             value = chosen["log_likelihood_mean"].iloc[0]
             yield computed("figure_7", quantity, value, notes["published"], "published", error)
 

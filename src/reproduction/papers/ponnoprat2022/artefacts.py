@@ -1,4 +1,6 @@
-"""Collect the tables of the printed figures from the results for all data sets."""
+"""As in `gohari.delta_by_product_rule`, the density is too peaked for the degree, and the error of the rule becomes a
+floor.
+"""
 
 from typing import Any
 
@@ -48,8 +50,8 @@ def scores(table: pd.DataFrame) -> pd.DataFrame:
     """Return the mean of each score, its standard deviation over releases (the bars of the figures), and the standard
     error of the mean.
 
-    If a variant has several splits, the standard error is that of the splits' means, because releases on one split
-    share their test records.
+    If a variant has several splits, the standard error is that of the means of the splits, because releases on the same
+    split share their test records.
     """
     measures = [m for m in MEASURES if m in table]
     return _summary(table, measures).sort_values([*_KEYS[:4], "epsilon"], kind="stable", ignore_index=True)
@@ -163,7 +165,7 @@ def introduction() -> pd.DataFrame:
     """Return the numbers of the example in the paper's introduction: L1 distances and KL divergences of two noisy
     versions of p.
 
-    The last row is the example of section 5.1: the loss of a probability of 0.1 over that of 0.4.
+    The last row is the example of section 5.1: the loss of a probability of 0.1 divided by that of 0.4.
     """
     p = np.array([0.1, 0.9])
     rows = []

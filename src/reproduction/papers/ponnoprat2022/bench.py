@@ -1,8 +1,8 @@
 """Measure the speed of the naive Bayes experiment at the paper's size, and compare the released classifiers with
 diffprivlib.
 
-diffprivlib is not a dependency of the project and does not support the newest scikit-learn: set
-DIFFPRIVLIB_PYTHON=/path/to/python to a Python that has it. Otherwise its rows are reported as not run.
+diffprivlib is not a dependency of the project and does not support the newest scikit-learn. Set
+DIFFPRIVLIB_PYTHON=/path/to/python to a Python with diffprivlib. Otherwise, its rows are reported as not run.
 """
 
 import json
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[4]
 FOLDERS = [ROOT / "data/uci", ROOT / "../shared/uci"]
 EPSILONS, REPEATS, ORDER = np.geomspace(1e-3, 10, 10), 10, 5.0
 BUDGETS, DELTA, SEEDS = (0.1, 1.0, 10.0), 1e-6, 10
-PURE = 1e6  # the Renyi order whose epsilon is, to 1e-6, that of pure privacy
+PURE = 1e6  # Rényi order whose epsilon equals that of pure privacy to 1e-6
 
 
 def benchmarks():
@@ -70,8 +70,9 @@ def _beside_diffprivlib(tables):
     """Compare test errors at equal budgets: Laplace noise with pure epsilon, the Dirichlet mechanism with (epsilon,
     1e-6), and diffprivlib with pure epsilon.
 
-    Bounds and levels are taken from the data for both alike, and all releases are of one split. Their neighbours add or
-    remove a record, ours replace one, which is the stricter reading of the same number.
+    For both libraries, bounds and levels are taken from the data, and all releases use the same split. Neighbouring
+    data sets of diffprivlib differ by adding or removing a record, ours by replacing a record, which is a stricter
+    guarantee for the same number.
     """
     arrays = {name: _arrays(table) for name, table in tables.items()}
     theirs = _theirs(arrays)
@@ -101,7 +102,7 @@ def _arrays(table):
     X = np.column_stack([level[codes[:, k]] for k, level in zip(kept, levels, strict=True)])
     train, test = train_test_split(np.arange(len(y)), test_size=0.3, random_state=1)
     bounds = np.array([[level.min() for level in levels], [level.max() for level in levels]])
-    sizes = [0 if table.numeric[k] else len(table.levels[k]) for k in kept]  # 0: a number, to be binned
+    sizes = [0 if table.numeric[k] else len(table.levels[k]) for k in kept]  # 0 for a number that is to be binned
     return {"X": X, "y": y, "bounds": bounds, "train": train, "test": test, "sizes": sizes}
 
 

@@ -1,8 +1,9 @@
 """Compute the errors of diffprivlib's Gaussian naive Bayes. ``bench.py`` runs this script with a Python that has
 diffprivlib.
 
-Arguments: a folder of <set>.npz files (X, y, bounds, train, test), repeats, and the budgets. Prints JSON:
-set -> one [test errors, least CPU seconds of a fit and score] a budget.
+The arguments are a folder of <set>.npz files (X, y, bounds, train, test), the number of repeats, and the budgets. The
+script prints JSON: a mapping from each set to one list [test errors, smallest CPU seconds of a fit and score] per
+budget.
 """
 
 import json

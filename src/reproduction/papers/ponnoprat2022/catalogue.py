@@ -1,9 +1,9 @@
 """Catalogue of the eight UCI data sets of Table 1, with the SHA-256 of their files, their locations, their formats, and
 the printed values.
 
-Checksums are those of the uncompressed files as the UCI archive serves them (the CreditCard CSV is a re-export of the
-archive's workbook, equal in every cell). Rows are in the archive's order, training file first, as the author's. The
-standard library alone: the workflow reads this module before anything is installed.
+Checksums are those of the uncompressed files as the UCI archive provides them (the CreditCard CSV is a re-export of the
+archive's workbook, equal in every cell). Rows are in the order of the archive, with the training file first, as in the
+author's files. The module uses only the standard library, because the workflow reads it before anything is installed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,18 +28,18 @@ class Source:
 
     Parameters
     ----------
-    name : of the data set.
+    name : name of the data set.
     files : files, concatenated in this order.
     archive : address of the zip.
     archive_files : files in the archive, if its format differs from `files`.
-    separator, header, skip : of the text files.
+    separator, header, skip : format of the text files.
     columns : names of the columns if `header` is False.
     target, numeric, dropped : columns.
     strip : characters removed from the end of the target.
     rounded : numeric columns that the author's copy has rounded to integers.
-    printed : Table 1 as printed: instances, attributes, classes, percent positive (None where not printed).
+    printed : Table 1 as printed: instances, attributes, classes, percent positive (None if not printed).
     positive : the class that "percent positive" counts.
-    networks : node -> its parents, of the Bayesian networks.
+    networks : mapping from a node to its parents, for the Bayesian networks.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Read raw files from local folders or the UCI archive, convert them to integer-coded tables, and record the schema of
 each table.
 
-Every byte of a raw file is verified before it is used or kept.
+Every byte of a raw file is verified before it is used or stored.
 """
 
 import gzip
@@ -46,19 +46,19 @@ def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, ret
     Parameters
     ----------
     source : data set to obtain.
-    folders : searched in order for ``<folder>/<data set>/<file>`` or ``<folder>/<file>``, plain or with .gz added; a
-        file with the wrong checksum is skipped.
+    folders : folders that are searched in order for ``<folder>/<data set>/<file>`` or ``<folder>/<file>``, plain or
+        with .gz added; a file with the wrong checksum is skipped.
     download : whether to download missing files from `source.archive`. They are kept in the first folder.
-    retries : further attempts at a failed download.
+    retries : number of further attempts after a failed download.
 
     Raises
     ------
     ChecksumError
-        If a downloaded file has a different SHA-256; the message states the file, the expected and the actual value.
-        Nothing is written.
+        If a downloaded file has a different SHA-256; the message states the file, the expected value and the actual
+        value. No file is written.
     UnavailableError
-        If no folder has the right files and they could not be downloaded; the message states the reason and the wrong
-        files.
+        If no folder contains the right files and they could not be downloaded; the message states the reason and the
+        wrong files.
     """
     wanted = [source.files] + ([source.archive_files] if source.archive_files else [])
     wrong: list[str] = []
@@ -171,7 +171,8 @@ def _reason(error: Exception) -> str:
 def load(name: str, *, folders: Sequence[str | Path], download: bool, retries: int = 2) -> CodedTable:
     """Return a data set of the catalogue, or a data set that scikit-learn provides (``bundled_...``).
 
-    Relative folders are relative to the repository; reasons why a data set is missing name them as they are configured.
+    Relative folders are relative to the repository. The reasons why a data set is missing name the folders as they are
+    configured.
 
     Raises
     ------

@@ -68,7 +68,7 @@ def dirichlet_for_dp(target: float, *, delta: float, releases: int) -> tuple[flo
     """Return r and alpha of Algorithm 1 for which `releases` releases together are (target, delta)-DP by Rényi
     composition.
 
-    The order minimises the number of pseudo-records per cell, alpha/r; it does not depend on data.
+    The order minimises the number of pseudo-records per cell, alpha/r, and does not depend on the data.
     """
 
     def pair(log_excess: float) -> tuple[float, float] | None:
@@ -117,15 +117,16 @@ def gohari_epsilon(r: float, alpha: float, *, total: int, sizes: Sequence[int], 
     Parameters
     ----------
     r, alpha : parameters of the releases.
-    total : public number of records, an upper bound of each histogram's total.
-    sizes : cells of the histograms; the largest cost among them is charged for all.
+    total : public number of records, an upper bound on the total of each histogram.
+    sizes : numbers of cells of the histograms; the largest cost among them is charged for all histograms.
     delta : total delta.
     releases : number of histograms that one record affects.
 
     Notes
     -----
-    Gohari's neighbours move weight between two cells of one histogram. Their theorem does not cover a record that moves
-    from one histogram to another; the paper uses it nevertheless, and so does this function.
+    Neighbouring data sets in Gohari et al. move weight between two cells of one histogram. Their theorem does not apply
+    to a record that moves from one histogram to another. The paper uses the theorem in this case, and this function
+    does too.
     """
     several = {d for d in sizes if d > 1}  # a histogram with one cell releases the constant 1
     basic = releases * max(_one_gohari(r, alpha, total, d, delta / releases) for d in several)
@@ -153,7 +154,7 @@ def published_dirichlet(epsilon: float, *, delta: float) -> tuple[float, float]:
     """Return r and alpha of the author's approximate-DP runs. In these runs, alpha is 1 + (order - 1) r, which is too
     small for Theorem 1.
 
-    The order is 1 + 1/e for the Rényi epsilon e that equation 14 then gives `epsilon`.
+    The order is 1 + 1/e, where e is the Rényi epsilon for which equation 14 gives `epsilon`.
     """
 
     def gap(log_e: float) -> float:

@@ -62,7 +62,8 @@ def panel(axis: Axes, rows: pd.DataFrame, measure: str, variant: str) -> None:
             rising = x.argsort(kind="stable")
             curve = x[rising], y[rising], spread[rising]
             axis.errorbar(*curve, fmt=marker + line, color=colour, **look)
-    lowest = rows.loc[rows["epsilon"].notna(), f"{measure}_mean"].min()  # a guess far below would flatten the curves
+    # a much lower reference line would flatten the curves
+    lowest = rows.loc[rows["epsilon"].notna(), f"{measure}_mean"].min()
     for method, (_, colour, line) in FLATS.items():
         level = numbers[1][(methods == method) & ~np.isnan(numbers[1])]
         if len(level) and not (measure == "accuracy" and level[0] < lowest - 0.1):
@@ -525,10 +526,10 @@ def _reach(table: pd.DataFrame) -> str:
 
 Array = NDArray[np.float64]
 _LAYOUTS = 80  # maximum number of layer orders that are tried
-_BENDS = np.array(sorted(np.linspace(-0.6, 0.6, 37), key=abs))  # curvatures, the straightest first
+_BENDS = np.array(sorted(np.linspace(-0.6, 0.6, 37), key=abs))  # curvatures, starting with the straightest
 _ALONG = np.linspace(0, 1, 41)[:, None]
-_MARGIN = 3.0  # pixels, at 100 an inch, between an arrow and a box that it passes
-_NEAR = 8.0  # between two arrows, in their middles
+_MARGIN = 3.0  # pixels, at 100 per inch, between an arrow and a box that it passes
+_NEAR = 8.0  # smallest distance between the midpoints of two arrows
 _MIDDLE = slice(12, 29)
 
 
@@ -612,7 +613,7 @@ def _routes(
 ) -> tuple[float, list[float]]:
     """Return the penalty of a layout, and for each edge the curvature that best avoids other nodes and arrows.
 
-    The penalty can only increase: once it reaches `least`, the layout cannot be the best, and the partial result is
+    The penalty can only increase. If it reaches `least`, the layout cannot be the best, and the partial result is
     returned.
     """
     drawn: list[Array] = []
@@ -625,7 +626,7 @@ def _routes(
         beyond = (curves[..., 0] < sides[0]) | (curves[..., 0] > sides[1])
         harm = 10.0 * ((across & along).sum(axis=(1, 2)) + beyond.sum(axis=1)) + np.abs(_BENDS)
         bound = _beside(harm, curves, drawn, harm.argmin(keepdims=True))
-        rivals = np.flatnonzero(harm <= bound)  # the others are worse before any arrow is looked at
+        rivals = np.flatnonzero(harm <= bound)  # all other curvatures are worse even without the penalties for arrows
         whole = _beside(harm, curves, drawn, rivals)
         best = int(rivals[whole.argmin()])
         drawn.append(curves[best, _MIDDLE])

@@ -20,7 +20,7 @@ from ...verdicts.rows import claim, not_run
 from .privacy import PRINTED_PAIR, USED_PAIR
 
 Array = NDArray[np.float64]
-_SHIFTED = 30  # steps of the trigamma recurrence before its asymptotic series
+_SHIFTED = 30  # number of steps of the trigamma recurrence before its asymptotic series
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 
@@ -97,7 +97,7 @@ def _log_beta(a: Array) -> float:
 
 
 LEVEL = 1e-4  # level of every test (published.tsv)
-FAR = 1e6  # added to every count before additive noise, so that no noisy count is below the floor
+FAR = 1e6  # number added to every count before additive noise, so that no noisy count is below the floor
 
 
 def release_laws(
@@ -105,11 +105,11 @@ def release_laws(
 ) -> pd.DataFrame:
     """Return the Kolmogorov-Smirnov p-values of `draws` releases of one histogram, with one row per cell.
 
-    Cells of a Dirichlet release are Beta(a_i, a_0 - a_i) with a = r f + alpha, r and alpha by Algorithm 1 as printed;
-    noise is normal or Laplace. Further rows are z tests: the scores of the parameters (``score of r``, ``score of
-    alpha``, ``score of the scale``), and the mean ``divergence`` of the Dirichlet releases against its closed form.
-    Their `seen` is the detection limit: the relative change of the parameter (for the divergence: of r) that they
-    reject among the tests of their statement.
+    Cells of a Dirichlet release are Beta(a_i, a_0 - a_i) with a = r f + alpha, with r and alpha by Algorithm 1 as
+    printed; additive noise is normal or Laplace. Further rows are z tests: the scores of the parameters (``score of
+    r``, ``score of alpha``, ``score of the scale``), and the mean ``divergence`` of the Dirichlet releases compared
+    with its closed form. Their `seen` is the detection limit: the relative change of the parameter (for the divergence,
+    of r) that the tests of the statement reject.
     """
     f, rows = np.asarray(counts, dtype=float), []
     starts = np.array([0, len(f)])
@@ -302,7 +302,7 @@ def _gaussian(artefact: str, table: pd.DataFrame) -> Row:
     if rows.empty:
         return not_run(*about, "this run has no data set")
     exact, printed = (rows[rows["variant"] == variant] for variant in ("corrected", "published"))
-    shift = np.sqrt(2 * exact["histograms"]) / exact["noise_sd"]  # in standard deviations, all histograms together
+    shift = np.sqrt(2 * exact["histograms"]) / exact["noise_sd"]  # in standard deviations, for all histograms jointly
     far = exact["epsilon"] / shift
     delta = ndtr(shift / 2 - far) - np.exp(exact["epsilon"] + log_ndtr(-shift / 2 - far))
     one = printed["epsilon"] / (2 * np.sqrt(2 * (printed["histograms"] - 1) * np.log(0.5 / printed["delta"])))
@@ -318,7 +318,7 @@ def _proposition_3() -> Row:
     counts (0, 0) and (1, 0) and r = alpha = 1.
     """
     least = float(np.finfo(float).tiny)
-    ratio = abs(np.log(2 * least))  # Beta(2, 1) has density 2 y, Beta(1, 1) has 1
+    ratio = abs(np.log(2 * least))  # Beta(2, 1) has density 2 y, and Beta(1, 1) has density 1
     note = "log ratio of the two densities at y_1 = 2.2e-308, r = alpha = 1; it grows as log 1/y_1, without a bound"
     return claim("proposition_3", "no release is epsilon-DP, whatever epsilon", ratio, ">", 100, note)
 

@@ -1,9 +1,10 @@
 """Compute Figures 4, 5, 9 and 10, which show naive Bayes on the UCI data sets under Rényi and approximate differential
 privacy.
 
-Variants: `published` is the author's protocol (its binning loses test cells, noisy counts are lifted to 1e-6, one
-split, 1e-20 is added to probabilities); `as_written` draws the Dirichlet over classes as section 5.1 says; `corrected`
-bins every test value, charges the exact Laplace cost, and lifts noisy counts to the noise's standard deviation.
+The variants are `published`, the author's protocol (its binning loses test cells, noisy counts are raised to 1e-6, one
+split, 1e-20 is added to probabilities); `as_written`, which draws the Dirichlet variables over classes as section 5.1
+states; and `corrected`, which bins every test value, charges the exact Laplace cost, and raises noisy counts to the
+standard deviation of the noise.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +25,8 @@ from .experiment import Split
 
 PUBLISHED_FLOOR = 1e-6
 PUBLISHED_CAP = 1e-20
-SPENT = ("noise_sd", "histograms", "delta")  # noise of a cell, releases per model and delta, in `approximate` only
+# noise of a cell, number of releases per model, and delta; only in `approximate`
+SPENT = ("noise_sd", "histograms", "delta")
 COLUMNS = (
     *("dataset", "variant", "method", "floor", "epsilon", "split", "repeat", "cross_entropy", "accuracy"),
     *(*SPENT, "note"),
@@ -47,15 +49,16 @@ def runs(
 
     Parameters
     ----------
-    table : the data set, or the reason why there is none (then one row without numbers).
+    table : the data set, or the reason why it is unavailable (the result is then one row without numbers).
     name : name of the data set.
     order : Rényi order.
     epsilons : budgets of a whole model.
-    repeats : releases per split and budget.
-    splits : 70-30 splits of the corrected variant; the others use the first.
+    repeats : number of releases per split and budget.
+    splits : number of 70-30 splits of the corrected variant; all other variants use the first split.
     floors : lower bounds of noisy counts in the corrected variant; numbers or ``"sigma"``.
     bins : intervals of a numeric column.
-    root_seed : streams are named after paper, "naive_bayes", data set, variant and split.
+    root_seed : root seed; the streams are named after the paper, "naive_bayes", the data set, the variant and the
+        split.
     """
     if isinstance(table, str):
         return missing(name, table)
@@ -166,8 +169,8 @@ def approximate(
     ----------
     table, name, repeats, bins, root_seed : as in `runs`.
     delta : delta of the whole model, in (0, 1).
-    per_release : the author's epsilon of one release; the published variant's epsilon_hat is that times the printed
-        composition factor of the data set itself.
+    per_release : the author's epsilon of one release. The epsilon_hat of the published variant is this number times the
+        printed composition factor for the data set.
     targets : epsilon_hat of the corrected variant.
     gohari_r : r of the releases with Gohari's guarantee.
     """

@@ -1,9 +1,10 @@
 """Compute Figures 6, 7 and 11, which show Bayesian networks on three UCI data sets.
 
-Variants: `published` is the author's protocol (epsilon shared by 3, the number of data sets, instead of by the nodes;
-only cells that training holds are released; test cells without one are skipped); `stated_share` is the same with
-epsilon shared by the nodes, which is still not the text's mechanism; `corrected` releases every possible cell, counts
-every test cell, and lifts counts to the noise's sd.
+The variants are `published`, the author's protocol (epsilon is divided by 3, the number of data sets, instead of by the
+number of nodes; only cells that occur in the training records are released; test cells without a released cell are
+skipped); `stated_share`, the same with epsilon divided by the number of nodes, which still differs from the mechanism
+in the text; and `corrected`, which releases every possible cell, counts every test cell, and raises counts to the sd of
+the noise.
 """
 
 from collections.abc import Sequence
@@ -101,7 +102,7 @@ def runs(
         return missing(name, table)
     parts = []
     for variant, drawn in (("published", "published"), ("stated_share", "as_written"), ("corrected", "corrected")):
-        rng = stream(root_seed, "ponnoprat2022", "networks", name, drawn)  # names of streams are fixed
+        rng = stream(root_seed, "ponnoprat2022", "networks", name, drawn)  # names of streams must not change
         prepared = Prepared(table, variant)
         nodes = DATASETS_IN_THE_SLIP if variant == "published" else len(prepared.nodes)
         each = np.asarray(epsilons) / nodes

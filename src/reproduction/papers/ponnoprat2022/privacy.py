@@ -1,7 +1,7 @@
 """Compute Figures 1, 2, 3 and 8, which show the privacy cost and the loss of the Dirichlet mechanism, in closed form.
 
-`published` emulates what the printed figures show (the author's pair, a delta of 2 where 1e-5 was meant, a quadrature
-error); `as_written` takes the text; `corrected` is exact.
+The variants are `published`, which emulates the printed figures (the author's pair, a delta of 2 where 1e-5 was
+intended, a quadrature error); `as_written`, which follows the text; and `corrected`, which is exact.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,8 @@ def figure_2(
 
     Parameters
     ----------
-    total, cells, r, order : N, d, r and lambda; alpha = 1 + 4(order - 1) r and the printed "r" is k = r N + d alpha.
+    total, cells, r, order : N, d, r and lambda. Then alpha = 1 + 4(order - 1) r, and the printed "r" is k = r N + d
+        alpha.
     least, most, points : grid of gamma, evenly spaced in its logarithm.
     rule : file of the quadrature rule.
     """
@@ -87,7 +88,8 @@ def figure_3_bottom(
     """Return the mean and the standard deviation of D_KL(f || y) as functions of epsilon_hat, for each guarantee that
     determines r.
 
-    `floor` is the least epsilon_hat that equation 14 gives at the order, `kl_uniform` the divergence from flat shares.
+    `floor` is the smallest epsilon_hat that equation 14 gives at the order, and `kl_uniform` is the divergence from
+    equal shares.
     """
     grid = np.geomspace(least, most, points)
     rows = [row for order in orders for row in _at_order(float(order), grid, delta, gohari_points, tuple(counts))]
@@ -155,7 +157,7 @@ def exact_calibration(
     for each method of choosing r and alpha.
 
     `privacy` is ``"renyi"`` (epsilon at `order`) or ``"approximate"`` (epsilon_hat at `delta`, Algorithm 1 at its best
-    order). "free alpha" chooses alpha for these counts, which then must be public; it is a bound for comparison.
+    order). "free alpha" chooses alpha for these counts, which must then be public; it is a bound for comparison.
     """
     rows = []
     for epsilon in np.geomspace(least, most, points):

@@ -4,7 +4,7 @@ import pandas as pd
 
 from ...verdicts.quotes import Quote, at, told
 
-GIVEN = {  # an exponent; sections, records of the printed histograms, axes, degrees, what the paper prints
+GIVEN = {  # an exponent; sections, records of the printed histograms, axes, degrees, printed numbers
     "methods.md": ("-130", "0.001", "0.03"),
     "errata.md": (
         "5.1",
@@ -100,7 +100,7 @@ QUOTES = [
             at(t, "value", noise="z2", quantity="KL"),
         ],
     ),
-    # one release per node: the budget is divided by three, the number of data sets
+    # one release per node; the budget is divided by three, the number of data sets
     Quote("errata.md", "spent {{2.3}}, {{3.3}} and {{4.7}} times", "", lambda _: [nodes / 3 for nodes in (7, 10, 14)]),
     Quote("errata.md", "{{66 %}} (GermanCredit) to {{98 %}} (Bank)", "figure_7", _counted),
     Quote(

@@ -16,8 +16,8 @@ def simulate(
     etas: Sequence[float],
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return how often D_KL(p || q) > eta in `size` draws q ~ Dirichlet(beta p + alpha), where p is uniform and beta is
-    minimal.
+    """Return the number of `size` draws q ~ Dirichlet(beta p + alpha) with D_KL(p || q) > eta, where p is uniform and
+    beta is minimal.
     """
     rows = []
     for d in cells:
@@ -41,7 +41,7 @@ def theorem_2(
     """Return the frequency of a divergence above eta, its standard error, its bound, the exact mean of the divergence,
     and whether the bound fails.
 
-    `broken` requires a frequency more than five standard errors above the bound (false alarms below 1e-6).
+    `broken` requires a frequency that is more than five standard errors above the bound (false alarm rate below 1e-6).
     """
     sums = table.groupby(["alpha", "cells", "eta", "beta"], as_index=False, sort=False)[["draws", "above"]].sum()
     eta, share = sums["eta"], sums["above"] / sums["draws"]

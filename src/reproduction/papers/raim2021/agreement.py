@@ -18,7 +18,7 @@ from .statistics_laws import LEVEL, WORDS, Target
 
 Row = dict[str, Any]
 
-ALIKE = 0.15  # posterior standard deviations
+ALIKE = 0.15  # largest difference, in posterior standard deviations, that counts as equal
 FALSE_TURN = "erratum 2: total variation between the two laws of s_c, above 0.001; drawing in turn drops psi(s_c)"
 FALSE_LAW = "erratum 3: uncensored records are truncated; the mean and sd of the table give the size of it"
 FALSE_GIBBS = "erratum 3: as written the chain does not leave its model as it is; see gibbs_traces"

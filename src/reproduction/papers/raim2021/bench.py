@@ -51,7 +51,7 @@ def _interval(weight, log_u):
     if isinstance(weight, ds.NormalWeight):
         reach = np.sqrt(-2 * log_u * weight.sigma2 / weight.count)
         return weight.mode - reach, weight.mode + reach
-    q = -log_u / weight.power  # e^t - 1 - t = q on both sides of 0, by Newton
+    q = -log_u / weight.power  # e^t - 1 - t = q on both sides of 0, by Newton's method
     ends = []
     for t in (-np.sqrt(2 * q) - q, np.sqrt(2 * q)):
         for _ in range(14):

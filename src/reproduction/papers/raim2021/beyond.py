@@ -33,7 +33,7 @@ class Noise:
     ----------
     width : scale, or standard deviation of a normal noise; > 0.
     normal : whether the exponent is quadratic.
-    whole : whether it is on the integers.
+    whole : whether the noise is on the integers.
     """
 
     width: float
@@ -129,8 +129,8 @@ def sensitivity(*, limits: list[list[float]], sizes: list[int], brute_force_up_t
 
     Returns
     -------
-    DataFrame: lower, upper, n, exact, brute_force (NaN above `brute_force_up_to` records), range_bound, sums (of the
-        release of sums).
+    DataFrame with the columns lower, upper, n, exact, brute_force (NaN above `brute_force_up_to` records), range_bound
+        and sums (for the release of sums).
     """
     rows = []
     for lower, upper in limits:
@@ -148,12 +148,13 @@ def release_designs(
     """Return the posterior means and standard deviations for several designs of the released statistics. All designs
     have the same epsilon, and the data are drawn from N(0, 1).
 
-    Designs: the four statistics with the noise of the ranges' sum (22 for [-2, 2]) or of the exact sensitivity; noise
-    of separate scales; the sums of x and x^2 in place of mean and sum of squares; and the posterior without privacy.
+    The designs are the four statistics with noise for the sum of the ranges (22 for [-2, 2]) or for the exact
+    sensitivity; noise with separate scales; the sums of x and x^2 instead of the mean and the sum of squares; and the
+    posterior without privacy.
 
     Returns
     -------
-    DataFrame: epsilon, design, data_set, parameter, mean, sd.
+    DataFrame with the columns epsilon, design, data_set, parameter, mean and sd.
     """
     mechanism = CensoredStatistics(lower=lower, upper=upper)
     width, rows = mechanism.width, []
@@ -162,7 +163,7 @@ def release_designs(
         x = rng.standard_normal(n)
         found = censored_normal.without_privacy(x, lower=lower, upper=upper, **size)
         for epsilon in epsilons:
-            # a third of epsilon each for mean, sum of squares and counts; separate worst case of each
+            # a third of epsilon for each of mean, sum of squares and counts, with the separate worst case of each
             separate = np.array([width, width**2, 2, 2]) * 3 / epsilon
             designs: dict[str, tuple[Any, bool]] = {
                 "ranges added up": (mechanism.range_bound() / epsilon, False),
@@ -197,9 +198,10 @@ def other_noises(
 
     Returns
     -------
-    DataFrame: target, noise, kind (histogram: left ends and density; number: rejected, exact_rate, observed_rate, mean,
-        sd, p_value (`p_value`), inside (draws in the histogram), sees (relative change of the noise's width that the
-        test rejects)), statistic, x, y, expected (exact probability of a bin, relative to all bins).
+    DataFrame with the columns target, noise, kind, statistic, x, y and expected (exact probability of a bin, relative
+        to all bins). The kinds are histogram (left ends and density) and number: rejected, exact_rate, observed_rate,
+        mean, sd, p_value (`p_value`), inside (number of draws in the histogram) and sees (relative change of the
+        noise's width that the test rejects).
     """
     scale = delta_s / epsilon
     sd = 2**0.5 * scale

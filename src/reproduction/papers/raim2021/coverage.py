@@ -1,15 +1,15 @@
 """Coverage of 95 % intervals over repeated data sets, for every method and for the posterior without privacy, at two
 values of epsilon.
 
-Besides the samplers of `gibbs`: ``statistics`` (the exact law without records), ``bernstein_sheldon`` (their Gibbs
-sampler, a baseline) and ``naive`` (the noise ignored).
+In addition to the samplers of `gibbs`, the methods are ``statistics`` (the exact distribution without records),
+``bernstein_sheldon`` (their Gibbs sampler, a baseline) and ``naive`` (the noise is ignored).
 """
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # scipy.stats is loaded at first use
+import scipy  # scipy.stats is loaded on first use
 
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._posteriors.censored import censored_statistics, normal_model
@@ -21,7 +21,7 @@ TRUTH = (0.0, 1.0)
 PARAMETERS = ("mu", "sigma2")
 WITHOUT = "without privacy"
 TAILS = (0.025, 0.975)
-Z = 1.959963984540054  # level of Wilson's interval of a coverage
+Z = 1.959963984540054  # standard normal quantile for Wilson's 95 % interval of a coverage
 
 
 def simulate(
@@ -42,7 +42,8 @@ def simulate(
 
     Returns
     -------
-    DataFrame: replication, epsilon (NaN without privacy), method, parameter, truth, mean, lower, upper, diverged.
+    DataFrame with the columns replication, epsilon (NaN without privacy), method, parameter, truth, mean, lower, upper
+        and diverged.
     """
     limits = CensoredStatistics(lower=lower, upper=upper)
     size_of: dict[str, Any] = {"draws": draws, "burn_in": burn_in, "rng": rng}
@@ -104,9 +105,10 @@ def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame: epsilon, method, variant, parameter, data_sets, diverged (share), bias, bias_se, coverage, coverage_se,
-        coverage_lower, coverage_upper (Wilson's 95 % interval), length (median), length_lower, length_upper (its 95 %
-        interval). Chains that diverged are counted in all columns and in `diverged`, none is dropped.
+    DataFrame with the columns epsilon, method, variant, parameter, data_sets, diverged (proportion), bias, bias_se,
+        coverage, coverage_se, coverage_lower and coverage_upper (Wilson's 95 % interval), length (median), length_lower
+        and length_upper (its 95 % interval). Chains that diverged are included in all columns and counted in
+        `diverged`; no chain is dropped.
     """
     rows = []
     for (epsilon, method, parameter), group in table.groupby(

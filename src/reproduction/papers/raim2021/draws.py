@@ -39,9 +39,9 @@ def target_draws(
 
     Returns
     -------
-    DataFrame: delta_s, variant (``as_written``: u_L at machine precision, ``corrected``), kind (histogram: left ends,
-        density, step: log u, area), x, y, order (of steps), rejected, bin_width, draws, mu, sigma2, count (s_c), z,
-        epsilon.
+    DataFrame with the columns delta_s, variant (``as_written``: u_L at machine precision, ``corrected``), kind
+        (histogram: left ends, density, step: log u, area), x, y, order (of steps), rejected, bin_width, draws, mu,
+        sigma2, count (s_c), z and epsilon.
     """
     w, parts = weight(target, **setting), []
     for delta in deltas:
@@ -91,7 +91,7 @@ def exact_laws(*, deltas: list[float], epsilon: float, **setting) -> pd.DataFram
 
     Returns
     -------
-    DataFrame: target, delta_s, mean, sd, q025, q500, q975, mode, log_psi_over_c.
+    DataFrame with the columns target, delta_s, mean, sd, q025, q500, q975, mode and log_psi_over_c.
     """
     rows = []
     for target in TARGETS:
@@ -112,10 +112,11 @@ def sampler_accuracy(
 
     Returns
     -------
-    DataFrame: target, delta_s, variant, rule, knots, log_u_lower, rejected, observed_rate, mc_se, exact_rate, bound,
-        total_variation, ks, ks_p (Kolmogorov's test), serial_p (`draw_tests.serial_p_value`), seen (relative change of
-        the noise's scale, of xi_mean of sigma2, that Kolmogorov's test rejects among those of its target),
-        knots_at_end. An adaptive sampler has the exact_rate of its first knots, and no mc_se.
+    DataFrame with the columns target, delta_s, variant, rule, knots, log_u_lower, rejected, observed_rate, mc_se,
+        exact_rate, bound, total_variation, ks, ks_p (Kolmogorov's test), serial_p (`draw_tests.serial_p_value`), seen
+        (relative change of the noise's scale, or for xi_mean of sigma2, that Kolmogorov's test rejects among the tests
+        of its target) and knots_at_end. For an adaptive sampler, exact_rate is that of its first knots, and mc_se is
+        missing.
     """
     rows, tests = [], 2 * len(deltas) * len(RULES) * len(knots)
     for target in TARGETS:

@@ -78,9 +78,9 @@ def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
     last = np.array([np.inf, np.inf])
     extent = np.array([np.log(-steps["x"].min() * 2 / smallest), top - floor])
     for row in steps[finite].itertuples():
-        step_places = np.array([np.log(-row.x), row.y]) / extent  # relative to the panel
+        step_places = np.array([np.log(-row.x), row.y]) / extent  # relative to the size of the panel
         if np.hypot(*(step_places - last)) < _ROOM:
-            continue  # the number would overlap the previous one
+            continue  # the number would overlap the previous number
         last = step_places
         look = {"textcoords": "offset points", "fontsize": 5, "color": RED, "ha": "left", "va": "bottom"}
         axis.annotate(f"{row.order:.0f}", (-row.x, row.y), (2, 1), **look)
@@ -391,7 +391,7 @@ def other_noises(table: pd.DataFrame) -> Figure:
     panels = figure.subplots(1, 2)
     for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):
         rows = table[(table["target"] == target) & (table["kind"] == "histogram")]
-        looks = ((BLACK, "-"), (SKY, "--"), (RED, "-"), (ORANGE, "--"))  # dashed: noise on the integers
+        looks = ((BLACK, "-"), (SKY, "--"), (RED, "-"), (ORANGE, "--"))  # dashed lines: noise on the integers
         for (noise, bars), (colour, line) in zip(rows.groupby("noise", sort=False), looks, strict=False):
             look = {"color": colour, "ls": line, "lw": 1, "label": noise}
             axis.stairs(bars["y"].to_numpy()[:-1], bars["x"].to_numpy(), **look)

@@ -143,7 +143,8 @@ def _gamma_mode(at: Setting) -> float:
         lambda xi: -float(at.gamma_log_density(xi)), bracket=(middle - width, middle, middle + width)
     )
     theirs = gamma_mode(at.z_sse, at.shape, at.beta)
-    # a minimum is accurate only to the square root of machine precision, so compare the heights, which are flat there
+    # a minimum is accurate only to the square root of machine precision, so the heights are compared, because the curve
+    # is flat there
     gap = float(at.gamma_log_density(found.x) - at.gamma_log_density(theirs))
     return max(abs(gap), abs(theirs - at.sampler("xi_sse").weight.mode))
 
@@ -242,7 +243,7 @@ def _joint(at: Setting) -> float:
         logs = w.log_relative(x) + stats.laplace.logpdf(x, scale=at.scale)
         psi = np.trapezoid(np.exp(logs - logs.max()), x)
         direct = np.exp(logs - logs.max()) / psi
-        # f(x | u) p(u) = g(x)/psi where u < w(x)/c: the integral is g(x) w(x)/(c psi)
+        # f(x | u) p(u) = g(x)/psi if u < w(x)/c, so the integral is g(x) w(x)/(c psi)
         augmented = np.exp(w.log_relative(x) + stats.laplace.logpdf(x, scale=at.scale) - sampler.log_psi)
         gaps.append(float(np.abs(augmented - direct).max() / direct.max()))
     return max(gaps)
@@ -272,7 +273,8 @@ def formulas(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: in
 
     Returns
     -------
-    DataFrame: formula, gap (absolute, or relative where the function's doc says so), tolerance, holds.
+    DataFrame with the columns formula, gap (absolute, or relative if the docstring of the function says so), tolerance
+        and holds.
     """
     at = Setting(z_mean, z_sse, mu, sigma2, count, scale)
     rows = [(name, gap(at), tolerance) for name, gap, tolerance in FORMULAS]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # scipy.stats is loaded at first use
+import scipy  # scipy.stats is loaded on first use
 
 from dpmultinomial._posteriors.censored.normal_model import Prior
 
@@ -14,7 +14,7 @@ from .algorithms import censored_normal
 from .algorithms.censored_normal import Chain
 
 BATCHES = 50  # number of batch means for every z
-PASSED = 0.01  # minimum p-value of a method's five moments together
+PASSED = 0.01  # smallest joint p-value of the five moments of a method that passes
 
 
 VARIANTS = {"as_written": "as_written", "slides_model": "as_written", "corrected": "corrected", "exact": "corrected"}
@@ -51,7 +51,7 @@ def gibbs_traces(*, methods: list[str], sweeps: int, rng: np.random.Generator, *
 
     Returns
     -------
-    DataFrame: method, variant, sweep, mu, sigma2, s_mean, s_sse, s_low, s_high.
+    DataFrame with the columns method, variant, sweep, mu, sigma2, s_mean, s_sse, s_low and s_high.
     """
     parts = []
     for method in methods:
@@ -72,7 +72,8 @@ def gibbs_posteriors(
 
     Returns
     -------
-    DataFrame: method, variant, parameter, kind (histogram; summary), statistic, x (left end), y, mc_se.
+    DataFrame with the columns method, variant, parameter, kind (histogram; summary), statistic, x (left end), y and
+        mc_se.
     """
     parts = []
     for method in methods:
@@ -100,8 +101,9 @@ def geweke(
 
     Returns
     -------
-    DataFrame: method, variant, limits, moment, expected, found, se, z, p_value (of the method: its largest |z| against
-        Student's t with 49 degrees of freedom, times the five moments), passed (p_value at least 0.01).
+    DataFrame with the columns method, variant, limits, moment, expected, found, se, z, p_value (of the method: its
+        largest |z| compared with Student's t with 49 degrees of freedom, times the five moments) and passed (p_value at
+        least 0.01).
     """
     settings = [(method, lower, upper) for method in methods] + [("as_written", -wide, wide)]
     parts = []

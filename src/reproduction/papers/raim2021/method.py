@@ -1,7 +1,7 @@
 """Compute the tables of the slides' illustrations: weighted density, P(A_u), step functions, acceptance and rejection,
 and weights.
 
-It also has the setting of the slides that several tables share.
+The module also has the setting of the slides that several tables share.
 """
 
 from typing import Any
@@ -35,8 +35,8 @@ def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.D
 
     Returns
     -------
-    DataFrame: curve (base, weight, target, conditional), x, y; the ends of A_u are those of ``conditional``; z, sigma2,
-        scale.
+    DataFrame with the columns curve (base, weight, target, conditional), x, y, z, sigma2 and scale. The ends of A_u are
+        those of the curve ``conditional``.
     """
     w, base = NormalWeight(z, mu=0.0, sigma2=sigma2), LaplaceBase(scale)
     sampler = DirectSampler(w, base)
@@ -57,8 +57,8 @@ def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int
 
     Returns
     -------
-    DataFrame: target, curve (area: P(A_u)/P(A_0), density: p(u) u, the density of log u; u_L machine, u_L efficient,
-        u_H: y is NaN), log_u, y, z, mu, sigma2, count (s_c), scale.
+    DataFrame with the columns target, curve (area: P(A_u)/P(A_0); density: p(u) u, the density of log u; for u_L
+        machine, u_L efficient and u_H, y is NaN), log_u, y, z, mu, sigma2, count (s_c) and scale.
     """
     parts = []
     for target in TARGETS:
@@ -85,8 +85,8 @@ def step_functions(*, z: float, sigma2: float, scale: float, knots: list[int]) -
 
     Returns
     -------
-    DataFrame: knots (0: P(A_u) itself), kind (area, step), u, y, order (of adding), bound, rejection_rate, z, sigma2,
-        scale.
+    DataFrame with the columns knots (0: P(A_u)), kind (area, step), u, y, order (in which steps were added), bound,
+        rejection_rate, z, sigma2 and scale.
     """
     w = NormalWeight(z, mu=0.0, sigma2=sigma2)
     u = np.linspace(1e-6, 1, 1000)
@@ -108,7 +108,7 @@ def accept_reject(
 
     Returns
     -------
-    DataFrame: kind (area, step, accepted, rejected), u, y, z, sigma2, scale.
+    DataFrame with the columns kind (area, step, accepted, rejected), u, y, z, sigma2 and scale.
     """
     sampler = DirectSampler(
         NormalWeight(z, mu=0.0, sigma2=sigma2), LaplaceBase(scale), knots=knots, midpoint="arithmetic"
@@ -131,7 +131,8 @@ def weight_functions(*, z_mean: float, z_sse: float, mu: float, sigma2: float, c
 
     Returns
     -------
-    DataFrame: target, curve (weight, or interval: two rows per level), xi, y, log_maximum, z, mu, sigma2, count, scale.
+    DataFrame with the columns target, curve (weight, or interval: two rows per level), xi, y, log_maximum, z, mu,
+        sigma2, count and scale.
     """
     parts = []
     for target in TARGETS:

@@ -4,7 +4,7 @@ import pandas as pd
 
 from ...verdicts.quotes import Quote, at, told
 
-GIVEN = {  # a test's accuracy, the limits, sizes and levels of Geweke's test; printed or set statistics
+GIVEN = {  # the accuracy of a test, the limits, sizes and levels of Geweke's test, and printed or chosen statistics
     "methods.md": (r"3 \cdot 10^{-13}", "0.01", "3.27", "40,000", "000"),
     "errata.md": ("600", "400"),
 }
@@ -49,7 +49,8 @@ QUOTES = [
     Quote("errata.md", "log u_L ≈ {{−5·10⁷}}", "errata", lambda t: told(t, 6, r"log u_L = (-[\d.e+]+)")),
     Quote("errata.md", "{{19 %}} at z_sse = 600", "errata", lambda t: told(t, 8, r"600: ([\d.]+)")),
     Quote("errata.md", "{{16.988}} is the exact", "sensitivity", lambda t: [at(t, "exact", lower=-2, upper=2, n=1000)]),
-    # the gamma law of s_sse has shape 949/2 and scale 2; at its kink the slope of its log density is 1/L, L = Delta_s/2
+    # the gamma distribution of s_sse has shape 949/2 and scale 2; at its kink, the slope of its log density is 1/L,
+    # with L = Delta_s/2
     Quote("errata.md", "below Δ_s = {{18.49}}", "", lambda _: [2 / ((949 / 2 - 1) / 778.56 - 1 / 2)]),
     Quote("errata.md", "total variation distance is {{0.18}}", "counts_in_turn", _mass_in_turn),
 ]

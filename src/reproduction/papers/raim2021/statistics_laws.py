@@ -27,9 +27,9 @@ LEVEL = 1e-4  # level of every test (published.tsv)
 # most sensitive parameter of a target: the noise scale changes xi_mean only in the fifth decimal
 TELLS = {"xi_mean": "sigma2", "xi_sse": "scale"}
 WORDS = {"xi_mean": "sigma2/s_c", "xi_sse": "noise scale"}
-_LEAST = -600.0  # log u over alpha - 1 below which A_u is nearly the whole support
-_CELL = 60  # integration points of a bin
-_WHOLE = 40_001  # integration points of a normalising constant
+_LEAST = -600.0  # if log u divided by alpha - 1 is below this, A_u is nearly the whole support
+_CELL = 60  # number of integration points of a bin
+_WHOLE = 40_001  # number of integration points of a normalising constant
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Target:
         function for the gamma weight (w(s) = u c at s = -s* W(..)).
         """
         if self.kind == "xi_mean":
-            with np.errstate(invalid="ignore"):  # for u > 1, A_u is empty: NaN
+            with np.errstate(invalid="ignore"):  # for u > 1, A_u is empty, and the result is NaN
                 reach = np.sqrt(-2 * self.variance * np.asarray(log_u, dtype=float))
             return self.z - self.mu - reach, self.z - self.mu + reach
         top = 2 * self.sigma2 * (self.shape - 1)
@@ -131,13 +131,13 @@ def statistics_laws(
     """Compare the statistics of simulated samples with the slides' distributions, and with distributions that follow
     from truncated normal distributions.
 
-    Every statistic is transformed by its cdf (randomised for a count), which makes it uniform under the right
-    distribution; the test is Kolmogorov's.
+    Every statistic is transformed by its cdf (randomised for a count), which makes it uniform under the correct
+    distribution. The test is Kolmogorov's.
 
     Returns
     -------
-    DataFrame: statistic, variant, law, data_sets, mean, law_mean, sd, law_sd (at the average s_c), p_value, seen
-        (relative change of a count's probability, or of a statistic's scale, that the test rejects).
+    DataFrame with the columns statistic, variant, law, data_sets, mean, law_mean, sd, law_sd (at the average s_c),
+        p_value and seen (relative change of a count's probability, or of a statistic's scale, that the test rejects).
     """
     mechanism = CensoredStatistics(lower=lower, upper=upper)
     sigma = sigma2**0.5
@@ -162,8 +162,8 @@ def statistics_laws(
         row = {"statistic": statistic, "variant": variant, "law": name, "data_sets": data_sets}
         row |= {"mean": values.mean(), "law_mean": np.mean(law.mean()), "sd": values.std(), "law_sd": _sd(law)}
         row["p_value"] = stats.kstest(_uniform(values, law, rng), "uniform").pvalue
-        # nearly normal distributions: if a mean of m sds grows by x, the cdf changes by x m phi(0); if an sd does, by x
-        # phi(1)
+        # nearly normal distributions: if a mean of m sds increases by a proportion x, the cdf changes by x m phi(0); if
+        # an sd does, by x phi(1)
         centred = statistic == "s_mean"
         per_unit = stats.norm.pdf(1) if centred else stats.norm.pdf(0) * np.mean(law.mean()) / max(_sd(law), 1e-300)
         rows.append(row | {"seen": power.kolmogorov(per_unit, data_sets, LEVEL / 2)})
@@ -189,12 +189,13 @@ def counts_in_turn(
     """Return the distribution of s_c given theta = (0, 1) and the release, both for counts drawn in turn, as in the
     slides, and for counts drawn jointly.
 
-    Both by enumeration of all (s_low, s_high), under the slides' model; and as the sampler ``as_written`` draws it in
-    its first sweep, `draws` times.
+    Both distributions are computed by enumeration of all (s_low, s_high) under the slides' model. In addition, the
+    first sweep of the sampler ``as_written`` is drawn `draws` times.
 
     Returns
     -------
-    DataFrame: s_c, in_turn, joint (probabilities), drawn (how often), wider (in_turn with noise 1 % wider).
+    DataFrame with the columns s_c, in_turn and joint (probabilities), drawn (number of draws) and wider (in_turn with
+        noise that is 1 % wider).
     """
     scale = delta_s / epsilon
     k = np.arange(n + 1)
@@ -253,10 +254,10 @@ def privacy_loss(
 
     Returns
     -------
-    DataFrame: delta_s, epsilon, change (L1, of the statistics), largest_loss (change x epsilon/delta_s: the supremum of
-        the log ratio of densities), observed_largest (of `draws` releases), noise_p_value (of the noise against its
-        Laplace law: twice the smaller p-value of Kolmogorov's test and a test of the mean absolute noise), noise_sees
-        (relative change of its scale that is rejected).
+    DataFrame with the columns delta_s; epsilon; change (L1, of the statistics); largest_loss (change x epsilon/delta_s,
+        the supremum of the log ratio of densities); observed_largest (of `draws` releases); noise_p_value (of the noise
+        compared with its Laplace distribution: twice the smaller p-value of Kolmogorov's test and a test of the mean
+        absolute noise); and noise_sees (relative change of its scale that is rejected).
     """
     mechanism = CensoredStatistics(lower=lower, upper=upper)
     first = np.append(np.full(n - 1, upper), lower)
@@ -270,7 +271,7 @@ def privacy_loss(
         noise = (z - first_noise).ravel()
         row = {"delta_s": delta, "epsilon": epsilon, "change": change, "largest_loss": change / scale}
         row |= {"observed_largest": loss.max(), "noise_p_value": _laplace_test(noise, scale)}
-        # |noise|/scale is exponential: one unit of information about log scale per draw
+        # |noise|/scale is exponential, so each draw has one unit of information about log scale
         rows.append(row | {"noise_sees": power.normal(len(noise) ** 0.5, LEVEL / (2 * len(deltas)))})
     return pd.DataFrame(rows)
 

@@ -34,7 +34,7 @@ def _figure_1(table: pd.DataFrame) -> list[dict[str, Any]]:
     chosen = table[table["representative"] != ""].set_index("representative")["count"]
     rows += [computed("figure_1", name, chosen[name], note) for name in REPRESENTATIVES]
     rows += [computed("figure_1", f"components with count {n}", (counts == n).sum(), note) for n in (0, 1, 2, 3)]
-    small, large = np.sort(counts)[6:11], np.sort(counts)[11:]  # after six counts from 0 to 3
+    small, large = np.sort(counts)[6:11], np.sort(counts)[11:]  # sorted positions after six counts from 0 to 3
     rows.append(computed("figure_1", "components between 15 and 60", ((small >= 15) & (small <= 60)).sum(), note))
     rows.append(computed("figure_1", "components from 60 to 1000", ((large >= 60) & (large <= 1000)).sum(), note))
     order = np.diff(counts) if table["rank"].is_monotonic_increasing else np.array([-1.0])
@@ -66,8 +66,9 @@ def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any
     """Yield rows of the comparison table about the means and variances, with the errors of the printed and the
     reproduced values. The moments of algorithms 1 and 2 are exact, and the moments of algorithm 3 are simulated.
 
-    The errors are those of 10,000 releases: sqrt(variance/n) of a mean, sqrt((mu4 - variance^2)/n) of a variance.
-    Algorithm 3 is Theorem 1 in doubles, as the paper has it; random ties are another method, not a reading of it.
+    The errors are those of 10,000 releases: sqrt(variance/n) for a mean, sqrt((mu4 - variance^2)/n) for a variance.
+    Algorithm 3 is Theorem 1 in double precision, as in the paper. Random ties are another method, not an interpretation
+    of the paper.
     """
     wanted = np.where(table["algorithm"] == "Algorithm 3", "as_written", "corrected")
     row: Any

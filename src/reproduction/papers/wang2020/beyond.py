@@ -29,8 +29,9 @@ def _top(released: list[int], epsilon: float, algorithm: str, rows: int, reading
 def table_4(*, released: list[int], epsilon: float, window: int, other_window: int, rows: int) -> pd.DataFrame:
     """Return the most probable pairs of counts given a release of algorithm 2.
 
-    ``as_written``: the stated window; ``published``: the narrower window that gives the printed probabilities;
-    ``corrected``: no window (NaN). Columns variant, window, ties, row, N1, N2, N, probability.
+    The variants are ``as_written``, with the stated window; ``published``, with the narrower window that gives the
+    printed probabilities; and ``corrected``, without a window (NaN). The columns are variant, window, ties, row, N1,
+    N2, N and probability.
     """
     readings = [("as_written", window, "random"), ("published", other_window, "random"), ("corrected", None, "random")]
     return _top(released, epsilon, "2", rows, readings)
@@ -70,7 +71,8 @@ def precision(*, released: list[int], epsilon: float) -> pd.DataFrame:
     """Return the posterior means and standard deviations for each kind of release with the same released numbers. No
     window is used.
 
-    Long: release, quantity (``N1``, ``N``), mean, sd, and the distribution as value, probability (one row per value).
+    The table is in long format, with the columns release, quantity (``N1``, ``N``), mean, sd, and the distribution as
+    value and probability (one row per value).
     """
     laws = {name: additive_counts.posterior(released, epsilon=epsilon, algorithm=a, window=None)
             for name, a in RELEASES.items()}  # fmt: skip
@@ -117,7 +119,7 @@ def privacy(*, epsilon: float, support: int, claims: list[float]) -> pd.DataFram
     """Return the smallest delta at which an additive release satisfies a claimed epsilon, with the columns claimed,
     counts, changed, delta.
 
-    The total alone changes one count; the paper's release uses the total and one component, two counts.
+    The total changes only one count. The release in the paper uses the total and one component, two counts.
     """
     rows = [
         {"claimed": claim, "counts": counts, "changed": changed,

@@ -1,15 +1,15 @@
 """Study the calibration of the posteriors for more than two components, by their coverage and by probability integral
 transforms (PIT).
 
-True counts are uniform on 0..largest, the releases are made from them, and the posteriors use that same prior. Then the
-randomised PIT P(N < true) + U P(N = true) of every component, and of the total, is uniform.
+True counts are uniform on 0..largest, the releases are made from them, and the posteriors use this uniform prior. The
+randomised PIT P(N < true) + U P(N = true) of every component, and of the total, is then uniform.
 """
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # scipy.stats is loaded at first use
+import scipy  # scipy.stats is loaded on first use
 from scipy.special import chdtrc
 
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
@@ -54,8 +54,8 @@ def calibration(table: pd.DataFrame, *, components: int, largest: int, epsilon: 
     """Return histograms of the PIT values in long format. The columns are method, quantity, bin (left end), density,
     and lower and upper (99 % band of a uniform bin).
 
-    Also `ecdf_difference`: empirical distribution function minus the uniform one at the bin's right end, and `band`:
-    Kolmogorov's simultaneous 99 % bound.
+    The table also contains `ecdf_difference`, the empirical distribution function minus the uniform distribution
+    function at the bin's right end, and `band`, Kolmogorov's simultaneous 99 % bound.
     """
     edges = np.linspace(0, 1, _BINS + 1)
     parts = []

@@ -1,7 +1,7 @@
 """Claims of the paper about releases and posteriors. Each claim is a relation between numbers, with a note.
 
-Means and variances of algorithms 1 and 2 are exact, those of algorithm 3 are simulated as written (ties by rounding);
-standard errors of margins follow by propagation.
+Means and variances of algorithms 1 and 2 are exact. Those of algorithm 3 are simulated as written (ties by rounding).
+Standard errors of margins are computed by propagation of errors.
 """
 
 from collections.abc import Iterable, Iterator
@@ -105,7 +105,7 @@ def _as_laws(table: pd.DataFrame, laws: Any) -> Iterator[Row]:
     yield claim("precision", "claim: the most probable counts are those released", far, "<", 1, note)
 
 
-Margin = tuple[float, float]  # with its standard error
+Margin = tuple[float, float]  # a margin with its standard error
 MULTINOMIAL = (*ONE, "Algorithm 2")
 ALL = (*MULTINOMIAL, "Algorithm 3")
 ABOVE_ZERO = REPRESENTATIVES[1:]
@@ -152,12 +152,12 @@ class Cells:
 
 
 def least(margins: Iterable[Margin]) -> Margin:
-    """Return the smallest margin with its standard error. A margin that is NaN is returned first."""
+    """Return the smallest margin with its standard error. A NaN margin takes precedence over all other margins."""
     return min(margins, key=lambda m: -inf if isnan(m[0]) else m[0])
 
 
 def most(margins: Iterable[Margin]) -> Margin:
-    """Return the largest margin with its standard error. A margin that is NaN is returned first."""
+    """Return the largest margin with its standard error. A NaN margin takes precedence over all other margins."""
     return max(margins, key=lambda m: inf if isnan(m[0]) else m[0])
 
 
@@ -244,7 +244,7 @@ def _law(name: str, table: pd.DataFrame) -> Row:
     z = table.loc[np.isfinite(table["exact_mean"]), ["mean_z", "variance_z"]].to_numpy(dtype=float).ravel()
     p = float(np.minimum(1.0, 2 * z.size * norm.sf(np.abs(z).max()))) if z.size else np.nan
     note = f"largest of {z.size} standardised distances from the exact moments, Bonferroni"
-    needed = power.normal(1.0, _LEVEL / max(z.size, 1))  # standard errors
+    needed = power.normal(1.0, _LEVEL / max(z.size, 1))  # detection limit in standard errors
     spread = (table["variance_se"] / table["variance"])[np.isfinite(table["exact_variance"])].max()
     sees = (
         f"a mean by {needed / np.sqrt(table['n'].min()):.2g} of its sd; {power.words({'a variance': needed * spread})}"
@@ -327,6 +327,6 @@ def _uniform(table: pd.DataFrame) -> Row:
     counts = table.loc[table["count"] >= 60, "count"]
     p = float(kstest(counts, "uniform", args=(60, 940)).pvalue)
     note = f"Kolmogorov's test of the {len(counts)} counts of 60 and more; our vector, the paper's own is not published"
-    # a range ending at 1000 (1 + d) moves the distribution function by 1000 d/940 at 1000
+    # if the range ends at 1000 (1 + d), the distribution function at 1000 changes by 1000 d/940
     sees = power.words({"upper end": power.kolmogorov(1000 / 940, max(len(counts), 1), _LEVEL)})
     return law("figure_1", "law: counts above 60 are uniform to 1000", p, note, sees=sees)

@@ -21,7 +21,7 @@ def simulate(size: int, *, vector: int, epsilon: float, support: int, posteriors
     columns e1, e2 and e4 are sums over releases of powers of the error e at the largest component, all and all2 are
     sums for the squared error over all components, and t1 and t2 are sums for the error of the total.
 
-    `posteriors` of the releases of a block also have their exact posterior mean computed.
+    The exact posterior mean is also computed for `posteriors` of the releases of a block.
     """
     noise = TwoSidedGeometric(epsilon=epsilon, support=support)
     parts = []
@@ -70,7 +70,7 @@ def comparison(table: pd.DataFrame, *, vector: int, epsilon: float, support: int
     """Return a table with the columns example, method, n, bias and variance at the largest component, root mean square
     error (RMSE) over all components, and variance of the total.
 
-    Each with its standard error (`bias_se`, `variance_se`, `rmse_se`).
+    Each value has a standard error (`bias_se`, `variance_se`, `rmse_se`).
     """
     sums = table.drop(columns="block", errors="ignore").groupby(["example", "method"], sort=False).sum().reset_index()
     n, size = sums["n"], 50

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # scipy.stats is loaded at first use
+import scipy  # scipy.stats is loaded on first use
 from numpy.typing import NDArray
 
 from dpmultinomial._mechanisms import additive_counts, additive_release
@@ -19,9 +19,10 @@ from . import examples
 from .algorithms import release_moments
 
 Whole = NDArray[np.int64]
-_LEAST_EXPECTED = 5.0  # draws per cell of a chi-squared test
+_LEAST_EXPECTED = 5.0  # smallest expected number of draws per cell of a chi-squared test
 _PRINTED_RUNS = 10_000
-_TOTALS = 5  # releases of algorithm 2 of which only the total is checked, for each release that is checked completely
+# number of releases of algorithm 2 of which only the total is checked, for each release that is checked completely
+_TOTALS = 5
 LEVEL = 1e-4  # level of the test of the released total (published.tsv)
 
 
@@ -29,15 +30,16 @@ def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng:
     """Return the results of all checks of the releases, from `size` releases by every algorithm. The columns are
     statement, example, algorithm, value, se (of a proportion) and n.
 
-    ``zeros at 0 or 1``, ``zeros above 0``: shares of releases where a true count of 0 becomes that (Example 1); ``wrong
-    totals``: releases that are negative somewhere or whose total is not the noisy total (algorithms 2 and 3); ``not
-    additive``: share of noise whose components miss the noisy total; ``no mode``: results of Theorem 1 in doubles that
-    are not a mode; ``noise, p value``: chi-squared test of the released total's noise against its distribution, over
+    The statements are ``zeros at 0 or 1`` and ``zeros above 0``: proportions of releases in which a true count of 0
+    becomes such a count (Example 1); ``wrong totals``: number of releases with a negative count or with a total that
+    differs from the noisy total (algorithms 2 and 3); ``not additive``: proportion of noise values for which the
+    components do not add up to the noisy total; ``no mode``: number of results of Theorem 1 in doubles that are not a
+    mode; ``noise, p value``: chi-squared test of the noise of the released total against its distribution, over
     `_TOTALS` releases of algorithm 2 for each of `size`; ``noise, z of its width``: mean absolute noise of both
-    examples against its expectation, in standard errors; ``noise, z of neighbours``: `draw_tests.serial_z` of it;
-    ``noise, epsilon seen``: relative error of epsilon that its width rejects at level `LEVEL` with probability 0.9;
-    ``sum and total, z``: correlation of n* and n, times sqrt(size); ``beyond the cut``: probability of untruncated
-    noise outside +-support.
+    examples compared with its expectation, in standard errors; ``noise, z of neighbours``: `draw_tests.serial_z` of the
+    noise; ``noise, epsilon seen``: relative error of epsilon that the width rejects at level `LEVEL` with probability
+    0.9; ``sum and total, z``: correlation of n* and n, times sqrt(size); ``beyond the cut``: probability that
+    untruncated noise is outside +-support.
     """
     rows: list[dict[str, Any]] = []
     noise, widths = TwoSidedGeometric(epsilon=epsilon, support=support), []
@@ -55,7 +57,7 @@ def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng:
         totals = noise.sample(np.full(size, counts.sum()), rng=rng)
         apart = float(np.mean(noisy.sum(axis=1) != totals))
         rows.append(about | _share("not additive", "", apart, size))
-        with np.errstate(divide="ignore", invalid="ignore"):  # constant noise has no correlation
+        with np.errstate(divide="ignore", invalid="ignore"):  # constant noise does not have a correlation
             together = float(np.corrcoef(noisy.sum(axis=1), totals)[0, 1]) * sqrt(size)
         rows.append(about | _number("sum and total, z", "", together))
         weights, totals = np.maximum(noisy, 0), np.maximum(totals, 0)
@@ -109,7 +111,7 @@ def noise_test(found: Whole, noise: TwoSidedGeometric) -> float:
     """Return the p-value of a chi-squared test of draws against the noise distribution. The p-value is 0 if a draw is
     outside the support.
 
-    Cells are single values if at least five draws are expected, else the two tails.
+    Cells are single values if at least five draws are expected, and otherwise the two tails.
     """
     if np.abs(found).max() > noise.support:
         return 0.0
@@ -127,7 +129,7 @@ def is_mode(k: Whole, weights: Whole) -> bool:
     probability, that is, x_i (k_j + 1) >= x_j k_i.
     """
     if not weights.any():
-        return True  # every result is as likely as any other of its shape; equal shares are not looked at
+        return True  # all results of the same shape are equally probable; equal shares are not checked
     served = np.where(k > 0, weights / np.maximum(k, 1), np.inf)
     i, j = int(np.argmin(served)), int(np.argmax(weights / (k + 1)))
     return bool(int(weights[i]) * (int(k[j]) + 1) >= int(weights[j]) * int(k[i]))
@@ -141,7 +143,7 @@ def many_zeros(*, zeros: int, large: int, count: int, epsilon: float, support: i
     ----------
     zeros, large : number of counts that are 0, and of counts that are `count`.
     count : the large count, an integer >= 0.
-    epsilon, support : of the noise.
+    epsilon, support : parameters of the noise.
     """
     counts = np.repeat([0, count], [zeros, large])
     rows = []
@@ -158,8 +160,8 @@ def tie_fit(*, tie_rules: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame
     """Return the fit of each tie rule to the ten printed cells in the last row of Table 3, with the columns ties,
     cells, chi_squared and p_value.
 
-    Mean and variance of a count are correlated (`correlation` of `tie_rules`); their errors are those of the printed
-    10,000 runs, of our simulation if no exact value is known, and of rounding (unit^2/12).
+    The mean and the variance of a count are correlated (`correlation` of `tie_rules`). Their errors are the errors of
+    the printed 10,000 runs, of our simulation if no exact value is known, and of rounding (unit^2/12).
     """
     printed = published[published["artefact"] == "table_3"].set_index("quantity")
     rows = []

@@ -1,6 +1,6 @@
 """Errata of the paper, each with evidence that a run produces.
 
-``python -m reproduction.evidence wang2020 N`` shows erratum N; ``errata`` makes the whole table.
+``python -m reproduction.evidence wang2020 N`` shows erratum N, and ``errata`` makes the whole table.
 """
 
 from typing import Any

@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 from dpmultinomial._seeding import stream
 
 REPRESENTATIVES = ("N_min", "N_q1", "N_med", "N_q3", "N_max")
-_PLACES = (0, 11, 24, 37, 49)  # order statistics 1, 12, 25, 38, 50: quantile type 3, as the printed 2, 6, 11 need
+# order statistics 1, 12, 25, 38, 50: quantiles of type 3, which agree with the printed 2, 6, 11
+_PLACES = (0, 11, 24, 37, 49)
 
 # House seats by the 2010 census, states in alphabetical order. The printed table lacks one state with seven seats;
-# Alabama, the first line of the list, is the natural one. The last component is the national total.
+# Alabama, the first line of the list, is the natural candidate. The last component is the national total.
 SEATS = {
     **{"Alaska": 1, "Arizona": 9, "Arkansas": 4, "California": 53, "Colorado": 7, "Connecticut": 5, "Delaware": 1},
     **{"Florida": 27, "Georgia": 14, "Hawaii": 2, "Idaho": 2, "Illinois": 18, "Indiana": 9, "Iowa": 4, "Kansas": 4},
@@ -22,7 +23,7 @@ SEATS = {
     **{"Wisconsin": 8, "Wyoming": 1, "United States": 435},
 }
 _TOTAL = 21249
-_FREE = ((5, 15, 60), (12, 60, 382), (12, 382, 736), (11, 736, 977))  # how many counts, and their range
+_FREE = ((5, 15, 60), (12, 60, 382), (12, 382, 736), (11, 736, 977))  # number of counts in each range, and the range
 _FIXED = (0, 0, 0, 1, 2, 3, 60, 382, 736, 977)
 
 
@@ -30,8 +31,8 @@ def example_1(vector: int) -> NDArray[np.int64]:
     """Return fifty simulated counts that satisfy every constraint stated in the paper. The paper does not publish the
     counts that it used.
 
-    Three 0, one each of 1, 2, 3, five in 15..60, the rest in 60..1000; order statistics 0, 60, 382, 736, 977; in all
-    21249.
+    The counts are three 0, one each of 1, 2, 3, five in 15..60, and all others in 60..1000, with order statistics 0,
+    60, 382, 736, 977 and sum 21249.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def example_1(vector: int) -> NDArray[np.int64]:
     low = np.concatenate([np.full(n, a) for n, a, _ in _FREE])
     high = np.concatenate([np.full(n, b) for n, _, b in _FREE])
     free = rng.integers(low, high + 1)
-    while gap := _TOTAL - sum(_FIXED) - int(free.sum()):  # move single units until the total is met
+    while gap := _TOTAL - sum(_FIXED) - int(free.sum()):  # move single units until the sum equals the total
         i = rng.integers(len(free))
         free[i] = np.clip(free[i] + np.sign(gap), low[i], high[i])
     return rng.permutation(np.concatenate([_FIXED, free])).astype(np.int64)

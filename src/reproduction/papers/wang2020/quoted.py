@@ -6,7 +6,7 @@ import pandas as pd
 
 from ...verdicts.quotes import Quote, at, told
 
-GIVEN = {  # sections, a seat count, numbers of runs, what the paper prints
+GIVEN = {  # sections, a number of seats, numbers of runs, printed numbers
     "methods.md": ("10,000",),
     "errata.md": ("5.1", "4.2", "435", "10,000", "0.03", "0.02"),
 }

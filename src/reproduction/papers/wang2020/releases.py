@@ -27,8 +27,8 @@ def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.ra
     """Return power sums of (released - true) for the representatives, with the columns example, algorithm, ties,
     representative, n and s1 .. s4.
 
-    These are integers, so blocks add up exactly in any order. Algorithm 3 runs under every tie rule, on separate
-    releases.
+    The sums are integers, so blocks can be added exactly in any order. Algorithm 3 is run under every tie rule, on
+    separate releases.
     """
     parts = []
     for example, counts in examples.both(vector).items():
@@ -129,7 +129,7 @@ def tie_rules(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.Data
 def readings(*, epsilon: float, support: int) -> pd.DataFrame:
     """Return the exact moments of Example 2 under the two meanings that "positive" in the paper may have, > 0 and >= 0.
 
-    Columns algorithm, reading, variant, representative, mean, variance.
+    The columns are algorithm, reading, variant, representative, mean and variance.
     """
     counts = examples.example_2()
     chosen = examples.representatives(counts).tolist()

@@ -39,8 +39,8 @@ def timings(
     """Return median computing times, with the columns task, method, seconds, baseline, baseline_seconds, ratio and
     note.
 
-    A baseline run at a smaller size is scaled to the full size (proportional to releases, or to the fourth power of the
-    window), as the note states.
+    A baseline that was run at a smaller size is scaled to the full size (proportional to the number of releases, or to
+    the fourth power of the window). The note states this.
     """
     counts, pair = examples.example_2(), [250, 357]
     model: dict[str, Any] = {"epsilon": epsilon, "support": support, "rng": rng}

@@ -1,7 +1,7 @@
 """Check the rules of an additive-counts scenario that its schema cannot express, and state its assumptions as
 sentences.
 
-Plain Python: this module runs before any kernel exists.
+The module is written in plain Python, because it runs before any kernel is compiled.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

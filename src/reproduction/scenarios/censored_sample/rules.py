@@ -1,6 +1,6 @@
 """Check the rules of a censored-sample scenario that its schema cannot express, and state its assumptions as sentences.
 
-Plain Python: this module runs before any kernel exists.
+The module is written in plain Python, because it runs before any kernel is compiled.
 """
 
 from collections.abc import Iterator, Mapping

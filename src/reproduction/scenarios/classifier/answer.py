@@ -1,9 +1,9 @@
 """Compute the posterior of the probabilities in a released model, or estimate the quality of a release from synthetic
 records.
 
-Questions are about the probabilities of one released table, or of several, which are independent. A comparison of two
-probabilities of one table is exact if its posterior is exact: P(a > b) is the probability that the share a/(a + b) is
-above 1/2. All other answers are computed from draws, with a Monte Carlo error.
+Questions are about the probabilities of one released table, or of several tables, which are independent. A comparison
+of two probabilities of one table is exact if the posterior of the table is exact: P(a > b) is the probability that the
+share a/(a + b) is above 1/2. All other answers are computed from draws and have a Monte Carlo error.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,7 +61,7 @@ def answer(case: Case) -> Answer:
 
 
 def _rehearsed(case: Case) -> Answer:
-    from . import rehearsal  # scikit-learn
+    from . import rehearsal  # imported here, because it loads scikit-learn
 
     asked = case.settings[REHEARSAL]
     data = rehearsal.read(asked["csv"], target=asked["target"], numeric=asked["numeric"])
@@ -97,11 +97,12 @@ def answers(
 
     Parameters
     ----------
-    table : as returned by `model.table`.
-    questions : name -> question, as `Posterior.ask` takes it; names are the quantities of the table.
-    mechanism, prior : as for `model.table`.
+    table : table returned by `model.table`.
+    questions : dictionary from names to questions, in the format of `Posterior.ask`; the names in a question are those
+        of the table's quantities.
+    mechanism, prior : arguments of `model.table`.
     level : probability of the intervals.
-    rng : Generator for draws.
+    rng : Generator of the draws.
 
     Returns
     -------
@@ -214,7 +215,7 @@ def _exact(question: Mapping[str, Any], table: _Table, names: Names, level: floa
             return None
         above = asked.operator.startswith(">") == (
             up > 0
-        )  # up a + down b > 0: the share of a is above -down/(up - down)
+        )  # up a + down b > 0 if and only if the share of a is above -down/(up - down)
         below = float(table.law.beta(place[a], [place[a], place[b]]).cdf(-down / (up - down)))
         chance = 1 - below if above else below
         return chance, np.nan, np.nan, np.nan, level, state.status, state.error

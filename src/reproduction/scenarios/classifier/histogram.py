@@ -16,7 +16,8 @@ from dpmultinomial._mechanisms.laplace import DiscreteLaplace
 from dpmultinomial._posteriors.counts import noisy_counts
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
 
-LARGEST_EXACT = 2000  # records of a conditional histogram, above which its posterior is approximated as normal
+# number of records above which the posterior of a conditional histogram is approximated by a normal distribution
+LARGEST_EXACT = 2000
 LARGEST_TOTAL = 1_000_000
 
 Array = NDArray[np.float64]
@@ -28,12 +29,12 @@ class Mechanism:
 
     Parameters
     ----------
-    law : ``"dirichlet"``: y ~ Dirichlet(r f + alpha); ``"discrete_laplace"`` or ``"discrete_gaussian"``: f plus integer
-        noise of `scale`, raised to at least `floor` and normalised.
+    law : ``"dirichlet"``: y ~ Dirichlet(r f + alpha); ``"discrete_laplace"`` or ``"discrete_gaussian"``: integer noise
+        with scale `scale` is added to f, values below `floor` are replaced by `floor`, and the result is normalised.
     words : description of the mechanism.
-    r, alpha : parameters of the Dirichlet, > 0.
-    scale : scale of discrete noise, > 0.
-    floor : lower bound of noisy counts, > 0.
+    r, alpha : parameters of the Dirichlet distribution, > 0.
+    scale : scale of the discrete noise, > 0.
+    floor : lower bound of the noisy counts, > 0.
     """
 
     law: str
@@ -47,8 +48,8 @@ class Mechanism:
         """Return the log-likelihood of each count 0..total in every cell, up to a constant per cell, as a float64 array
         of shape (cells, total + 1).
 
-        Given the total the Dirichlet's normaliser is constant, so its density is a product over cells. The noisy counts
-        before normalising are assumed to add up to the total.
+        Given the total, the normalising constant of the Dirichlet density does not depend on the counts, so the density
+        is a product over cells. The noisy counts before normalisation are assumed to add up to the total.
         """
         s = np.arange(total + 1)
         if self.law == "dirichlet":
@@ -79,7 +80,7 @@ def posterior(released: ArrayLike, *, total: int, mechanism: Mechanism, prior: f
 
     Parameters
     ----------
-    released : (cells,) above 0.
+    released : released shares, shape (cells,), all above 0.
     total : public number of records.
     mechanism : mechanism of the release.
     prior : concentration of the Dirichlet(prior, .., prior) prior.
@@ -91,7 +92,8 @@ def posterior(released: ArrayLike, *, total: int, mechanism: Mechanism, prior: f
 
     Notes
     -----
-    Exact for the Dirichlet mechanism. O(cells total^2) up to 10,000 records, O(cells total log total) beyond.
+    The posterior is exact for the Dirichlet mechanism. The cost is O(cells total^2) for up to 10,000 records, and
+    O(cells total log total) for more records.
     """
     y = _checks.reals("released", released, least_size=2)
     total = _checks.integer("total", total, least=1, most=LARGEST_TOTAL)
@@ -114,8 +116,9 @@ def summary(
 ) -> pd.DataFrame:
     """Return a posterior summary with one row per cell and the columns `accuracy.SUMMARY`.
 
-    `public` is True if `total` is the true number of records, False if it is an estimate. The posterior is conditional
-    on an estimated total, and above `LARGEST_EXACT` records it is a normal approximation, as its status shows.
+    `public` is True if `total` is the true number of records, and False if it is an estimate. If the total is an
+    estimate, the posterior is conditional on the estimate. With more than `LARGEST_EXACT` records, the posterior is a
+    normal approximation. The accuracy status states both.
     """
     if len(released) == 1:
         return summary_frame(names, mean=[1.0], sd=[0.0], lower=[1.0], upper=[1.0], level=level, status=EXACT)
@@ -127,7 +130,7 @@ def summary(
     mean, sd = mechanism.share(released / released.sum(), total)
     sd = np.hypot(
         sd, np.sqrt(np.clip(mean * (1 - mean), 0.0, None) / total)
-    )  # the records themselves are a random sample
+    )  # the true records are themselves a random sample
     half = ndtri((1 + level) / 2) * sd
     mean, low, high = (np.clip(v, 0.0, 1.0) for v in (mean, mean - half, mean + half))
     status = Accuracy("approximate", np.nan, "normal approximation from moment estimates, total estimated")

@@ -46,8 +46,8 @@ def mechanism(release: Published) -> Mechanism:
 def table(release: Published, *, prior: float, level: float) -> pd.DataFrame:
     """Return one row per probability of a model, with its posterior, its released value and the assumptions.
 
-    The number of records is public for a node without parents. For a node with parents, it is estimated by the number
-    of records times the estimated probability of the parents' configuration, as the status shows.
+    For a node without parents, the number of records is public. For a node with parents, it is estimated by the number
+    of records times the estimated probability of the configuration of the parents; the accuracy status states this.
     """
     how = mechanism(release)
     records, parents = release.number("records"), dict(release.record["network"])  # type: ignore[call-overload]
@@ -96,8 +96,8 @@ def _probability(given: dict[str, str], estimates: Any, parents: dict[str, list[
     """Return the estimated probability of a configuration of parents. It is computed from the parents' histograms as if
     the parents formed a chain.
 
-    It is exact under the model for two parents if one is a parent of the other; other parents are assumed to be
-    independent given their common parents.
+    The probability is exact under the model for two parents if one is a parent of the other. Other parents are assumed
+    to be independent given their common parents.
     """
     found = 1.0
     for node, category in given.items():

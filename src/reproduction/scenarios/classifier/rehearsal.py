@@ -16,7 +16,7 @@ from dpmultinomial._files import csv_table
 from dpmultinomial._models import bayesian_network, calibrated_noise, coded_table, naive_bayes
 from dpmultinomial._models.coded_table import CodedTable
 
-TEST_SHARE, SPLIT = 0.3, 1  # the seed of the single 70-30 split
+TEST_SHARE, SPLIT = 0.3, 1  # seed of the only 70-30 split
 Codes = NDArray[np.int32]
 MEASURES = {
     "cross_entropy": "test cross-entropy",
@@ -60,7 +60,7 @@ def scores(data: CodedTable, design: Design, *, level: float, rng: np.random.Gen
     """Return one row per measure, method and budget, with the mean over the releases, the standard deviation, and a t
     interval for the mean.
 
-    Scores are for naive Bayes, and for a network if one is given, on one 70-30 split.
+    The methods are naive Bayes and, if a network is given, a Bayesian network. Both are evaluated on one 70-30 split.
     """
     train, test, sizes = split(data, bins=design.bins)
     labels, truth = np.ascontiguousarray(train[:, -1]), test[:, -1]

@@ -1,6 +1,6 @@
 """Check the rules of a private-model scenario that its schema cannot express, and state its assumptions as sentences.
 
-Plain Python: this module runs before any kernel exists.
+The module is written in plain Python, because it runs before any kernel is compiled.
 """
 
 from collections.abc import Iterator, Mapping
@@ -55,7 +55,7 @@ def _rehearsal(rehearsal: dict[str, Any]) -> Iterator[tuple[str, str]]:
         from dpmultinomial._files import csv_table  # this import requires a compiled kernel
 
         found = csv_table.read(path)
-    except ImportError:  # not compiled yet: the job reads the file
+    except ImportError:  # the kernels are not compiled yet; the job will read the file
         return
     except (ValueError, OSError) as error:
         yield ".csv", str(error)

@@ -1,7 +1,7 @@
 """Compute, from noisy counts, the posterior of the counts and shares in a file and of the rates in the population from
 which the file was sampled.
 
-The posterior of a tree of counts has one row per node, with least-squares estimates and the names of levels.
+The posterior of a tree of counts has one row per node, with least-squares estimates and the names of the levels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ def answer(case: Case) -> Answer:
 
     Parameters
     ----------
-    case : case with the keys of settings.yaml, or of a release.
+    case : case with the keys of settings.yaml, or with the keys of a release.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def noise_of(settings: Mapping[str, Any], columns: rules.Columns, noise: Mapping
     Parameters
     ----------
     settings, columns : settings of the scenario and columns of its file.
-    noise : distribution as settings; a scale that is a column is omitted.
+    noise : noise distribution as settings; a scale that is given by a column is omitted.
     """
     words = dict(noise)
     for key in rules.stated_scales(columns):
@@ -149,7 +149,8 @@ def noise_of(settings: Mapping[str, Any], columns: rules.Columns, noise: Mapping
         free = unmeasured if rules.is_tree(columns) else [False] * len(unmeasured)
         if missing := [i + 1 for i, text in enumerate(columns[key]) if not text and not free[i]]:
             raise ValueError(f"{settings['file']}, column {key!r}: the cell in row {missing[0]} is empty")
-        example = next((text for text in columns[key] if text), "1")  # not read for a node without a measurement
+        # the column is not read for a node without a measurement
+        example = next((text for text in columns[key] if text), "1")
         words[key] = np.array([float(text or example) for text in columns[key]])
     if "file" in words:
         path = words.pop("file")
@@ -170,7 +171,7 @@ def spent_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     return found if {"epsilon", "rho"} & set(found) else {}
 
 
-_RELATIONS = {1.0: ADD_OR_REMOVE, 2.0: REPLACE}  # by the L1 change of the counts
+_RELATIONS = {1.0: ADD_OR_REMOVE, 2.0: REPLACE}  # neighbour relation by the L1 change of the counts
 
 
 def _mapping(noise: Any) -> dict[str, Any]:
@@ -190,7 +191,7 @@ def _groups(settings: Mapping[str, Any], names: list[str], columns: rules.Column
 
 
 _LISTED = 1000  # maximum number of names in the metadata of a tree
-_WIDEST = 200  # maximum number of nodes in a question with least-squares estimates
+_WIDEST = 200  # maximum number of nodes in a question to which least-squares estimates are added
 
 
 def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
@@ -204,7 +205,7 @@ def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `released` is empty if a node has no measurement or several.
+        The column `released` is empty if a node has no measurement or several measurements.
     """
     tree, measured = law.tree, law.measurements
     released = np.full(len(tree), np.nan)
@@ -244,7 +245,7 @@ def tree_facts(law: TreeLaw) -> dict[str, Any]:
     prior: Any = law.facts["prior"]
     if "concentrations" in law.facts:
         prior = {**prior, "concentrations": law.facts["concentrations"], "fitted_on": law.facts.get("fitted_on")}
-    return {"tree": found, "prior": prior, "least_squares": {}}  # the table has least squares
+    return {"tree": found, "prior": prior, "least_squares": {}}  # the least-squares estimates are in the table
 
 
 def beside_questions(table: pd.DataFrame, questions: Mapping[str, Any], law: TreeLaw) -> pd.DataFrame:
@@ -254,13 +255,13 @@ def beside_questions(table: pd.DataFrame, questions: Mapping[str, Any], law: Tre
     Parameters
     ----------
     table : table of a scenario, with the columns `BESIDE`.
-    questions : name -> question.
+    questions : dictionary of the questions by name.
     law : joint posterior of all counts.
 
     Returns
     -------
     DataFrame
-        Other questions have no least squares.
+        The answers to other questions have no least-squares estimates.
     """
     found = table.copy()
     for name, asked in questions.items():
@@ -279,7 +280,7 @@ def combined(least: LeastSquares, weights: Mapping[str, float]) -> tuple[float, 
     Parameters
     ----------
     least : least-squares estimates of the tree.
-    weights : name of a node -> its weight.
+    weights : dictionary from the names of nodes to their weights.
     """
     at = {least.tree.position(name): weight for name, weight in weights.items()}
     variance = sum(at[i] * at[j] * least.covariance(i, j) for i, j in product(at, at))

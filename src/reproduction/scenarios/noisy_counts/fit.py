@@ -2,8 +2,8 @@
 public total, and the released counts are compared with the prior.
 
 Neither check uses confidential data. The sum of all noise terms is the released sum minus the public total, whatever
-the true counts are, so this sum reveals a wrong total or a wrong scale. The prior predictive distribution of a released
-count is that of a beta-binomial count (under the Dirichlet prior) plus noise.
+the true counts are, so this sum reveals a wrong total or a wrong scale. Under the prior predictive distribution, a
+released count is a beta-binomial count (from the Dirichlet prior) plus noise.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,8 @@ class Fit:
 
     Parameters
     ----------
-    total : probability that the noise terms sum to at least the observed distance from the public total.
+    total : probability that the absolute value of the sum of the noise terms is at least the observed difference from
+        the public total.
     counts : prior predictive p-value of each released count.
     """
 
@@ -67,8 +68,8 @@ def fit(noisy: NDArray[np.float64], *, total: int, law: Law, alpha: NDArray[np.f
     Parameters
     ----------
     noisy : float64 (k,).
-    total : the public total.
-    law : distribution of the noise, the same for every count.
+    total : public total of the counts.
+    law : distribution of the noise, which is the same for every count.
     alpha : float64 (k,), Dirichlet prior.
     """
     s = np.arange(total + 1)
@@ -103,13 +104,14 @@ def at_least(law: Law, d: NDArray[np.float64]) -> NDArray[np.float64]:
 def sum_at_least(law: Law, gap: float, size: int) -> float:
     """Return P(|sum of `size` noise terms| >= gap) for independent noise terms.
 
-    The sum of k Laplace terms is the difference of two Gamma(k) variables G and H with the same scale, so
-    P(G - H > x) = E[P(Poisson(x + H) < k)], a finite sum. Discrete distributions are approximated by their continuous
-    counterparts, with a continuity correction of one half.
+    The sum of k Laplace terms is the difference of two independent Gamma(k) variables G and H with the same scale, so
+    P(G - H > x) = E[P(Poisson(x + H) < k)], which is a finite sum. Discrete distributions are approximated by the
+    corresponding continuous distributions, with a continuity correction of one half.
     """
     if isinstance(law, DiscreteGaussian):
         return min(1.0, 2 * float(ndtr(-max(0.0, gap - 0.5) / (law.sigma * size**0.5))))
     x = max(0.0, gap - (0.5 if isinstance(law, DiscreteLaplace) else 0.0)) / law.scale
     i = np.arange(size)
-    weights = np.exp(gammaln(size + i) - gammaln(size) - gammaln(i + 1) - (size + i) * np.log(2))  # E[H^i e^-H]/i!
+    # the weight of term i is E[H^i e^-H]/i!
+    weights = np.exp(gammaln(size + i) - gammaln(size) - gammaln(i + 1) - (size + i) * np.log(2))
     return float(min(1.0, 2 * (weights @ gammaincc(size - i, x))))

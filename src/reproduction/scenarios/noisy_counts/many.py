@@ -24,14 +24,15 @@ _FAST = ("laplace", "discrete_laplace")  # both distributions have the same shap
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Analyse at once all tables with a total and (discrete) Laplace noise, and all counts without a total; analyse
-    other tables, and those with confidence intervals and a total, one by one.
+    """Analyse many tables. Tables with a total and (discrete) Laplace noise are analysed together, and so are all
+    counts without a total. Other tables, and tables with a total for which confidence intervals are requested, are
+    analysed one by one.
 
     Parameters
     ----------
-    tables : tables with the columns of settings.yaml.
+    tables : tables with columns named as in settings.yaml.
     settings : settings of the batch.
-    stream_of : name of a table -> its Generator.
+    stream_of : function that returns the Generator of a table, given the name of the table.
     """
     if not tables.names:
         return one_by_one(tables, lambda t: pd.DataFrame())

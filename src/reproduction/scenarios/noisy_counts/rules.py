@@ -1,9 +1,10 @@
 """Check the rules of a noisy-counts scenario that its schema cannot express, and state its assumptions as sentences.
 
-Plain Python: this module runs before any kernel exists.
+The module is written in plain Python, because it runs before any kernel is compiled.
 
-A file with a column `parent` must be a tree, some of whose nodes were measured once or more: every row is a measurement
-of a node, or names a node without one; rows of one name are several measurements of the node.
+A file with a column `parent` must describe a tree in which at least one node was measured. Every row is either a
+measurement of a node, or the name of a node without a measurement. Several rows with the same name are several
+measurements of this node.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ Columns = Mapping[str, Sequence[str]] | None
 SCALES = ("scale", "sd", "sigma", "variance")
 LAWS = ("laplace", "discrete_laplace", "gaussian", "discrete_gaussian", "exact", "table", "random_rounding")
 LARGEST_TOTAL = 1_000_000
-MANY = 16  # number of counts from which an exact total may be arbitrarily large
+MANY = 16  # from this number of counts on, a total without noise may be arbitrarily large
 _NOISE = (
     "state the noise of the counts: noise: {law: .., scale: ..}, or epsilon (dpm answer: --noise laplace --scale 2)"
 )
@@ -68,7 +69,7 @@ def censored_rows(
 
     Parameters
     ----------
-    columns : columns of the tables, with `lower_bound` and `upper_bound` if there are counts without a number.
+    columns : columns of the tables, including `lower_bound` and `upper_bound` if there are counts without a number.
     words : noise as settings.
 
     Returns
@@ -107,7 +108,8 @@ def noise(settings: Mapping[str, Any], columns: Columns, whole: bool) -> dict[st
     Parameters
     ----------
     settings, columns : settings of the scenario and columns of its file.
-    whole : whether all counts are integers, which determines the meaning of ``epsilon`` without ``noise``.
+    whole : whether all counts are integers, which determines the default noise distribution if only ``epsilon`` is
+        given.
     """
     stated = settings.get("noise")
     if stated is None:
@@ -122,9 +124,9 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
 
     Parameters
     ----------
-    settings : settings of one point, with defaults.
-    columns : columns of its file as strings; empty columns for a batch, whose tables are checked one by one.
-    batch : whether it is a batch.
+    settings : settings of one point of the grid, with defaults.
+    columns : columns of the file as strings; no columns for a batch, because its tables are checked one by one.
+    batch : whether the scenario is a batch.
     """
     if "release" in settings:
         return  # the record of the release contains everything that is checked below
@@ -247,7 +249,7 @@ def _law(place: str, stated: Mapping[str, Any], by_row: Sequence[str]) -> Iterat
     """Yield a pair (key, message) if the settings of a noise distribution contain a mistake."""
     try:
         from dpmultinomial._mechanisms.law_settings import law_of
-    except ImportError:  # kernels are not compiled yet: the job reports it
+    except ImportError:  # the kernels are not compiled yet; the job will report the mistake
         return
     words = {key: value for key, value in stated.items() if key != "file"} | dict.fromkeys(by_row, 1.0)
     try:
@@ -301,7 +303,7 @@ def _prior_law(prior: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield a pair (key, message) if the distribution that is used as the prior of the counts contains a mistake."""
     try:
         from dpmultinomial._posteriors.published.priors import prior_of
-    except ImportError:  # kernels are not compiled yet: the job reports it
+    except ImportError:  # the kernels are not compiled yet; the job will report the mistake
         return
     try:
         prior_of(prior)

@@ -16,7 +16,9 @@ from dpmultinomial._posteriors.published.cells import Cells
 from ..case import CONFIDENCE
 from ..sentences import count, percent
 
-DIFFERENT = 0.5  # widths of the credible interval by which an end differs noticeably
+# difference between two limits, relative to the width of the credible interval, above which the intervals are called
+# different
+DIFFERENT = 0.5
 
 
 def columns(rows: pd.DataFrame, release: Release, level: float) -> pd.DataFrame:
@@ -25,14 +27,15 @@ def columns(rows: pd.DataFrame, release: Release, level: float) -> pd.DataFrame:
 
     Parameters
     ----------
-    rows : table with the columns of a scenario.
+    rows : table with the columns of a scenario's table.
     release : the analysed release.
     level : confidence level, in (0, 1).
 
     Returns
     -------
     DataFrame
-        With the columns `CONFIDENCE`; empty in other rows, and for counts that were measured several times.
+        The rows with the columns `CONFIDENCE`, which are empty for other quantities and for counts that were measured
+        several times.
 
     Raises
     ------
@@ -61,7 +64,8 @@ def columns_of_cells(rows: pd.DataFrame, cells: Cells, level: float) -> pd.DataF
     Returns
     -------
     DataFrame
-        With the columns `CONFIDENCE`; empty for counts with errors, and where no interval has an upper limit.
+        The rows with the columns `CONFIDENCE`, which are empty for counts with errors and for counts whose interval has
+        no upper limit.
 
     Raises
     ------
@@ -106,14 +110,14 @@ def differing(rows: pd.DataFrame, release: Release, level: float) -> str:
 
     Parameters
     ----------
-    rows : table with the columns of a scenario.
+    rows : table with the columns of a scenario's table.
     release : the analysed release, of counts without a total.
     level : level of the credible intervals.
 
     Returns
     -------
     str
-        Empty if no end differs by more than half the width of the credible interval, or the release does not allow
+        Empty if no limit differs by more than half the width of the credible interval, or if the release does not allow
         confidence intervals.
     """
     try:

@@ -1,7 +1,7 @@
 """Check the rules of a noisy-measurements scenario that its schema cannot express, and state its assumptions as
 sentences.
 
-Plain Python: no file is opened.
+The module is written in plain Python and opens no file.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from dpmultinomial._measurement_files import products
 from ...config import question_rules
 
 _PRIORS = ("flat", "1/(1+n)", "fitted")
-_PER_MB = 0.02  # seconds to read and analyse one MB of files
+_PER_MB = 0.02  # seconds per MB of files, for reading and analysis
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """Check the rules of a noisy-shares scenario that its schema cannot express, and state its assumptions as sentences.
 
-Plain Python: this module runs before any kernel exists.
+The module is written in plain Python, because it runs before any kernel is compiled.
 """
 
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 
 from ...config import question_rules
 
-_ROUNDING = 1e-3  # rounding tolerance of each printed share
+_ROUNDING = 1e-3  # tolerance for the rounding of each printed share
 _WAYS = ({"epsilon", "order"}, {"r", "alpha"})
 
 

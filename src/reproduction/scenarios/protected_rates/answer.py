@@ -49,7 +49,7 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 
     Parameters
     ----------
-    tables : tables with the columns of settings.yaml.
+    tables : tables with columns named as in settings.yaml.
     settings : settings of the batch.
     stream_of : not used.
     """

@@ -1,6 +1,6 @@
 """Check the rules of a protected-rates scenario that its schema cannot express, and state its assumptions as sentences.
 
-Plain Python: this module runs before any kernel exists.
+The module is written in plain Python, because it runs before any kernel is compiled.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
         seen.add(name)
     try:
         numbers(settings)
-    except ImportError:  # the kernels are not compiled yet: the job reads the file
+    except ImportError:  # the kernels are not compiled yet, so the job reads the file
         return
     except ValueError as error:
         yield ".file", str(error)

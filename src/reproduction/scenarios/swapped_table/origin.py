@@ -15,7 +15,7 @@ from dpmultinomial._mechanisms.swapping import permutation_swaps
 from ..case import REHEARSAL, Case
 from . import rules
 
-_MOST_LEVELS = 50  # maximum number of different values of a table's side
+_MOST_LEVELS = 50  # maximum number of categories in the rows or in the columns of a table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,10 +24,12 @@ class Source:
 
     Parameters
     ----------
-    counts : int64 (strata, rows, columns); rows are the swapped variable, columns the unswapped one.
+    counts : int64 (strata, rows, columns); the rows are the categories of the swapped variable, the columns those of
+        the unswapped variable.
     rate : swap rate.
-    strata, rows, columns : names of the three sides.
-    largest : records of the largest stratum in which a swap can change anything; 0 if there is none.
+    strata, rows, columns : names of the strata, of the rows and of the columns.
+    largest : number of records in the largest stratum in which a swap can change the table; 0 if there is no such
+        stratum.
     facts : origin of the tables.
     """
 

@@ -1,6 +1,6 @@
 """Check the rules of a swapped-table scenario that its schema cannot express, and state its assumptions as sentences.
 
-Plain Python: this module runs before any kernel exists.
+The module is written in plain Python, because it runs before any kernel is compiled.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
     return 30.0, 300.0
 
 
-_MOST = 12  # maximum number of names that are listed for a side
+_MOST = 12  # maximum number of names that are listed for the rows or the columns
 MEANINGS = {
     "log odds ratio": "the logarithm of the odds ratio underlying the table",
     "common log odds ratio": "the logarithm of the odds ratio common to all strata",

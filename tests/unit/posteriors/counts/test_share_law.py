@@ -147,7 +147,7 @@ def test_discrete_laplace_against_its_sums():
     draws = law.sample(np.full(100_000, 7), rng=stream(1, "laplace")) - 7
     assert draws.var() == pytest.approx(
         law.variance(), abs=4 * law.variance() * np.sqrt(5 / 100_000)
-    )  # false alarm 6e-5
+    )  # false alarm rate 6e-5
     with pytest.raises(ValueError, match="noisy_counts must be integers"):
         law.log_weights(1.5, np.arange(3))
 

@@ -498,7 +498,7 @@ def test_swaps_of_records_have_the_law(n, table, rate):
     law = two_by_two.row(table, rate=rate)
     drawn = permutation_swaps.tables(table, 4000, rate=rate, rng=stream(8, "records", str(n)))[:, 1, 1]
     counts = np.array([(drawn == x).sum() for x in law.x])
-    assert chisquare(counts, np.exp(law.log_forward) * len(drawn)).pvalue > 1e-3  # false alarm 1e-3
+    assert chisquare(counts, np.exp(law.log_forward) * len(drawn)).pvalue > 1e-3  # false alarm rate 1e-3
 
 
 def test_an_error_inside_the_sums_does_not_turn_into_a_chain(monkeypatch):

@@ -1,5 +1,6 @@
 # cython: language_level=3
-"""What Balmat et al. (2018) compute from a table of all compositions: accuracy of probabilities, chains at vertices.
+"""Computations of Balmat et al. (2018) with a table of all compositions: accuracy of probabilities, and chains at
+vertices.
 
 Multinomial probabilities M!/(s_1! s_0! s_e!) p_1^s_1 p_0^s_0 p_e^s_e by several formulas: section 6.2 (accuracy,
 Figure 2) and section 6.3 (speed of the product, Table 2). The exact value is computed in double-double arithmetic (106
@@ -7,7 +8,7 @@ bits, by fused multiply-add) with separate exponents of two, so there is neither
 
 Chains of step 6.4 with p ~ Dirichlet(alpha + S), run until a p is exactly 1, where the chain stays (a vertex). An
 iteration draws S from a table of all compositions, as in the paper, then p. The random stream is that of NumPy's
-`random` and `dirichlet`; `dirichlet` draws the categories with alpha + S > 0, the other p are 0.
+`random` and `dirichlet`; `dirichlet` draws the categories with alpha + S > 0, and all other p are 0.
 """
 import numpy as np
 
@@ -50,7 +51,8 @@ cdef int64_t digits_fill(const int64_t[:, ::1] counts, const double[::1] table, 
                          const double[::1] log_table, const double[::1] gammas, const double *p, Wide[:, ::1] wide,
                          int64_t[::1] shifts, double[:, ::1] powers, double[:, ::1] products,
                          double *out) noexcept nogil:
-    """Compute the fewest digits over all rows for one p: table_exp against lgamma, then each formula against the exact.
+    """Compute the smallest number of digits over all rows for one p: table_exp compared with lgamma, then each formula
+    compared with the exact value.
 
     Rows whose exact value is below the normal range of float64 are skipped, because they give no information about a
     formula; their number is returned.
@@ -113,7 +115,7 @@ cdef int64_t digits_fill(const int64_t[:, ::1] counts, const double[::1] table, 
 
 
 def fewest_digits(counts, coefficients, exact, probabilities):
-    """Return the number of significant digits that agree, the fewest over all compositions, for each p.
+    """Return, for each p, the number of significant digits that agree, the smallest over all compositions.
 
     Parameters
     ----------

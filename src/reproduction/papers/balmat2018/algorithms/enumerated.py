@@ -1,7 +1,8 @@
 """Posterior of r = p1/(p1 + p0) by enumeration of all compositions, with code that is independent of the samplers.
 
 Given S, r is Beta(alpha + S1, alpha + S0), and S has weight prod_i Gamma(alpha + S_i)/S_i! exp(-|Sn_i - S_i|/scale).
-Scores are derivatives of the log density with respect to the log of a parameter; they are used to test it with draws.
+Scores are derivatives of the log density with respect to the log of a parameter. They are used to test the parameter
+with draws.
 """
 
 from collections.abc import Sequence
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaln, gammaln, xlog1py, xlogy
 
 Array = NDArray[np.float64]
-_POINTS = 2001  # grid points of the distribution function; linear interpolation between them has an error below 1e-5
-_INSIDE = 1e-9  # a density with alpha below 1 is undefined at 0 and 1
+# number of grid points of the distribution function; linear interpolation between them has an error below 1e-5
+_POINTS = 2001
+_INSIDE = 1e-9  # the density for alpha below 1 is undefined at 0 and 1
 _STEP = 1e-3  # relative step of the central differences for scores (error of order 1e-6)
 SCALE, ALPHA = "noise scale", "prior's concentration"
 
@@ -26,8 +28,8 @@ class Posterior:
     Parameters
     ----------
     grid : points in [0, 1].
-    cdf, pdf : distribution function and density there.
-    scores : parameter -> score there; its mean is 0.
+    cdf, pdf : distribution function and density at these points.
+    scores : mapping from a parameter to its score at these points; the mean of a score is 0.
     """
 
     grid: Array
@@ -111,7 +113,7 @@ def moments_given(
     """
     parts = _parts(total)
     static = (-gammaln(parts + 1) - np.abs(np.asarray(counts) - parts) / scale).sum(axis=1)
-    log_p = np.log(p, out=np.full(p.shape, -1e30), where=p > 0)  # finite: a count of 0 has weight 0^0 = 1
+    log_p = np.log(p, out=np.full(p.shape, -1e30), where=p > 0)  # finite, because a count of 0 has weight 0^0 = 1
     a, b = alpha + parts[:, 0], alpha + parts[:, 1]
     centres, spreads, found = a / (a + b), a * b / ((a + b) ** 2 * (a + b + 1)), []
     for rows in np.array_split(log_p, max(1, len(p) // 200)):

@@ -8,7 +8,7 @@ from reproduction.papers.balmat2018.speed import R_COLUMNS as COLUMNS
 
 TOTALS, EPSILONS = (10, 20, 30, 40, 50), (0.5, 1.0, 1.5)
 STANDARD, IMPROVED = "standard (R dmultinom)", "table (R and C)"
-SECONDS = {  # of a posterior: at no rows, and by table row
+SECONDS = {  # seconds of a posterior: with no rows, and per row of the table
     STANDARD: (0.63, 0.0422),
     IMPROVED: (0.10, 0.00052),
     "table (compiled)": (0.003, 0.00004),

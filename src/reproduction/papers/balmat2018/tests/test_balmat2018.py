@@ -208,7 +208,8 @@ def test_each_erratum_shows_its_evidence(number):
     assert expected[number] in text
     if number == 2:
         assert float(text.partition("as printed, ")[2].partition(" %")[0]) < 50
-    if number == 9:  # M = 200: where exp(.) is 0 the probability is 0, an error of 1 in 1, -log10(1) = 0 digits
+    # at M = 200, where exp(.) is 0, the probability is 0: a relative error of 1, and -log10(1) = 0 digits
+    if number == 9:
         assert text.count("fewest digits 0.0") == 1
         assert "-0.0" not in text
     if number == 12:
@@ -308,7 +309,8 @@ MAKE = {
         1, total=12, epsilons=[EPSILON], gibbs_draws=20, burn_in=5, rng=RNG
     ),
 }  # fmt: skip
-# beside 2/epsilon = 4: no noise (1e-9), noise that says nothing (1e12), and the half that calibration shows to be wrong
+# in addition to 2/epsilon = 4: no noise (1e-9), noise without information (1e12), and half of the scale, which the
+# calibration rejects
 BESIDE = {"moments": {1e-9, 1e12}, "laws": {1e12}, "calibration": {2.0}}
 
 
@@ -388,7 +390,8 @@ def test_what_is_lost_to_the_printed_noises():
     """Check that the privacy loss of the noise in the paper is 2/scale, because two counts change by 1 each. At
     epsilon = 1/2, the scale 2 in the text has a loss of 1, and the scale 4 in the listings a loss of 1/2.
 
-    First p from the counts: -log(rest/(rest + draws)) with 4,000 vectors of 12 draws and 11 other partitions.
+    For the first p from the counts, the loss is -log(rest/(rest + draws)), with 4,000 vectors of 12 draws and 11 other
+    partitions.
     """
     table = beyond.privacy(settings=SETTINGS, epsilon=EPSILON).set_index("release")
     assert table["scale"].to_dict() == {beyond.TEXT: 2.0, beyond.LISTINGS: 4.0, beyond.FIRST_P: 4.0}

@@ -50,7 +50,7 @@ def test_draws_that_start_from_the_confidential_counts():
     expected, simulated = numbers(r"probability 1, at the neighbour \(10, 39, 1\) with # \(simulated #\)", text)
     wanted = 49 / (49 + 200_000)
     assert expected == pytest.approx(wanted, rel=2e-3)
-    # E (1 - q)^2n = 49/(49 + 2n): four errors of the mean, and half of the one digit after the point
+    # E (1 - q)^2n = 49/(49 + 2n): four standard errors of the mean, plus half a unit of the printed digit
     assert simulated == pytest.approx(wanted, abs=4 * (49 / 400_049 / 2_000_000) ** 0.5 + 5e-6)
 
 
@@ -58,7 +58,7 @@ def test_p_that_does_not_move():
     """Check that a chain of n iterations has only 1 distinct p as written, and n distinct p if p is carried over. The
     modes of the listing vary between runs, and those of the posterior do not.
 
-    The mode 0.109 is that of the paper's Figure 1, by another program.
+    The mode 0.109 is that of the paper's Figure 1, computed by another program.
     """
     text = said(1, 12)
     assert "1 of 12 as written, 12 of 12 with p carried" in text
@@ -157,7 +157,8 @@ def test_equation_3_is_not_the_joint_law():
         r"mean of r # under \(3\) \(# by simulation\), # under the model \(# by", said(13, 40)
     )
     assert (under, quadrature, mixture) == pytest.approx((0.5, model, model), abs=6e-5)
-    assert again == pytest.approx(0.5, abs=0.06)  # 800 draws of r, sd 0.29 and a little more: four errors
+    # 800 draws of r, whose sd is slightly above 0.29: four standard errors
+    assert again == pytest.approx(0.5, abs=0.06)
 
 
 def test_r_that_fails_is_no_evidence(monkeypatch, tmp_path):

@@ -20,8 +20,9 @@ def test_enumeration_where_all_is_known():
     """Check enumeration for M = 1, very wide noise and alpha = 1, where Beta(2, 1), Beta(1, 2) and Beta(1, 1) have
     weight 1/3 each.
 
-    The density is (2 x + 2 (1 - x) + 1)/3 = 1, the distribution function x. With alpha = 2 the weights stay 1/3 and
-    the laws are Beta(3, 2), Beta(2, 3), Beta(2, 2): at 1/2 they are 12/8, 12/8 and 6/4, all 3/2.
+    The density is (2 x + 2 (1 - x) + 1)/3 = 1, and the distribution function is x. With alpha = 2, the weights are
+    still 1/3, and the distributions are Beta(3, 2), Beta(2, 3), Beta(2, 2). Their densities at 1/2 are 12/8, 12/8 and
+    6/4, all 3/2.
     """
     law = enumerated.posterior([0, 0, 0], total=1, scale=1e12)
     assert law.pdf == pytest.approx(np.ones(len(law.grid)))
@@ -47,7 +48,7 @@ def test_scores_are_the_slope_of_the_log_density(name, change):
     at = slice(200, 1500)
     assert np.log(moved / law.pdf[1:-1])[at] == pytest.approx(
         0.01 * law.scores[name][1:-1][at], abs=5e-4
-    )  # of second order
+    )  # terms of second order
     other = np.trapezoid(np.append(np.insert(moved, 0, 0), 0) * law.scores[name], law.grid)
     assert other == pytest.approx(0.01 * law.information(name), rel=0.02)
 

@@ -123,7 +123,7 @@ def table_1_with(**columns):
     return lambda *, total: real_table_1(total=total).assign(**columns)
 
 
-# name: (what is put in whose place, tables made anew, made-up tables, quantities whose verdicts flip: these, no others)
+# name: (replacements, tables that are recomputed, synthetic tables, all quantities whose verdicts must change)
 SABOTAGES = {
     "prior in place of the posterior's draws": (
         [(DirichletMixture, "sample", lambda self, size, *, rng: rng.dirichlet(np.ones(3), size))],

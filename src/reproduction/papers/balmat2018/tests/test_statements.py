@@ -58,7 +58,7 @@ def test_equation_3_by_a_third_way():
     error = table.set_index(["law", "quantity", "way"])["se"]
     rows = [(a, b, total - a - b) for a in range(total + 1) for b in range(total + 1 - a)]
     weights = [np.exp(-sum(abs(x - y) for x, y in zip(s, counts, strict=True)) / 2) for s in rows]
-    means = [(1 + s[0]) / (2 + s[0] + s[1]) for s in rows]  # of r given S, by conjugacy; the prior of S is flat
+    means = [(1 + s[0]) / (2 + s[0] + s[1]) for s in rows]  # r given S, by conjugacy; the prior of S is flat
     model = np.average(means, weights=weights)
     coefficients = tables.exact_coefficients(np.array(rows))
     s = np.array(rows).T
@@ -212,14 +212,14 @@ def test_dips_are_differences_of_medians_over_their_own_p():
 
 def test_the_calibration_band_holds_for_all_places_at_once():
     """Check that the band of the ECDF is Kolmogorov's 1 % point for large n, 1.6276/sqrt(n), since K(1.6276) = .99."""
-    pit = np.linspace(0.0, 0.5, 2500)  # all in the lower half: at 1/2 the ECDF is 1
+    pit = np.linspace(0.0, 0.5, 2500)  # all values are in the lower half, so the ECDF is 1 at 1/2
     frame = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, pit)})
     table = calibration.calibration(frame, total=50, epsilons=[1.0], gibbs_draws=1, burn_in=0)
     exact = table[table["method"] == "exact"].set_index("bin")
     assert exact["band"].iloc[0] == pytest.approx(1.6276 / 50, rel=0.01)
     assert exact.loc[0.45, "ecdf_difference"] == pytest.approx(0.5, abs=1e-3)
     assert exact["ecdf_difference"].iloc[-1] == pytest.approx(0.0, abs=1e-12)
-    # A bin of 20 holds Binomial(2500, 1/20): its 99 % range over 125 expected.
+    # The number in each of 20 bins is Binomial(2500, 1/20); the band is its 99 % range divided by the expected 125.
     low, high = binom(2500, 0.05).ppf([0.005, 0.995]) / 125
     assert exact["lower"].iloc[0] == pytest.approx(low, abs=0.02)
     assert exact["upper"].iloc[0] == pytest.approx(high, abs=0.02)
@@ -300,7 +300,7 @@ def test_interpreted_chains_are_the_compiled_ones():
     rows = np.array([(a, b, 9 - a - b) for a in range(10) for b in range(10 - a)])
     weights = np.exp(-np.abs(rows - [2, 5, 3]).sum(axis=1) / 2)
     exact = weights @ (1 + rows) / 12 / weights.sum()
-    # sd of a share at most 0.2, autocorrelation time below 6: four errors
+    # the sd of a share is at most 0.2, and the autocorrelation time is below 6: four standard errors
     assert mean == pytest.approx(exact, abs=4 * 0.2 * (6 / 4000) ** 0.5)
 
 

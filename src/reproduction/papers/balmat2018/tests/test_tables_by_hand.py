@@ -28,7 +28,8 @@ def test_margins_of_table_1():
     assert [found[f"row {i}: coefficient at M = 50"]["ours"] for i in (1, 2, 3, 4, 5)] == [1, 50, 50, 1225, 2450]
     assert (found[agreement._MISPRINT]["left"], found[agreement._MISPRINT]["right"]) == (2450, 1225)  # 50!/(48! 1! 1!)
     assert 0 < found[agreement._COEFFICIENTS]["ours"] <= 1e-12
-    # row i - k of a block's last row is its first, as large: in words (M - k + 1)/k times it, 50 at k = 1
+    # row i - k of a block's last row is its first row, which is equally large: by the rule in words, (M - k + 1)/k
+    # times this value, 50 at k = 1
     column, words, linear = (found[name]["ours"] for name in agreement._RULES)
     assert 0 < column <= 1e-12
     assert words == pytest.approx(1e-12 - 49)
@@ -97,7 +98,8 @@ def test_margins_of_figure_2(monkeypatch):
         in found["all differences are beyond the twelfth digit, no p below 1e-6"]["note"]
     )
     dip = found["dip near the end points of p1, digits"]
-    # twenty groups of one triplet each side: .5 in 19, the middle's only triplet of the last is 11: -1.5
+    # twenty groups with one triplet on each side: the dip is .5 in 19 groups; in the last group, the only triplet in
+    # the middle has 11 digits: -1.5
     groups = np.array([0.5] * 19 + [-1.5])
     assert (dip["ours"], dip["mc_se"]) == pytest.approx((0.5, groups.std(ddof=1) / sqrt(20)))
     assert found["random triplets"]["ours"] == 40
@@ -114,12 +116,12 @@ def test_digits_of_footnote_12_by_hand(monkeypatch):
     """Check the digits at M = 1, where (1, 0, 0) has coefficient 1 and product p1. An error of d in log gamma then
     causes an error of p1 (e^d - 1).
     """
-    real, fewest = agreement.math.lgamma, agreement._fewest.__wrapped__  # what is kept knows no patch
+    real, fewest = agreement.math.lgamma, agreement._fewest.__wrapped__  # cached values do not depend on the patch
     monkeypatch.setattr(agreement.math, "lgamma", lambda x: real(x) + (1e-6 if x == 2 else 0.0))
-    # lgamma(M + 1) = lgamma(2) and the one count of 1 cancels it: nothing differs beyond rounding
+    # lgamma(M + 1) = lgamma(2) is cancelled by the single count of 1, so the results differ only by rounding
     assert fewest(1, (0.5, 0.25, 0.25)) > 14
     monkeypatch.setattr(agreement.math, "lgamma", lambda x: real(x) + (1e-6 if x == 1 else 0.0))
-    # two counts of 0 are wrong, -2e-6 in the log: log10(1/2e-6) = 5.7 digits
+    # two counts of 0 are wrong, by -2e-6 in the log: log10(1/2e-6) = 5.7 digits
     assert fewest(1, (0.5, 0.25, 0.25)) == pytest.approx(-np.log10(2e-6), abs=1e-5)
 
 
@@ -189,7 +191,7 @@ def test_times_of_figure_3():
     none = pd.DataFrame({"what": ["figure_3"], "method": ["R"], "seconds": [np.nan], "note": ["not found"]})
     measured, missing = speed.figure_3(figure_3_timings=times, r_timings=none).to_dict("records")
     assert (measured["mean"], measured["median"], measured["runs"]) == (4, 3, 5)
-    assert (measured["low"], measured["high"]) == pytest.approx((1.4, 7.6))  # between order statistics
+    assert (measured["low"], measured["high"]) == pytest.approx((1.4, 7.6))  # interpolated between order statistics
     assert measured["sd"] == pytest.approx(sqrt((9 + 4 + 1 + 0 + 36) / 4))
     assert (missing["method"], missing["note"], np.isnan(missing["median"])) == ("R", "not found", True)
 
@@ -310,7 +312,7 @@ def test_bands_of_the_calibration():
     assert cover["chi2"].to_numpy() == pytest.approx(0)
     assert cover["p_value"].to_numpy() == pytest.approx(1)
     low = calibration.coverage(table.assign(**dict.fromkeys(calibration.METHODS, pits / 20)), **stated)
-    assert low["chi2"].to_numpy() == pytest.approx((380**2 + 19 * 20**2) / 20)  # all 400 in one of twenty bins
+    assert low["chi2"].to_numpy() == pytest.approx((380**2 + 19 * 20**2) / 20)  # all 400 values in one of twenty bins
 
 
 def test_modes_and_moments_of_draws():

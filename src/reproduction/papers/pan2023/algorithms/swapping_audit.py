@@ -1,7 +1,7 @@
 """Audit swapped tables exactly, over every pair of original tables with the same margins and every output.
 
-The theorem promises epsilon per unit of Hamming distance, so 2 epsilon for one exchange. If epsilon is read as the loss
-of one exchange, the theorem is false; `two_by_two` computes the difference.
+The theorem states epsilon per unit of Hamming distance, and therefore 2 epsilon for one exchange. If epsilon is read as
+the loss of one exchange, the theorem is false; `two_by_two` computes the difference.
 """
 
 from dataclasses import dataclass
@@ -20,15 +20,14 @@ class SwapAudit:
 
     Parameters
     ----------
-    per_exchange : float
-        Largest loss between tables one exchange (two records) apart.
+    per_exchange : float Largest loss between two tables that differ by one exchange (two records).
     per_unit : float
         Largest loss per unit of Hamming distance over all pairs.
     claimed : float
         epsilon of the theorem, per unit of distance.
-    margins : (#V1 = 1, #V2 = 1) of the class where `per_exchange` is attained.
-    pair : last cells of its two originals.
-    output : last cell of its output.
+    margins : (#V1 = 1, #V2 = 1) of the class in which `per_exchange` is attained.
+    pair : last cells of the two originals of this class.
+    output : last cell of the output.
     """
 
     per_exchange: float
@@ -55,8 +54,7 @@ def log_kernel(n: int, r1: int, c1: int, *, rate: float) -> tuple[NDArray[np.int
 
     Parameters
     ----------
-    n, r1, c1 : int
-        Records and the two margins.
+    n, r1, c1 : int Number of records, and the two margins.
     rate : float
         Swap rate, in (0, 1).
 
@@ -84,12 +82,11 @@ def two_by_two(n: int, *, rate: float, classes: str = "all") -> SwapAudit:
 
     Parameters
     ----------
-    n : int
-        Records in the stratum, 2 to 60.
+    n : int Number of records in the stratum, 2 to 60.
     rate : float
         Swap rate, in (0, 1).
-    classes : str
-        ``"all"``, or ``"extreme"`` for margins (1, 1) and (n/2, n/2) only, where every full audit found its maximum.
+    classes : str ``"all"``, or ``"extreme"`` for only the margins (1, 1) and (n/2, n/2), in which every full audit
+        found its maximum.
 
     Returns
     -------
@@ -102,7 +99,7 @@ def two_by_two(n: int, *, rate: float, classes: str = "all") -> SwapAudit:
 
     Notes
     -----
-    Milliseconds for n = 10, seconds for all classes of n = 20.
+    Computing time: milliseconds for n = 10, seconds for all classes of n = 20.
     """
     _checks.integer("n", n, least=2, most=60)
     half = n // 2

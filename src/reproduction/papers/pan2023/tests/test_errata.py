@@ -50,7 +50,7 @@ def test_medians_before_and_after_one_swap(total):
     for ours, tables in zip(found, (np.repeat(table[None], RUNS, axis=0), swapped), strict=False):
         phi = drawn_phi(tables, rng)
         assert ours == pytest.approx(np.median(phi), rel=off(np.log(phi)) + 4e-4)
-    # from 1 by |log(ad/bc)|; one unit less in the last cell is one less in the first
+    # distance |log(ad/bc)| from 1; a last cell that is one smaller goes with a first cell that is one smaller
     gaps = np.abs(np.log(swapped[:, 0, 0] * swapped[:, 1, 1] / (swapped[:, 0, 1] * swapped[:, 1, 0])))
     away = np.mean(gaps > abs(log(0.27**2 / 0.23**2)) + 1e-9)
     assert found[2] == pytest.approx(away, abs=4 * (0.25 / RUNS) ** 0.5 + 0.005)
@@ -70,7 +70,7 @@ def test_what_the_margins_and_what_the_cells_accept():
     """Check the acceptance probabilities for row sums 3, 7 and column sums 4, 6. Four of the C(13, 3) = 286 tables of
     ten records have these margins (the first cell is 0 to 3).
 
-    An original of an output has the weight with which it is swapped into (1, 2, 3, 4).
+    An original has the weight with which it is swapped into (1, 2, 3, 4).
     """
     text = said(4)
     assert f"would accept {4 / 286:.4f} of all" in text
@@ -108,8 +108,8 @@ def test_the_worst_pair_of_ten_records_by_enumeration():
     """Check by enumeration the worst pair with five of ten records in each margin. The originals (5, 0, 0, 5) and (4,
     1, 1, 4) are swapped into (0, 5, 5, 0), or the reverse.
 
-    K = k selected with C(10, k) p^k q^(10 - k), not 1; derangements of k uniform, so the value that lands on a record
-    is that of any other of the selected.
+    K = k records are selected with probability C(10, k) p^k q^(10 - k), k not 1. Derangements of k records are uniform,
+    so the value that a record receives is that of any other selected record.
     """
     text = said(9)
     assert "#V1 = 1 and #V2 = 1 equal to (5, 5)" in text
@@ -122,12 +122,14 @@ def test_the_worst_pair_of_ten_records_by_enumeration():
     def chance(k):
         return comb(10, k) * 0.1**k * 0.9 ** (10 - k) / none
 
-    # records with V2 = 1 are five; all five ones must land there and none is there: every record moves
-    all_five = np.prod(np.arange(1.0, 6.0)) ** 2  # ones onto the five, zeros onto the others, any order
+    # five records have V2 = 1; all five ones must move there, and none is there: every record moves
+    all_five = np.prod(np.arange(1.0, 6.0)) ** 2  # ones move to these five, zeros to the others, in any order
     from_zero = chance(10) * all_five / derangements(10)
-    # one of the ones is there: the other four and its like on the other side move, these two may, not into themselves
+    # one of the ones is there already: the other four and the corresponding records on the other side move; these two
+    # may move, but not to their own place
     eight = np.prod(np.arange(1.0, 5.0)) ** 2
-    nine = 2 * 4 * np.prod(np.arange(1.0, 5.0)) * np.prod(np.arange(1.0, 5.0))  # five places, one barred for the fifth
+    # five places, one of which is excluded for the fifth
+    nine = 2 * 4 * np.prod(np.arange(1.0, 5.0)) * np.prod(np.arange(1.0, 5.0))
     ten = (4 * np.prod(np.arange(1.0, 5.0))) ** 2
     ways = [(8, 1, eight), (9, 1, nine), (10, 1, ten)]
     from_one = sum(chance(k) / comb(10, k) * sets * way / derangements(k) for k, sets, way in ways)
@@ -145,7 +147,8 @@ def test_shares_after_swapping():
     """Check that swapping half of 1,000 records moves the expected shares by half of the distance to the product of the
     margins.
 
-    (.7, .1, .1, .1) has margins .8, .2: (.64, .16, .16, .04); half way (.67, .13, .13, .07), to 1/1000.
+    (.7, .1, .1, .1) has margins .8, .2: (.64, .16, .16, .04) under independence; half way (.67, .13, .13, .07), to
+    1/1000.
     """
     text = said(8)
     assert "go to [0.67, 0.13, 0.13, 0.07] on average" in text

@@ -35,14 +35,14 @@ def test_the_law_of_three_records():
 
 
 def test_the_law_of_two_strata_is_a_product_and_single_records_stay():
-    # a stratum of two: exchanged with p^2/(p^2 + q^2) = 1/10 at p = 1/4
+    # a stratum of two records: exchanged with probability p^2/(p^2 + q^2) = 1/10 at p = 1/4
     law = algorithm.exact_law(["x", "y", "x", "y", "z"], "abcde", rate=0.25)
     wanted = {"abcde": 0.81, "cbade": 0.09, "adcbe": 0.09, "cdabe": 0.01}
     assert {"".join(k): v for k, v in law.items()} == pytest.approx(wanted)
 
 
 def test_outcomes_that_look_alike_are_added():
-    # values 1, 1, 0: of the six arrangements of records two each look alike; p = 1/5 as above
+    # values 1, 1, 0: the six arrangements of the records are equal in pairs; p = 1/5 as above
     law = algorithm.exact_law([0, 0, 0], (1, 1, 0), rate=0.2)
     assert law == pytest.approx({(1, 1, 0): 68 / 77, (0, 1, 1): 4.5 / 77, (1, 0, 1): 4.5 / 77})
 
@@ -59,32 +59,33 @@ def test_the_table_of_the_algorithm_expects_its_law():
     printed = table[table["printed"].astype(bool)].set_index("check")["outcome"]
     assert printed["record example"] == "0, 1, 1, 1, 0"
     assert printed["worked example, Sect"] == "Zoe Kim, Ava Chen, John Smith, Leo Park"
-    # four permutations of the example's V1 = (1, 1, 0, 1, 0) look like the printed (0, 1, 1, 1, 0) with two moved:
-    # records 1 and 3 exchanged; the exact probability is that of the enumeration over all 120
+    # four permutations of the example's V1 = (1, 1, 0, 1, 0) give the printed (0, 1, 1, 1, 0) with two moved records:
+    # records 1 and 3 exchanged; the exact probability is that of the enumeration of all 120
     law = algorithm.exact_law([0] * 5, (1, 1, 0, 1, 0), rate=0.2)
     assert sum(law.values()) == pytest.approx(1)
     assert len(law) == comb(5, 2)
 
 
 def test_pooled_chi_squared_by_hand():
-    # 60, 30, 10 of 100 where 50, 40, 10 are expected: 100/50 + 100/40 + 0 = 4.5 on two degrees
+    # 60, 30, 10 of 100, where 50, 40, 10 are expected: 100/50 + 100/40 + 0 = 4.5 with two degrees of freedom
     assert draw_tests.pooled([60, 30, 10], [50, 40, 10], 100) == pytest.approx(exp(-2.25))
-    # 4 and 6 of the rare are one cell of 10: (10 - 6)^2/6 with (90 - 94)^2/94, one degree
+    # the rare outcomes 4 and 6 form one cell of 10: (10 - 6)^2/6 with (90 - 94)^2/94, one degree of freedom
     statistic = 16 / 94 + 16 / 6
     assert draw_tests.pooled([90, 4, 6], [94, 3, 3], 100) == pytest.approx(chi2.sf(statistic, 1))
-    # 20 rare ones where .01 are expected in all: P(Bin(100, 1e-4) >= 20) = C(100, 20) 1e-80, to 1 %; two of them pass
+    # 20 rare outcomes, where .01 are expected in total: P(Bin(100, 1e-4) >= 20) = C(100, 20) 1e-80, to 1 %; two such
+    # outcomes pass
     assert draw_tests.pooled([80, 10, 10], [99.99, 0.005, 0.005], 100) == pytest.approx(comb(100, 20) * 1e-80, rel=0.02)
     assert draw_tests.pooled([98, 2, 0], [99.0, 0.5, 0.5], 100) == 1
-    # 3 outside the list where 1 is expected outside: joins the least cell, 20 + 1 against 23
+    # 3 outcomes outside the list, where 1 is expected: pooled with the smallest cell, 20 + 1 compared with 23
     assert draw_tests.pooled([77, 20], [79, 20], 100) == pytest.approx(chi2.sf(4 / 79 + 4 / 21, 1))
     assert draw_tests.pooled([90, 10, 0], [90, 10, 0], 100) == 1
-    assert draw_tests.pooled([90, 9, 1], [90, 10, 0], 100) == 0  # what cannot be was counted
-    assert draw_tests.pooled([90, 9], [90, 10], 100) == 0  # one of 100 is outside all that can be
+    assert draw_tests.pooled([90, 9, 1], [90, 10, 0], 100) == 0  # an impossible outcome was counted
+    assert draw_tests.pooled([90, 9], [90, 10], 100) == 0  # one outcome of 100 is impossible
     assert draw_tests.pooled([np.nan, 50], [50, 50], 100) == 0
-    # a sum that is rounded up, in its last digit or the last four, leaves nothing outside
+    # a sum that is rounded up, in its last digit or in the last four, leaves no probability outside
     for size in (np.nextafter(100.0, 101.0), 100 + 1e-12, 100 - 1e-12):
         assert draw_tests.pooled([60, 30, 10], [50, 40, 10], size) == pytest.approx(exp(-2.25))
-    # draws worth 100.5 trials: 20.5 rare ones are between 20 of 100 and 21 of 101 as rare
+    # draws that count as 100.5 trials: 20.5 rare outcomes are between 20 of 100 and 21 of 101 in rarity
     rare = [draw_tests.pooled([size - r, r], [size - 0.01, 0.01], size) for size, r in ((100, 20), (100.5, 20.5))]
     assert binom.sf(20, 101, 1e-4) < rare[1] < rare[0] == pytest.approx(binom.sf(19, 100, 1e-4))
     assert np.isnan(draw_tests.pooled([], [], 0))
@@ -104,15 +105,16 @@ def test_coverage_counts_what_lies_between_the_tails():
 def test_checks_of_the_sampler_by_hand():
     row = abc._check(0.1, "a", 12.0, 9.0, 1.5)
     assert (row["z"], row["simulated"], row["exact"]) == (2.0, 12.0, 9.0)
-    # the Kolmogorov law at 1.3581 is 5 %
+    # the Kolmogorov distribution function at 1.3581 is 95 %
     assert abc._gap(0.1, "a", 1.3581 / 20, 0.0, 400)["p_value"] == pytest.approx(0.05, abs=1e-5)
 
 
 def test_the_error_of_a_median_of_draws():
-    # without a swap phi has the law of one Dirichlet; the median of m draws has the error 1/(2 f sqrt m)
+    # without a swap, phi has the distribution under a single Dirichlet; the median of m draws has the error 1/(2 f sqrt
+    # m)
     setting = {"thetas": [[0.25] * 4], "totals": [400], "rates": [0.0], "swaps": 900, "tables": 10}
     rows = phi_density.phi_draws(**setting, rng=stream(7, "m")).iloc[0]
-    # log phi is near normal with variance 4 psi'(101) = 4/100.5, symmetric about 0: f(0) = 1/sqrt(2 pi variance)
+    # log phi is nearly normal with variance 4 psi'(101) = 4/100.5, symmetric about 0: f(0) = 1/sqrt(2 pi variance)
     assert rows["exact"] == pytest.approx(1, abs=1e-12)
     assert rows["mc_se"] == pytest.approx(0.5 / 30 * sqrt(2 * np.pi * 4 / 100.5), rel=5e-3)
     assert np.isnan(rows["p_tables"])
@@ -150,8 +152,8 @@ def test_margins_of_single_swaps():
 
 
 def test_margins_of_trends_and_uniformity():
-    # one table of 100 with shares (.4, .1, .1, .4); from rate 0 to .5 the last cell goes from 40 to 35, the median
-    # of phi from 16 to 4; the other theta is independent and stays
+    # one table of 100 with shares (.4, .1, .1, .4): from rate 0 to .5, the last cell goes from 40 to 35, and the median
+    # of phi from 16 to 4; the other theta is independent and does not change
     def rows(theta, rate, median, s11, sd):
         kinds = {"median": median, "mean_s11": s11, "sd_s11": sd}
         return pd.DataFrame(
@@ -168,9 +170,9 @@ def test_margins_of_trends_and_uniformity():
         "mc_se": 0.0, "size": [0, 400],
     })  # fmt: skip
     found = [row["ours"] for row in agreement.results(table, astray)][:5]
-    assert found[0] == pytest.approx(log(4) - 0.05)  # changes of log median -log 4 and 0
-    assert found[1] == 0  # the independent one does not approach
-    assert found[2] == pytest.approx(0)  # nor does its entropy rise
+    assert found[0] == pytest.approx(log(4) - 0.05)  # changes of the log median by -log 4 and 0
+    assert found[1] == 0  # the table with independent columns does not approach independence
+    assert found[2] == pytest.approx(0)  # its entropy does not increase
     assert found[3] == 0
     assert found[4] == 2.0
 
@@ -193,7 +195,7 @@ def test_the_least_of_several_p_values():
 def test_curves_of_the_privacy_figure():
     table = privacy.privacy_loss(sizes=[10], audit_sizes=[2], audit_rates=[0.1])
     exchange = table[table["kind"] == "exchange"].set_index("variant")["y"]
-    # two records, p = .1: exchanged or not with odds p^2 to q^2, so 2 ln 9; epsilon = ln 3 + ln 9
+    # two records, p = .1: exchanged or not with odds p^2 to q^2, so the loss is 2 ln 9; epsilon = ln 3 + ln 9
     assert exchange["corrected"] == pytest.approx(2 * log(9))
     assert exchange["as_written"] == pytest.approx(log(27))
     assert exchange["twice"] == pytest.approx(2 * log(27))
@@ -208,8 +210,8 @@ def test_every_tenth_data_set_of_many_records_gets_an_interval_that_knows_the_sw
 
 
 def test_the_note_on_iterations_is_there_only_if_they_are_not_the_slides():
-    # the slides' five millions have no note; more or fewer have
-    checks = pd.DataFrame({"check": ["accepted"], "rate": [0.3]})  # another rate: nothing else is judged
+    # the five million iterations of the slides have no note; larger or smaller numbers have a note
+    checks = pd.DataFrame({"check": ["accepted"], "rate": [0.3]})  # at another rate, nothing else is judged
     summary = pd.DataFrame({"rate": [0.3], "statistic": ["acceptance"], "value": [0.1]})
     for iterations, note in ((5e6, ""), (6e6, "this run made 6,000,000 iterations"), (4e6, "4,000,000")):
         posterior = pd.DataFrame(
@@ -245,9 +247,10 @@ def test_bars_are_as_many_as_asked_and_cover_the_curve():
     assert width == pytest.approx(width[0])
     ends = bars["x"].iloc[0], bars["x"].iloc[-1] + width[0]
     assert ends == pytest.approx((curve["x"].min(), curve["x"].max()))
-    assert 0.97 < (bars["y"] * width[0]).sum() <= 1  # the ends are the 0.1 and 99.5 % points of three laws
+    assert 0.97 < (bars["y"] * width[0]).sum() <= 1  # the ends are the 0.1 and 99.5 % points of three distributions
     single = table[table["x"].isna()].set_index("kind")["y"]
-    # margins are halves: 25 expected by independence, 40 there; 38, 40 and 41 leave 13/15, 1 and 16/15
+    # margins are halves: 25 are expected under independence, and the count is 40; 38, 40 and 41 leave 13/15, 1 and
+    # 16/15
     assert single["attenuation"] == pytest.approx((13 + 15 + 16) / 45)
     assert single["phi"] == pytest.approx(16)
     known = table[table["kind"].isin(["rate", "phi", "limit", "attenuation exact"])]
@@ -255,7 +258,8 @@ def test_bars_are_as_many_as_asked_and_cover_the_curve():
 
 
 def test_every_class_is_audited_up_to_twenty_records():
-    # the figure's arrows (a lower bound) are drawn above that number, so at it the audit must be of all classes
+    # the arrows of the figure (a lower bound) are drawn above this number, so at this number the audit must include all
+    # classes
     table = privacy.exchange_audit(audit_sizes=[2], audit_rates=[0.1])
     assert table["classes"].tolist() == ["all"]
     assert [privacy._classes(n) for n in (19, 20, 21)] == ["all", "all", "extreme"]
@@ -275,9 +279,10 @@ def test_weights_and_acceptance_under_another_prior():
 
 
 def test_the_detection_limit_of_the_number_of_accepted_draws():
-    """Dir(a): two records in one cell have the probability (a + 1)/(4 (4 a + 1)), in two given cells a/(4 (4 a + 1)).
+    """Check the detection limit under Dir(a): two records in one cell have the probability (a + 1)/(4 (4 a + 1)), and
+    in two given cells a/(4 (4 a + 1)).
 
-    A z test of the number detects a change by isf(level/2) + 1.2816 standard errors in nine cases of ten.
+    A z test of the number detects a change by isf(level/2) + 1.2816 standard errors with probability .9.
     """
     values = {"acceptance": 0.02, "acceptance, 1 % less": 0.0199, "weight of [2, 0, 0, 0]": 0.5}
     row = figure_checks._number(1e8, 2e6, pd.Series(values | {"weight of [1, 1, 0, 0]": 0.5}))

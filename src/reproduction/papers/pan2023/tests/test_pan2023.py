@@ -121,8 +121,8 @@ def test_simulated_densities_agree_with_the_exact_mixture(density):
     error = density.set_index("kind")["mc_se"]
     assert (
         abs(found["median swapped"] - found["median swapped exact"]) < 4 * error["median swapped"]
-    )  # false alarm 1e-3
-    assert abs(found["attenuation"] - found["attenuation exact"]) < 4 * error["attenuation"]  # false alarm 6e-5
+    )  # false alarm rate 1e-3
+    assert abs(found["attenuation"] - found["attenuation exact"]) < 4 * error["attenuation"]  # false alarm rate 6e-5
     assert found["median swapped exact"] == pytest.approx(1.1680, abs=6e-5)
     bars = density[density["kind"] == "swapped"]
     assert bars["y"].sum() * (bars["x"].iloc[1] - bars["x"].iloc[0]) == pytest.approx(1, abs=0.03)
@@ -135,7 +135,7 @@ def test_single_swaps_that_go_astray(astray):
         row = fixed.loc[(settings.name_of([POSITIVE, SKEW][which]), rate)]
         assert row[["closer", "tie", "farther"]].tolist() == pytest.approx(values, abs=6e-4)
     drawn = astray[astray["data"] == "random"].set_index(["theta", "rate"]).loc[(settings.name_of(POSITIVE), 0.5)]
-    assert abs(drawn["farther"] - 0.35) < 0.005 + 4 * drawn["mc_se"]  # false alarm 6e-5
+    assert abs(drawn["farther"] - 0.35) < 0.005 + 4 * drawn["mc_se"]  # false alarm rate 6e-5
     assert np.allclose(astray[["closer", "tie", "farther"]].sum(axis=1), 1)
 
 
@@ -153,8 +153,8 @@ def test_abc_checks_hold(abc_tables):
     size = drawn["rate"].map(checks[checks["check"] == "accepted"].set_index("rate")["simulated"])
     se = np.sqrt(drawn["exact"] * (1 - drawn["exact"]) / size)
     assert drawn["mc_se"].to_numpy() == pytest.approx(se.to_numpy(), rel=1e-9)
-    assert checks["z"].abs().max() < 4.5  # 20 numbers, false alarm 1.4e-4
-    assert checks["p_value"].min() > 1e-4  # 12 tests, false alarm 1.2e-3
+    assert checks["z"].abs().max() < 4.5  # 20 numbers, false alarm rate 1.4e-4
+    assert checks["p_value"].min() > 1e-4  # 12 tests, false alarm rate 1.2e-3
     accepted = checks[checks["check"] == "accepted"].set_index("rate")
     rate = 0.003963748148  # by exact rational enumeration
     assert accepted.loc[0.1, "exact"] == pytest.approx(400_000 * rate)
@@ -196,8 +196,9 @@ def test_coverage_of_naive_and_aware_intervals():
     given = {"thetas": [SKEW], "totals": [100], "rates": [0.5], "aware_up_to": 100, "aware_every": 1, "level": 0.9}
     table = coverage.coverage(simulated(coverage, "coverage", given, 250, 50), **given).set_index("method")
     naive, aware = table.loc["naive"], table.loc["swap-aware"]
-    assert abs(naive["coverage"] - 0.48) < 0.02 + 4 * naive["mc_se"]  # false alarm 6e-5
-    assert aware["coverage"] > 0.85  # calibrated on average over the prior; expected .94, false alarm 1e-6
+    assert abs(naive["coverage"] - 0.48) < 0.02 + 4 * naive["mc_se"]  # false alarm rate 6e-5
+    # calibrated on average over the prior; expected coverage .94, false alarm rate 1e-6
+    assert aware["coverage"] > 0.85
 
 
 # --- examples, errata, agreement ---
@@ -247,9 +248,11 @@ def test_every_printed_statement_has_ours():
     assert set(table.index[table["verdict"] == "differs"]) == differs
     assert table.loc[list(differs), "note"].str.contains("erratum [589]").all()
     assert "50,000" in table.loc["iterations", "note"]
-    assert set(table.loc[table["kind"] == "law", "verdict"]) == {"reproduced"}  # 19 laws at 1e-4: false alarm 2e-3
+    # 19 tests at level 1e-4: false alarm rate 2e-3
+    assert set(table.loc[table["kind"] == "law", "verdict"]) == {"reproduced"}
     assert table.loc["median of phi at theta = (0.7, 0.1, 0.1, 0.1), p = 0.5", "verdict"] == "not_run"
-    assert set(table.loc[table["verdict"] == "undecided", "kind"]) <= {"claim", "wording"}  # a toy run decides less
+    # a toy run leaves more claims undecided
+    assert set(table.loc[table["verdict"] == "undecided", "kind"]) <= {"claim", "wording"}
 
 
 # --- configuration ---

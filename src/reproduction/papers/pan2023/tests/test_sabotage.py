@@ -29,7 +29,7 @@ USED = (
 )
 ABC = ("abc_posterior", "abc_checks", "log_phi", "posterior_summary")
 GOOD = ("reproduced", "reproduced_by_slip")
-flipped: set[tuple[str, str]] = set()  # of every sabotage that has run
+flipped: set[tuple[str, str]] = set()  # changed verdicts of every sabotage that has run
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_the_identity_in_place_of_the_swap(monkeypatch, turned):
         "worked example: the printed swap is an outcome of the algorithm",
         "record example: the printed V1 is an outcome of the algorithm",
         "record example: V1 after the swap",
-        "no marginal total is altered",  # nothing moved: nothing was tried
+        "no marginal total is altered",  # no record moved, so the rule was not tested
         "claim 2: more swaps move phi closer to 1 than away",
     } <= found
 
@@ -182,7 +182,8 @@ def test_a_window_of_the_law_that_is_shifted(monkeypatch, turned):
 
 def test_cauchy_draws_in_place_of_the_posterior(monkeypatch, turned):
     def cauchy(alpha, counts, *, rng):
-        # within three scales: farther out the law beside them adds up its deepest tails, and no further verdict turns
+        # within three scales: farther out, the compared distribution sums its extreme tails, and no further verdict
+        # changes
         return np.exp(rng.standard_cauchy((len(counts), 4)).clip(-3, 3))
 
     monkeypatch.setattr(dirichlet, "draw", cauchy)
@@ -212,7 +213,7 @@ def test_odds_ratios_of_other_cells(monkeypatch, turned):
 
 def test_a_chain_that_is_frozen_at_rate_0(honest, turned):
     table = honest["phi_by_rate"]
-    frozen = table.copy()  # every rate shows what rate 0 shows
+    frozen = table.copy()  # every rate shows the values of rate 0
     for kind in ("median", "mean_s11", "sd_s11"):
         chosen = table["kind"] == kind
         first = table[chosen & (table["rate"] == 0)].set_index("theta")["y"]
@@ -332,7 +333,7 @@ def test_inclusion_and_exclusion_where_the_kernel_is_known():
     """Check inclusion and exclusion against known probabilities. The cases are the slides' table from the originals (0,
     3, 4, 3) and (2, 1, 2, 5) at p = 0.1, and two records, which are exchanged if both are selected.
 
-    With two records (1, 0, 0, 1) the last cell falls to 0 if both are selected: p^2 of p^2 + (1 - p)^2.
+    With two records (1, 0, 0, 1), the last cell decreases to 0 if both are selected: p^2 out of p^2 + (1 - p)^2.
     """
     assert drawn_formulas.forward([0, 3, 4, 3], [1, 2, 3, 4], 0.1) == pytest.approx(0.131501418, abs=1e-9)
     assert drawn_formulas.forward([2, 1, 2, 5], [1, 2, 3, 4], 0.1) == pytest.approx(0.109586274, abs=1e-9)
@@ -364,7 +365,7 @@ def test_a_posterior_without_its_prior(monkeypatch, turned):
     assert turned("posterior_summary") == {"the posterior given y is Dir(1 + y)"}
 
 
-# --- numbers that are none ---
+# --- missing numbers ---
 
 
 def without_numbers(table, rows):
@@ -372,12 +373,13 @@ def without_numbers(table, rows):
     kept = ["rate", "x", "size", "level", "theta1", "theta2", "theta3", "theta4"]
     numbers = sorted({*table.select_dtypes("float").columns.difference(kept), *({"simulated"} & set(table))})
     table = table.astype(dict.fromkeys(numbers, float))
-    rows = [i for i in rows if "kind" not in table or table["kind"][i] != "rate"]  # a setting, not a number found
+    rows = [i for i in rows if "kind" not in table or table["kind"][i] != "rate"]  # a setting, not a computed number
     table.loc[rows, numbers] = np.nan
     return table
 
 
-@pytest.mark.parametrize("name", [name for name in USED if name != "record_example"])  # which holds no floats
+# a table that does not contain floats
+@pytest.mark.parametrize("name", [name for name in USED if name != "record_example"])
 def test_missing_numbers_never_pass(honest, verdicts, turned, name):
     found = turned(**{name: without_numbers(honest[name], honest[name].index)})
     good = {quantity for (artefact, quantity), verdict in verdicts.items() if artefact == name and verdict in GOOD}
@@ -398,7 +400,7 @@ def test_random_numbers_in_place_of_the_histograms(honest, turned):
     )
 
 
-CURVES = {  # a kind of drawn curve 2 % too high -> the statement that notices
+CURVES = {  # mapping from a kind of drawn curve that is 2 % too high to the statement whose verdict changes
     "phi_density": ("original", "swapped exact", "one swap"),
     "phi_by_rate": ("density", "median", "limit"),
     "abc_posterior": ("exact", "naive"),
@@ -444,7 +446,7 @@ def test_what_is_drawn_is_judged(honest):
 def test_every_judged_statement_was_turned_by_a_sabotage():
     published = agreement.read_published(paper.discover()["pan2023"].folder / "published.tsv")
     judged = published[published["kind"].isin(agreement.JUDGED)]
-    judged = judged[~((judged["kind"] == "number") & judged["value"].isna())]  # nothing is printed
+    judged = judged[~((judged["kind"] == "number") & judged["value"].isna())]  # no number is printed
     keys = set(map(tuple, judged[["artefact", "quantity"]].to_numpy()))
     assert keys - flipped == set()
     assert len(keys) == 43

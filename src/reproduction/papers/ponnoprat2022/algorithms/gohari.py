@@ -1,12 +1,12 @@
 """Compute the (epsilon, delta) guarantee of Gohari et al. (2021) for Dirichlet draws, with delta computed by exact
 integration.
 
-Mechanism: Y ~ Dirichlet(k p) for p with p_i >= eta on a set W of cells and at most 1 - eta_bar in total on W; adjacent
-p differ by `shift` in L1 norm, on two cells of W. For counts k = r N + d alpha, eta = alpha/k, eta_bar = (d - |W|)
-alpha/k and shift = 2 r/k. delta is the largest probability that some Y_i with i in W is gamma or less.
+Mechanism: Y ~ Dirichlet(k p) for p with p_i >= eta on a set W of cells, and with a sum over W of at most 1 - eta_bar.
+Adjacent p differ by `shift` in L1 norm, on two cells of W. For counts, k = r N + d alpha, eta = alpha/k, eta_bar = (d -
+|W|) alpha/k and shift = 2 r/k. Then delta is the largest probability that some Y_i with i in W is at most gamma.
 
 The printed Figure 2 integrates by the rule of degree 50 on the triangle (453 points) of Xiao and Gimbutas (2010),
-Computers & Mathematics with Applications 59, 663-676; the numbers, as distributed by modepy (MIT licence), are in
+Computers & Mathematics with Applications 59, 663-676. The numbers, as distributed by modepy (MIT licence), are in
 ``triangle_rule_50.tsv``. A test checks that the rule is exact to degree 50.
 """
 
@@ -47,12 +47,12 @@ def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, s
     Returns
     -------
     float
-        The guarantee's epsilon, >= 0.
+        Epsilon of the guarantee, >= 0.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument is not a number or is outside its range, or `members` eta + eta_bar exceeds 1.
+        If an argument is not a number or is outside its range, or if `members` eta + eta_bar exceeds 1.
 
     Notes
     -----
@@ -73,7 +73,7 @@ def delta(gamma: float, *, concentration: float, eta: float, eta_bar: float, mem
     Parameters
     ----------
     gamma, concentration, eta, eta_bar : as in `epsilon`.
-    members : size of W, 2 or 3 (600^(members - 1) integrand values, 1 ms or 0.3 s).
+    members : size of W, 2 or 3 (600^(members - 1) values of the integrand, 1 ms or 0.3 s).
 
     Returns
     -------
@@ -118,8 +118,8 @@ def delta_by_product_rule(gamma: float, *, concentration: float, eta: float, eta
     """Return `delta` for |W| = 2 as 1 minus a product Gauss rule over points above gamma. This method emulates an error
     in the printed figure.
 
-    The integrand is far too peaked for a rule of this degree, and the subtraction turns its error into a floor.
-    The printed figure came from another rule of about the same degree.
+    The integrand is far too peaked for a rule of this degree, and the subtraction turns the error of the rule into a
+    floor. The printed figure was computed by another rule of about the same degree.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def delta_by_product_rule(gamma: float, *, concentration: float, eta: float, eta
     Returns
     -------
     float
-        An emulation, not a probability: it may be negative.
+        The value emulates the printed figure. It is not a probability and may be negative.
     """
     k, gamma, _ = _checked(gamma, concentration, eta, eta_bar, 2)
     points, weights = _triangle_rule((degree + 1) // 2)
@@ -211,8 +211,8 @@ def _some_below_by_quantiles(gamma: Array, a: Array) -> Array:
     """Return the result of `_some_below` as Pr[first] + Pr[some other] - Pr[both]. Since Pr[both] is at most either
     term, no digits are lost by cancellation.
 
-    Given Y_1 = y the others are a Dirichlet scaled by 1 - y; y runs over quantiles q exp(-v) of its distribution below
-    gamma.
+    Given Y_1 = y, the other variables are a Dirichlet vector scaled by 1 - y. The variable y runs over quantiles q
+    exp(-v) of its distribution below gamma.
     """
     if len(a) == 2:
         return np.asarray(betainc(a[0], a[1], np.minimum(gamma, 1.0)))
@@ -283,7 +283,7 @@ def degree_50_rule(path: Path = DEGREE_50_RULE) -> tuple[Array, Array]:
     """Return the quadrature rule of degree 50 on the triangle, as barycentric coordinates of shape (453, 3) and weights
     that add up to 1.
 
-    A row of the file is an orbit under the triangle's symmetries: two coordinates of one of its 3 or 6 points.
+    A row of the file is an orbit under the symmetries of the triangle: two coordinates of one of its 3 or 6 points.
     """
     points, weights = [], []
     for size, first, second, weight in tables.read(path).to_numpy(dtype=np.float64):

@@ -29,7 +29,8 @@ def records(name: str) -> CodedTable:
     parts = [np.where(rng.random(RECORDS) < 0.8, lean, rng.integers(0, levels, RECORDS)) for _ in nodes[:-1]]
     codes = np.column_stack([*parts, np.where(rng.random(RECORDS) < 0.9, lean, 1 - lean)]).astype(np.int32)
     names = [np.arange(k).astype(str) for k in codes.max(axis=0) + 1]
-    stated = name if catalogue.SOURCES[name].networks else "stand-in"  # the name says what the published copy rounds
+    # the name determines which columns the published copy rounds
+    stated = name if catalogue.SOURCES[name].networks else "stand-in"
     return CodedTable(name=stated, columns=nodes, codes=codes, levels=tuple(names), numeric=(False,) * len(nodes))
 
 

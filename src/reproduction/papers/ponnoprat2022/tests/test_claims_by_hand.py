@@ -66,7 +66,7 @@ def test_paired_differences():
     assert loss["better"] == "undecided"
     assert artefacts.paired_differences(table, level=0.5).set_index("measure").loc["cross_entropy", "better"] == (
         "dirichlet"
-    )  # the half width is then 1
+    )  # the half-width is then 1
     assert rows.loc["accuracy", "better"] == "undecided"
     worse = artefacts.paired_differences(
         pd.concat([mine.assign(method="laplace", floor="sigma"), other.assign(method="dirichlet", floor="none")]),
@@ -112,7 +112,7 @@ def test_no_winner_and_as_well_as_the_others():
     """Check the largest proportion of wins in four cases. The Dirichlet wins twice (once tied with the Gaussian), the
     Gaussian wins twice, and the Laplace wins once.
 
-    Within .01 of the best the Dirichlet is in three of four.
+    Within .01 of the best accuracy, the Dirichlet is in three of four cases.
     """
     table = scored([(0.9, 0.8, 0.7), (0.9, 0.9, 0.1), (0.805, 0.81, 0.3), (0.5, 0.4, 0.6)])
     assert claims._no_winner(table) == pytest.approx((0.5, np.sqrt(0.25 / 4)))
@@ -205,7 +205,7 @@ def test_share_of_points_where_algorithm_1_is_better():
     epsilon_hat = 2, where it is compared with Algorithm 1. Three points of the grid 1/2, 1, 2, 4 are in the range of
     Gohari's curve.
 
-    Algorithm 1 exists at 2 with 3 and at 4 with 5: better at one of three.
+    Algorithm 1 has the values 3 at epsilon_hat = 2 and 5 at epsilon_hat = 4, so it is better at one of three points.
     """
     rows = [
         ("Gohari et al.", 1.0, 8.0),

@@ -120,7 +120,7 @@ def test_without_network_or_permission_the_reason_is_given(tmp_path, server):
     with pytest.raises(datasets.UnavailableError, match="downloads are switched off") as caught:
         datasets.obtain(toy, folders=[tmp_path, ROOT / "data"], download=False)
     assert f"{os.path.relpath(tmp_path, ROOT)}, data, and" in str(caught.value)
-    assert str(ROOT) not in str(caught.value)  # it is published
+    assert str(ROOT) not in str(caught.value)  # the message is published
     server.shutdown()
     server.server_close()
     with pytest.raises(datasets.UnavailableError, match="no connection"):
@@ -141,7 +141,7 @@ def test_folders_come_first_and_are_verified(tmp_path, server, packed, nested):
         path.write_bytes(bad)
         with pytest.raises(datasets.UnavailableError, match=rf"{os.path.relpath(path, ROOT)}.*switched off"):
             datasets.obtain(toy, folders=places, download=False)
-        later = [*places, tmp_path / "third"]  # a wrong file is passed over for the next folder's
+        later = [*places, tmp_path / "third"]  # a wrong file is skipped, and the file in the next folder is used
         later[-1].mkdir(exist_ok=True)
         (later[-1] / "toy.data").write_bytes(CONTENT)
         assert datasets.obtain(toy, folders=later, download=False) == {"toy.data": CONTENT}

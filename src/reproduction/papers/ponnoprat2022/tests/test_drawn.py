@@ -32,7 +32,7 @@ def test_figure_1():
 def test_figure_2():
     table = a.crossed("delta", variant=["corrected", "published"], gamma=[1e-6, 1e-3, 1e-2])
     table["gamma_for_1e-5"] = 2e-3
-    table.loc[3, "delta"] = 0.0  # not on a log axis
+    table.loc[3, "delta"] = 0.0  # not visible on a log axis
     both = figures.figure_2(table).axes
     curves = [
         a.line(of(table, variant=v)["gamma"][skip:], of(table, variant=v)["delta"][skip:], c)
@@ -146,7 +146,7 @@ def test_scores(name, measure):
     table = scored(measure, list(COLOURS), **keys)
     table[f"{measure}_mean"] += (
         1.0 * (table["method"] == "random") * (measure == "accuracy")
-    )  # not far below the others
+    )  # slightly below the other values
     shuffled = table.sample(frac=1, random_state=3)
     for axis in (axis for axis in getattr(figures, name)(shuffled).axes if axis.get_title()):
         dataset, variant = axis.get_title().split(", ")

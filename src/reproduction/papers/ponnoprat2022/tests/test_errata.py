@@ -38,7 +38,7 @@ def test_the_slip_of_figure_3():
     text = said(2)
     assert "r = 6.43, KL 7.374e-04" in text
     assert "starts at 10.1266" in text
-    r = 6.43  # two decimals: the cost to 0.02
+    r = 6.43  # two decimals: the cost is accurate to 0.02
     assert float(re.search(r"release costs ([\d.]+);", text)[1]) == pytest.approx(guarantee(r, 2, 2.0), abs=0.02)
 
 

@@ -30,9 +30,9 @@ def offset(order, delta=DELTA):
 def one_gohari(r, alpha, total, cells, delta):
     """Return the epsilon of Theorem 1 of Gohari et al. for a record that moves between the two cells of W.
 
-    With k = r N + d alpha, k eta = alpha, k (1 - eta_bar - eta) = r N + alpha and k shift/2 = r: epsilon is
-    r log((1 - g)/g) + log B(alpha, r N + alpha) - log B(alpha + r, r N + alpha - r). Off probability delta: each of
-    the two cells, at the lowest vertex Beta(alpha, k - alpha), is below g with probability delta/2.
+    With k = r N + d alpha, k eta = alpha, k (1 - eta_bar - eta) = r N + alpha and k shift/2 = r, epsilon is r log((1 -
+    g)/g) + log B(alpha, r N + alpha) - log B(alpha + r, r N + alpha - r). The guarantee fails with probability delta:
+    each of the two cells, at the lowest vertex Beta(alpha, k - alpha), is below g with probability delta/2.
     """
     g = stats.beta(alpha, r * total + (cells - 1) * alpha).ppf(delta / 2)
     high = r * total + alpha
@@ -47,7 +47,8 @@ def test_gohari_by_basic_and_by_advanced_composition(r, releases, delta, basic):
     Advanced composition (Dwork, Rothblum, Vadhan 2010) uses delta/(2n) for each of the n releases, and delta/2 for the
     bound
 
-    epsilon sqrt(2 n log(2/delta)) + n epsilon (exp(epsilon) - 1). The histogram of most cells is not the dearest.
+    epsilon sqrt(2 n log(2/delta)) + n epsilon (exp(epsilon) - 1). The histogram with the largest number of cells is not
+    the most expensive one.
     """
     alpha, total, sizes = 1 + 4 * r, 150, (1, 2, 3, 7)
     simple = releases * max(one_gohari(r, alpha, total, d, delta / releases) for d in sizes[1:])
@@ -139,7 +140,8 @@ def test_dirichlet_spends_its_budget_at_the_best_order(target, releases):
     """Check that the releases use their budget completely at the best order. Each release costs o r^2 psi'(1 + 3 (o -
     1) r) by Theorem 1 with squared sensitivity 2 and alpha = 1 + 4 (o - 1) r.
 
-    n of it and equation 14's offset are the target at the order that alpha reveals; alpha/r is nowhere smaller.
+    The cost of n releases plus the offset of equation 14 equals the target at the order that alpha implies, and alpha/r
+    is not smaller at any other order.
     """
     r, alpha = experiment.dirichlet_for_dp(target, delta=DELTA, releases=releases)
     order = 1 + (alpha - 1) / (4 * r)
@@ -147,7 +149,7 @@ def test_dirichlet_spends_its_budget_at_the_best_order(target, releases):
     best = alpha / r
     for other in order + (order - 1) * np.array([-0.1, -0.001, 0.001, 0.1]):
         left = target - offset(other)
-        if left > 0:  # the cost grows with r
+        if left > 0:  # the cost increases with r
             cost = functools.partial(theorem_1, order=other, times=releases / left)
             largest = brentq(lambda s, cost=cost: np.log(cost(s)), 1e-9 * r, 1e3 * r, xtol=1e-15)
             assert (1 + 4 * (other - 1) * largest) / largest > best * (1 - 1e-9)
@@ -169,7 +171,7 @@ def test_published_noise():
     """Check the published Gaussian noise, sigma = sqrt(2 log(1.25/share)) sqrt(2)/epsilon. For the share 1.25 exp(-8),
     sigma is 4 sqrt(2)/epsilon.
 
-    Laplace: (2/epsilon) sqrt(log(1/2 delta)/log(1/delta)); for delta = 1/4 the root is sqrt(1/2).
+    The Laplace scale is (2/epsilon) sqrt(log(1/2 delta)/log(1/delta)); for delta = 1/4, the root is sqrt(1/2).
     """
     found = experiment.published_noise("gaussian", [0.5, 2.0], delta=0.1, share=1.25 * np.exp(-8.0))
     assert found.scale == pytest.approx([8 * np.sqrt(2), 2 * np.sqrt(2)])
@@ -195,8 +197,9 @@ def test_whole_models_share_delta_among_all_their_histograms(monkeypatch):
     """Check the division of delta for a model with two attributes and the labels, which are three releases. In the
     published variant, each release has the share delta/(2 3), with the printed factor
 
-    2 sqrt(2 m log(1/2 delta)) on it for m = 2 attributes; corrected and Gohari: delta for all three. Gohari's bound on
-    the number of records is the training part, 70 % of 60; its pairs have alpha = 1 + 4 r (order 2).
+    2 sqrt(2 m log(1/2 delta)) for m = 2 attributes. In the corrected variant and for Gohari, delta is for all three
+    releases together. Gohari's bound on the number of records is the training part, 70 % of 60; its pairs have alpha =
+    1 + 4 r (order 2).
     """
     rng = np.random.default_rng(5)
     frame = pd.DataFrame({name: rng.integers(0, c, 60).astype(str) for name, c in (("a", 2), ("b", 3), ("y", 2))})
@@ -238,7 +241,8 @@ def test_a_model_shares_epsilon_evenly_among_its_releases(calibrations):
     """Check that a model with four attributes and the labels makes five releases, each with epsilon/5. The Laplace
     noise is calibrated for a change of one cell by 1 in the published variant (so that
 
-    the scale is half of what two cells need), two cells in the corrected variant; Dirichlet there also exactly.
+    the scale is half of the scale for two cells), and for two cells in the corrected variant, in which the Dirichlet is
+    also calibrated exactly.
     """
     settings = {"order": 5.0, "epsilons": [0.5], "repeats": 1, "splits": 1, "floors": ["sigma"]}
     name = catalogue.NAMES[0]
@@ -312,7 +316,8 @@ def test_pairs_of_figure_2_have_the_alpha_of_algorithm_1():
     assert table["eta"].iloc[0] == pytest.approx(5 / k)
     assert table["eta_bar"].iloc[0] == pytest.approx(2 * 5 / k)
     exact = table[table["variant"] == "corrected"]
-    # two cells of Beta(5, 65) each: the union bound is at most twice, one alone at least once, its probability
+    # two cells with Beta(5, 65) each: the union bound is at most twice, and a single cell at least once, the
+    # probability
     one = stats.beta(5, 65).cdf(exact["gamma"])
     assert ((one < exact["delta"]) & (exact["delta"] <= 2 * one)).all()
 
@@ -321,7 +326,8 @@ def test_the_slip_of_figure_3():
     """Check that equation 14 with delta = 2 gives epsilon = target - offset(2), with r computed for a squared
     sensitivity of 1 and alpha = 1 + 4 r.
 
-    The exact profile's pair has the same alpha; Gohari's with empty cells has eta = alpha/k, else (r + alpha)/k.
+    The pair of the exact profile has the same alpha. Gohari's pair has eta = alpha/k with empty cells, and (r +
+    alpha)/k otherwise.
     """
     rows = privacy.figure_3_bottom(
         counts=(9, 5, 2), orders=[2.0], delta=DELTA, least=4.0, most=8.0, points=1, gohari_points=1
@@ -356,7 +362,7 @@ def test_audited_laplace_scales_are_those_of_their_sensitivities():
     of one cell by 2 costs more than a change of two cells by 1, so noise calibrated for one cell by 2 satisfies the
     claim with
 
-    slack. Two cells by 1: exactly the claim.
+    slack. For two cells by 1, the cost is exactly the claim.
     """
     table = privacy.audits(order=5.0, epsilons=[0.7]).set_index(["mechanism", "variant"])
     assert table.loc[("Laplace", "as_written"), "exact"] == pytest.approx(1.4)

@@ -19,7 +19,7 @@ def test_arrows_end_at_the_border_of_the_box_they_point_to():
     with style.applied():
         figure = figures.figure_6(table)
         figure.draw_without_rendering()
-        figure.draw_without_rendering()  # the boxes have their places
+        figure.draw_without_rendering()  # the boxes get their positions
     (axis,) = figure.axes
     boxes = {t.get_text(): t.get_bbox_patch().get_window_extent() for t in axis.texts}
     arrows = [patch for patch in axis.patches if isinstance(patch, FancyArrowPatch)]

@@ -1,6 +1,6 @@
 """Test the two quadrature rules for Gohari's delta separately, since one rule could hide an error of the other rule.
 
-The rule of degree 50 is exact up to its degree, and its error on the peaked density is the printed floor.
+The rule of degree 50 is exact up to its degree, and its error for the peaked density is the printed floor.
 """
 
 from math import lgamma
@@ -12,7 +12,8 @@ from scipy.special import betainc
 
 from reproduction.papers.ponnoprat2022.algorithms import gohari
 
-RULES = [(gohari._some_below, 1e-4), (gohari._some_below_by_quantiles, 1e-7)]  # the first is left where they differ
+# the first rule is inaccurate where the two rules disagree
+RULES = [(gohari._some_below, 1e-4), (gohari._some_below_by_quantiles, 1e-7)]
 
 
 @pytest.mark.parametrize(("rule", "rel"), RULES)

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[5]
 FOLDER = Path(__file__).parents[1]
 FOLDERS = [ROOT / "data/uci", ROOT / "../shared/uci"]
 COUNTS = (119, 74, 618, 272, 13, 187)
-# non-private cross-entropy and accuracy: the author's protocol, then with every test value binned
+# non-private cross-entropy and accuracy: by the author's protocol, then with every test value binned
 NON_PRIVATE = {
     "CreditCard": (0.648, 0.8052, 0.738, 0.7811),
     "Thyroid": (0.0825, 0.9685, 0.0474, 0.9838),
@@ -78,7 +78,8 @@ def test_published_losses_are_the_authors_on_the_smallest_set():
         for epsilon, value in zip(settings["epsilons"], values, strict=True):
             key = ("published", method, epsilon)
             error = sd[key] * np.sqrt(1 / 40 + 1 / 10)
-            assert abs(mean[key] - value) < 4 * error  # four pooled standard errors: 4e-4 false alarms in all
+            # four pooled standard errors: a false alarm rate of 4e-4 for all tests
+            assert abs(mean[key] - value) < 4 * error
     assert mean["corrected", "gaussian", 1e-3] < mean["corrected", "dirichlet", 1e-3]
 
 

@@ -1,7 +1,7 @@
 """Replace a distribution, a sampler, a mechanism or a table by a wrong version, and check that verdicts change.
 
-The experiments run on synthetic records under the data sets' names (`stand_ins`). Values read off plots, which need the
-UCI files, are in the last tests.
+The experiments run on synthetic records with the names of the data sets (`stand_ins`). Values read off plots, which
+require the UCI files, are in the last tests.
 """
 
 from functools import cache
@@ -50,8 +50,8 @@ RELEASE, SIMULATE, WORST, SMOOTHED = (
 )
 PUBLISHED_NOISE, CORRECTED_NOISE = experiment.published_noise, experiment.corrected_noise
 FLIPPED: set[tuple[str, str]] = set()
-READ: set[tuple[str, str]] = set()  # values read off plots whose data sets are there
-SABOTAGED: list[int] = []  # number of flips of every sabotage that was run
+READ: set[tuple[str, str]] = set()  # values read off plots whose data sets are available
+SABOTAGED: list[int] = []  # number of changed verdicts for every sabotage that was run
 
 
 def made(names):
@@ -109,7 +109,7 @@ def all_above(size, **more):
     return table.assign(above=table["draws"])
 
 
-# name -> (what is patched, tables made again, artefacts of which a row flips, with the number of rows)
+# name -> (what is patched, tables that are recomputed, artefacts in which verdicts change, with the number of rows)
 SABOTAGES = {
     "the exact worst case is doubled": (
         [(renyi, "dirichlet_worst_case", lambda *a, **k: 2 * WORST(*a, **k))],

@@ -1,10 +1,10 @@
 """Gibbs sampler of Bernstein and Sheldon (2018) for the censored normal model, which is used as a baseline.
 
-Idea of "Differentially Private Bayesian Inference for Exponential Families": the distribution of the statistics given
-theta is approximated by a normal distribution with the same mean and covariance; Laplace noise is normal with an
-exponential variance (so 1/variance is inverse Gaussian given the noise); and theta is drawn as if the drawn statistics
-were those of the data, here with the censored records redrawn. Records are on the scale of the limits; all chains are
-in one array.
+The idea is that of "Differentially Private Bayesian Inference for Exponential Families". The distribution of the
+statistics given theta is approximated by a normal distribution with the same mean and covariance. Laplace noise is
+represented as normal noise with an exponential variance (so 1/variance is inverse Gaussian given the noise). Then theta
+is drawn as if the drawn statistics were those of the data; here, the censored records are redrawn first. Records are on
+the scale of the limits; all chains are in one array.
 """
 
 from collections.abc import Mapping
@@ -43,25 +43,24 @@ def gibbs(
     release : (z_mean, z_sse, z_low, z_high), or a mapping.
     n : number of records, >= 4.
     lower, upper : censoring limits.
-    scale : Laplace scale, one number or one per statistic.
-    draws, burn_in : sweeps kept and discarded.
+    scale : Laplace scale, one number or one number per statistic.
+    draws, burn_in : numbers of sweeps kept and discarded.
     rng : numpy Generator.
     prior : prior in the unit of the data; None uses `Prior.from_limits`.
-    chains : >= 1.
+    chains : number of chains, >= 1.
 
     Returns
     -------
-    float64 (chains, draws, 2).
-        A sweep costs O(records outside). The distribution differs from the posterior of the model: it ignores the
-        skewness of the sum of squares and the bounds of the statistics. The error is largest if the noise is small or
-        few records are inside.
+    float64 (chains, draws, 2). The cost of a sweep is proportional to the number of records outside the limits. The
+        distribution differs from the posterior of the model, because it ignores the skewness of the sum of squares and
+        the bounds of the statistics. The error is largest if the noise is small or few records are inside the limits.
 
     Raises
     ------
     ValueError, TypeError
         If an argument is invalid.
     numpy.linalg.LinAlgError
-        If a covariance of the normal distributions is not positive definite.
+        If a covariance matrix of the normal distributions is not positive definite.
     """
     limits = CensoredStatistics(lower=lower, upper=upper)
     half, middle = limits.width / 2, (limits.lower + limits.upper) / 2

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpmultinomial import _checks
 
 LEAST_RECORDS = 4
-MOST_RECORDS = 10**7  # maximum number of records of both samplers
+MOST_RECORDS = 10**7  # largest number of records of both samplers
 FARTHEST = 1e7  # distance in scales of a released number from its statistic's range above which float64 is inaccurate
 
 
@@ -44,10 +44,10 @@ def checked(
 
     Parameters
     ----------
-    release : four finite numbers, each within 10^7 scales of its statistic's range.
+    release : four finite numbers, each within 10^7 scales of the range of its statistic.
     n : 4 to 10^7.
     a, b : finite, a < b.
-    scales : one number > 0 or four.
+    scales : one number > 0, or four such numbers.
     prior : (mu0, var0 > 0, shape0 > 0, rate0 > 0).
     initial : (mu, sigma2 > 0).
     sums : whether the release consists of sums.
@@ -59,7 +59,7 @@ def checked(
     Raises
     ------
     ValueError, TypeError
-        With the argument, its rule and the value.
+        If an argument is invalid; the message states the argument, its rule and the value.
     """
     z, size = _sized("release", release, 4), _checks.positives("scales", scales, 4)
     count = _checks.integer("n", n, least=LEAST_RECORDS, most=MOST_RECORDS)

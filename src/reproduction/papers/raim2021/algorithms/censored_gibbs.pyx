@@ -145,7 +145,7 @@ cdef inline void c_moments(const Setting *data, double mu, double sigma2, const 
 
 # Draws of one outside count, by inversion, at a cost proportional to its spread for any n. A count s of n records has
 # the weight exp(f(s) + (n - s) log(1 - p) - log (n - s)!), f(s) = s log p - log s! - |z - s|/scale. The log weight is
-# concave, so bisection finds the mode and the counts with a weight below exp(-`DEPTH`) times the largest weight.
+# concave, so bisection finds the mode and the counts with a weight of at least exp(-`DEPTH`) times the largest weight.
 cdef enum:
     DEPTH = 38  # counts with a weight below exp(-DEPTH) times the largest weight are neglected
     LEAST_COUNT = 4  # with fewer uncensored records, the gamma weight is unbounded
@@ -287,7 +287,9 @@ cdef inline double c_pair(Joint *joint, const double[::1] factorial, double[:, :
 
 cdef inline void c_climb(Joint *joint, const double[::1] factorial, double[:, ::1] work, int64_t *s,
                          int64_t *t) noexcept nogil:
-    """Move to the pair with the largest weight by steps in one count or from one to the other, doubled on success."""
+    """Move to the pair with the largest weight by steps in one count, or by moving units from one count to the other;
+    step lengths are doubled on success.
+    """
     cdef int64_t step = 1, ds, dt, best_s, best_t
     cdef double best = c_pair(joint, factorial, work, s[0], t[0]), fresh
     cdef int i

@@ -1,7 +1,7 @@
 """Sample the posterior of (mu, sigma2) given a noisy release of a censored normal sample (Raim 2021).
 
-Model: x_1 .. x_n ~ N(mu, sigma2), z = s(x) + Laplace noise, mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). Methods are
-those of `censored_gibbs`: ``"corrected"``, ``"as_written"``, ``"slides_model"`` and ``"exact"``.
+Model: x_1 .. x_n ~ N(mu, sigma2), z = s(x) + Laplace noise, mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). The methods
+are those of `censored_gibbs`: ``"corrected"``, ``"as_written"``, ``"slides_model"`` and ``"exact"``.
 
 The module also has the class of finished chains: draws, convergence status and summary.
 """
@@ -22,7 +22,7 @@ from dpmultinomial._posteriors.censored.normal_model import Prior, released
 from . import censored_gibbs
 
 COLUMNS = ("mu", "sigma2", "s_mean", "s_sse", "s_low", "s_high")
-APPROXIMATE = {  # reason why the sampler's distribution is not the posterior
+APPROXIMATE = {  # reason why the distribution of the sampler is not the posterior
     "corrected": "s_mean and s_sse are drawn as independent",
     "as_written": "the slides' updates do not leave the posterior as it is",
     "slides_model": "the slides' laws of the statistics",
@@ -81,13 +81,13 @@ def judged(chains: Sequence[Chain]) -> Accuracy:
 
     Parameters
     ----------
-    chains : two or more chains of the same method and length.
+    chains : two or more chains with the same method and length.
 
     Returns
     -------
     Accuracy
-        ``not converged`` if ESS, R-hat or the fraction of impossible sweeps fails; else ``converged`` for
-        ``method="exact"`` and ``approximate`` for the other methods, which approximate the posterior.
+        ``not converged`` if ESS, R-hat or the fraction of impossible sweeps does not pass; otherwise ``converged`` for
+        ``method="exact"``, and ``approximate`` for all other methods, which approximate the posterior.
 
     Raises
     ------
@@ -114,7 +114,8 @@ METHODS = ("corrected", "exact", "as_written", "slides_model")
 LEAST_RECORDS = 4
 
 
-VAGUE = Prior(0.0, 100.0, 1.0, 1.0)  # of the slides' setting, which states none; on the scale of its records
+# prior for the slides' setting, which does not state a prior; on the scale of the records
+VAGUE = Prior(0.0, 100.0, 1.0, 1.0)
 
 
 def gibbs(
@@ -134,7 +135,7 @@ def gibbs(
     """Return dependent draws of (mu, sigma2) as a float64 array of shape (draws, 2). The arguments are the same as for
     `chain`.
 
-    ``method="as_written"`` diverges from the posterior in most settings: check ``chain(..).diverged``.
+    With ``method="as_written"``, the chain diverges from the posterior in most settings. Check ``chain(..).diverged``.
 
     Parameters
     ----------
@@ -171,25 +172,25 @@ def chain(
 
     Parameters
     ----------
-    release : (z_mean, z_sse, z_low, z_high), or a mapping with keys mean, sse, low, high; finite, and within 10^7
-        scales of their statistics' ranges.
+    release : (z_mean, z_sse, z_low, z_high), or a mapping with the keys mean, sse, low, high; finite, and within 10^7
+        scales of the ranges of their statistics.
     n : number of records, >= 4.
     lower, upper : censoring limits a < b.
-    scale : Laplace scale of the noise, Delta_s/epsilon; one number or one for each statistic.
-    method : ``"corrected"`` (statistics drawn from closed-form distributions: joint counts, a normal distribution for
-        s_mean and a gamma distribution for s_sse with the moments of the truncated normal, assumed independent: an
-        approximation of the slides' structure. If the limits are not symmetric about mu, s_mean and s_sse are dependent
-        and the sd of sigma2 is too large, by 12 % at [-0.5, 3], 55 % at [0.5, 4]; n = 1,000), ``"exact"`` (all records,
-        O(n) per sweep, the reference; for large n `censored_statistics.sample` has the same distribution),
-        ``"as_written"`` (the slides),
-        ``"slides_model"`` (the slides' distributions, made coherent).
-    draws, burn_in : sweeps kept and discarded. The effective sample size is about 1/25 of the draws for mu, 1/6 for
-        sigma2.
+    scale : Laplace scale of the noise, Delta_s/epsilon; one number, or one number per statistic.
+    method : ``"corrected"``: statistics are drawn from closed-form distributions, with joint counts, a normal
+        distribution for s_mean and a gamma distribution for s_sse with the moments of the truncated normal
+        distribution. They are assumed to be independent, which is an approximation of the slides' structure: if the
+        limits are not symmetric about mu, s_mean and s_sse are dependent, and the sd of sigma2 is too large, by 12 % at
+        [-0.5, 3] and by 55 % at [0.5, 4], with n = 1,000. ``"exact"``: all records, O(n) per sweep, as a reference; for
+        large n, `censored_statistics.sample` has the same distribution. ``"as_written"``: the slides.
+        ``"slides_model"``: the distributions of the slides in a consistent model.
+    draws, burn_in : numbers of sweeps kept and discarded. The effective sample size is about 1/25 of the draws for mu,
+        and 1/6 for sigma2.
     rng : numpy Generator.
     prior : (mu0, var0, shape0, rate0).
-    initial : first (mu, sigma2); None takes it from the released counts.
-    sums : only with ``"exact"``: the release consists of the sums of `CensoredStatistics.sums_of`.
-    again : redraw the release after every sweep, for Geweke's test (`geweke`).
+    initial : first (mu, sigma2); None derives it from the released counts.
+    sums : whether the release consists of the sums of `CensoredStatistics.sums_of`; only with ``"exact"``.
+    again : whether the release is redrawn after every sweep, for Geweke's test (`geweke`).
 
     Returns
     -------
@@ -285,11 +286,12 @@ def geweke(
     method, n, lower, upper, scale, rng : as in `chain`.
     prior : (mu0, var0, shape0, rate0); shape0 > 4 for finite moments.
     sweeps : length of the chain.
-    batches : their means give the standard error.
+    batches : number of batches, whose means give the standard error.
 
     Returns
     -------
-    DataFrame: moment, expected, found, se, z. z is about standard normal for a sampler that leaves its model invariant.
+    DataFrame with the columns moment, expected, found, se and z. For a sampler that leaves its model invariant, z is
+        approximately standard normal.
     """
     mu0, var0, shape0, rate0 = prior = _prior(prior)
     guess = (mu0, rate0 / (shape0 - 1))
@@ -328,7 +330,8 @@ def without_privacy(
     """Return draws from the posterior given exact statistics, as a float64 array of shape (draws, 2). The sampler
     augments the data by the censored records.
 
-    Arguments as in `chain`. `normal_model.posterior` is the same distribution without simulation.
+    The arguments are those of `chain`. The function `normal_model.posterior` gives the same distribution without
+    simulation.
 
     Parameters
     ----------
@@ -340,7 +343,7 @@ def without_privacy(
     float64 (draws, 2)
     """
     z = CensoredStatistics(lower=lower, upper=upper).of(records)
-    tiny = np.array([1e-7, 1e-5, 1e-3, 1e-3])  # noise that changes nothing: counts, mean and sum of squares are fixed
+    tiny = np.array([1e-7, 1e-5, 1e-3, 1e-3])  # noise of negligible size: counts, mean and sum of squares are fixed
     return gibbs(
         z, n=len(records), lower=lower, upper=upper, scale=tiny, method="corrected", draws=draws, burn_in=burn_in,
         rng=rng, prior=prior,

@@ -1,17 +1,19 @@
 """Direct sampling of the noise in a released statistic (Walker et al. 2011, Raim 2021), and the target distributions of
 this noise.
 
-Target f(xi) proportional to w(xi) g(xi): the weight w is the density of the unprotected statistic z - xi, and the base
-g is the density of the noise. `exact_normal` and `exact_gamma` are the same targets in closed form (Laplace noise).
+The target f(xi) is proportional to w(xi) g(xi): the weight w is the density of the unprotected statistic z - xi, and
+the base g is the density of the noise. `exact_normal` and `exact_gamma` are the same targets in closed form (Laplace
+noise).
 
 The module also has closed-form distributions of the Laplace noise in a released statistic, given the distribution of
 the statistic.
 
-These are the targets of the direct sampler in Raim (2021): xi_mean added to a normal mean, xi_sse to a gamma sum of
-squares. Both are two-piece distributions, one piece on each side of xi = 0 (methods of Raim, 2021, in the
-documentation), so no simulation is needed.
+These distributions are the targets of the direct sampler in Raim (2021): xi_mean is added to a normal mean, and xi_sse
+to a gamma sum of squares. Both are two-piece distributions, with one piece on each side of xi = 0 (methods of Raim,
+2021, in the documentation), so no simulation is needed.
 
-Weights of the direct sampler are distributions of an unprotected statistic; bases are distributions of the noise.
+The weights of the direct sampler are distributions of an unprotected statistic, and the bases are distributions of the
+noise.
 """
 
 from abc import ABC, abstractmethod
@@ -78,7 +80,7 @@ class NoiseLaw(ABC):
         number.
         """
         uniforms = _checks.generator(rng).random(_checks.integer("size", size))
-        return self._quantile(1.0 - uniforms) if size else uniforms  # 1 - u is never 0; 1 is moved one step down
+        return self._quantile(1.0 - uniforms) if size else uniforms  # 1 - u is never 0, and 1 is moved one step down
 
     def mean(self) -> float:
         """Return the expected value of the noise."""
@@ -402,8 +404,8 @@ LOWER_ENDS = ("efficient", "machine")
 SPACINGS = ("small_rectangles", "equal")
 KNOTS, MOST_KNOTS = 25, 10**6
 ENOUGH = 0.3  # rejection probability at which the default number of knots is sufficient; adaptation reduces it further
-LIMIT = 5 * 10**7  # maximum number of rejections, about ten seconds; above it, the step function is treated as an error
-_SAFE = 1e-3  # maximum proportion of the envelope in the piece below u_L
+LIMIT = 5 * 10**7  # largest number of rejections, about ten seconds; above it, the step function is treated as an error
+_SAFE = 1e-3  # largest proportion of the envelope in the piece below u_L
 
 
 def exact_normal(z: float, *, mu: float, sigma2: float, count: int, scale: float) -> NormalStatistic:
@@ -449,12 +451,14 @@ class DirectSampler:
     ----------
     weight : `NormalWeight` or `GammaWeight`.
     base : `LaplaceBase`, `GaussianBase`, `GeometricBase` or `DiscreteGaussianBase`.
-    knots : N >= 1, intervals. None: 25, then four times as many until fewer than 30 % are rejected, and adaptive.
+    knots : number of intervals N >= 1. None: 25, multiplied by four until fewer than 30 % are rejected, and adaptive.
     lower : ``"efficient"``: u_L = 0.001 max_u{u P(A_u)}/P(A_0), so that the piece below u_L costs at most 0.1 % of the
-        target's mass; ``"machine"``: the smallest u at which P(A_u) < P(A_0) in floating point, as on the slides.
+        target's mass; ``"machine"``: the smallest u for which P(A_u) < P(A_0) in floating-point arithmetic, as on the
+        slides.
     spacing : ``"small_rectangles"`` (the slides' algorithm) or ``"equal"`` (equally spaced u, for comparison).
     midpoint : ``"geometric"`` or ``"arithmetic"`` halving; the slides do not specify it.
-    adaptive : add rejected u to the knots while drawing; None: only if `knots` is None. The draws stay exact.
+    adaptive : whether rejected u are added to the knots while drawing; None: only if `knots` is None. The draws remain
+        exact.
 
     Raises
     ------
@@ -463,8 +467,8 @@ class DirectSampler:
 
     Notes
     -----
-    The step function is P(A_0) below u_L (with P(A_{u_L}), as on the slides, it is not an envelope there), and u_H = 1
-    for continuous noise. Set-up O(N log N).
+    The step function is P(A_0) below u_L (with P(A_{u_L}), as on the slides, it would not be an envelope there), and
+    u_H = 1 for continuous noise. The set-up takes O(N log N).
     """
 
     def __init__(
@@ -528,8 +532,8 @@ class DirectSampler:
         Raises
         ------
         RuntimeError
-            If more than 5 10^7 candidates are rejected, or certainly would be, because the step function is a poor
-            envelope.
+            If more than 5 10^7 candidates are rejected, or would certainly be rejected, because the step function is a
+            poor envelope.
         """
         if not self.adaptive and isinstance(self.base, LaplaceBase) and size:
             accepted = float(np.exp(min(0.0, self.log_psi - self._log_envelope)))
@@ -554,7 +558,8 @@ class DirectSampler:
         """Return the pieces of the step function. The columns are log_u (left end, -inf first), log_height, and order,
         which is the order in which the left knot was added.
 
-        order 0 is u_L, 1 is u_H (its height is 0, it closes the last piece); -1 marks the piece below u_L.
+        The order of u_L is 0, and that of u_H is 1 (its height is 0, and it closes the last piece); -1 marks the piece
+        below u_L.
         """
         pieces = {"log_u": self._u, "log_height": np.append(self._p[:-1], -np.inf), "order": self._order}
         first = pd.DataFrame({"log_u": [-np.inf], "log_height": [self.log_whole], "order": [-1]})
@@ -592,7 +597,8 @@ class DirectSampler:
         """Return an upper bound of the rejection probability and of the total variation distance, which is c/psi times
         the total area of the rectangles.
 
-        The rectangle between 0 and u_L is included; the slides omit it. Never NaN; at most 8e307.
+        The rectangle between 0 and u_L is included, although the slides omit it. The bound is never NaN, and at most
+        8e307.
         """
         p = np.concatenate([[self.log_whole], self._p])
         if self._u[-1] - self.log_psi < 700:
@@ -664,7 +670,7 @@ class DirectSampler:
         low = place
         while low + self.log_area(low)[0] > top - 45:
             low -= 1.0 + 0.1 * abs(self.log_upper - low)
-        root = np.sqrt(self.log_upper - low)  # u = u_H exp(-y^2): the ends of A_u are smooth in y
+        root = np.sqrt(self.log_upper - low)  # u = u_H exp(-y^2), because the ends of A_u are smooth in y
         ends = np.linspace(0, root, 129)
         nodes, weights = _quadrature.legendre(16)
         y = ((ends[1:] + ends[:-1])[:, None] / 2 + np.diff(ends)[:, None] / 2 * nodes).ravel()

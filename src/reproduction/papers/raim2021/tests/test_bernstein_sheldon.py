@@ -15,10 +15,10 @@ RELEASE, SLIDES = (-21.27, 778.56, 23.0, 27.0), {"n": 1000, "lower": -2.0, "uppe
 
 @pytest.mark.parametrize(("n", "z", "scale"), [
     (1000, (0.1, 250.0, 23.0, 150.0), 4.0),
-    (1000, (-0.4, 120.0, 300.0, 2.0), (0.01, 0.1, 0.5, 0.5)),  # little noise, few above
+    (1000, (-0.4, 120.0, 300.0, 2.0), (0.01, 0.1, 0.5, 0.5)),  # little noise, few records above the limits
     (5, (0.0, 1.0, 1.0, 0.0), 1.0),
-    (60, (3.0, -40.0, 90.0, -20.0), 20.0),  # outside what statistics can be
-    (60, (1.2, 70.0, 5.0, -3.0), 1e-3),  # the same, without noise that could explain it
+    (60, (3.0, -40.0, 90.0, -20.0), 20.0),  # outside the range of the statistics
+    (60, (1.2, 70.0, 5.0, -3.0), 1e-3),  # the same, without noise that could explain the values
     (60, (-1.2, -3.0, 30.0, 45.0), 1e-3),
 ])  # fmt: skip
 def test_the_baseline_equals_its_reference(n, z, scale):
@@ -83,7 +83,8 @@ def test_scale_mixture_of_the_baseline_is_laplace_noise():
     """Check that z - s at fixed theta is Laplace noise if the distribution of the statistics is far wider than the
     noise.
 
-    Mean absolute noise over 4,000 draws within 5 % of the scale: 4 standard errors at a dependence of two steps.
+    The mean absolute noise over 4,000 draws is within 5 % of the scale: 4 standard errors for a dependence over two
+    steps.
     """
     rng, z = stream(10, "mixture"), np.array([0.0, 300.0, 250.0, 250.0])
     scale, s = np.array([1e-4, 0.01, 0.02, 0.02]), np.tile(z, (400, 1))

@@ -64,19 +64,20 @@ def test_statistics_chain_equals_its_reference(form, initial):
 @pytest.mark.parametrize(("n", "limits", "theta", "scales", "release"), [
     (60, (-2.0, 2.0), (0.1, 1.2), (8.5,) * 4, (-5.0, 30.0, 4.0, 6.0)),  # wide noise
     (150, (-0.5, 3.0), (0.0, 1.0), (0.4,) * 4, (0.3, 60.0, 46.3, 0.2)),  # narrow noise: Kummer's function
-    (150, (-0.5, 3.0), (0.2, 0.6), (1e-7, 1e-5, 1e-3, 1e-3), (0.5, 55.0, 45.0, 1.0)),  # no noise to speak of
-    (150, (-0.5, 0.5), (0.3, 2.0), (300.0,) * 4, (2.0, -20.0, -30.0, 190.0)),  # a release that says nothing
-    (100, (-2.0, 2.0), (0.1, 1.2), (1.0, 5.0, 3.0, 3.0), (0.2, 300.0, 90.0, 90.0)),  # more records than there are
-    (80, (-2.0, 2.0), (3.0, 0.5), (0.5, 4.0, 6.0, 6.0), (1.5, 9.0, 0.0, 79.0)),  # nearly all above
-    (4, (-2.0, 2.0), (0.0, 1.0), (2.0,) * 4, (0.0, 3.0, 1.0, 1.0)),  # all must be inside
+    (150, (-0.5, 3.0), (0.2, 0.6), (1e-7, 1e-5, 1e-3, 1e-3), (0.5, 55.0, 45.0, 1.0)),  # negligible noise
+    (150, (-0.5, 0.5), (0.3, 2.0), (300.0,) * 4, (2.0, -20.0, -30.0, 190.0)),  # a release without information
+    (100, (-2.0, 2.0), (0.1, 1.2), (1.0, 5.0, 3.0, 3.0), (0.2, 300.0, 90.0, 90.0)),  # more records than exist
+    (80, (-2.0, 2.0), (3.0, 0.5), (0.5, 4.0, 6.0, 6.0), (1.5, 9.0, 0.0, 79.0)),  # nearly all records above the limits
+    (4, (-2.0, 2.0), (0.0, 1.0), (2.0,) * 4, (0.0, 3.0, 1.0, 1.0)),  # all records must be inside the limits
     (8, (-2.0, 2.0), (0.0, 1.0), (2.0,) * 4, (0.0, 3.0, 1.0, 1.0)),
 ])  # fmt: skip
 def test_the_law_of_the_counts_is_that_of_all_pairs(n, limits, theta, scales, release, form):
     law = reference.counts_law(np.array(release), n, *limits, np.array(scales), theta, form)
     for near in ((0, 0), (n - 4, 0), (0, (n - 4) // 2)):
         found = censored_gibbs.counts_law(release, n, *limits, scales, theta, form=form, near=near)
-        assert 0.5 * np.abs(found - law).sum() < 1e-9  # the reference's moments inside are good to 1e-10
-        heaviest = 1.0 if form == "as_written" else law.max()  # as written each count is cut by itself
+        # the moments inside the limits are accurate to 1e-10 in the reference implementation
+        assert 0.5 * np.abs(found - law).sum() < 1e-9
+        heaviest = 1.0 if form == "as_written" else law.max()  # as written, each count is truncated separately
         assert law[found == 0].max(initial=0.0) < 1.001 * np.exp(-38) * heaviest
 
 
@@ -169,7 +170,7 @@ def test_one_chain_is_not_judged_but_has_a_summary():
     assert list(found.columns) == list(SUMMARY)
     assert found["quantity"].tolist() == ["mu", "sigma2", "s_mean", "s_sse", "s_low", "s_high"]
     assert (found["status"] == "not converged").all()
-    assert found["mean"].to_numpy() == pytest.approx(5.0 * np.arange(6), abs=5 / 2000**0.5)  # false alarm 1e-6
+    assert found["mean"].to_numpy() == pytest.approx(5.0 * np.arange(6), abs=5 / 2000**0.5)  # false alarm rate 1e-6
     assert (found["upper"] - found["lower"]).to_numpy() == pytest.approx(2 * 1.645, abs=0.3)
     assert censored_normal.chain(RELEASE, **MODEL, method="corrected", rng=stream(7, "kind")).method == "corrected"
     with pytest.raises(ValueError, match="without draws"):

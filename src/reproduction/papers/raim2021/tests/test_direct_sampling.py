@@ -69,7 +69,7 @@ def test_gamma_law_is_consistent_wherever_the_release_lies(z, sigma2, count, sca
     x = found.quantile(q)
     assert (np.diff(x) > 0).all()
     assert (x < z).all()
-    resolution = 1e-14 * np.maximum(np.abs(x), abs(z)) * found.pdf(x)  # what rounding of xi itself allows
+    resolution = 1e-14 * np.maximum(np.abs(x), abs(z)) * found.pdf(x)  # the resolution that the rounding of xi allows
     assert (np.abs(found.cdf(x) - q) <= 1e-11 * q + resolution).all()
     assert np.allclose(found.cdf(x) + found.sf(x), 1, atol=1e-12)
 
@@ -94,7 +94,7 @@ def test_a_peak_far_narrower_than_the_release_keeps_its_digits(z, shape, beta, s
             1 / mp.mpf(beta) - 1 / mp.mpf(scale),
         )
 
-        def density(t):  # relative to that at 0
+        def density(t):  # relative to the density at 0
             return mp.exp(power * mp.log1p(-t / z) + (above if t > 0 else below) * t)
 
         def mass(low, high):
@@ -276,6 +276,6 @@ def test_bounds_far_below_float64_are_numbers_and_agree_with_the_plain_formula()
     assert ds.DirectSampler(weight, base, knots=25).log_psi < -709
     assert ds.DirectSampler(weight, base, knots=25).bound > 0
     assert ds.DirectSampler(weight, base).bound < 2
-    # the exact rejection probability is below the bound, and near it where the steps are fine
+    # the exact rejection probability is below the bound, and close to the bound if the steps are fine
     fine = ds.DirectSampler(weight, base, knots=20_000)
     assert fine.rejection_rate < fine.bound < 3 * fine.rejection_rate

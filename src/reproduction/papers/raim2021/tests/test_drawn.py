@@ -41,7 +41,7 @@ def test_sampler_accuracy():
     columns = ("observed_rate", "exact_rate", "bound", "mc_se")
     table = a.crossed(*columns, target=TARGETS, rule=["equal", "adaptive"], knots=[5, 25]).assign(delta_s=17.0)
     table.loc[table["rule"] == "adaptive", "mc_se"] = np.nan
-    table.loc[table["rule"] == "equal", "bound"] *= 2  # some are above 1
+    table.loc[table["rule"] == "equal", "bound"] *= 2  # some bounds are above 1
     for axis, target in zip(figures.sampler_accuracy(table).axes, TARGETS, strict=True):
         equal, adaptive = (of(table, target=target, rule=rule) for rule in ("equal", "adaptive"))
         seen, reach = equal["observed_rate"], 2 * equal["mc_se"]
@@ -145,7 +145,7 @@ def test_gibbs_posteriors():
 def test_geweke():
     table = a.crossed("z", method=["as_written", "exact"], limits=["[-2, 2]"], moment=["mu", "sigma2"])
     (axis,) = figures.geweke(table).axes
-    bound = student.isf(0.01 / 4, 49)  # two moments, both sides, 50 batches
+    bound = student.isf(0.01 / 4, 49)  # two moments, two sides, 50 batches
     marks = [
         a.line(of(table, method=m)["z"], [place] * 2, c, kind="marks")
         for place, (m, c) in enumerate((("as_written", RED), ("exact", BLACK)))

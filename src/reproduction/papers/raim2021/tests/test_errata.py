@@ -42,7 +42,8 @@ def test_counts_in_turn():
     in_turn, error, joint, its_error = numbers(r"s_c # \(#\) as written, # \(#\) with", said(2, size=400))
     assert in_turn == pytest.approx(953.20, abs=4 * error)
     assert joint == pytest.approx(950.60, abs=4 * its_error)
-    # Laplace noise of scale 8.494 and binomial counts of q = 0.0228: sd of each s at most sqrt(22.2), both within 6.7
+    # Laplace noise of scale 8.494 and binomial counts with q = 0.0228: each s has an sd of at most sqrt(22.2), and both
+    # are within 6.7
     assert 0 < error * 20 < 6.7
     assert 0 < its_error * 20 < 6.7
 
@@ -51,7 +52,7 @@ def test_censored_records_have_a_smaller_variance():
     """Check that the variance of N(0, 1) truncated to [-2, 2] is 1 - 4 phi(2)/(2 Phi(2) - 1) = 0.7737."""
     text = said(3)
     inside = 1 - 4 * stats.norm.pdf(2) / (2 * stats.norm.cdf(2) - 1)
-    # the variance of a variance: (mu4 - inside^2)/n, mu4 < 2^2 inside
+    # the variance of a variance is (mu4 - inside^2)/n, with mu4 < 2^2 inside
     assert numbers(r"\[-2, 2\]: #,", text)[0] == pytest.approx(inside, abs=4 * (4 * inside / 950_000) ** 0.5)
     first, share = (int(n) for n in re.search(r"at sweep (\d+), and in (\d+)% of 60 sweeps", text).groups())
     assert 1 <= first <= 60
@@ -95,7 +96,7 @@ def test_the_lower_end_of_floating_point():
     """Check u_L, at which Laplace noise of scale b is outside [-21.27 - r, -21.27 + r] with probability exp(-(r -
     21.27)/b)/2, which is about 2^-53.
 
-    log u_L = -950 r^2/2, to the factor of two within which a sum is rounded.
+    log u_L = -950 r^2/2, up to the factor of two within which a sum is rounded.
     """
     text = said(6)
     for b, found in zip((8.494, 0.8494), numbers(r"log u_L = # \(and # at a tenth", text), strict=True):
@@ -115,7 +116,7 @@ def test_the_envelope_below_its_first_knot():
     """Check the envelope below its first knot for a standard normal weight at 1/2 and Laplace noise of scale 1. The
     area is P(A_u) = 1 - e^(1/2 - s)/2 - e^(-1/2 - s)/2.
 
-    Here s^2 = -2 log u.
+    Here, s^2 = -2 log u.
     """
 
     def area(log_u):
@@ -123,7 +124,7 @@ def test_the_envelope_below_its_first_knot():
         return 1 - np.exp(0.5 - s) / 2 - np.exp(-0.5 - s) / 2
 
     at, height, reached = numbers(r"e\^# the slides put h\* = P\(A_uL\) = # where P\(A_u\) reaches # >", said(7))
-    assert area(at + 0.05) - 1e-6 < height < area(at - 0.05) + 1e-6  # one decimal of log u_L is told
+    assert area(at + 0.05) - 1e-6 < height < area(at - 0.05) + 1e-6  # one decimal of log u_L is printed
     assert area(at - 0.95) - 1e-6 < reached < area(at - 1.05) + 1e-6
 
 

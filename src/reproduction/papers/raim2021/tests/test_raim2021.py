@@ -73,7 +73,8 @@ def test_histogram_and_exact_density_agree():
     for _, rows in table.groupby("variant"):
         bars, curve = rows[rows["kind"] == "histogram"], rows[rows["kind"] == "density"]
         middle = np.interp(bars["x"] + bars["bin_width"] / 2, curve["x"], curve["y"])
-        assert np.abs(bars["y"] - middle).max() < 0.0015  # standard error of the highest bar 0.00015, plus curvature
+        # standard error of the highest bar 0.00015, plus the curvature
+        assert np.abs(bars["y"] - middle).max() < 0.0015
 
 
 def test_errata_show_what_they_say():
@@ -288,7 +289,9 @@ def test_whole_draws_against_their_law():
 
 
 def test_the_detection_limit_of_whole_draws_is_detected_in_nine_cases_of_ten():
-    """Noise that is wider by this factor has a chi-squared noncentrality at which the power is 0.9."""
+    """Check the detection limit for integer draws: noise that is wider by this factor has a chi-squared noncentrality
+    for which the power is 0.9.
+    """
     weight = SimpleNamespace(log_relative=lambda x: -((x - 3.0) ** 2) / 8)
     x = stream(3, "sees").normal(2.0, 1.5, 100_000)
     seen = beyond.sees(x, weight, beyond.Noise(2.0, whole=True), 1e-4)
@@ -362,8 +365,9 @@ def test_scales_of_the_designs(monkeypatch):
     """Check the noise scales of the release designs at w = 4, n = 60 and epsilon = 2. The design with the ranges has
     scale (2 + 4 + 16)/2, and the design with the exact sensitivity has scale (1 + 4/60 + 16 (1 - 1/60))/2.
 
-    Separate: a third of epsilon each, 4, 16 and 2 (both counts together) over 2/3. Sums, half width 2: a record lost
-    changes them by 1 + 2 + 4, over 2.
+    With separate scales, a third of epsilon is used for each of mean, sum of squares and counts: 4, 16 and 2 (both
+    counts together) divided by 2/3. For sums with half-width 2, a record that leaves changes them by 1 + 2 + 4, divided
+    by 2.
     """
     scales = []
 
@@ -405,7 +409,8 @@ def test_pearson():
     """
     found = beyond.chi_squared(np.array([10.0, 20, 30]), np.array([20.0, 20, 20]))
     assert found == pytest.approx(np.exp(-5))
-    # cells that expect 3, 3 and 20, and a last one of 2, become 6 and 22: (9 - 6)^2/6 + (19 - 22)^2/22, one degree
+    # cells with expected counts 3, 3 and 20, and a last cell with 2, become 6 and 22: (9 - 6)^2/6 + (19 - 22)^2/22, one
+    # degree of freedom
     merged = beyond.chi_squared(np.array([5.0, 4, 18, 1]), np.array([3.0, 3, 20, 2]))
     assert merged == pytest.approx(stats.chi2.sf(9 / 6 + 9 / 22, 1))
 
@@ -434,7 +439,8 @@ def test_median_interval():
     """
     values = pd.Series([7.0, 1, 9, 3, 5, 2, 8, 4, 10, 6])
     assert coverage.median_interval(values) == (2, 9)
-    assert coverage.median_interval(values.iloc[:6]) == (1, 9)  # 1/64 < .025: the ends of six
+    # 1/64 < .025: the limits are the smallest and largest of six values
+    assert coverage.median_interval(values.iloc[:6]) == (1, 9)
     assert coverage.median_interval(values.iloc[:1]) == (7, 7)
     rows = {"epsilon": 2.0, "method": "exact", "parameter": "mu", "truth": 0.0, "mean": 0.0, "diverged": False}
     row = coverage.coverage(pd.DataFrame(rows | {"lower": 0.0, "upper": values})).iloc[0]
@@ -484,7 +490,7 @@ def test_samplers_know_noise_of_scale_delta_over_epsilon(monkeypatch):
     chain, release = censored_normal.chain, CensoredStatistics.release
 
     def told(*given, **stated):
-        if np.ndim(stated["scale"]) == 0:  # the posterior without privacy has next to none, of four scales
+        if np.ndim(stated["scale"]) == 0:  # the posterior without privacy has nearly no noise, with four scales
             scales.append(stated["scale"])
         return chain(*given, **stated)
 
@@ -557,7 +563,7 @@ def test_laws_of_the_statistics_where_nothing_is_censored():
         assert rows["law_mean"].to_numpy() == pytest.approx([mean] * 2, rel=1e-6)
         assert rows["law_sd"].to_numpy() == pytest.approx([sd] * 2, rel=1e-6)
         assert rows["mean"].to_numpy() == pytest.approx([mean] * 2, abs=4 * sd / 300**0.5)
-        assert rows["sd"].to_numpy() == pytest.approx([sd] * 2, rel=0.2)  # 4 of its errors, 1/sqrt(600)
+        assert rows["sd"].to_numpy() == pytest.approx([sd] * 2, rel=0.2)  # 4 of its standard errors, 1/sqrt(600)
         assert (rows["p_value"] > 1e-3).all()
 
 
@@ -573,11 +579,13 @@ def test_laws_of_the_statistics_where_a_side_is_censored():
     keys = [("s_high", "as_written"), ("s_low", "as_written"), ("s_mean", "corrected"), ("s_sse", "corrected")]
     high, low, mean, sse = (table.loc[key] for key in keys)
     assert (high["law_mean"], high["law_sd"]) == pytest.approx((400 * q, (400 * q * (1 - q)) ** 0.5))
-    assert (low["law_mean"], low["law_sd"]) == pytest.approx((200, 10), rel=0.01)  # a binomial(400, 1/2) in two steps
+    # a binomial(400, 1/2) variable in two steps
+    assert (low["law_mean"], low["law_sd"]) == pytest.approx((200, 10), rel=0.01)
     inside = 400 * (0.5 - q)
     assert (mean["law_mean"], mean["law_sd"]) == pytest.approx((cut.mean(), (cut.var() / inside) ** 0.5), rel=0.01)
-    spread = inside * (cut.expect(lambda x: (x - cut.mean()) ** 4) - cut.var() ** 2)  # of a sum of squares
-    spread += inside * cut.var() ** 2  # and of how many there are, nearly Poisson less what a binomial lacks
+    spread = inside * (cut.expect(lambda x: (x - cut.mean()) ** 4) - cut.var() ** 2)  # variance of a sum of squares
+    # plus the variance of the number of records, nearly Poisson minus the difference to a binomial
+    spread += inside * cut.var() ** 2
     assert sse["law_mean"] == pytest.approx((inside - 1) * cut.var(), rel=0.01)
     assert sse["law_sd"] ** 2 == pytest.approx(spread - inside**2 / 400 * cut.var() ** 2, rel=0.05)
     for row in (high, low, mean, sse):
@@ -669,11 +677,12 @@ def test_margins_of_the_sampler():
     found = {row["quantity"]: row for row in agreement.sampler(pd.concat([table, adaptive]))}
     assert found["probability of a rejection at most its bound"]["ours"] == pytest.approx(0.05 + 1e-9)
     assert found["total variation at most its bound"]["ours"] == pytest.approx(0.3 + 1e-9)
-    assert found["draws of xi_mean are exact"]["ours"] == pytest.approx(0.4)  # four tests, the least p value 0.1
+    assert found["draws of xi_mean are exact"]["ours"] == pytest.approx(0.4)  # four tests, smallest p-value 0.1
     worse = agreement.sampler(pd.concat([table, adaptive]).assign(ks_p=0.07))
     assert [row["ours"] for row in worse if "are exact" in row["quantity"]] == pytest.approx([0.28, 0.28])
     assert found["rejections have their exact probability"]["ours"] == pytest.approx(stats.chi2.sf(9, 2))
-    better = found["adding rejected u improves the envelope"]  # .05 and .1 less, errors .01 and .01 of their mean
+    # rates that are .05 and .1 smaller, with standard errors .01 and .01 of their mean
+    better = found["adding rejected u improves the envelope"]
     assert (better["ours"], better["mc_se"]) == pytest.approx((0.075, 0.01 / 2**0.5))
     assert found["small rectangles against equal spacing, N = 25"]["variant"] == "not_run"
 

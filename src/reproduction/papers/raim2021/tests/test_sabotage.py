@@ -1,7 +1,8 @@
 """Replace a correct part by a wrong part, and check that a verdict changes. Each checked statement must change at least
 once.
 
-At these sizes the unmodified run has the verdicts of a full run; streams are fixed, so verdicts are reproducible.
+At these sizes, the unmodified run has the verdicts of a full run. The random streams are fixed, so verdicts are
+reproducible.
 """
 
 import numpy as np
@@ -37,7 +38,7 @@ WANTED = (
 FLIPPED: dict[str, set[tuple[str, str]]] = {}
 
 
-JUDGES: list[in_process.Judge] = []  # of the honest tables
+JUDGES: list[in_process.Judge] = []  # judges of the unmodified tables
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +73,10 @@ def test_honest_verdicts(honest):
     assert set(found) == {"reproduced", "differs", "not_stated", "input", "derived"}
 
 
-# name -> (what is replaced, what by, tables to make anew, statements that must flip)
+# name -> (what is replaced, replacement, tables that are recomputed, statements whose verdicts must change)
 def cauchy(self, size, *, rng):
-    # within 100 scales: farther out a draw adds millions of whole numbers to the law beside it, and turns no verdict
+    # within 100 scales: farther out, a draw would add millions of integers to the compared distribution, without
+    # changing a verdict
     return 50_000 + 1000 * np.clip(rng.standard_cauchy(size), -100, 100), 0, 25
 
 
@@ -114,7 +116,7 @@ TARGETS = ("xi_mean", "xi_sse", "sampler_accuracy", "other_noises")
 @pytest.mark.parametrize("wrong", [cauchy, frozen, shifted(ds.DirectSampler.sample_counted)])
 def test_wrong_draws(honest, monkeypatch, wrong):
     monkeypatch.setattr(ds.DirectSampler, "sample_counted", wrong)
-    if wrong is frozen:  # constant draws of other noises have no closed mean here
+    if wrong is frozen:  # constant draws of other noise distributions do not have a closed-form mean in this test
         found = flipped(honest, "xi_mean", "xi_sse", "sampler_accuracy")
         wanted = {row for row in DRAWN if row[0] != "other_noises"}
     else:
@@ -298,7 +300,7 @@ def test_wrong_formula(honest, monkeypatch, name):
     wrong, judged = WRONG_FORMULAS[name]
     monkeypatch.setattr(formulas, name, wrong)
     after = in_process.verdicts(SLUG, honest | in_process.tables_of(SLUG, SIZES, only=["formulas"]))
-    found = set(after.index[JUDGES[0].verdicts != after])  # drawn curves are judged by these formulas too
+    found = set(after.index[JUDGES[0].verdicts != after])  # drawn curves are checked by these formulas too
     assert found >= {("formulas", formula) for formula in judged}
     FLIPPED[name] = found
 
@@ -410,7 +412,8 @@ def test_joint_law_without_psi(honest, monkeypatch):
     """
     monkeypatch.setattr(statistics_laws, "_log_psi", lambda *_: 0.0)
     found = flipped(honest, "counts_in_turn")
-    # without psi what is left to differ is s_l's normaliser given s_u, less than a thousandth here
+    # without psi, the remaining difference is the normalising constant of s_l given s_u, which is less than a
+    # thousandth for this release
     assert found == {("counts_in_turn", "drawing in turn draws from the joint law")}
     FLIPPED["joint law without psi"] = found
 
@@ -459,7 +462,8 @@ def test_naive_analysis_that_covers(honest, monkeypatch):
     FLIPPED["intervals as wide as the world"] = found
 
 
-CURVES = {  # a drawn curve 2 % too high (or, of knots, two orders exchanged) -> the statement that notices
+# a drawn curve that is 2 % too high (or, for knots, two exchanged orders) -> the statement whose verdict changes
+CURVES = {
     "u p(u)": ("descent", "curve", "density", "the drawn p(u) is proportional to P(A_u)"),
     "weights": ("weight_functions", "curve", "weight", "the drawn weights are the slides' formulas"),
     **{
@@ -503,7 +507,7 @@ def test_not_a_number_never_passes(honest, name):
     try:
         verdicts = JUDGES[0]({name: table})
     except (KeyError, IndexError, ValueError):
-        return  # a table without numbers is refused
+        return  # a table without numbers is rejected
     rows = verdicts[verdicts.index.get_level_values("artefact") == name]
     assert "reproduced" not in set(rows)
 

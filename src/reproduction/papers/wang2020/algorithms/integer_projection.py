@@ -1,6 +1,7 @@
 """Simple methods that adjust noisy counts to a total, for comparison with the additive releases of Wang (2020).
 
-All functions work on rows: `noisy` float64 or int64 (n, S), `totals` (n,). Post-processing costs no privacy.
+All functions operate on rows: `noisy` float64 or int64 (n, S), `totals` (n,). Post-processing does not have a privacy
+cost.
 """
 
 import numpy as np
@@ -21,12 +22,12 @@ def scaled(noisy: ArrayLike, totals: ArrayLike) -> Array:
 
     Returns
     -------
-    float64 (n, S), rows adding up to `totals`.
+    float64 (n, S), with row sums `totals`.
 
     Raises
     ------
     ValueError
-        If a shape is wrong or a number not finite.
+        If a shape is wrong or a number is not finite.
     """
     values, wanted = _rows(noisy, totals)
     kept = np.maximum(values, 0.0)
@@ -41,7 +42,7 @@ def projected(noisy: ArrayLike, totals: ArrayLike) -> Array:
     Parameters
     ----------
     noisy : float64 or int64 (n, S), finite, one release per row.
-    totals : (n,); 0 or less gives a row of zeros.
+    totals : (n,); a total of 0 or less gives a row of zeros.
 
     Returns
     -------
@@ -50,7 +51,7 @@ def projected(noisy: ArrayLike, totals: ArrayLike) -> Array:
     Raises
     ------
     ValueError
-        If a shape is wrong or a number not finite.
+        If a shape is wrong or a number is not finite.
     """
     values, wanted = _rows(noisy, totals)
     size = values.shape[1]
@@ -79,7 +80,7 @@ def least_squares(noisy: ArrayLike, noisy_totals: ArrayLike) -> tuple[Array, Arr
     Raises
     ------
     ValueError
-        If a shape is wrong or a number not finite.
+        If a shape is wrong or a number is not finite.
     """
     values, observed = _rows(noisy, noisy_totals)
     gap = observed - values.sum(axis=1)
@@ -98,12 +99,12 @@ def largest_remainder(rows: Array, totals: ArrayLike) -> NDArray[np.int64]:
 
     Returns
     -------
-    int64 (n, S); equal remainders prefer the lowest index.
+    int64 (n, S). If remainders are equal, the lowest index is preferred.
 
     Raises
     ------
     ValueError
-        If a row does not add up to its total to within rounding, a shape is wrong or a number not finite.
+        If a row sum differs from its total by more than rounding, a shape is wrong, or a number is not finite.
     """
     rows, wanted = _rows(rows, totals)
     whole = np.floor(rows + 1e-9).astype(np.int64)

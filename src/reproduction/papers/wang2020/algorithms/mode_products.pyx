@@ -1,7 +1,8 @@
 # cython: language_level=3
-"""Spectra of sums of terms that are independent given a common probability: products over groups, integrated over it.
+"""Spectra of sums of terms that are independent given a common probability: products over groups, integrated over this
+probability.
 
-Each group is tied in few rows only. The factors of groups without a tie are multiplied once per row; the product is
+Each group has ties in only a few rows. The factors of groups without a tie are multiplied once per row; the product is
 then the starting value at every node of the integral.
 """
 import numpy as np
@@ -11,7 +12,7 @@ from libc.stdint cimport int64_t
 from dpmultinomial import _arrays
 
 cdef enum:
-    TOGETHER = 64  # frequencies processed together: their values for all groups fit into the cache
+    TOGETHER = 64  # number of frequencies that are processed together; their values for all groups fit into the cache
     MOST = 1000000  # largest number of repeats
 
 
@@ -70,7 +71,7 @@ def integrated(every, some, place, repeats, *, rows, nodes, weights):
 
     Returns
     -------
-    complex128 (K, F). The cost is O(F) per group and row, and O(N F) where the group is tied.
+    complex128 (K, F). The cost is O(F) per group and row, and O(N F) if the group has a tie.
 
     Raises
     ------

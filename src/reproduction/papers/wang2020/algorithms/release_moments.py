@@ -1,17 +1,19 @@
 """Compute the exact means and variances of the additive releases of Wang (2020), for which Tables 1 and 3 of the paper
 contain simulated values.
 
-Algorithms ``1-independent`` and ``2`` release X ~ Multinomial(M, theta) with M independent of theta = A/(A + B), A the
-weight of one component and B that of the others: two convolutions. In ``1-summed`` M depends on the sum of the noisy
-components, so the joint law of that sum and of B is needed (a two-dimensional convolution). Algorithm ``3`` gives a
-component k or more units exactly if k plus the units of the others with larger quotients fit in the total: one
-convolution for every k. The methods of Wang (2020) in the documentation derive all three.
+Algorithms ``1-independent`` and ``2`` release X ~ Multinomial(M, theta), with M independent of theta = A/(A + B), where
+A is the weight of one component and B that of all others: two convolutions. In ``1-summed``, M depends on the sum of
+the noisy components, so the joint distribution of this sum and of B is needed (a two-dimensional convolution).
+Algorithm ``3`` gives a component k or more units exactly if the sum of k and of the units of other components with
+larger quotients is at most the total: one convolution for every k. All three are derived in the methods of Wang (2020)
+in the documentation.
 
-Exact law of one component of a multinomial mode whose weights and total are random (algorithm 3 of Wang, 2020).
+The module also computes the exact distribution of one component of a multinomial mode with random weights and a random
+total (algorithm 3 of Wang, 2020).
 
-With weights x and total m, component s has k or more units exactly if k + #{units of the others that come before} <= m,
-where a unit (j, q) comes before if x_j/q > x_s/k, or if the quotients are equal and j wins the tie. For x_s = a the
-number of such units of j is ceil(x_j k/a) - 1, plus one for a lost tie: a sum of independent terms.
+With weights x and total m, component s has k or more units exactly if k + #{units of other components that precede} <=
+m. A unit (j, q) precedes if x_j/q > x_s/k, or if the quotients are equal and j wins the tie. For x_s = a, the number of
+such units of j is ceil(x_j k/a) - 1, plus one for a lost tie: a sum of independent terms.
 """
 
 from collections.abc import Sequence
@@ -36,7 +38,7 @@ _CERTAIN = 1e-11
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Spectrum = NDArray[np.complex128]
-Group = tuple[Whole, Array, int, bool]  # values, probabilities, repeats, whether it wins ties
+Group = tuple[Whole, Array, int, bool]  # values, probabilities, number of repeats, whether the group wins ties
 
 
 class LawOfCount(Protocol):
@@ -59,19 +61,19 @@ def mode_moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, t
 
     Parameters
     ----------
-    laws : distribution of every weight (`release_moments.Law`), independent, non-negative.
+    laws : distributions of the weights (`release_moments.Law`), independent and non-negative.
     total : distribution of the total, independent of the weights.
     index : 0..S - 1.
     ties : ``"random"`` (uniform over the claims, integrated by Gauss-Legendre nodes), ``"first"`` or ``"last"``.
 
     Returns
     -------
-    first, second : floats, to about 1e-9 relative.
+    first, second : floats, with a relative error of about 1e-9.
 
     Raises
     ------
     ValueError
-        If `ties` is none of these.
+        If `ties` is not one of these values.
     """
     _checks.one_of("ties", ties, TIES)
     groups = _groups(laws, index, ties)
@@ -166,9 +168,9 @@ class _Units(NamedTuple):
     length: int
     centres: Whole  # (K, 2): shift removed before the transform, and remainder of the mean
     every: Spectrum  # (G, K, F)
-    some: Spectrum  # (T, F): of tied units, multiplied by the effect of a lost tie
-    place: Whole  # (G, K): row of `some`, -1 if no unit is tied
-    chance: Array  # (G, K): of a tied unit
+    some: Spectrum  # (T, F): spectra of tied units, multiplied by the effect of a lost tie
+    place: Whole  # (G, K): row of `some`, -1 if there is no tied unit
+    chance: Array  # (G, K): probability of a tied unit
     repeats: Whole  # (G,)
 
     def law(self, rows: Whole, place: Whole, nodes: Array, weights: Array) -> Array:
@@ -290,7 +292,7 @@ def posterior_draw(count: int, noise: TwoSidedGeometric, least: int = 0) -> tupl
     for i, probability in enumerate(p):
         n = count - reach + i
         first = max(n - reach, least)
-        kept = p[first - n + reach :] if first <= n + reach else np.ones(1)  # only `least` itself remains
+        kept = p[first - n + reach :] if first <= n + reach else np.ones(1)  # only the value `least` remains
         joint[i, first - low : first - low + len(kept)] = probability * kept / kept.sum()
     return low, joint
 
@@ -314,8 +316,9 @@ def moments(
     components : indices of the requested components.
     epsilon, support : parameters of the noise.
     algorithm : ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"``.
-    ties : for algorithm 3 ``"random"``, ``"first"`` or ``"last"``; rounding (``"ieee"``) has no tractable distribution.
-    least : smallest weight and total allowed: 0, or 1 (the literal "positive") for ``"1-independent"`` and ``"2"``.
+    ties : for algorithm 3, ``"random"``, ``"first"`` or ``"last"``; rounding (``"ieee"``) does not have a tractable
+        distribution.
+    least : smallest allowed weight and total: 0, or 1 (the literal "positive") for ``"1-independent"`` and ``"2"``.
 
     Returns
     -------
@@ -387,7 +390,7 @@ def _summed(counts: Whole, index: int, noise: TwoSidedGeometric) -> tuple[float,
     reach = len(m1) // 2
     place = np.clip(
         noise.values()[:, None] + gaps + reach, 0, 2 * reach
-    )  # n* - N by noise of the component and noise of the rest
+    )  # n* - N from the noise of the component and the noise of all other components
     weight1, weight2 = m1[place] @ law, m2[place] @ law
     first = np.sum(table * (weight1 @ share.T))
     second = np.sum(table * (weight1 @ (share * (1 - share)).T + weight2 @ (share**2).T))
@@ -401,7 +404,7 @@ def _noise_and_draws(counts: Whole, noise: TwoSidedGeometric) -> tuple[Whole, in
     reach = noise.support
     kinds, repeats = np.unique(
         np.minimum(counts, 2 * reach), return_counts=True
-    )  # distances above 2 reach only shift the result
+    )  # differences beyond 2 reach only shift the result
     spread = int(9 * np.sqrt(2 * noise.variance() * max(len(counts), 1))) + 2 * reach
     size = 1 << int(np.ceil(np.log2(2 * spread + 1)))
     spectrum, mean = np.ones((size, size // 2 + 1), dtype=complex), 0.0

@@ -29,7 +29,8 @@ from reproduction.papers.wang2020 import (
 
 
 def test_a_mode_of_the_multinomial_is_told_from_its_neighbours():
-    # weights 3, 1, four units: the largest quotients are 3/1, 3/2, 3/3, 1/1: (3, 1) takes them, (4, 0) and (2, 2) not.
+    # weights 3, 1, four units: the largest quotients are 3/1, 3/2, 3/3, 1/1. The allocation (3, 1) uses them, but (4,
+    # 0) and (2, 2) do not.
     weights = np.array([3, 1])
     assert draws.is_mode(np.array([3, 1]), weights)
     assert not draws.is_mode(np.array([4, 0]), weights)
@@ -57,8 +58,9 @@ def test_the_width_of_noise_by_hand():
     sd = np.sqrt(q * (1 - q))
     z, seen = (row["value"] for row in draws._width(found, noise))
     assert z == pytest.approx((0.6 - q) / (sd / 10))
-    # d q/d log epsilon = -epsilon q (1 - q): 100 draws move z by epsilon sd 10 per unit
-    expected = (norm.isf(draws.LEVEL / 5 / 2) + norm.isf(0.1)) / (0.5 * sd * 10)  # five share the level; two sides
+    # d q/d log epsilon = -epsilon q (1 - q): 100 draws change z by epsilon sd 10 per unit
+    # five tests share the level; two sides
+    expected = (norm.isf(draws.LEVEL / 5 / 2) + norm.isf(0.1)) / (0.5 * sd * 10)
     assert seen == pytest.approx(expected)
 
 
@@ -82,7 +84,8 @@ def test_noise_beyond_the_cut_is_two_geometric_tails():
 
 
 def test_a_claim_of_zero_costs_the_total_variation_of_a_unit_shift():
-    # of the two-sided geometric law and its shift by one: sum over d >= 1 of P(d - 1) - P(d) = P(0) = tanh(epsilon/2)
+    # for the two-sided geometric distribution and its shift by one: sum over d >= 1 of P(d - 1) - P(d) = P(0) =
+    # tanh(epsilon/2)
     for epsilon in (0.5, 1.0):
         table = beyond.privacy(epsilon=epsilon, support=60, claims=[0.0, epsilon, 2 * epsilon])
         delta = table.set_index(["counts", "claimed"])["delta"]
@@ -93,7 +96,7 @@ def test_a_claim_of_zero_costs_the_total_variation_of_a_unit_shift():
 
 
 def test_calibration_believes_the_noise_it_made(monkeypatch):
-    # releases, noisy counts and posteriors all have the epsilon stated, else no PIT is uniform
+    # releases, noisy counts and posteriors all have the stated epsilon; otherwise, no PIT would be uniform
     found = []
 
     def recorded(where, name):
@@ -122,7 +125,7 @@ def test_pits_by_hand():
 
 
 def test_bands_of_the_calibration_are_99_percent_of_a_binomial_bin():
-    # a bin of 20 holds a binomial share of sd sqrt(0.05 0.95/n), 20 times that as a density: 0.218 at n = 400
+    # a bin of 20 contains a binomial proportion with sd sqrt(0.05 0.95/n), 20 times this as a density: 0.218 at n = 400
     n = 400
     pits = (np.arange(n) + 0.5) / n
     table = pd.concat([pd.DataFrame({"method": m, "pit": pits, "total": pits}) for m in calibration.METHODS])
@@ -130,14 +133,16 @@ def test_bands_of_the_calibration_are_99_percent_of_a_binomial_bin():
     assert found["density"].to_numpy() == pytest.approx(1.0)
     assert found["upper"].iloc[0] - 1 == pytest.approx(2.576 * 20 * sqrt(0.05 * 0.95 / n), rel=0.03)
     assert found["lower"].iloc[0] + found["upper"].iloc[0] == pytest.approx(2)
-    # as many below each bin's end as a uniform law has: no difference; Kolmogorov's 99 % point is near 1.628/sqrt(n)
+    # the number of values below the end of each bin is that of a uniform distribution, so the difference is 0;
+    # Kolmogorov's 99 % point is near 1.628/sqrt(n)
     assert found["ecdf_difference"].to_numpy() == pytest.approx(0, abs=1e-12)
     assert found["band"].iloc[0] == pytest.approx(1.628 / sqrt(n), rel=0.02)
     halved = calibration.calibration(
         table.assign(pit=table["pit"] / 2), components=4, largest=79, epsilon=1.0, support=50
     )
     shifted = halved[halved["quantity"] == "component"].groupby("bin")["ecdf_difference"].first()
-    assert shifted.loc[0.45] == pytest.approx(0.5)  # everything lies below 1/2, where a uniform law has half
+    # all values are below 1/2, where a uniform distribution has probability one half
+    assert shifted.loc[0.45] == pytest.approx(0.5)
     assert shifted.iloc[-1] == pytest.approx(0, abs=1e-12)
     cover = calibration.coverage(table, components=4, largest=79, epsilon=1.0, support=50)
     assert cover["coverage"].to_numpy() == pytest.approx(0.9)
@@ -175,7 +180,7 @@ def test_the_comparison_of_two_releases():
 
 
 def test_margins_and_their_errors():
-    # variances 4 +- 1 and 2 +- 0.5: ratio 2, relative errors 1/4 and 1/4, so 2 sqrt(1/8)
+    # variances 4 +- 1 and 2 +- 0.5: ratio 2, relative errors 1/4 and 1/4, so the error is 2 sqrt(1/8)
     cells = claims.Cells({}, {("a", "p"): (4.0, 1.0), ("b", "p"): (2.0, 0.5)}, {})
     assert cells.extremes(("a", "b"), "p") == pytest.approx((2, 2 * sqrt(1 / 8)))
     assert np.isnan(claims.least([(1.0, 0.0), (np.nan, 0.0), (-2.0, 0.0)])[0])
@@ -194,7 +199,7 @@ def pairs_of(probabilities, pairs):
 
 
 def test_margins_of_the_most_probable_pairs():
-    # (250, 357) leads by .06 - .05; the farthest is 2 away; 1.5 - .06/.04 = 0; one pair adds up to 608
+    # (250, 357) leads by .06 - .05; the farthest pair is at distance 2; 1.5 - .06/.04 = 0; one pair has the sum 608
     table = pairs_of([0.06, 0.05, 0.04], [(250, 357), (251, 357), (249, 359)])
     lead, near, close, sums = (row["ours"] for row in claims.of_pairs("table_4", table))
     assert (lead, near, close) == pytest.approx((0.01, 8.0, 0.0))
@@ -216,12 +221,12 @@ def test_the_erratum_on_captions_names_both_tops():
 
 
 def test_totals_that_are_not_the_noisy_one_are_counted():
-    # three releases by four algorithms of counts (2, 0): 2 and 3 share their total but in the second; the third of
-    # algorithm 3 has a negative count
+    # three releases by four algorithms for counts (2, 0): the totals of 2 and 3 are equal except in the second release;
+    # the third release of algorithm 3 has a negative count
     released = np.array([[[2, 0]] * 3, [[2, 0]] * 3, [[2, 1], [2, 1], [4, 0]], [[3, 0], [2, 2], [5, -1]]])
     found = {row["statement"]: row["value"] for row in draws._of_releases(released, np.array([2, 0]))}
     assert found["wrong totals"] == 2
-    # the count of 0 under algorithm 2, looked at last: 1, 1, 0; all at 0 or 1 and two above 0
+    # the count of 0 under algorithm 2, checked last: 1, 1, 0; all at 0 or 1, and two above 0
     shares = {(r["statement"], r["algorithm"]): r["value"] for r in draws._of_releases(released, np.array([2, 0]))}
     assert shares["zeros at 0 or 1", "Algorithm 2"] == 1.0
     assert shares["zeros above 0", "Algorithm 2"] == pytest.approx(2 / 3)
@@ -246,7 +251,7 @@ class Recording:
 
 
 def test_the_literal_release_draws_from_the_laws_of_section_3_1():
-    # counts 1 and 0, support 2, epsilon 1: noise 0 is likeliest everywhere, so n = 1 and the noisy counts are 1, 0
+    # counts 1 and 0, support 2, epsilon 1: noise 0 is the most probable value, so n = 1 and the noisy counts are 1, 0
     rng = Recording()
     literal.release([1, 0], epsilon=1.0, support=2, rng=rng)
 
@@ -255,7 +260,7 @@ def test_the_literal_release_draws_from_the_laws_of_section_3_1():
 
     noise = {d: exp(-abs(d)) for d in range(-2, 3)}
     near_1, near_0 = {v: exp(-abs(v - 1)) for v in range(4)}, {v: exp(-v) for v in range(3)}
-    # sum of two noises: s = d + e with both in -2..2
+    # sum of two noise values: s = d + e with both in -2..2
     both = {s: sum(noise[d] * noise[s - d] for d in noise if s - d in noise) for s in range(-4, 5)}
     summed = {v: exp(-abs(v - 1)) * both[1 - v] for v in range(4)}
     wanted = [noise, noise, noise, near_1, summed, near_1, near_0]
@@ -280,7 +285,7 @@ def test_the_literal_posterior_of_two_counts_in_a_window_of_one():
 
 
 def test_the_first_row_of_table_3_read_as_above_0():
-    # one row a representative and moment, with the error of 10,000 printed runs: .3 and .8 at 2,500 halve
+    # one row per representative and moment, with the error of 10,000 printed runs: .3 and .8 at 2,500 are halved
     readings = pd.DataFrame({
         "algorithm": ["Algorithm 1 (ind)", "Algorithm 1 (ind)", "Algorithm 2"],
         "representative": ["N_min", "N_min", "x"],
@@ -366,7 +371,7 @@ def test_laws_of_a_release_by_loops():
     loop, near = literal.pair_table([12, 11], epsilon=3.0, window=5), np.arange(-5, 6)
     first = loop.sum(axis=1)
     rows = table[(table["release"] == "Algorithm 2") & (table["quantity"] == "N1")].set_index("value")
-    # the window is two sd of the share wide: what it holds, up to its own normaliser
+    # the window is two sd of the share wide; the probability inside the window, up to its normalising constant
     inside = rows.loc[12 + near, "probability"]
     assert first[3:8] == pytest.approx((inside / inside.sum()).to_numpy()[3:8], rel=0.05)
     assert set(table["release"]) == {*beyond.RELEASES, "noisy counts"}
@@ -422,7 +427,7 @@ def test_margins_of_table_1():
         "claim: variances of algorithms 1 and 2 are close to the counts": 0.1 - 0.1,
         "claim: algorithm 3 has much smaller variances": 25 - 2,
         "claim: algorithm 2 does slightly better than algorithm 1": 1.08 - 1,
-        "claim: variances of algorithm 3 are similar across counts": -1,  # both spread by 1: log10 1 less 1
+        "claim: variances of algorithm 3 are similar across counts": -1,  # both have the spread 1: log10 1 - 1
         "claim: independent and summed totals hardly differ": 0.05 - 2 / 110,
         "claim: summed totals are no better": 0.01 - 2 / 110,
         "law: our releases against their exact moments": min(1.0, 2 * 40 * 0.02275013),
@@ -453,13 +458,14 @@ def test_margins_of_the_checks():
     table = pd.DataFrame(rows, columns=["statement", "value", "se"]).assign(n=10_000)
     made = list(claims.of_checks(table))
     found = [(row["ours"], row["mc_se"]) for row in made]
-    # two chi-squared p values, those of z = 2, 1 and -2.5, the least .0124, five together; of z = 1.5, two together
+    # two chi-squared p-values, and those of z = 2, 1 and -2.5, the smallest .0124, five tests jointly; of z = 1.5, two
+    # tests jointly
     wanted = [(0.2, 0.01), (0.2, 0.015), (-1.5, 0), (0.9, 0.01), (-0.5, 0), (5 * 2 * norm.sf(2.5), 0)]
     wanted += [(2 * 2 * norm.sf(1.5), 0), (9e-7, 0)]
     assert made[5]["sees"] == "epsilon by 1.6 %"
     table.loc[table["statement"] == "noise, z of its width", "value"] = 3.0
     assert list(claims.of_checks(table))[5]["ours"] == pytest.approx(5 * 2 * norm.sf(3))
-    # at level 1e-4/2 z must be 4.056, in nine cases of ten 4.056 + 1.282 = 5.34 standard errors of 1/100
+    # at level 1e-4/2, z must be 4.056; for power 0.9, 4.056 + 1.282 = 5.34 standard errors of 1/100
     assert made[6]["sees"] == "a correlation of 0.053"
     assert found == [pytest.approx(pair, abs=1e-12) for pair in wanted]
 
@@ -482,7 +488,7 @@ def test_margins_of_the_posteriors():
     """Check the margins by which the claims about posteriors hold, using Bernoulli variables with P(0) = q and P(1) =
     p.
 
-    Totals .5 and sqrt(.24) given algorithms 1; N1 .5 and .4 given algorithms 2 and 3.
+    The totals have sd .5 and sqrt(.24) given algorithms 1; N1 has sd .5 and .4 given algorithms 2 and 3.
     """
     laws = {
         ("Algorithm 1 (ind)", "N1"): 0.5, ("Algorithm 1 (summed)", "N1"): 0.55, ("Algorithm 2", "N1"): 0.5,
@@ -494,7 +500,8 @@ def test_margins_of_the_posteriors():
         for (r, q), p in laws.items() for v in (0, 1)
     ])  # fmt: skip
     mass, top, *found = claims.of_posteriors(table)
-    assert (mass["left"], top["left"]) == (pytest.approx(0, abs=1e-15), 607)  # ties of equal p go to the first, 0
+    # if the probabilities are equal, the first value, 0, is the mode
+    assert (mass["left"], top["left"]) == (pytest.approx(0, abs=1e-15), 607)
     assert [row["ours"] for row in found] == pytest.approx([0.5 - np.sqrt(0.24), 0.5 / 0.4 - 2, 0.2, 0.05, -0.1])
     lighter = table.assign(probability=table["probability"] * 0.9)
     assert next(claims.of_posteriors(lighter))["left"] == pytest.approx(0.1)
@@ -507,7 +514,7 @@ def test_many_zeros_are_those_asked_for():
     table = draws.many_zeros(zeros=4, large=2, count=5, epsilon=1.0, support=6).set_index("algorithm")
     assert (table["bias"] == table["exact_mean"] - 5).all()
     assert (table["zeros"].eq(4) & table["large"].eq(2) & table["true"].eq(5)).all()
-    # six components at scale 1 hide a count of 5 among zeros: each zero takes a share, none is below 0
+    # six components at scale 1 hide a count of 5 among zeros: each zero gets a share, and no count is below 0
     assert (table["bias"] < 0).all()
     rng_free = additive_counts.posterior([5, 5], epsilon=1.0, algorithm="2", window=8)
     assert rng_free.top(1)[0].tolist() == [[5, 5]]
@@ -517,7 +524,7 @@ def test_the_fit_of_a_tie_rule():
     """Check the fit of a tie rule for the mean 2.1 (printed 2.0) and the variance 3.0 (printed 2.8) with n = 2,500. The
     errors .3 and .4 are multiplied by 1/2 if exact values are known, and by sqrt(5/4) if the values are simulated.
 
-    Both have a decimal: rounding adds .01/12 to each variance. Without correlation two squares are added.
+    Both have one decimal, and rounding adds .01/12 to each variance. Without correlation, the two squares are added.
     """
     about = {
         "ties": "ieee",
@@ -535,7 +542,7 @@ def test_the_fit_of_a_tie_rule():
         found = draws.tie_fit(tie_rules=pd.DataFrame([row]), published=printed).iloc[0]
         wanted = 0.1**2 / (0.09 * runs + 0.01 / 12) + 0.2**2 / (0.16 * runs + 0.01 / 12)
         assert (found["chi_squared"], found["cells"]) == (pytest.approx(wanted), 2)
-        assert found["p_value"] == pytest.approx(np.exp(-wanted / 2))  # of two degrees
+        assert found["p_value"] == pytest.approx(np.exp(-wanted / 2))  # two degrees of freedom
     both = draws.tie_fit(tie_rules=pd.DataFrame([known | {"correlation": 1.0}]), published=printed).iloc[0]
     a, b, c = 0.09 / 4 + 0.01 / 12, 0.16 / 4 + 0.01 / 12, 0.12 / 4
     inverse = (b * 0.01 - 2 * c * 0.02 + a * 0.04) / (a * b - c * c)
@@ -550,7 +557,7 @@ def test_order_statistics_of_the_seats_as_they_are_stated():
     assert [found[name] for name in examples.REPRESENTATIVES] == [1, 2, 6, 11, 435]
     assert found["total"] == 863
     assert found["components with count 7"] == 2
-    # places that counts of the same size hide show in fifty different ones
+    # positions that are ambiguous for equal counts are unambiguous for fifty different counts
     distinct = pd.DataFrame({"count": np.arange(1, 51), "instances": 1, "note": ""})
     found = {row["quantity"]: row["ours"] for row in agreement._table_2(distinct)}
     assert [found[name] for name in examples.REPRESENTATIVES] == [1, 12, 25, 38, 50]

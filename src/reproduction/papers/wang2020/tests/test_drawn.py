@@ -57,7 +57,7 @@ def test_precision():
 def test_fifty_components():
     table = a.crossed("mean", release=["one", "two", "three", "four"], true=[5.0, 1.0, 30.0])
     table["mean"] += table["true"]
-    table["lower"], table["upper"] = table["mean"] - 0.3, table["mean"] + 0.45  # some hold the true count
+    table["lower"], table["upper"] = table["mean"] - 0.3, table["mean"] + 0.45  # some intervals contain the true count
     for axis, release in zip(figures.fifty_components(table).axes, ("one", "two", "three", "four"), strict=True):
         rows = table[table["release"] == release].sort_values("true").reset_index(drop=True)
         gaps = rows[["mean", "lower", "upper"]].sub(rows["true"], axis=0)
@@ -127,7 +127,7 @@ def test_calibration():
 
 def test_privacy():
     table = a.crossed("delta", counts=["total", "total and components"], claimed=[3.0, 1.0, 2.0])
-    table.loc[0, "delta"] = 0.0  # is not shown on a log axis
+    table.loc[0, "delta"] = 0.0  # not shown on a log axis
     for axis in figures.privacy(table).axes:
         expected = []
         for counts, colour in (("total", SKY), ("total and components", BLUE)):

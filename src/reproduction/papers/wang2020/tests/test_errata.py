@@ -17,9 +17,9 @@ from reproduction.papers.wang2020 import errata, examples, literal
 from reproduction.verdicts import agreement
 
 A = exp(-1)
-VARIANCE = 2 * A / (1 - A) ** 2  # of the two-sided geometric noise at epsilon = 1: 1.8413
+VARIANCE = 2 * A / (1 - A) ** 2  # variance of the two-sided geometric noise at epsilon = 1: 1.8413
 PUBLISHED = agreement.read_published(Path(__file__).parents[1] / "published.tsv").set_index(["artefact", "quantity"])
-RUNS = 10_000  # of every printed moment
+RUNS = 10_000  # number of runs of every printed moment
 
 
 def said(number, size=40):
@@ -36,7 +36,7 @@ def printed(table, algorithm, representative):
     """
     mean, variance = (PUBLISHED.loc[table, f"{algorithm}, {representative}: {what}"] for what in ("mean", "variance"))
     round_off = [0.5 * 10 ** -cell["digits"] for cell in (mean, variance)]
-    spread = variance["value"]  # of a variance: the fourth moment is nowhere above 12 times its square
+    spread = variance["value"]  # for a variance, the fourth moment is at most 12 times its square
     errors = 4 * np.sqrt([spread / RUNS, 12 * spread**2 / RUNS])
     return [cell["value"] for cell in (mean, variance)], errors + round_off
 
@@ -45,7 +45,8 @@ def test_draws_above_zero_or_not():
     """Check the mean of a count of 1 among fifty counts with the sum 863. The count gets noise, is replaced by a draw
     of at least 1 or at least 0, and becomes a share of a noisy total.
 
-    Drawn near a centre below the least value, it lies above that by a geometric number, wherever the centre is.
+    If the centre is below the smallest value, the draw exceeds this value by a geometric number, wherever the centre
+    is.
     """
     rng = stream(4, "positive")
     noise = TwoSidedGeometric(epsilon=1.0, support=50)
@@ -58,7 +59,7 @@ def test_draws_above_zero_or_not():
         while (drawn < least).any():
             again = np.nonzero(drawn < least)
             drawn[again] = noise.sample(noisy[again], rng=rng)
-        shares = 863.0 * drawn[:, 0] / drawn.sum(axis=1)  # the total's noise has mean 0 and does not reach 0
+        shares = 863.0 * drawn[:, 0] / drawn.sum(axis=1)  # the noise of the total has mean 0 and does not reach 0
         assert found == pytest.approx(shares.mean(), abs=4 * shares.std() / 20_000**0.5 + 5e-4)
 
 
@@ -70,7 +71,7 @@ def test_windows():
         assert f"window +-{window}: {' '.join(f'{p:.4f}' for p in top)};" in text
     assert [f"{w}: 0.0" in text for w in ("+-30", "without a window")] == [True, True]
     first, whole = numbers(r"\+-30: ([\d.]+) .* without a window: ([\d.]+)", text)
-    assert 0.98 < whole / first < 1  # a window neglects what little lies beyond it
+    assert 0.98 < whole / first < 1  # a window neglects the small probability beyond it
 
 
 def test_captions():
@@ -89,7 +90,7 @@ def test_the_total_has_the_noise_of_one_count():
     text = said(4, 20_000)
     mean, variance = numbers(r"mean ([\d.]+) \(N = 863\), variance ([\d.]+)", text)
     assert mean == pytest.approx(863, abs=4 * (VARIANCE / 20_000) ** 0.5 + 0.005)
-    assert variance == pytest.approx(VARIANCE, rel=4 * (6 / 20_000) ** 0.5)  # its excess kurtosis is 3 + 1/variance < 4
+    assert variance == pytest.approx(VARIANCE, rel=4 * (6 / 20_000) ** 0.5)  # the excess kurtosis is 3 + 1/variance < 4
 
 
 def test_sums_of_noises():
@@ -171,7 +172,7 @@ def test_simulated_variances_are_unbiased():
         for seed in range(4):
             text = evidence.show(errata.ERRATA, number, rng=stream(seed, "two"), size=2)
             mean, variance = numbers(pattern, text)
-            gap = (2 * variance) ** 0.5  # a whole number of the parity of 2 mean
+            gap = (2 * variance) ** 0.5  # an integer with the parity of 2 mean
             assert gap == pytest.approx(round(gap), abs=0.02)
             assert (round(gap) + round(2 * mean)) % 2 == 0
             found.add(round(gap))
@@ -182,7 +183,7 @@ def test_states_and_quartiles():
     """Check the data of Example 2, which contain 49 states with 428 of the 435 seats after the census of 2010.
     Alabama's 7 seats are missing. Seven states have 1 seat, five have 2, and three have 3.
 
-    The default of R, at 1 + 49/4 = 13.25, is a 3; type 3 takes the 12th of fifty, a 2.
+    The default quantile of R, at 1 + 49/4 = 13.25, is a 3; type 3 uses the 12th of fifty counts, a 2.
     """
     text = said(9)
     assert text.startswith(
@@ -196,7 +197,7 @@ def test_alpha_and_what_a_release_costs():
     """Check that delta(1) = (1 + a)^-2 (1 - 1/e). Each of the two shifts has a privacy loss of 1 with probability 1/(1
     + a), and of -1 otherwise.
 
-    At epsilon = 2 only the ends of the support are left: 2 P(50) of the cut law.
+    At epsilon = 2, only the ends of the support remain: 2 P(50) of the truncated distribution.
     """
     assert "P(0)/P(1) = 2.7183 = exp(1)" in said(10)
     ends = 2 * (1 - A) / (1 + A) * A**50
@@ -221,8 +222,9 @@ def test_spreads_of_the_posteriors():
     """Check the posterior standard deviations of N and N1. For N, algorithms 2 and 3 add one noise term, and algorithm
     1 (ind) adds two. For N1, the variance is the sum of the variance of a binomial share of 607 and of the noise.
 
-    Given N the share is known to n p q = 607 x 250 x 357/607^2 = 147.0; the total's noise adds p^2 times its variance,
-    that of the two counts q^2 + p^2 times. Algorithm 3 leaves the noise of the counts and rounding.
+    Given N, the variance of the share is n p q = 607 x 250 x 357/607^2 = 147.0. The noise of the total adds p^2 times
+    its variance, and the noise of the two counts q^2 + p^2 times its variance. For algorithm 3, the noise of the counts
+    and rounding remain.
     """
     text = said(14)
     p, q = 250 / 607, 357 / 607

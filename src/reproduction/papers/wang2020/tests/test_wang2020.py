@@ -93,7 +93,8 @@ def test_published_numbers_are_those_of_the_tables():
     table = agreement.read_published(PUBLISHED)
     table = table[~table["kind"].isin(["claim", "wording", "law", "fact"])]
     sizes = table.groupby("artefact").size()
-    assert sizes["table_1"] == sizes["table_3"] == sizes["table_4"] == sizes["table_5"] == 40  # printed cells
+    # numbers of printed cells
+    assert sizes["table_1"] == sizes["table_3"] == sizes["table_4"] == sizes["table_5"] == 40
     assert table.loc[table["quantity"] == "Algorithm 1 (ind), N_max: variance", "value"].tolist() == [940, 256.8]
 
 
@@ -121,7 +122,8 @@ def test_projection_beats_the_papers_releases():
 def test_fifty_components_hold_about_nine_tenths():
     table = beyond.fifty_components(epsilon=1.0, support=50, level=0.9, rng=stream(4, "fifty"))
     held = (table["true"].between(table["lower"], table["upper"])).groupby(table["release"]).mean()
-    assert held.min() > 0.7  # central intervals of whole numbers hold at least 0.9 on average; 4 sd of 50 are 0.17
+    # central intervals of integers have coverage of at least 0.9 on average; 4 sd for 50 intervals are 0.17
+    assert held.min() > 0.7
     assert table.groupby("release").size().tolist() == [50] * 4
 
 

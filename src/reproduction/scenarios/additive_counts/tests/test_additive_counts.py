@@ -32,7 +32,7 @@ def test_rows_are_the_posterior_and_the_total(tmp_path):
     assert facts["points"][0]["cost"] == {
         "epsilon": 1.0,
         "relation": "add or remove a record",
-    }  # the total and the components, 0.5 each
+    }  # 0.5 each for the total and for the components
     assert set(comparison["status"]) == {"for comparison"}
     assert set(comparison["quantity"]) == {"total"}
     assert "for comparison" not in set(rows["status"])

@@ -34,7 +34,7 @@ def test_shares_of_a_dirichlet_release_by_moments():
     ten records in four cells, a0 is 5 + 8 = 13 and E y = (5 f + 2)/13, so the estimate is f = (13 y - 2)/5. The
     standard deviation of f follows from the standard deviation of y.
 
-    y of Dirichlet(a) has the variance y (1 - y)/(a0 + 1), and f is 13/5 of it.
+    The variance of y under Dirichlet(a) is y (1 - y)/(a0 + 1), and the standard deviation of f is 13/5 times that of y.
     """
     how = Mechanism(law="dirichlet", words="", r=0.5, alpha=2.0)
     shares, sd = how.share(np.array([0.25, 0.4, 0.2, 0.15]), 10)
@@ -59,7 +59,8 @@ def test_the_posterior_of_a_released_histogram_is_the_enumerated_one():
     r, alpha, total = 0.8, 2.5, 12
     y = np.array([0.2, 0.5, 0.3])
     every = np.array([(a, b, total - a - b) for a, b in itertools.product(range(13), repeat=2) if a + b <= total])
-    weights = np.array([dirichlet_law(r * f + alpha).pdf(y) for f in every])  # a flat prior makes every f as likely
+    # under a flat prior, all f are equally likely
+    weights = np.array([dirichlet_law(r * f + alpha).pdf(y) for f in every])
     weights /= weights.sum()
     means = (every + 1) / (total + 3)
     law = histogram.posterior(y, total=total, mechanism=Mechanism(law="dirichlet", words="", r=r, alpha=alpha))
@@ -71,7 +72,8 @@ def test_the_posterior_of_a_released_histogram_is_the_enumerated_one():
 @pytest.mark.parametrize("law", ["discrete_laplace", "discrete_gaussian"])
 def test_weights_of_discrete_noise_take_a_lifted_count_as_one_below_the_floor(law):
     how = Mechanism(law=law, words="", scale=1.5, floor=1.5)
-    logs = how.log_weights(np.array([0.9, 0.1]), 10)  # 9 as it is; 1 is below the floor: noise at most 1 - s
+    # 0.9 corresponds to a count of 9; 0.1 is below the floor, so the noise is at most 1 - s
+    logs = how.log_weights(np.array([0.9, 0.1]), 10)
     k = np.arange(-200, 201)
     pmf = np.exp(-np.abs(k) / 1.5) if law == "discrete_laplace" else np.exp(-(k**2) / (2 * 1.5**2))
     pmf /= pmf.sum()
@@ -119,7 +121,8 @@ def test_a_release_chooses_the_kind_and_has_a_rate_a_probability(tmp_path, monke
     assert rows["mean"].tolist() == pytest.approx(table["mean"].tolist(), rel=1e-12)
     assert table.groupby(["node", "given"])["mean"].sum().to_numpy() == pytest.approx(1.0, abs=1e-9)
     own = rows[rows["quantity"] == "P(tenure = own)"].iloc[0]
-    assert abs(own["mean"] - 2 / 3) < 6 * own["sd"]  # 160 of 240; the noise is fresh in every run: 1e-8 false alarms
+    # 160 of 240 records; the noise differs in every run, and the test fails with probability 1e-8 by chance
+    assert abs(own["mean"] - 2 / 3) < 6 * own["sd"]
     assert own["status"] == ("exact" if settings["noise"] == "dirichlet" else "approximate")
     assert "240 records (public)" in " ".join(sentences.assumptions(facts, facts["points"][0]))
 
@@ -296,7 +299,7 @@ def test_a_rehearsal_scores_what_a_release_would_be_worth(tmp_path):
     files = making.files("mine", tmp_path)
     making.part(scenario, files, root_seed=1)
     rows = pd.read_csv(files.csv).set_index("quantity")
-    assert rows.loc["test accuracy, non-private", "mean"] == 1.0  # the mark is the class
+    assert rows.loc["test accuracy, non-private", "mean"] == 1.0  # the mark equals the class
     assert "test accuracy, dirichlet, epsilon = 10" in rows.index
     assert rows.loc["test accuracy, majority", "mean"] <= 0.75
 

@@ -68,7 +68,8 @@ def test_the_readmes_example_is_right_by_enumeration(tmp_path, prior):
         assert (found["lower"], found["upper"]) == (np.argmax(below >= 0.025), np.argmax(below >= 0.975))
         assert found["released"] == NOISY[name]
         assert one(rows, name, "share")["mean"] == pytest.approx(mean / 50, rel=1e-12)
-        spread = (p @ (counts[:, i] - mean) ** 2) / (50 + 3 * prior) ** 2  # of E[rate | counts] = (n + a)/(50 + 3 a)
+        # variance of E[rate | counts] = (n + a)/(50 + 3 a)
+        spread = (p @ (counts[:, i] - mean) ** 2) / (50 + 3 * prior) ** 2
         rate = one(rows, name, "rate")
         part = facts["points"][0]["noise_part_of_rate_variance"][name]
         assert part == pytest.approx(spread / rate["sd"] ** 2, rel=1e-9)
@@ -122,7 +123,7 @@ def test_epsilon_alone_means_the_discrete_law_of_whole_counts(tmp_path):
     making.part(scenario, files, root_seed=1)
     _, _, facts = making.read(files)
     assert facts["points"][0]["noise"]["law"] == "discrete_laplace"
-    assert facts["points"][0]["noise"]["scale"] == 2.0  # sensitivity 2 over epsilon 1
+    assert facts["points"][0]["noise"]["scale"] == 2.0  # the scale is the sensitivity 2 divided by epsilon 1
     assert made(tmp_path, counts=NOISY)[2]["points"][0]["noise"] == {"law": "laplace", "scale": 2.0}
 
 
@@ -271,7 +272,8 @@ def test_gaussian_noise_with_a_total(tmp_path):
     rows, _, _ = made(tmp_path, noise={"law": "gaussian", "sd": 3.0})
     counts, _ = enumerated()
     logs = -((counts - np.array(list(NOISY.values()))) ** 2).sum(axis=1) / 18
-    logs = logs + (gammaln(counts + 0.5) - gammaln(counts + 1)).sum(axis=1)  # Dirichlet(1/2, 1/2, 1/2) on the rates
+    # under the prior Dirichlet(1/2, 1/2, 1/2) of the rates
+    logs = logs + (gammaln(counts + 0.5) - gammaln(counts + 1)).sum(axis=1)
     p = np.array([exp(value - logs.max()) for value in logs])
     assert one(rows, "met", "count")["mean"] == pytest.approx(p @ counts[:, 0] / p.sum(), rel=1e-10)
 
@@ -300,7 +302,8 @@ def test_the_sum_of_two_laplace_noises():
     assert fit.sum_at_least(Laplace(scale=b), g, 2) == pytest.approx((2 + g / b) / 2 * exp(-g / b))
     assert fit.sum_at_least(Laplace(scale=b), g, 1) == pytest.approx(exp(-g / b))
     assert fit.sum_at_least(DiscreteLaplace(scale=b), g, 1) == pytest.approx(exp(-(g - 0.5) / b))
-    # three by their characteristic function (1 + t^2)^-3: density (3 + 3 |x| + x^2) exp(-|x|)/16
+    # the characteristic function of the sum of three terms is (1 + t^2)^-3, and its density is (3 + 3 |x| + x^2)
+    # exp(-|x|)/16
     x = np.linspace(2.0, 60.0, 400_001)
     tail = 2 * np.trapezoid((3 + 3 * x + x**2) * np.exp(-x) / 16, x)
     assert fit.sum_at_least(Laplace(scale=1.0), 2.0, 3) == pytest.approx(tail, rel=1e-6)
@@ -325,7 +328,7 @@ def test_fit_of_two_counts_by_enumeration():
 
 
 def test_words_of_a_fit():
-    good = str(fit.Fit(0.0005, (0.5,)))  # 2 x 0.0005 is not below 0.001
+    good = str(fit.Fit(0.0005, (0.5,)))  # twice 0.0005 is 0.001, which is not below the limit
     assert "prior predictive check passed (p = 0.001; warning below 0.001)" in good
     assert "do not add up to the total" in str(fit.Fit(0.0002, (0.5,)))
     assert "the release is improbable under the prior" in str(fit.Fit(0.5, (0.0002,)))
@@ -414,7 +417,9 @@ def batch(tmp_path, text, shards=1, **settings):
 
 @pytest.mark.parametrize("shards", [1, 2])
 def test_batches_have_the_intervals_of_single_files(tmp_path, shards):
-    """Table x as in the test of a single file; in y the noise is discrete Laplace, by hand."""
+    """Check that the intervals of a batch equal the intervals of single files. Table x is the table of the test of a
+    single file. The noise of table y is discrete Laplace, and its intervals are computed by hand.
+    """
     noise = {"noise": {"law": "discrete_gaussian", "sigma": 5.0}}
     text = "table,name,value\nx,a,17\nx,b,-2\nx,c,-15\ny,a,17.5\nz,a,40\n"
     files, rows = batch(tmp_path, text, shards, **noise)
@@ -424,7 +429,7 @@ def test_batches_have_the_intervals_of_single_files(tmp_path, shards):
     assert found.loc["x", "ci_upper"].tolist() == [27, 8, 0]
     assert found["ci_method"].iloc[2] == "tails: no count fits at this level; the nearest is 0"
     assert found.loc[("z", "a"), "ci_upper"] == 50
-    assert rows["status"].str.startswith("refused").sum() == 1  # 17.5 is no value of integer noise
+    assert rows["status"].str.startswith("refused").sum() == 1  # 17.5 is impossible with integer noise
     assert rows.loc[rows["table"] == "y", "ci_lower"].isna().all()
     assert "40" in summary.as_text(files)
 

@@ -88,7 +88,8 @@ def test_eight_lines_say_all_of_3143_counties_and_each_number_is_confirmed(made,
         frame["value"], noise={"law": "discrete_gaussian", "variance": frame["variance"]}
     ).values()
     prior = np.repeat(fitted.masses / np.diff(fitted.edges), np.diff(fitted.edges))
-    prior = np.append(prior, np.zeros(len(N)))[: len(N)]  # its histogram, count by count
+    # the exact distribution of the histogram, computed by adding the counts one by one
+    prior = np.append(prior, np.zeros(len(N)))[: len(N)]
     p = by_sums(frame, prior)
     own = rows.iloc[:3143]
     mean = p @ N
@@ -107,7 +108,8 @@ def test_eight_lines_say_all_of_3143_counties_and_each_number_is_confirmed(made,
     assert ranked["mean"].to_numpy() == pytest.approx(np.sort(every)[:5], rel=1e-9)
     first = int(ranked["quantity"].iloc[0].rpartition(" ")[2])
     others = np.delete(exceeds, first, axis=0)
-    law = np.zeros((6, len(N)))  # number of counties above n, up to 5, county by county
+    # distribution of the number of counties with a count above n (up to 5), computed by adding the counties one by one
+    law = np.zeros((6, len(N)))
     law[0] = 1
     for q in others[others.max(axis=1) > 0]:
         law[1:] = law[1:] * (1 - q) + law[:-1] * q
@@ -197,8 +199,8 @@ def test_a_batch_withheld_below_a_threshold_takes_empty_values(made, tmp_path):
         "counties: {", 'counties: {prior: "1/(1+n)", '
     )
     rows = pd.read_csv(made(text).csv)
-    assert rows["status"].iloc[-1] == "refused: value is not a number"  # what cannot be read is not withheld
-    rows = rows.iloc[:-1]  # "<6" is the same as an empty value
+    assert rows["status"].iloc[-1] == "refused: value is not a number"  # an unreadable value is not treated as withheld
+    rows = rows.iloc[:-1]  # "<6" has the same meaning as an empty value
     assert (rows["status"] == "exact").all()
     below = np.array([np.exp(-((np.arange(-200, 6) - n) ** 2) / 32).sum() for n in N]) / (1 + N)
     withheld = rows[rows["released"].isna()]
@@ -225,7 +227,7 @@ def test_every_law_is_a_key_and_is_said(made, name):
     told = " ".join(sentences.assumptions(facts, point))
     assert said in told
     assert "weight 1/(1 + n) for a count n (by default: fitted from 30 counts on, else 1/(1+n))" in told
-    if name == "clipped":  # P(a = n) by the tail sum, 1/(1 + n)
+    if name == "clipped":  # P(a = n), by the tail sum, is 1/(1 + n)
         tail = np.array([np.exp(-((np.arange(-200, 1) - n) ** 2) / 18).sum() for n in N]) / (1 + N)
         assert rows["mean"].iloc[0] == pytest.approx(tail @ N / tail.sum(), rel=1e-10)
 
@@ -314,7 +316,8 @@ def test_every_prior_is_answered_beside_a_noisy_total(prior, tmp_path):
     (found,) = making.part(scenario, making.files("x", tmp_path), root_seed=1)
     counts = found.rows[found.rows["type"] == "count"]
     assert (found.rows["status"] == "exact").all()
-    assert counts["mean"].sum() == pytest.approx(431, abs=8)  # noise of the total, sd 2, beside 40 of the counts
+    # the noise of the total has the standard deviation 2, compared with 40 for the sum of the counts
+    assert counts["mean"].sum() == pytest.approx(431, abs=8)
     assert ("rate" in set(found.rows["type"])) == (prior in ("jeffreys", 0.5, {"law": "multinomial", "alpha": 2.0}))
     assert (found.facts["prior"]["law"] == "fitted") == (prior == "fitted")
 

@@ -94,7 +94,7 @@ def test_rows_of_one_name_are_several_measurements_of_one_count(made, total):
         mean = float((p * value).sum())
         assert rows.loc[node, "mean"] == pytest.approx(mean, abs=1e-9)
         assert rows.loc[node, "sd"] == pytest.approx(np.sqrt(float((p * (value - mean) ** 2).sum())), abs=1e-8)
-    assert np.isnan(rows.loc["south", "released"])  # measured twice, there is no one number
+    assert np.isnan(rows.loc["south", "released"])  # the node was measured twice, so it has no single released value
     assert np.isnan(rows.loc["north", "released"])
     assert rows.loc["state", "released"] == 9
     assert list(rows["tree_level"]) == ["state", "region", "region", *["county"] * 4]

@@ -118,7 +118,8 @@ def test_large_tables_are_in_parquet_too(folder, tmp_path, monkeypatch):
 
 def test_its_files_are_inputs_of_the_job(folder):
     found = scenario(folder).files
-    assert len(found) == 5 * 2 * (1 + 2)  # levels, branches; a part of measurements and two of constraints
+    # five levels and two branches, each with one file of measurements and two files of constraints
+    assert len(found) == 5 * 2 * (1 + 2)
     assert all("State=050" in path or "State=150" in path for path in found)
     assert len(scenario(folder, state=["VT", "NH"]).files) == 60
 

@@ -26,8 +26,9 @@ def likelihood(original):
     """Return P(swapped table is TABLE | original). The probability is computed by enumerating every selection of
     records and every derangement of the selection.
 
-    Each record is selected with probability RATE, anew while exactly one is; the swapped values of those selected are
-    put into an order in which none stays with its record, all such orders alike.
+    Each record is selected with probability RATE, and the selection is repeated while exactly one record is selected.
+    The swapped values of the selected records are then permuted; all permutations in which no record keeps its own
+    value are equally likely.
     """
     records = [(r, c) for r in range(2) for c in range(2) for _ in range(original[r][c])]
     n, found = len(records), 0.0
@@ -63,9 +64,10 @@ def test_the_table_before_the_swap_by_enumeration(tmp_path):
     variance = weights @ (np.arange(4) - count["mean"]) ** 2
     part = facts["points"][0]["noise_part_of_rate_variance"]["m/1"]
     assert part == pytest.approx(variance / 100 / rate["sd"] ** 2, rel=1e-9)
-    assert facts["points"][0]["probability_odds_ratio_above_1"] < 0.5  # the table leans to its other diagonal
+    # the other diagonal of the table is more probable
+    assert facts["points"][0]["probability_odds_ratio_above_1"] < 0.5
     naive = comparison[comparison["quantity"] == "m/1"].iloc[0]
-    assert naive["mean"] == pytest.approx(2 / 10)  # Dirichlet(1 + counts)
+    assert naive["mean"] == pytest.approx(2 / 10)  # the posterior under a flat prior is Dirichlet(1 + counts)
     assert (naive["analysis"], naive["status"]) == ("treating the swapped table as the original", "for comparison")
     assert "for comparison" not in set(rows["status"])
     assert set(rows["type"]) == {"count", "share", "rate", "parameter"}
@@ -89,7 +91,8 @@ def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monk
     written, _, _ = making.read(made(tmp_path, "written", table=TABLE, rate=RATE))
     assert one["mean"].tolist() == written["mean"].tolist()
     one, _, _ = making.read(made(tmp_path, file="one.csv", rate=RATE))
-    assert one["quantity"].iloc[0] == "f/x"  # by name, as in a batch: the sign of the log odds ratio
+    # quantities are identified by name, as in a batch; this also tests the sign of the log odds ratio
+    assert one["quantity"].iloc[0] == "f/x"
     many = pd.read_csv(made(tmp_path, "many", file="many.csv", rate=RATE).csv)
     rates = one[one["type"] == "rate"].set_index("quantity")
     for table in "ab":
