@@ -143,6 +143,7 @@ def _numbers(part: argparse.ArgumentParser) -> None:
     )
     part.add_argument("--withheld", metavar="SYMBOL=LIMIT", help="symbol of values withheld below a limit: '*=10'")
     part.add_argument("--missing", nargs="+", metavar=("A", ".."), help="symbols of values that are unknown")
+    part.add_argument("--absent", nargs=2, metavar=("IS", "ALL"), help="cells not in the file: zero, withheld, unknown")
     part.add_argument("--exposure", metavar="COLUMN", help="rates: column of the CSV file with exposures (births)")
     part.add_argument("--covariates", nargs="+", metavar="COLUMN", help="rates: columns with covariates")
     part.add_argument("--per", type=float, help="rates: per this much exposure, such as 1000")
@@ -280,6 +281,8 @@ def _stated(asked: argparse.Namespace) -> dict[str, Any]:
         if not (sign and symbol and below.isdigit()):
             raise ValueError(f"--withheld must have the form symbol=limit, such as '*=10', got {asked.withheld!r}")
         found["withheld"] = {"symbol": symbol, "below": int(below)}
+    if asked.absent is not None:
+        found["absent"] = _absent(*asked.absent)
     if asked.cell:
         found["cell"] = _cell(asked.cell)
     if asked.ask:
@@ -290,6 +293,16 @@ def _stated(asked: argparse.Namespace) -> dict[str, Any]:
     else:
         found |= scales
     return found
+
+
+def _absent(meaning: str, cells: str) -> dict[str, Any]:
+    """Return the key ``absent`` that ``--absent MEANING CELLS`` states: zero, withheld, withheld=10 or unknown, and a
+    CSV file of all cells, or combinations.
+    """
+    are, sign, below = meaning.partition("=")
+    if sign and not below.isdigit():
+        raise ValueError(f"--absent must be zero, withheld, withheld=limit or unknown, got {meaning!r}")
+    return {"cells": cells, "are": are, **({"below": int(below)} if sign else {})}
 
 
 def _columns(words: Sequence[str]) -> dict[str, str | list[str]]:

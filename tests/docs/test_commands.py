@@ -40,6 +40,7 @@ def home(tmp_path, monkeypatch):
     Path("counts.csv").write_text("name,value\nmet,12.3\nnot_met,-4.1\nfailed,44.2\n")
     Path("geography.csv").write_text(shown("scenario", "name,value,parent"))
     Path("patients.csv").write_text("county,patients\nx,3\ny,*\n")
+    Path("patients_by_age.csv").write_text("county,age,patients\nx,old,3\ny,young,4\n")
     Path("counties.csv").write_text("table,name,value,total\na,x,3.5,9\na,y,4.5,9\n")
     Path("confidential").mkdir(mode=0o700)
     Path("confidential/county.csv").write_text("category,count\nnorth,812\nsouth,471\n")

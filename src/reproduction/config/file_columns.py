@@ -6,9 +6,11 @@ software uses: PipelineDP (partition_key, count, count_noise_stddev) and OpenDP 
 was read under which name. A column of standard deviations of Laplace noise is converted to scales.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from math import sqrt
+from itertools import product
+from math import prod, sqrt
 from typing import Any
 
 from ..kind import Kind
@@ -29,6 +31,8 @@ _OPENDP = {  # mapping from names of distributions in OpenDP to the law and its 
 _TABLE = ("true", "released", "probability")
 _PTABLE = ("i", "j", "p")
 _SUMMARY = ("column", "aggregate", "distribution", "scale")  # columns of OpenDP's summarize()
+COMBINATIONS = "combinations"  # of the values of the columns that make up a name
+_MOST_CELLS = 1_000_000
 JOINT = "/"  # separator between the parts of a name that consists of several columns
 
 
@@ -128,21 +132,173 @@ def texts(settings: Mapping[str, Any], kinds: Mapping[str, str], found: Names) -
     ValueError
         For all invalid cells, with line, column, rule and value.
     """
-    path = settings["file"]
-    wanted: dict[str, str] = {}
-    for ours, form in kinds.items():
-        for one in _sources(found.get(ours, ours)):
-            wanted[one] = "text" if form == "published" else form
     published = [str(found.get(ours, ours)) for ours, form in kinds.items() if form == "published"]
     judges = dict.fromkeys(published, lambda text: published_cells.meaning(text, settings))
-    read = table_files.texts(path, wanted, judges)
+    read = table_files.texts(settings["file"], _wanted(kinds, found), judges)
+    out = _joined(read, kinds, found)
+    if settings.get("absent"):
+        parts = [read[one] for one in _sources(found.get("name", "name"))]
+        out = _with_absent(settings, kinds, found, out, parts)
+    if _is_spread(settings, found):
+        out["scale"] = [repr(float(text) / sqrt(2)) if text else text for text in out["scale"]]
+    return out
+
+
+def _wanted(kinds: Mapping[str, str], found: Names) -> dict[str, str]:
+    """Return the columns of the file that are read, with their types."""
+    return {
+        one: "text" if form == "published" else form
+        for ours, form in kinds.items()
+        for one in _sources(found.get(ours, ours))
+    }
+
+
+def _joined(read: Mapping[str, list[str]], kinds: Mapping[str, str], found: Names) -> dict[str, list[str]]:
+    """Return the columns under the expected names. The parts of a name are joined."""
     out = {}
     for ours in kinds:
         parts = [read[one] for one in _sources(found.get(ours, ours))]
         out[ours] = [JOINT.join(cells) for cells in zip(*parts, strict=True)] if len(parts) > 1 else list(parts[0])
-    if _is_spread(settings, found):
-        out["scale"] = [repr(float(text) / sqrt(2)) if text else text for text in out["scale"]]
     return out
+
+
+def _combinations(parts: Sequence[Sequence[str]]) -> list[str]:
+    """Return the names of all combinations of the values of several columns, in the order of their first rows."""
+    different = [list(dict.fromkeys(part)) for part in parts]
+    if (size := prod(map(len, different))) > _MOST_CELLS:
+        raise ValueError(f"absent: the columns of the name have {size:,} combinations, the maximum is {_MOST_CELLS:,}")
+    return [JOINT.join(cell) for cell in product(*different)]
+
+
+def absent_mistakes(settings: Mapping[str, Any], found: Names, batch: bool) -> list[str]:
+    """Return the mistakes in the key ``absent`` that do not depend on the rows of the file.
+
+    Parameters
+    ----------
+    settings : settings of the scenario.
+    found : mapping of `names`.
+    batch : whether the file has many tables.
+    """
+    stated, noise = settings.get("absent"), settings.get("noise")
+    if not stated:
+        return []
+    threshold = isinstance(noise, Mapping) and "threshold" in noise
+    wrong = []
+    if stated["are"] == "withheld" and not threshold and not settings.get("withheld") and "below" not in stated:
+        wrong.append("set below, the limit below which cells were omitted: {cells: .., are: withheld, below: 10}")
+    if stated["are"] != "withheld" and "below" in stated:
+        wrong.append(f"below is allowed only with are: withheld, got are: {stated['are']}")
+    if stated["are"] == "unknown" and threshold:
+        wrong.append(
+            "with a threshold of the noise, a cell without a value was withheld: set are: withheld, or remove the "
+            "key absent"
+        )
+    several = not isinstance(found.get("name", "name"), str)
+    if stated["cells"] == COMBINATIONS and not several:
+        wrong.append(
+            "combinations require a name that is made of several columns, such as columns: {name: [state, age]}: "
+            "otherwise list the cells, or name a CSV file that lists them"
+        )
+    elif isinstance(stated["cells"], str) and stated["cells"] != COMBINATIONS:
+        try:
+            header = table_files.columns(stated["cells"], False)
+        except ValueError as error:
+            return [*wrong, f"cells: {error}"]
+        if missing := [one for one in _sources(found.get("name", "name")) if one not in header]:
+            wrong.append(f"cells: {stated['cells']!r} has no column {missing[0]!r} with the names of the cells")
+        elif table_files.TABLE in header:
+            wrong.append(
+                f"cells: {stated['cells']!r} has a column {table_files.TABLE}, but the cells are the same for every "
+                "table: remove this column"
+            )
+    return wrong
+
+
+def absent_value(settings: Mapping[str, Any]) -> str:
+    """Return the text that a cell would have which the file does not list: ``0``, a limit such as ``<10``, or an empty
+    string, which means unknown, or withheld if the noise has a threshold.
+    """
+    stated, noise = settings["absent"], settings.get("noise")
+    if stated["are"] != "withheld":
+        return "0" if stated["are"] == "zero" else ""
+    if "below" not in stated and isinstance(noise, Mapping) and "threshold" in noise:
+        return ""
+    return f"<{stated.get('below') or settings['withheld']['below']}"
+
+
+def listed_cells(settings: Mapping[str, Any], kinds: Mapping[str, str], found: Names) -> dict[str, list[str]]:
+    """Return the names of all cells, and the columns that a file of cells has of those that the scenario reads.
+
+    Raises
+    ------
+    ValueError
+        If the file of cells cannot be read, or a name is empty or a duplicate.
+    """
+    cells = settings["absent"]["cells"]
+    listed = {"name": list(cells)}
+    if isinstance(cells, str):
+        header = table_files.columns(cells, False)
+        there = {
+            ours: form
+            for ours, form in kinds.items()
+            if ours == "name" or (form != "published" and set(_sources(found.get(ours, ours))) <= set(header))
+        }
+        listed = _joined(table_files.texts(cells, _wanted(there, found)), there, found)
+    names_of_cells = listed["name"]
+    if len(set(names_of_cells)) < len(names_of_cells) or "" in names_of_cells:
+        twice = next(name for name, times in Counter(names_of_cells).items() if times > 1 or not name)
+        raise ValueError(f"absent: the cell {twice!r} is {'listed twice' if twice else 'a cell without a name'}")
+    return listed
+
+
+def _with_absent(
+    settings: Mapping[str, Any],
+    kinds: Mapping[str, str],
+    found: Names,
+    columns: dict[str, list[str]],
+    parts: Sequence[Sequence[str]],
+) -> dict[str, list[str]]:
+    """Return the columns of a file with a row for every cell that the file does not list; `parts` are the columns that
+    make up the name.
+    """
+    if wrong := absent_mistakes(settings, found, False):
+        raise ValueError(f"absent: {wrong[0]}")
+    if "parent" in columns:
+        raise ValueError("absent is not allowed for a tree: add a row with an empty value for a node without a count")
+    if settings["absent"]["cells"] == COMBINATIONS:
+        settings = {**settings, "absent": {**settings["absent"], "cells": _combinations(parts)}}
+    listed = listed_cells(settings, kinds, found)
+    known, every = set(columns["name"]), set(listed["name"])
+    if strange := [name for name in columns["name"] if name not in every]:
+        raise ValueError(not_a_cell(strange[0], listed["name"]))
+    rows = [i for i, name in enumerate(listed["name"]) if name not in known]
+    out = {}
+    for ours, values in columns.items():
+        if ours in listed:
+            more = [listed[ours][i] for i in rows]
+        elif ours == "value":
+            more = [absent_value(settings)] * len(rows)
+        elif len(set(values)) == 1 or not rows:
+            more = values[:1] * len(rows)
+        else:
+            raise ValueError(not_constant(str(found.get(ours, ours)), listed["name"][rows[0]]))
+        out[ours] = [*values, *more]
+    return out
+
+
+def not_a_cell(name: str, cells: Sequence[str]) -> str:
+    """Return the message for a name in the file that is not among the cells of ``absent``."""
+    near = get_close_matches(name, cells, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"absent: the file has the cell {name!r}, which is not among the {len(cells):,} cells{hint}"
+
+
+def not_constant(column: str, cell: str) -> str:
+    """Return the message for a column whose value is unknown for a cell that the file does not list."""
+    return (
+        f"absent: the column {column!r} has different values, so its value for {cell!r} is unknown: name a CSV file as "
+        "cells that has this column"
+    )
 
 
 def _sources(theirs: str | list[str]) -> list[str]:

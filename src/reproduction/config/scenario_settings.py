@@ -157,8 +157,10 @@ def _files(value: Any, key: str = "") -> Iterator[str]:
     if isinstance(value, Mapping):
         for name, part in value.items():
             yield from _files(part, name)
-    elif isinstance(value, str) and (key in ("file", "csv") or (key == "noise" and file_columns.is_summary(value))):
-        yield value
+    elif isinstance(value, str):
+        known = {"noise": file_columns.is_summary(value), "cells": value != file_columns.COMBINATIONS}
+        if known.get(key, key in ("file", "csv")):
+            yield value
 
 
 def _kind(written: Mapping[str, Any], settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> tuple[Kind, str]:
@@ -280,8 +282,8 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
     columns: dict[str, list[str]] | None = None
     by_table: dict[str, Any] = {}
     names: file_columns.Names = {}
-    if "columns" in written and "file" not in written:
-        yield ".columns", "is allowed only with file"
+    for key in (key for key in ("columns", "absent") if key in written and "file" not in written):
+        yield f".{key}", "is allowed only with file"
     if "file" in written:
         try:
             header, names = file_columns.header(config.with_defaults(dict(written), kind.schema), kind, batch)
@@ -306,6 +308,9 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
                 allowed = {"kind", "file", "columns", "level", *kind.batch}
                 for key in sorted(set(written) - allowed):
                     yield f".{key}", f"is not allowed for a batch; allowed are {', '.join(sorted(allowed))}"
+            if wrong := file_columns.absent_mistakes(written, names, batch):
+                yield from ((".absent", text) for text in wrong)
+                return
             kinds = kind.column_kinds(header)
             columns = {column: [] for column in kinds} if batch else file_columns.texts(written, kinds, names)
             file_columns.with_noise(written, names)

@@ -156,6 +156,10 @@ def answered(scenario: Scenario, point: Point, *, root_seed: int) -> Answer:
         if not words:
             raise
         raise ValueError(f"{words}: {error.args[0] if error.args else error}") from error
+    if columns is not None and settings.get("absent"):
+        rows = len(file_columns.texts({"file": settings["file"]}, {"name": "text"}, names)["name"])
+        absent = {**settings["absent"], "number": len(columns["name"]) - rows}
+        found = replace(found, facts={**found.facts, "absent": absent})
     return found
 
 

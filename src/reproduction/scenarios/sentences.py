@@ -127,7 +127,7 @@ def noise_part(point: Facts) -> str:
 def assumptions(facts: Facts, point: Facts) -> list[str]:
     """Return the assumptions of the results, as sentences."""
     rules = import_module(f"{__package__}.{facts['kind']}.rules")
-    found = [*_origin(facts, point), *_read_as(facts), *rules.assumptions(point)]
+    found = [*_origin(facts, point), *_read_as(facts), *_absent(point), *rules.assumptions(point)]
     if prior := point.get("prior"):
         found.append(f"Prior: {getattr(rules, 'prior_text', prior_text)(prior)}.")
     if cost := cost_text(point):
@@ -148,6 +148,16 @@ def _read_as(facts: Facts) -> Iterator[str]:
     """Yield a sentence about the columns of the file that were read under another name."""
     if said := facts.get("read_as"):
         yield f"Columns of the file: {listed([f'{theirs} is read as {ours}' for ours, theirs in said.items()])}."
+
+
+def _absent(point: Facts) -> Iterator[str]:
+    """Yield a sentence about the cells that the file does not list."""
+    if not (stated := point.get("absent")):
+        return
+    below = f" (values below {stated['below']})" if "below" in stated else ""
+    how = {"zero": "0 was released", "withheld": f"the value was withheld{below}", "unknown": "no value is known"}
+    number, each = stated["number"], how[stated["are"]]
+    yield f"{number:,} {'cell is' if number == 1 else 'cells are'} not listed in the file; for these cells, {each}."
 
 
 def prior_text(prior: Any) -> str:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dpmultinomial._files import places
 
-from ..config import published_cells, table_files
+from ..config import file_columns, published_cells, table_files
 
 TABLE = "table"
 Array = NDArray[np.float64]
@@ -115,6 +115,8 @@ def named(
     """
     if several := [name for name in columns if not isinstance(names.get(name, name), str)]:
         raise ValueError(f"columns: {several[0]} of a batch must be a single column, got {names[several[0]]!r}")
+    if settings.get("absent"):
+        columns = {"name": "text", **columns}
     kinds = {str(names.get(name, name)): "text" if form == "text" else "number" for name, form in columns.items()}
     found = of_shard(path, kinds, shard, shards)
     listed = {name: found.columns[str(names.get(name, name))] for name in columns}
@@ -124,7 +126,52 @@ def named(
         listed[name], *ends = _published(texts, settings)
         if any(np.isfinite(end).any() for end in ends):
             listed |= dict(zip(LIMITS, ends, strict=True))
-    return Tables(found.names, found.starts, listed, found.reasons)
+    found = Tables(found.names, found.starts, listed, found.reasons)
+    return _with_absent(found, columns, settings, names) if settings.get("absent") else found
+
+
+def _with_absent(
+    found: Tables, columns: Mapping[str, str], settings: Mapping[str, Any], names: Mapping[str, Any]
+) -> Tables:
+    """Return the tables with a row for every cell that a table does not list, after its other rows."""
+    cells = file_columns.listed_cells(settings, columns, dict(names))
+    every = {name: i for i, name in enumerate(cells["name"])}
+    numbers = {
+        name: np.array([float(text) if text else np.nan for text in texts]) if columns[name] != "text" else
+        np.array(texts, dtype=object)
+        for name, texts in cells.items()
+    }  # fmt: skip
+    value, *ends = _published(np.array([file_columns.absent_value(settings)]), settings)
+    listed = dict(found.columns)
+    if np.isfinite(ends[1][0]) and LIMITS[0] not in listed:
+        listed |= {
+            name: np.full(len(listed["value"]), end) for name, end in zip(LIMITS, (-np.inf, np.inf), strict=True)
+        }
+    fixed = {"value": value, **(dict(zip(LIMITS, ends, strict=True)) if LIMITS[0] in listed else {})}
+    pieces: dict[str, list[NDArray[Any]]] = {name: [] for name in listed}
+    sizes, reasons = [], list(found.reasons)
+    for t in range(len(found.names)):
+        place = slice(found.starts[t], found.starts[t + 1])
+        known = set(listed["name"][place].tolist())
+        if strange := [name for name in listed["name"][place] if name not in every]:
+            reasons[t] = reasons[t] or file_columns.not_a_cell(strange[0], cells["name"])
+        rows = np.array(
+            [i for name, i in every.items() if name not in known and place.stop > place.start], dtype=np.int64
+        )
+        sizes.append(place.stop - place.start + len(rows))
+        for name, column in listed.items():
+            part = column[place]
+            if name in numbers:
+                more = numbers[name][rows]
+            else:
+                more = np.repeat(fixed.get(name, part[:1]), len(rows))
+                if name not in fixed and len(rows) and len(set(part.tolist())) > 1:
+                    theirs = str(names.get(name, name))
+                    reasons[t] = reasons[t] or file_columns.not_constant(theirs, cells["name"][rows[0]])
+            pieces[name] += [part, more]
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    joined = {name: np.concatenate([column[:0], *pieces[name]]) for name, column in listed.items()}
+    return Tables(found.names, starts, joined, reasons)
 
 
 def _published(texts: NDArray[Any], settings: Mapping[str, Any]) -> tuple[Array, Array, Array]:

@@ -305,3 +305,143 @@ def test_the_command_reads_such_files_and_prints_json(folder, capsys):
     ]:
         with pytest.raises(SystemExit, match=words):
             command.main(["answer", "c.csv", "--noise", "exact", *wrong])
+
+
+ALL = {"cells": ["a", "b", "c", "d"], "are": "zero"}
+GEOMETRIC = {"law": "geometric", "mean": 20}
+
+
+def means(*args, **settings):
+    found, _, facts = making.read(made(*args, **settings))
+    return found.set_index("quantity"), facts
+
+
+@pytest.mark.parametrize(
+    ("are", "row"), [({"are": "zero"}, "0"), ({"are": "withheld", "below": 5}, "<5"), ({"are": "unknown"}, "")]
+)
+def test_cells_that_the_file_does_not_list(folder, are, row):
+    """Check against the same file with a row for every such cell; the noise of all rows is a constant column."""
+    (folder / "c.csv").write_text("name,value,scale\na,12,2\nc,7,2\n")
+    (folder / "w.csv").write_text(f"name,value,scale\na,12,2\nc,7,2\nb,{row},2\nd,{row},2\n")
+    stated = {"noise": "discrete_laplace", "prior": GEOMETRIC}
+    found, facts = means(folder, file="c.csv", absent={**ALL, **are}, **stated)
+    expected, _ = means(folder, file="w.csv", **stated)
+    assert found.index.tolist() == ["a", "c", "b", "d"]
+    assert found["mean"].tolist() == expected["mean"].tolist()
+    said = [text for text in sentences.assumptions(facts, facts["points"][0]) if "not listed" in text]
+    how = {
+        "zero": "0 was released",
+        "withheld": "the value was withheld (values below 5)",
+        "unknown": "no value is known",
+    }
+    assert said == [f"2 cells are not listed in the file; for these cells, {how[are['are']]}."]
+
+
+def test_cells_of_a_file_and_of_all_combinations(folder):
+    """Check a file of cells with the standard deviation of every cell, and names of several columns."""
+    (folder / "c.csv").write_text("state,age,n,sd\nNC,old,12,2.0\nVA,young,7,3.0\n")
+    (folder / "all.csv").write_text("age,state,sd\nold,NC,2.0\nyoung,NC,4.0\nold,VA,5.0\nyoung,VA,3.0\n")
+    (folder / "w.csv").write_text("name,value,sd\nNC/old,12,2\nVA/young,7,3\nNC/young,0,4\nVA/old,0,5\n")
+    columns = {"name": ["state", "age"], "value": "n"}
+    stated = {"file": "c.csv", "columns": columns, "noise": "gaussian", "prior": GEOMETRIC}
+    found, _ = means(folder, absent={"cells": "all.csv", "are": "zero"}, **stated)
+    expected, _ = means(folder, file="w.csv", noise="gaussian", prior=GEOMETRIC)
+    assert found["mean"].to_dict() == expected["mean"].to_dict()
+    both = {"absent": {"cells": "combinations", "are": "zero"}}
+    with pytest.raises(
+        config.ConfigError, match=r"absent: the column 'sd' has different values, so its value for 'NC/"
+    ):
+        made(folder, **stated, **both)
+    (folder / "c.csv").write_text("state,age,n\nNC,old,12\nVA,young,7\n")
+    noise = {"law": "gaussian", "sd": 2.0}
+    found, facts = means(folder, **{**stated, "noise": noise}, **both)
+    assert found.index.tolist() == ["NC/old", "VA/young", "NC/young", "VA/old"]
+    assert found.loc["VA/old", "mean"] == found.loc["NC/young", "mean"]
+    assert facts["points"][0]["absent"]["number"] == 2
+    chosen = {"kind": "noisy_counts", **stated, "noise": noise, "absent": {"cells": "all.csv", "are": "zero"}}
+    assert scenario_settings.single("m", chosen, kind.discover()).files == ["c.csv", "all.csv"]
+    chosen |= both
+    assert scenario_settings.single("m", chosen, kind.discover()).files == ["c.csv"]
+
+
+@pytest.mark.parametrize(
+    ("absent", "words"),
+    [
+        ({"cells": ["a", "b"]}, "the file has the cell 'C', which is not among the 2 cells"),
+        ({"cells": ["a", "c", "b"]}, "the file has the cell 'C', .*"),
+        ({"are": "withheld"}, r"absent: set below, the limit below which cells were omitted"),
+        ({"below": 5}, "below is allowed only with are: withheld, got are: zero"),
+        ({"cells": "combinations"}, "combinations require a name that is made of several columns"),
+        ({"cells": "none.csv"}, r"absent: cells: 'none\.csv' is not a file"),
+        ({"cells": "cells.csv"}, r"absent: cells: 'cells\.csv' has no column 'name'"),
+        ({"cells": "twice.csv"}, "absent: the cell 'b' is listed twice"),
+        ({"cells": "tables.csv"}, r"'tables\.csv' has a column table, but the cells are the same for every table"),
+        ({"are": "none"}, "'none' is not allowed; allowed: zero, withheld, unknown"),
+        ({"cells": ["a", "C", "b"], "are": "unknown"}, "'b' has no value: fill the empty cell"),
+    ],
+)  # fmt: skip
+def test_wrong_descriptions_of_absent_cells(folder, absent, words):
+    (folder / "c.csv").write_text("name,value\na,12\nC,7\n")
+    (folder / "cells.csv").write_text("area\na\nC\n")
+    (folder / "twice.csv").write_text("name\na\nC\nb\nb\n")
+    (folder / "tables.csv").write_text("name,table\na,t\nC,t\n")
+    with pytest.raises(config.ConfigError, match=words):
+        made(folder, file="c.csv", noise="exact", absent={**ALL, **absent})
+    with pytest.raises(config.ConfigError, match="absent: is allowed only with file"):
+        made(folder, counts={"a": 3}, noise="exact", absent=ALL)
+
+
+def test_absent_cells_and_the_threshold_of_the_noise(folder):
+    """Check that a cell below the threshold of the noise is an empty cell, and that it cannot be unknown."""
+    (folder / "c.csv").write_text("name,value\na,12\nc,7\n")
+    law = {"law": "discrete_laplace", "scale": 2.0, "threshold": 5.5}
+    stated = {"file": "c.csv", "noise": law, "prior": GEOMETRIC}
+    found, _ = means(folder, absent={**ALL, "are": "withheld"}, **stated)
+    mechanism = dpm.DiscreteLaplace(scale=2.0).threshold(5.5)
+    expected = dpm.posterior(dpm.Release([12, 7, np.nan, np.nan], mechanism=mechanism), prior=GEOMETRIC).counts
+    assert found["mean"].tolist() == pytest.approx([expected[n].mean() for n in "1234"], rel=1e-12)
+    with pytest.raises(config.ConfigError, match="with a threshold of the noise, a cell without a value was withheld"):
+        made(folder, absent={**ALL, "are": "unknown"}, **stated)
+    (folder / "t.csv").write_text("name,parent,value\nall,,12\na,all,7\n")
+    with pytest.raises(config.ConfigError, match="absent is not allowed for a tree: add a row with an empty value"):
+        made(folder, file="t.csv", noise="exact", absent=ALL)
+
+
+@pytest.mark.parametrize(("are", "row"), [({"are": "zero"}, "0"), ({"are": "withheld", "below": 5}, "<5")])
+def test_absent_cells_of_a_batch(folder, are, row):
+    """Check every table against the same batch with rows for these cells, and the tables that are refused."""
+    (folder / "b.csv").write_text("table,name,value,sd\nt,a,12,2\nt,c,7,2\nu,b,9,1\nv,x,9,1\nw,a,8,2\nw,b,8,3\n")
+    full = f"t,a,12,2\nt,c,7,2\nt,b,{row},2\nu,b,9,1\nu,a,{row},1\nu,c,{row},1\n"
+    (folder / "w.csv").write_text(f"table,name,value,sd\n{full}")
+    stated = {"noise": "gaussian", "prior": GEOMETRIC}
+    absent = {"cells": ["a", "b", "c"], **are}
+    found, expected = (
+        pd.read_csv(made(folder, file=file, **stated, **more).csv)
+        for file, more in (("b.csv", {"absent": absent}), ("w.csv", {}))
+    )
+    good = found[found["table"].isin(["t", "u"])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(good, expected, check_dtype=False)
+    refused = found[~found["table"].isin(["t", "u"])].set_index("table")["status"]
+    assert refused["v"] == "refused: absent: the file has the cell 'x', which is not among the 3 cells"
+    assert refused["w"].startswith("refused: absent: the column 'sd' has different values, so its value for 'c' is")
+    (folder / "all.csv").write_text("name,sd\na,2\nb,3\nc,4\n")
+    found = pd.read_csv(made(folder, file="b.csv", **stated, absent={**absent, "cells": "all.csv"}).csv)
+    value = np.nan if "below" in are else 0.0
+    law = dpm.Gaussian(sigma=np.array([2.0, 3.0, 4.0]))
+    law = law.threshold(5) if "below" in are else law
+    one = dpm.posterior(dpm.Release([8.0, 8.0, value], mechanism=law), prior=GEOMETRIC).counts
+    assert found[found["table"] == "w"]["mean"].tolist() == pytest.approx([one[n].mean() for n in "123"], rel=1e-9)
+
+
+def test_the_command_takes_absent_cells(folder, capsys):
+    (folder / "c.csv").write_text("name,value\na,12\nb,30\n")
+    (folder / "all.csv").write_text("name\na\nb\nz\n")
+    asked = ["answer", "c.csv", "--noise", "exact", "--json", "--absent"]
+    command.main([*asked, "withheld=10", "all.csv"])
+    rows = {row["quantity"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert (rows["z"]["lower"], rows["z"]["upper"]) == (0, 9)
+    for wrong in ("withheld=x", "zero=5=6"):
+        with pytest.raises(SystemExit, match="--absent must be zero, withheld, withheld=limit or unknown, got"):
+            command.main([*asked, wrong, "all.csv"])
+    with pytest.raises(SystemExit, match="'none' is not allowed; allowed: zero, withheld, unknown"):
+        command.main([*asked, "none", "all.csv"])

@@ -12,7 +12,8 @@ from dpmultinomial._inference.rates import RegressionPosterior
 from dpmultinomial._inference.regression import Regression
 from dpmultinomial._inference.release import Release
 
-from ...config import published_cells, table_files
+from ... import kind
+from ...config import file_columns, published_cells, table_files
 from .. import standard, table_stream
 from ..batch import Answers, one_by_one
 from ..case import COLUMNS, Answer, Case, compared
@@ -75,7 +76,9 @@ def _numbers_by_table(settings: Mapping[str, Any]) -> dict[str, dict[str, list[f
         raise ValueError(
             f"{settings['file']!r} has no column {missing[0]!r}; the columns of the file are {', '.join(header)}"
         )
-    whole = table_stream.of_shard(Path(settings["file"]), dict.fromkeys(wanted, "number"), 1, 1)
+    _, names = file_columns.header(settings, kind.discover()["protected_rates"], True)
+    kinds = {"name": "text", "value": "published", **dict.fromkeys(wanted, "number")}
+    whole = table_stream.named(Path(settings["file"]), kinds, settings, names, 1, 1)
     return {
         name: {column: whole.columns[column][whole.starts[t] : whole.starts[t + 1]].tolist() for column in wanted}
         for t, name in enumerate(whole.names)

@@ -6,7 +6,8 @@ The module is written in plain Python, because it runs before any kernel is comp
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...config import published_cells, question_rules, table_files
+from ... import kind
+from ...config import file_columns, published_cells, question_rules, table_files
 from ..noisy_counts.rules import noise_sentence
 
 Columns = Mapping[str, Sequence[str]] | None
@@ -23,7 +24,9 @@ def numbers(settings: Mapping[str, Any]) -> dict[str, list[float]]:
         raise ValueError(
             f"{settings['file']!r} has no column {missing[0]!r}; the columns of the file are {', '.join(header)}"
         )
-    found = table_files.texts(settings["file"], dict.fromkeys(wanted, "number"))
+    _, names = file_columns.header(settings, kind.discover()["protected_rates"], False)
+    kinds = {"name": "text", "value": "published", **dict.fromkeys(wanted, "number")}
+    found = file_columns.texts(settings, kinds, names)
     return {name: [float(text) if text else float("nan") for text in found[name]] for name in wanted}
 
 

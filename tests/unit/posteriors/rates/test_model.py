@@ -1,5 +1,7 @@
 """Regressions of protected counts: evidence and derivatives, modes, integration over the hyperparameters."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from reference import rate_sums as reference
@@ -10,7 +12,7 @@ from dpmultinomial._posteriors.published.cells import cells_of
 from dpmultinomial._posteriors.rates import area_rates, integration, likelihoods
 from dpmultinomial._posteriors.rates.integration import Hyperparameters, Nodes, ShapeLaw, star
 from dpmultinomial._posteriors.rates.likelihoods import likelihoods_of, table_of
-from dpmultinomial._posteriors.rates.model import Model, Prior
+from dpmultinomial._posteriors.rates.model import Fit, Model, Prior
 
 LAWS = {
     "discrete Gaussian": dpm.DiscreteGaussian(sigma=5.0),
@@ -213,6 +215,34 @@ def test_an_exposure_with_few_possible_values_keeps_them_all():
     nodes, logs = likelihoods.nodes_of(cells)
     assert nodes[0, np.isfinite(logs[0])].tolist() == list(range(16, 25))
     assert np.exp(logs[0, :9]) == pytest.approx(np.array([1, 2, 3, 4, 5, 4, 3, 2, 1]) / 25)
+
+
+@pytest.mark.parametrize(("third", "fourth"), [(0.04, 0.0), (0.0, 0.03), (0.05, -0.02), (-0.01, 0.01)])
+def test_the_departure_from_a_normal_distribution(third, fourth):
+    """Check a log posterior of one coefficient with known derivatives: the largest values of the Edgeworth terms."""
+    information, mode = 4.0, np.array([0.3, 1.2])
+
+    def value(point):
+        z = (point[1] - mode[1]) * np.sqrt(information)
+        return 7.0 - z**2 / 2 + third * z**3 + fourth * z**4
+
+    fit = Fit(mode, 7.0, np.array([[information]]), 1, True)
+    model = SimpleNamespace(
+        table=SimpleNamespace(values=np.ones(1)), exposure=np.ones((1, 1)), value=value, fit=lambda *_, **__: fit
+    )
+    z = np.linspace(-6, 6, 20_001)
+    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    largest = abs(third) * ((z**2 + 2) * density).max() + abs(fourth) * ((z**3 + 3 * z) * density).max()
+    assert Hyperparameters(model, fit).bend == pytest.approx(largest, rel=2e-3)
+
+
+def test_nothing_is_neglected_between_bounds():
+    """A window that holds all counts within the bounds, or exact counts, omit nothing."""
+    law = dpm.DiscreteLaplace(scale=2.0)
+    table = likelihoods_of(cells_of(np.array([3.0, 2.0, 3.0]), law, lower=[0, 1, 0], upper=[9, 4, np.inf]))
+    assert np.isneginf(table.log_bound).tolist() == [True, True, False]
+    assert (table.low[:2].tolist(), table.last[:2].tolist()) == ([0, 1], [9, 4])
+    assert np.isneginf(likelihoods_of(cells_of(np.array([3.0]), dpm.Exact())).log_bound).all()
 
 
 def test_a_table_of_likelihoods():

@@ -194,3 +194,27 @@ def test_the_command_line(counties, capsys):
     shown = capsys.readouterr().out
     assert "per 1,000 births" in shown
     assert "the probability that 'county 3' > 2 is" in shown
+
+
+def test_areas_that_the_file_does_not_list(counties, tmp_path):
+    """Check areas without a row, which are zeros, against the file with these rows, alone and as a batch."""
+    less = counties[counties.index % 5 != 2]
+    counties.drop(columns="value").to_csv("areas.csv", index=False)
+    full = pd.concat([less, counties[counties.index % 5 == 2].assign(value=0)])
+    full.to_csv("counties.csv", index=False)
+    expected, _, _ = making.read(made(tmp_path, questions={}))
+    less.to_csv("counties.csv", index=False)
+    absent = {"absent": {"cells": "areas.csv", "are": "zero"}}
+    rows, comparison, facts = making.read(made(tmp_path, questions={}, **absent))
+    pd.testing.assert_frame_equal(rows, expected)
+    assert comparison.set_index("quantity")["mean"]["county 2"] == 0
+    assert facts["points"][0]["absent"]["number"] == 6
+    less.assign(table="t").to_csv("counties.csv", index=False)
+    stated = {key: value for key, value in STATED.items() if key != "questions"}
+    batch = scenario_settings.single("many", {**stated, **absent}, kind.discover())
+    files = making.files("many", tmp_path)
+    making.part(batch, files, root_seed=1)
+    assert pd.read_csv(files.csv)["mean"].to_numpy() == pytest.approx(expected["mean"].to_numpy(), rel=1e-9)
+    less.to_csv("counties.csv", index=False)
+    with pytest.raises(config.ConfigError, match="absent: the column 'births' has different values, so its value for"):
+        scenario(absent={"cells": counties["name"].tolist(), "are": "zero"})
