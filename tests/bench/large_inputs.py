@@ -24,6 +24,18 @@ release = dpm.Release([1234567, 2345678, 3456789, 4567890], mechanism=law, total
 # timed
 dpm.posterior(release).summary()
 """
+STAR = """
+import numpy as np
+import dpmultinomial as dpm
+size, rng, law = 100_000, np.random.default_rng(1), dpm.DiscreteLaplace(scale=5.0)
+truth = rng.negative_binomial(0.7, 0.7 / 30, size)
+names = [f"n{i}" for i in range(size)]
+noisy = law.sample(np.concatenate([[truth.sum()], truth]), rng=rng).tolist()
+parents = {"all": None, **dict.fromkeys(names, "all")}
+release = dpm.Release(dict(zip(["all", *names], noisy, strict=True)), mechanism=law, parents=parents)
+# timed
+dpm.posterior(release).summary()
+"""
 NOISY = "{'released': 11604924, 'noise': law}"
 
 
@@ -34,6 +46,9 @@ def benchmarks():
         yield Row(f"4 counts with {name} total, scale 1000", seconds, "limit", limit)
         yield Row(f"4 counts with {name} total, scale 1000, peak memory", peak, "limit", 512.0, unit="MiB")
     yield from _names()
+    seconds, peak = alone(STAR)
+    yield Row("a family with 100,000 children", seconds, "limit", 15.0)
+    yield Row("a family with 100,000 children, peak memory", peak, "limit", 1024.0, unit="MiB")
 
 
 def _names():

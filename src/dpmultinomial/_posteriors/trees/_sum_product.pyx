@@ -13,7 +13,7 @@ import numpy as np
 from libc.math cimport INFINITY, exp, log, log1p
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 from numpy.random cimport bitgen_t
 
 from ..._kernels.bitgen cimport c_bitgen, c_uniform
@@ -24,8 +24,6 @@ from ... import _arrays, _checks
 
 cdef extern from "convolution.h" nogil:
     int64_t c_room "trees_room"(int64_t na, int64_t nb) noexcept
-    void c_convolve "trees_convolve"(const double *a, int64_t na, const double *b, int64_t nb, int64_t first,
-                                     int64_t last, double *spare, double *out) noexcept
     void c_correlate "trees_correlate"(const double *a, int64_t na, int64_t low_a, const double *b, int64_t nb,
                                        int64_t low_b, int64_t low, int64_t size, double *spare, double *out) noexcept
 
@@ -44,17 +42,14 @@ cdef extern from "messages.h" nogil:
     int64_t c_take "trees_take"(Store *store, int64_t size) noexcept
     double c_mean "trees_mean"(const double *sides) noexcept
     void c_scale "trees_scale"(Piece *piece, const Store *store, double drop, double slack) noexcept
+    int64_t c_merge "trees_merge"(Piece *pieces, int64_t size, int64_t low, int64_t high, bint top, double drop,
+                                  double slack, Store *store) noexcept
     void c_clip "trees_clip"(Piece *piece, int64_t least, int64_t most) noexcept
-    void c_heads "trees_heads"(const Piece *a, const Piece *b, Piece *out) noexcept
-    void c_peak_of_sum "trees_peak_of_sum"(Piece *out, const double *values) noexcept
     void c_masses "trees_masses"(Piece *piece, const double *values, double slack) noexcept
     void c_centre "trees_centre"(Piece *piece, const double *values) noexcept
     double c_expected_digamma "trees_expected_digamma"(const double *p, int64_t low, int64_t size,
                                                        double shift) noexcept
     void c_summary "trees_summary"(double *p, int64_t low, int64_t size, double tail, double *out) noexcept
-
-cdef extern from *:
-    const double TERMS "5e10"  # largest number of terms of one sum: more take minutes
 
 cdef enum:
     MEMORY = 4  # number that follows the states of `_sites`
@@ -74,6 +69,7 @@ cdef struct Tree:
     # (n, 4): counts that are possible given the node's weight, and those that are also possible given its ancestors
     int64_t *window
     double *sums  # (n, 2): mean and variance of the sum of a node's children under their tilt
+    int64_t *equal  # (n, 3): last node with an equal subtree, nearest ancestor with a weight, number of equal families
     Piece *heads  # messages of inner nodes, stored in `inner`
     Piece *pieces  # pieces of one family
     Store inner, outer, scratch
@@ -84,61 +80,6 @@ cdef struct Tree:
 # A message is a window of weights under the tilt of the family, normalised to sum 1. Each message has bounds: `error`
 # of the weight neglected in its subtree and `mass` of the weight it contains, both under the tilt minus and plus the
 # slack, relative to the sum; `spill` and `peak` are the same at any single count, under the tilt itself.
-
-cdef inline int64_t c_merge(Piece *pieces, int64_t size, int64_t low, int64_t high, bint top, double drop,
-                            double slack, Store *store) noexcept nogil:
-    """Add pieces in pairs until one is left; sums of all pieces outside low .. high are not needed.
-
-    Returns the number of pieces, the last of which is the sum (its window is only computed if `top`); 0 if a window is
-    empty, -1 if there is not enough memory, -2 if a sum has too many terms.
-    """
-    cdef int64_t first = 0, last = size, n_pieces = size, i, least = 0, most = 0, offset, spare
-    cdef Piece *a
-    cdef Piece *b
-    cdef Piece *out
-    # possible counts of a child: the sum minus the smallest, or largest, sum of all others
-    for i in range(size):
-        pieces[i].least, pieces[i].most = pieces[i].low, pieces[i].low + pieces[i].size - 1
-        least += pieces[i].least
-        most += pieces[i].most
-    for i in range(size):
-        c_clip(&pieces[i], low - (most - pieces[i].most), high - (least - pieces[i].least))
-        if pieces[i].size < 1:
-            return 0
-    while last - first > 1:  # one level of the binary tree: pieces first .. last - 1 in pairs
-        i = first
-        while i + 1 < last:
-            a, b, out = &pieces[i], &pieces[i + 1], &pieces[n_pieces]
-            c_heads(a, b, out)
-            out.left, out.right = i, i + 1
-            out.low = max(a.low + b.low, low - (most - out.most))
-            out.size = min(a.low + a.size + b.low + b.size - 2, high - (least - out.least)) - out.low + 1
-            if out.size < 1:
-                return 0
-            n_pieces += 1
-            i += 2
-            if last - first == 2 and not top:
-                return n_pieces
-            out.at = c_take(store, out.size)
-            spare = c_take(store, c_room(a.size, b.size))
-            if out.at < 0 or spare < 0:
-                return -1
-            if <double> a.size * <double> b.size > TERMS:
-                return -2
-            # out(k) = sum_i a(i) b(k - i) for the counts of the window
-            offset = out.low - a.low - b.low
-            c_convolve(store.data + a.at, a.size, store.data + b.at, b.size, offset, offset + out.size - 1,
-                       store.data + spare, store.data + out.at)
-            store.used = spare
-            c_peak_of_sum(out, store.data + out.at)
-            if last - first > 2:
-                c_scale(out, store, drop, slack)
-        if i < last:  # the last piece of an odd number is kept for the next level
-            pieces[n_pieces] = pieces[i]
-            pieces[n_pieces].left, pieces[n_pieces].right = -2, i
-            n_pieces += 1
-        first, last = last, n_pieces
-    return n_pieces
 
 
 # Messages from the leaves up, with a bound on the truncated weight.
@@ -173,6 +114,26 @@ cdef inline void c_windows(Tree *t) noexcept nogil:
         w[2], w[3] = w[0], w[1]
         if p >= 0:
             w[3] = min(w[3], t.window[4 * p + 3])
+        # ancestors without a weight pass messages on
+        t.equal[3 * v + 1] = t.equal[3 * p + 1] if p > 0 and not c_has_weight(&t.sites[p], c_own_tilt(t, p)) else p
+
+
+cdef inline bint c_is_next(Tree *t, int64_t v) noexcept nogil:
+    """Return whether inner node v + 1 has the same messages as v, from its children and from all other nodes."""
+    cdef int64_t u = v + 1, p = t.parent[v], q, k, a, b
+    if v == 0 or u >= t.size or t.count[u] != t.count[v] or t.equal[3 * u + 1] != t.equal[3 * v + 1]:
+        return False
+    q = t.parent[u]
+    if t.tilts[v] != t.tilts[u] or t.slacks[v] != t.slacks[u] or t.tilts[p] != t.tilts[q] or \
+            t.slacks[p] != t.slacks[q] or memcmp(&t.sites[v], &t.sites[u], sizeof(Site)) or \
+            memcmp(t.window + 4 * v, t.window + 4 * u, 4 * sizeof(int64_t)):
+        return False
+    for k in range(t.count[v]):
+        a, b = t.first[v] + k, t.first[u] + k
+        if t.count[a] != t.count[b] or (t.count[a] and t.equal[3 * a] != t.equal[3 * b]) or \
+                (not t.count[a] and memcmp(&t.sites[a], &t.sites[b], sizeof(Site))):
+            return False
+    return True
 
 
 cdef inline double c_beyond(const Site *s, const double *tables, double tilt, int64_t most,
@@ -240,6 +201,13 @@ cdef inline int c_gather(Tree *t, int64_t v, bint top, int64_t *n_pieces) noexce
     t.scratch.used = 0
     for k in range(size):
         c, piece = t.first[v] + k, &t.pieces[k]
+        if t.count[c] == 0 and k and t.count[c - 1] == 0 and not memcmp(&t.sites[c], &t.sites[c - 1], sizeof(Site)):
+            piece[0] = t.pieces[k - 1]  # equal leaves have equal messages
+            piece.at = c_take(&t.scratch, piece.size)
+            if piece.at < 0:
+                return MEMORY
+            memcpy(t.scratch.data + piece.at, t.scratch.data + t.pieces[k - 1].at, piece.size * sizeof(double))
+            continue
         if t.count[c] == 0:
             state = c_leaf(t, c, piece)
             if state != GOOD:
@@ -331,7 +299,13 @@ cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
     cdef Piece *out = &t.heads[v]
     cdef double *values
     cdef double scale
-    cdef int state = c_gather(t, v, True, &n_pieces)
+    cdef int state
+    t.equal[3 * v] = v
+    if c_is_next(t, v):  # equal families share their messages
+        t.equal[3 * v], out[0] = t.equal[3 * v + 3], t.heads[v + 1]
+        t.sums[2 * v], t.sums[2 * v + 1] = t.sums[2 * v + 2], t.sums[2 * v + 3]
+        return GOOD
+    state = c_gather(t, v, True, &n_pieces)
     if state != GOOD:
         return state
     # the sum of the children, restricted to counts that are possible given the node and its ancestors
@@ -521,16 +495,17 @@ cdef class SumProduct:
         n, most = len(parent), int(np.max(count)) if len(count) else 0
         window = np.zeros((n, 4), dtype=np.int64)
         heads, sums = np.zeros(n * sizeof(Piece) // 8), np.zeros((n, 2))
+        equal = np.zeros((n, 3), dtype=np.int64)
         pieces = np.zeros((3 * most + 66) * sizeof(Piece) // 8)
-        cdef int64_t[:, ::1] windows = window
+        cdef int64_t[:, ::1] windows = window, equals = equal
         cdef double[::1] head = heads, piece = pieces
         cdef double[:, ::1] total = sums
-        self.kept = (parent, first, count, sites, tables, tilts, slacks, window, heads, pieces, sums)
+        self.kept = (parent, first, count, sites, tables, tilts, slacks, window, heads, pieces, sums, equal)
         self.tree.size, self.tree.drop = n, drop
         self.tree.parent, self.tree.first, self.tree.count = &parents[0], &firsts[0], &counts[0]
         self.tree.sites, self.tree.tables = &weights[0], &table[0]
         self.tree.tilts, self.tree.slacks = &tilt[0], &slack[0]
-        self.tree.window, self.tree.sums = &windows[0, 0], &total[0, 0]
+        self.tree.window, self.tree.sums, self.tree.equal = &windows[0, 0], &total[0, 0], &equals[0, 0]
         self.tree.heads, self.tree.pieces = <Piece *> &head[0], <Piece *> &piece[0]
 
     def __dealloc__(self):
@@ -597,11 +572,19 @@ cdef class SumProduct:
         with nogil:
             self._node(0, tail_, &out[0, 0], &more[0, 0] if with_digammas else NULL)
             for v in range(n):
+                self.tree.equal[3 * v + 2] = 1
+            for v in range(n):
                 if self.tree.count[v] and asked[v]:
+                    if self._is_copy(v, asked, row_view):
+                        self.tree.equal[3 * self.tree.equal[3 * v] + 2] += 1
+                        continue
                     state = self._family(v, tail_, out, more, with_digammas, row_view, edge_view, mass)
                     if state != GOOD:
                         node = v
                         break
+            for v in range(n - 1, -1, -1):
+                if self.tree.count[v] and asked[v] and self._is_copy(v, asked, row_view):
+                    self._copy_family(v, &out[0, 0], &more[0, 0] if with_digammas else NULL)
         return summary, sums, masses if groups is not None else None, (int(node), STATES[state])
 
     def family(self, v):
@@ -700,6 +683,10 @@ cdef class SumProduct:
         return np.array([(self.tree.heads[v].low, self.tree.heads[v].size, self.tree.heads[v].error[0])
                          for v in range(self.tree.size)])
 
+    def distinct(self):
+        """Return the number of inner nodes whose messages were computed, and not taken from an equal node."""
+        return sum(self.tree.count[v] > 0 and self.tree.equal[3 * v] == v for v in range(self.tree.size))
+
     cdef object _copy(self, const double *data, int64_t size):
         cdef double[::1] out = np.empty(size)
         cdef int64_t k
@@ -737,6 +724,22 @@ cdef class SumProduct:
             more[2 * v] = c_expected_digamma(law, low, size, self.tree.sites[v].own)
             more[2 * v + 1] = c_expected_digamma(law, low, size, self.tree.sites[v].others)
 
+    cdef bint _is_copy(self, int64_t v, const unsigned char[::1] asked, const int64_t[::1] rows) noexcept nogil:
+        """Return whether the summaries of the children of a node are those of a later, equal family."""
+        cdef int64_t k, u = self.tree.equal[3 * v]
+        if u == v or not asked[u]:
+            return False
+        for k in range(self.tree.count[v]):
+            if rows[self.tree.first[v] + k] != rows[self.tree.first[u] + k]:
+                return False
+        return True
+
+    cdef void _copy_family(self, int64_t v, double *out, double *more) noexcept nogil:
+        cdef int64_t k, a = self.tree.first[v], b = self.tree.first[self.tree.equal[3 * v]]
+        memcpy(out + 4 * a, out + 4 * b, 4 * self.tree.count[v] * sizeof(double))
+        if more != NULL:
+            memcpy(more + 2 * a, more + 2 * b, 2 * self.tree.count[v] * sizeof(double))
+
     cdef int _family(self, int64_t v, double tail, double[:, ::1] out, double[:, ::1] more, bint digammas,
                      const int64_t[::1] rows, const int64_t[::1] edges, double[:, ::1] mass) noexcept nogil:
         """Compute the summaries of the children of a node."""
@@ -765,6 +768,6 @@ cdef class SumProduct:
                 for j in range(piece.size):
                     while bin_ < edges.shape[0] - 2 and piece.low + j >= edges[bin_ + 1]:
                         bin_ += 1
-                    mass[rows[c], bin_] += law[j]
+                    mass[rows[c], bin_] += self.tree.equal[3 * v + 2] * law[j]
         self.tree.outer.used = places
         return GOOD

@@ -82,9 +82,8 @@ def p_value(law: TreeLaw, row: int) -> float:
     m, node = law.measurements, int(law.measurements.nodes[row])
     others = np.delete(np.arange(len(m.released)), row)
     reduced = Measurements(law.tree, m.nodes[others], m.released[others], m.noise.take(others))
-    deepest = law.tree.levels[int(law.tree.depth[node])]
     try:
-        count = infer(reduced, prior=law.prior, level=law.level, deepest=deepest).law(node)
+        count = infer(reduced, prior=law.prior, level=law.level, deepest=law.tree.levels[0]).law(node)
     except (_solver.Unsolved, _solver.Unbounded):  # the prior is improper without this value
         return 1.0
     noise = _law_of(m, row)

@@ -25,7 +25,7 @@ from ..._mechanisms.perturbation import Perturbation
 from ..._mechanisms.random_rounding import RandomRounding
 from ..published.windows import CountPrior
 from .least_squares import LeastSquares
-from .tree import NONE, Histogram, Tree
+from .tree import NONE, WIDEST, Histogram, Tree
 
 Array = NDArray[np.float64]
 PARABOLA, TENT, POINT, LISTED = range(4)
@@ -467,7 +467,7 @@ def multiply_splits(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
     float
     """
     part = split_takers(tree)
-    concentrations = np.where(part, by_level[tree.depth], 1.0)
+    concentrations = np.where(part, by_level[tree.depth] * tree.members, 1.0)
     concentrations[tree.root] = 1.0
     total = np.bincount(tree.parent[part], concentrations[part], len(tree))
     others = np.where(tree.leaf | (total == 0), 1.0, total)
@@ -570,6 +570,33 @@ class Measurements:
         """Variance of the noise, float64 (r,)."""
         return np.broadcast_to(np.asarray(self.noise.variance(), dtype=np.float64), self.released.shape)
 
+    def weigh_part(self, part: Tree, kept: Whole, reach: float = REACH) -> tuple[NDArray[Any], Lists, float]:
+        """Return `weigh` for a part of the tree.
+
+        A node of the part that stands for several siblings is measured by the sum of their released values, with normal
+        noise of the summed variance, if all of them have a value with noise of a closed form.
+
+        Parameters
+        ----------
+        part : the part; the nodes that stand for several siblings follow the others.
+        kept : positions of the other nodes in the full tree.
+        reach : range of the lists, see `Lists`.
+        """
+        sites, lists, constant = self.within(part, kept).weigh(reach)
+        closed = np.flatnonzero(shapes(self.released, self.noise).kind != LISTED)
+        nodes, first = np.unique(self.nodes[closed], return_index=True)
+        row = np.full(len(self.tree), -1, dtype=np.int64)
+        row[nodes] = closed[first]
+        left = (self.tree.parent >= 0) & split_takers(self.tree)
+        left[kept] = False
+        for rest in range(len(kept), len(part)):
+            rows = row[left & (self.tree.parent == kept[part.parent[rest]])]
+            if (rows >= 0).all():
+                variance, place = max(float(self.variance[rows].sum()), 1e-6), part.place[rest]
+                sites["centre"][place], sites["square"][place] = self.released[rows].sum(), 0.5 / variance
+                constant -= 0.5 * np.log(2 * np.pi * variance)
+        return sites, lists, constant
+
     @property
     def listed(self) -> bool:
         """Return whether some likelihoods are lists, which have a limited range."""
@@ -581,6 +608,14 @@ class Measurements:
         place[kept] = np.arange(len(kept))
         rows = np.flatnonzero(place[self.nodes] >= 0)
         return Measurements(part, place[self.nodes[rows]], self.released[rows], self.noise.take(rows))
+
+    def arranged(self) -> "Measurements":
+        """Return the same measurements of a tree in which leaves with equal weights are adjacent in large families."""
+        if np.bincount(self.tree.parent + 1)[1:].max(initial=0) <= WIDEST:
+            return self
+        sites = self.weigh()[0]
+        equal = np.unique(sites.view(f"V{SITE.itemsize}"), return_inverse=True)[1]
+        return Measurements(self.tree.arranged(equal), self.nodes, self.released, self.noise)
 
     def weigh(self, reach: float = REACH) -> tuple[NDArray[Any], Lists, float]:
         """Return sites, lists and constant of the likelihoods, including the bounds of the tree.

@@ -8,7 +8,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "convolution.h"
+
 #define TREES_ROUNDED 1e-10  /* bound on the relative error of a sum, larger than its rounding error */
+#define TREES_TERMS 5e10     /* largest number of terms of one sum: more take minutes */
 #define TREES_TIE 1e-12     /* relative tolerance of a probability, for ties between sums of rounded numbers */
 
 typedef struct {
@@ -227,6 +230,65 @@ static inline void trees_peak_of_sum(trees_piece *out, const double *values) {
     double held = trees_mean(out->mass), outside;
     outside = trees_max(held - trees_sum(values, out->size), 0.0) + TREES_ROUNDED * held;
     out->peak = trees_min(out->peak, trees_max(trees_highest(values, out->size), outside));
+}
+
+/* Add pieces in pairs until one is left; sums of all pieces outside low .. high are not needed. Returns the number of
+   pieces, the last of which is the sum (its window is only filled if `top`); 0 if a window is empty, -1 if there is not
+   enough memory, -2 if a sum has too many terms. */
+static inline int64_t trees_merge(trees_piece *pieces, int64_t size, int64_t low, int64_t high, int top, double drop,
+                                  double slack, trees_store *store) {
+    int64_t first = 0, last = size, n_pieces = size, i, least = 0, most = 0, offset, spare, end;
+    trees_piece *a, *b, *out;
+    /* possible counts of a child: the sum minus the smallest, or largest, sum of all others */
+    for (i = 0; i < size; i++) {
+        pieces[i].least = pieces[i].low;
+        pieces[i].most = pieces[i].low + pieces[i].size - 1;
+        least += pieces[i].least;
+        most += pieces[i].most;
+    }
+    for (i = 0; i < size; i++) {
+        trees_clip(&pieces[i], low - (most - pieces[i].most), high - (least - pieces[i].least));
+        if (pieces[i].size < 1)
+            return 0;
+    }
+    while (last - first > 1) { /* one level of the binary tree: pieces first .. last - 1 in pairs */
+        for (i = first; i + 1 < last; i += 2) {
+            a = &pieces[i], b = &pieces[i + 1], out = &pieces[n_pieces];
+            trees_heads(a, b, out);
+            out->left = i, out->right = i + 1;
+            offset = low - (most - out->most);
+            out->low = a->low + b->low > offset ? a->low + b->low : offset;
+            end = a->low + a->size + b->low + b->size - 2;
+            offset = high - (least - out->least);
+            out->size = (end < offset ? end : offset) - out->low + 1;
+            if (out->size < 1)
+                return 0;
+            n_pieces++;
+            if (last - first == 2 && !top)
+                return n_pieces;
+            out->at = trees_take(store, out->size);
+            spare = trees_take(store, trees_room(a->size, b->size));
+            if (out->at < 0 || spare < 0)
+                return -1;
+            if ((double)a->size * (double)b->size > TREES_TERMS)
+                return -2;
+            /* out(k) = sum_i a(i) b(k - i) for the counts of the window */
+            offset = out->low - a->low - b->low;
+            trees_convolve(store->data + a->at, a->size, store->data + b->at, b->size, offset, offset + out->size - 1,
+                           store->data + spare, store->data + out->at);
+            store->used = spare;
+            trees_peak_of_sum(out, store->data + out->at);
+            if (last - first > 2)
+                trees_scale(out, store, drop, slack);
+        }
+        if (i < last) { /* the last piece of an odd number is kept for the next level */
+            pieces[n_pieces] = pieces[i];
+            pieces[n_pieces].left = -2, pieces[n_pieces].right = i;
+            n_pieces++;
+        }
+        first = last, last = n_pieces;
+    }
+    return n_pieces;
 }
 
 /* Return the sums under the tilt minus and plus the slack. */

@@ -5,6 +5,7 @@ The order of the nodes is such that every family is contiguous and follows its p
 """
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -33,6 +34,7 @@ class Tree:
         is its distance from the root.
     lower : integers >= 0, one for all nodes or one per node: known lower bounds on the counts.
     upper : integers, in the same format; None, or infinity in an array, if there is no bound.
+    members : integers >= 1, in the same format: number of siblings whose sum each node is, for splits.
 
     Attributes
     ----------
@@ -57,9 +59,11 @@ class Tree:
         levels: Sequence[str] | None = None,
         lower: ArrayLike = 0,
         upper: ArrayLike | None = None,
+        members: ArrayLike = 1,
     ) -> None:
         self.parent = _parents(parent)
         size = len(self.parent)
+        self.members: Whole = np.broadcast_to(_checks.integral("members", members), (size,))
         self.names = _names(names, size)
         self.depth, rows = _by_depth(self.parent, self.names)
         deepest = int(self.depth.max())
@@ -98,6 +102,26 @@ class Tree:
     def __repr__(self) -> str:
         sizes = ", ".join(f"{int((self.depth == k).sum())} {name}" for k, name in enumerate(self.levels))
         return f"Tree({len(self)} nodes: {sizes})"
+
+    def arranged(self, rank: ArrayLike) -> "Tree":
+        """Return the same tree, in whose `order` the leaves of each large family are sorted by rank.
+
+        Leaves with equal weights are then in the same groups, whose messages are computed once.
+
+        Parameters
+        ----------
+        rank : int (m,), one rank per row of `order`.
+        """
+        other, rows = copy(self), np.arange(len(self.order))
+        ranks = _checks.int64s("rank", np.asarray(rank))
+        leaves = np.flatnonzero((self.order >= 0) & (self.count == 0) & (self.order[self.above] < 0))
+        family = self.parent[self.order[leaves]]
+        rows[leaves[np.argsort(family, kind="stable")]] = leaves[np.lexsort((ranks[leaves], family))]
+        other.order = self.order[rows]
+        other.place = np.empty_like(self.place)
+        real = np.flatnonzero(other.order >= 0)
+        other.place[other.order[real]] = real
+        return other
 
     @cached_property
     def leaf(self) -> NDArray[np.bool_]:

@@ -67,13 +67,26 @@ def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any]
     FittedSplits
         For a large tree, the fit uses the evidence of a part: complete families of every level, evenly spaced, without
         the nodes below the other families. The omitted part of the prior integrates to 1, so the result is the exact
-        evidence given fewer measurements.
+        evidence given fewer measurements. A family that is larger than the part is represented by some of its children
+        and by the sum of its other children, whose concentration is the sum of their concentrations.
     """
-    part, kept = thinned(tree, MOST_NODES)
+    try:
+        return _concentrations(tree, weigh, MOST_NODES)
+    except _solver.Unsolved:
+        if max(np.bincount(tree.parent + 1)[1:], default=0) <= MOST_NODES // 4:
+            raise
+        return _concentrations(tree, weigh, len(tree))  # the sum of many siblings may be too wide
+
+
+def _concentrations(
+    tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any], Lists, float]], most: int
+) -> FittedSplits:
+    """Return `concentrations` from a part with at most `most` nodes of every level."""
+    part, kept = thinned(tree, most)
     evidence, calls = _Evidence(part, *weigh(part, kept)[:2], len(tree.levels) - 1), 0
     start = bend = None
     if len(part) < len(tree):  # first fit a quarter of the part, for a starting point
-        few, kept = thinned(tree, MOST_NODES // 4)
+        few, kept = thinned(tree, most // 4)
         rough = _Evidence(few, *weigh(few, kept)[:2], evidence.levels)
         start, bend = _lowest(rough)
         more = np.sqrt(np.bincount(part.depth)[1:] / np.bincount(few.depth)[1:])
@@ -170,26 +183,29 @@ def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array
     digamma values minus the digamma values of the prior.
     """
     out = np.zeros(len(values))
-    kin = np.bincount(tree.parent[takers], minlength=len(tree))
+    kin = np.bincount(tree.parent[takers], tree.members[takers], minlength=len(tree))
     for depth in range(1, len(values) + 1):
         a = values[depth - 1]
-        children = takers & (tree.depth == depth)
+        children = np.flatnonzero(takers & (tree.depth == depth))
+        size = tree.members[children]
         parents = np.flatnonzero((tree.depth == depth - 1) & (kin > 0))
         k = kin[parents]
         whole = (k * (digamma(k * a) - digammas[parents, 1])).sum()
-        out[depth - 1] = a * (whole + (digammas[children, 0] - digamma(a)).sum())
+        out[depth - 1] = a * (whole + (size * (digammas[children, 0] - digamma(size * a))).sum())
     return out
 
 
 def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
     """Return a part of a large tree and the positions of its nodes. The part contains complete families of every level,
-    evenly spaced, up to `most` nodes.
+    evenly spaced, up to `most` nodes. Of a larger family, the part contains `most` children, and after all other nodes
+    one node for the sum of the others.
     """
     if max(np.bincount(tree.depth)) <= most:
         return tree, np.arange(len(tree))
     keep = np.zeros(len(tree), dtype=bool)
     keep[tree.root] = True
     sizes = np.bincount(tree.parent[tree.parent >= 0], minlength=len(tree))
+    takers, rests = split_takers(tree), []
     for depth in range(len(tree.levels) - 1):
         parents = np.flatnonzero(keep & (tree.depth == depth) & (sizes > 0))
         total = int(sizes[parents].sum())
@@ -198,12 +214,25 @@ def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
         chosen = np.zeros(len(tree), dtype=bool)
         chosen[parents] = True
         keep |= (tree.parent >= 0) & chosen[tree.parent]
+        for row in parents[sizes[parents] > most].tolist():
+            family = np.flatnonzero(tree.parent == row)
+            left = np.ones(len(family), dtype=bool)
+            left[:: -(-len(family) // most)] = False
+            keep[family[left]] = False
+            rests += [(row, n)] if (n := int(takers[family[left]].sum())) else []
     kept = np.flatnonzero(keep)
     place = np.cumsum(keep) - 1
     above = np.where(tree.parent[kept] >= 0, place[tree.parent[kept]], -1)
     upper = tree.upper[kept].astype(np.float64)
     upper[tree.upper[kept] == np.iinfo(np.int64).max] = np.inf
-    part = Tree(above, names=[tree.names[i] for i in kept], lower=tree.lower[kept], upper=upper)
+    more = len(rests)
+    part = Tree(
+        [*above, *(place[row] for row, _ in rests)],
+        names=[*(tree.names[i] for i in kept), *(f"{n} other children of {tree.names[row]}" for row, n in rests)],
+        lower=np.append(tree.lower[kept], np.zeros(more)),
+        upper=np.append(upper, np.full(more, np.inf)),
+        members=[*np.ones(len(kept), dtype=np.int64), *(n for _, n in rests)],
+    )
     return part, kept
 
 
@@ -304,6 +333,7 @@ def infer(
     windows, which is stated as the error. The cost is O(nodes x width^2) for windows of about 20 standard deviations of
     the noise.
     """
+    measurements = measurements.arranged()
     tree = measurements.tree
     _checks.inside("level", level)
     deep = len(tree.levels) - 1 if deepest is None else tree.level(deepest)
@@ -335,7 +365,7 @@ def _solved(
         if by_level is None and len(tree) > 1:
             fit = concentrations(
                 tree,
-                lambda part, kept: (measurements if part is tree else measurements.within(part, kept)).weigh(reach),
+                lambda part, kept: measurements.weigh_part(part, kept, reach),
             )
             by_level = fit.by_level
             facts["fitted_on"] = {"nodes": fit.nodes, "of": len(tree), "evaluations": fit.evaluations}

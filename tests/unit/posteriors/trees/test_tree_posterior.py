@@ -609,6 +609,58 @@ def test_a_large_tree_is_fitted_on_a_part_from_where_a_smaller_part_ends(monkeyp
     assert min(value for value, _ in begun) == pytest.approx(direct, abs=2 * tree_posterior.ENOUGH_EVIDENCE)
 
 
+@pytest.mark.parametrize("prior", [Splits(0.7), Leaves("fitted")])
+@pytest.mark.parametrize("law", [WIDE, {"law": "discrete_laplace", "scale": 0.8}])
+def test_equal_leaves_of_a_large_family_share_their_messages(prior, law):
+    """Compare 2,200 leaves of 4 values with the same leaves under different upper bounds, so that none are equal."""
+    size = 2200
+    values = stream(31, "equal leaves").choice([0.0, 1.0, 2.0, 9.0], size, p=[0.6, 0.2, 0.1, 0.1])
+    total = [(0, law, float(values.sum()) + 3)] + [(1 + i, law, float(value)) for i, value in enumerate(values)]
+    parents = [-1] + [0] * size
+    shared = infer(measurements(Tree(parents), total), prior=prior)
+    upper = np.arange(size + 1) + 10**6
+    apart = infer(measurements(Tree(parents, upper=upper), total), prior=prior)
+    # 69 groups of 32 leaves, 3 groups of those, and the root; of 4 values, at most 4 + 3 groups and the last differ
+    assert apart._messages.distinct() == 69 + 3 + 1
+    assert shared._messages.distinct() <= 4 + 3 + 1 + 3 + 1
+    assert shared.log_evidence == pytest.approx(apart.log_evidence, rel=1e-12)
+    for one, other in zip(shared.numbers(0.9), apart.numbers(0.9), strict=True):
+        assert one == pytest.approx(other, rel=1e-9, abs=1e-9)
+    for v in (1, 700, size):
+        assert shared.law(v).mean() == pytest.approx(apart.law(v).mean(), rel=1e-9)
+
+
+def test_the_sum_of_unmeasured_siblings_has_the_sum_of_their_concentrations():
+    """Compare the evidence, and its derivative, of a family with one node for 3 of its 5 children."""
+    law, a = {"law": "discrete_gaussian", "sigma": 1.3}, 0.6
+    given = [(0, law, 12.0), (1, law, 3.0), (2, law, 4.0)]
+    costs = []
+    for tree in (Tree([-1] + [0] * 5), Tree([-1, 0, 0, 0], members=[1, 1, 1, 3])):
+        sites, lists, _ = measurements(tree, given).weigh()
+        costs.append(tree_posterior._Evidence(tree, sites, lists, 1).cost(np.log([a])))
+    assert costs[1][0] == pytest.approx(costs[0][0], abs=1e-5)  # messages of a fit are truncated
+    assert costs[1][1] == pytest.approx(costs[0][1], abs=1e-5)
+
+
+def test_a_large_family_is_fitted_on_some_children_and_the_sum_of_the_others(monkeypatch):
+    rng, size = stream(32, "large family"), 2000
+    law = DiscreteGaussian(sigma=2.0)
+    truth = rng.negative_binomial(0.7, 0.7 / 30, size)
+    tree = Tree([-1] + [0] * size)
+    given = Measurements(tree, np.arange(size + 1), law.sample(tree.sums([0, *truth]), rng=rng), law)
+    monkeypatch.setattr(tree_posterior, "MOST_NODES", 500)
+    part, kept = tree_posterior.thinned(tree, 500)
+    assert (len(part), part.members.tolist()) == (502, [1] * 501 + [1500])
+    assert part.names[-1] == "1500 other children of 0"
+    sites, _, _ = given.weigh_part(part, kept)
+    left = np.setdiff1d(np.arange(size + 1), kept)
+    assert sites["centre"][part.place[-1]] == given.released[left].sum()
+    assert 0.5 / sites["square"][part.place[-1]] == pytest.approx(1500 * law.variance())
+    fit = infer(given)
+    assert fit.facts["fitted_on"]["nodes"] == 502
+    assert fit.facts["concentrations"]["level 1"] == pytest.approx(0.7, rel=0.2)  # 500 shares: sd about .05
+
+
 def test_fitted_concentrations_recover_those_that_made_the_counts():
     rng = stream(8, "recover")
     tree = Tree(np.concatenate([[-1], np.zeros(30, int), np.repeat(np.arange(1, 31), 20)]))

@@ -1,6 +1,5 @@
 """Synthetic times of an idle machine that replace measured times, so that tests need neither time nor R."""
 
-import numpy as np
 import pandas as pd
 
 from dpmultinomial._seeding import stream
@@ -76,9 +75,3 @@ def growing(method, curve):
 def with_effect(method):
     """Return a function like `seconds` in which one method takes up to 60 % longer at larger epsilon."""
     return lambda name, total, epsilon: seconds(name, total, epsilon) * (1 + 0.4 * epsilon * (name == method))
-
-
-def exponential(total):
-    """Return times that equal the standard algorithm's times at M = 10 and 50 and are exponential in M."""
-    low, high = (seconds(STANDARD, m, 1.0) for m in (10, 50))
-    return low * np.exp(np.log(high / low) * (total - 10) / 40)

@@ -44,13 +44,9 @@ NOISES = {f"epsilon lost by the {n} noise at epsilon = 1" for n in ("text's", "l
 JOINT = {f"equation (3) is the joint law: mean of r{given}" for given in ("", " given S")}
 DIPS = {f"dip near the end points of {p}, digits" for p in figure_2.PROBABILITIES}
 STAGES = {f"{p} follows the three stages" for p in figure_2.PROBABILITIES}
-LONGER = "both algorithms take longer as M grows"
 FOOTNOTE = "the digits are those of footnote 12"
 TWELVE = "all differences are beyond the twelfth digit"
-GROWTH = {
-    "standard": "the standard algorithm's time appears to grow exponentially in M",
-    "improved": "the improved algorithm's time grows linearly in M",
-}
+GROWTH = "the improved algorithm's time grows linearly in M"
 FASTER = "the improved algorithm is faster at every M"
 FIGURE_2 = ("figure_2_digits", "figure_2_laws")
 
@@ -225,13 +221,9 @@ SABOTAGES = {
         {"dmultinom takes longer than the bare product", "coefficients are the intensive part of dmultinom",
          "in C exp of logs is faster than powers"},
     ),
-    "exponential standard": (
-        [], ["figure_3", "figure_3_growth"],
-        {"r_timings": times.in_r(times.growing(times.STANDARD, times.exponential))}, {GROWTH["standard"]},
-    ),
     "linear table": (
         [], ["figure_3", "figure_3_growth"],
-        {"r_timings": times.in_r(times.growing(times.IMPROVED, lambda m: 0.1 + 0.02 * m))}, {GROWTH["improved"]},
+        {"r_timings": times.in_r(times.growing(times.IMPROVED, lambda m: 0.1 + 0.02 * m))}, {GROWTH},
     ),
     "posteriors of twice the noise": (
         [(laplace_multinomial, "exact", other_model(lambda scale, alpha: {"scale": 2 * scale, "alpha": alpha}))],
@@ -244,7 +236,7 @@ SABOTAGES = {
     "faster at large M": (
         [], ["figure_3", "figure_3_growth"],
         {"r_timings": times.in_r(times.growing(times.IMPROVED, lambda m: 0.9 - 0.01 * m))},
-        {LONGER, GROWTH["improved"]},
+        {GROWTH},
     ),
     "slow table": (
         [], ["figure_3", "figure_3_growth"],
@@ -288,7 +280,7 @@ def flips(honest, judge):
 def test_the_honest_run_leaves_nothing_open(judge):
     verdicts = judge.verdicts
     assert set(verdicts) <= {"reproduced", "differs", "machine_dependent", "input", "derived", "not_stated"}
-    assert (verdicts == "differs").sum() == 16
+    assert (verdicts == "differs").sum() == 15
 
 
 @pytest.mark.parametrize("name", SABOTAGES)
