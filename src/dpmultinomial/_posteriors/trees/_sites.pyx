@@ -204,8 +204,8 @@ cdef int64_t gather_fill(const int64_t[::1] parent, const int64_t[::1] count, co
         p = parent[v]
         # mean and variance of psi_v(n) exp((lambda_parent - lambda_v) n)
         tilt = (tilts[p] if p >= 0 else 0.0) - (tilts[v] if count[v] else 0.0)
-        if not node.passes and v + 1 < n and not count[v] and not count[v + 1] and tilts[p] == tilts[parent[v + 1]] and \
-                not memcmp(&sites[v], &sites[v + 1], sizeof(Site)):
+        if not node.passes and v + 1 < n and not count[v] and not count[v + 1] and \
+                tilts[p] == tilts[parent[v + 1]] and not memcmp(&sites[v], &sites[v + 1], sizeof(Site)):
             node.mean, node.variance = nodes[v + 1].mean, nodes[v + 1].variance  # equal leaves
         elif not node.passes:
             state[0] = c_moments(&sites[v], &tables[0], tilt, &node.mean, &node.variance)
