@@ -25,7 +25,8 @@ help:
 	@echo "make cluster-test  start a Slurm of one node and test submissions, kills, memory and identical results (root, Debian)"
 	@echo "make mutants    mutation tests of packages and kernels: changes of the code that the tests detect   [ARGS=--list]"
 
-# Packages are installed as needed: for a run, for a release (exact noise), or for the tests (all): envs/README.md.
+# Packages are installed when they are needed: for a run, for a release (exact noise), or for the tests (all packages).
+# See envs/README.md.
 RUN := $(VENV)/.installed $(if $(findstring release_,$(ARGS)),$(VENV)/.release)
 
 reproduce: $(RUN)
@@ -54,7 +55,8 @@ rules: $(VENV)/.installed
 archive: reproduce
 	$(BIN)/python -m reproduction.archive
 
-# Nothing of this folder runs before its checksums were compared; then a copy of the listed files is built and run.
+# Nothing in this folder is run before its checksums have been compared. Then a copy of the listed files is built and
+# run.
 verify: export PATH := $(OUTSIDE)
 verify:
 	@set -e; new=$$(mktemp -d); trap 'rm -rf "$$new"' EXIT; \
@@ -93,7 +95,8 @@ lint: env
 
 env: $(VENV)/.installed $(VENV)/.develop
 
-# Packages are pinned and hash-checked; the kernels are compiled against the NumPy of this same environment.
+# The versions and hashes of the packages are fixed, and the kernels are compiled against the NumPy of the same
+# environment.
 INSTALL = $(BIN)/python -m pip install --quiet --no-deps --require-hashes -r
 
 $(VENV)/.run: envs/run.lock

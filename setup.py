@@ -1,9 +1,11 @@
-"""Build of the compiled kernels: every .pyx file below src is an extension module, next to the modules that use it.
+"""Build the compiled kernels. Every .pyx file below src is an extension module, which is placed next to the modules
+that use it.
 
-C code is in .h files next to the .pyx file that includes it; cythonize finds them and adds them to the dependencies.
+C code is in .h files next to the .pyx file that includes it. The function cythonize finds these files and adds them to
+the dependencies.
 
-Cython's shared utility code (mostly memoryviews) is compiled once, as dpmultinomial._cyutility, which all kernels
-import.
+The shared utility code of Cython (mostly for memoryviews) is compiled once, as dpmultinomial._cyutility, which all
+kernels import.
 
 DPMULTINOMIAL_NATIVE=1  adds -march=native: faster on this machine, not portable, last digits may differ; not for MSVC.
 DPMULTINOMIAL_DEBUG=1   checks every index (slow); the unit tests are run once with such a build.
@@ -49,7 +51,9 @@ directives = {
 
 
 class Build(build_ext):
-    """Builder that uses all cores; products and sums are never contracted, so results are bit-identical everywhere."""
+    """Builder that uses all cores. The compiler must not contract products and sums to fused multiply-add, so that
+    results are identical on all machines.
+    """
 
     def finalize_options(self):
         super().finalize_options()
@@ -58,7 +62,8 @@ class Build(build_ext):
     def build_extensions(self):
         if "bdist_wheel" in self.distribution.commands:  # a wheel contains only the library
             self.extensions = [e for e in self.extensions if e.name.startswith("dpmultinomial.")]
-        microsoft = self.compiler.compiler_type == "msvc"  # the default, /fp:precise, does not contract
+        # the default, /fp:precise, does not contract products and sums
+        microsoft = self.compiler.compiler_type == "msvc"
         gnu = ["-O3", "-g0", "-ffp-contract=off", "-fno-trapping-math", *(["-march=native"] if native else [])]
         flags = ["/O2"] if microsoft else gnu
         for extension in self.extensions:

@@ -1,4 +1,5 @@
-# Agreement with print, per paper and for all papers; the configuration as used; the closing summary.
+# Comparison with the printed numbers, for each paper and for all papers; the configuration as used; the summary at the
+# end of a run.
 
 for paper in PAPERS.values():
 

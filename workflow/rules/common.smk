@@ -31,7 +31,7 @@ SHARDS = (
 STARTED = time.time()
 ALL_CORES = (
     workflow.resource_settings.cores or 2
-)  # threads of a timing, so that no other job runs at the same time
+)  # a timing takes all threads, so that no other job runs at the same time
 FIRST = 10_000  # priority of timings: they start while all cores are free
 EXTENSION = dependencies.extension_file("{kernel}")
 
@@ -43,17 +43,23 @@ wildcard_constraints:
 
 
 def code(*modules):
-    """Return files of modules and compiled kernels that a job uses: as inputs of its rule, an edit re-runs the job."""
+    """Return the files of the modules and compiled kernels that a job uses. They are inputs of its rule, so that an
+    edit makes the job run again.
+    """
     return [str(path) for path in dependencies.of_job(*modules)]
 
 
 def kernels(paper, module):
-    """Return compiled kernels that a paper's module uses: as inputs of its rules, edited kernels are recompiled."""
+    """Return the compiled kernels that a module of a paper uses. They are inputs of its rules, so that edited kernels
+    are recompiled.
+    """
     return [str(path) for path in dependencies.extensions(f"{paper.package}.{module}")]
 
 
 def digest(paper, module):
-    """Return a digest of Python files that a paper's module uses: as a parameter of its rules, an edit re-runs them."""
+    """Return a digest of the Python files that a module of a paper uses. It is a parameter of the module's rules, so
+    that an edit makes their jobs run again.
+    """
     return dependencies.digest(f"{paper.package}.{module}")
 
 
@@ -74,7 +80,7 @@ def memory(mb):
 
 
 def priority(minutes):
-    """Return the priority of a job: the longest job runs first."""
+    """Return the priority of a job. The longest job has the highest priority."""
     return round(100 * minutes)
 
 
@@ -84,12 +90,12 @@ def runtime(minutes):
 
 
 def scenario_shards(scenario):
-    """Return the number of parts of a scenario."""
+    """Return the number of shards of a scenario."""
     return scenario_settings.shards(scenario, SHARDS)
 
 
 def scenario_part(scenario, ending, which=""):
-    """Return a file of a part of a scenario, with the wildcard shard."""
+    """Return a file of a shard of a scenario, with the wildcard shard."""
     of = scenario_shards(scenario)
     return f"results/scenarios/parts/{scenario.name}_{{shard}}_of_{of}{which}.{ending}"
 
@@ -105,7 +111,9 @@ def scenario_modules(scenario):
 
 
 def scenario_code(scenario):
-    """Return a digest of the modules of a scenario: as a parameter of its rules, an edit re-runs them."""
+    """Return a digest of the modules of a scenario. It is a parameter of the scenario's rules, so that an edit makes
+    their jobs run again.
+    """
     return dependencies.digest(*scenario_modules(scenario))
 
 
@@ -124,12 +132,16 @@ def overlaid():
 
 
 def scenario_data(scenario):
-    """Return the user's files that a scenario reads; the prefix of a module applies only to files that it makes."""
+    """Return the user's files that a scenario reads. If the workflow is used as a module, its prefix applies only to
+    files that the workflow makes.
+    """
     return [local(file) for file in scenario.files]
 
 
 def scenario_release(scenario):
-    """Return the public files of the release that a scenario analyses; raise if it has not been made."""
+    """Return the public files of the release that a scenario analyses. Raise an error if the release has not
+    been made.
+    """
     if not scenario.release:
         return []
     files = [Path(scenario.release) / file for file in ("release.csv", user_files.RECORD)]
@@ -159,7 +171,9 @@ def scenario_files(name):
 
 
 def declared_minutes():
-    """Return rule -> expected minutes of one of its jobs; 0 for a timing whose programs are missing."""
+    """Return the expected minutes of a job of every rule, as a dictionary; 0 for a timing whose programs are
+    missing.
+    """
     minutes = {}
     for slug, paper in PAPERS.items():
         for artefact, table in artefacts.tables(paper):
@@ -173,7 +187,9 @@ def declared_minutes():
 
 
 def imported():
-    """Rule -> modules that its jobs import: what the loaded process holds."""
+    """Return a dictionary from rules to the modules that their jobs import, as they are loaded in the current
+    process.
+    """
     found = {f"{slug}_compare": [f"{paper.package}.agreement"] for slug, paper in PAPERS.items()}
     for slug, paper in PAPERS.items():
         found |= {loop.rule: [f"{paper.package}.{loop.module}"] for loop in LOOPS[slug]}
@@ -191,7 +207,7 @@ def imported():
 
 
 def there_is():
-    """What is there of the papers under `run`: a report of a part of a run says what is missing."""
+    """Return the existing results of the papers under `run`. A report of a partial run states what is missing."""
     made = [path for slug in config["run"] for path in paper_files(slug)]
     made += [path for name in SCENARIOS for path in scenario_files(name)]
     for name, settings in config["releases"].items():
@@ -201,7 +217,7 @@ def there_is():
 
 
 def unknown_targets():
-    """Return a message on invalid targets of the command line; empty if all are valid."""
+    """Return a message about invalid targets on the command line. It is empty if all targets are valid."""
     asked = internals.asked_targets()
     rules = list(workflow.rules) if asked else []
     return artefacts.refused_targets(
@@ -214,7 +230,7 @@ def unknown_targets():
 
 
 def closing_words():
-    """Return the text printed at the end of a run: the summary, if this run wrote it."""
+    """Return the text printed at the end of a run, which is the summary if this run wrote it."""
     path = Path("results/summary.txt")
     if not path.is_file():
         return ""

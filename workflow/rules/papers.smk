@@ -1,5 +1,6 @@
-# The papers: one rule per simulation loop, table and figure, and one target per paper. Their inputs and outputs are
-# derived from paper.yaml in reproduction/jobs/artefacts.py. `make rules` lists them with their functions.
+# The papers: one rule per simulation loop, table and figure, and one target per paper. The inputs and outputs of the
+# rules are derived from paper.yaml in reproduction/jobs/artefacts.py. `make rules` lists the rules with their
+# functions.
 
 for paper in PAPERS.values():
     section = config[paper.slug]

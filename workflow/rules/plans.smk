@@ -16,7 +16,7 @@ def planned_release(settings):
 
 
 def ledger_digest(settings):
-    """Return a digest of the public ledger, on which the budget that is left depends."""
+    """Return a digest of the public ledger, which determines the remaining budget."""
     ledger = Path("releases", "ledger.tsv")
     return sha256(ledger.read_bytes()).hexdigest() if "release" in settings and ledger.is_file() else ""
 

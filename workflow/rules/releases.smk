@@ -1,6 +1,6 @@
-# Releases of confidential data: release_<name> makes one, once. No other rule opens a confidential file.
-# The rules have no output and no input: Snakemake must neither touch a published file nor keep a checksum of a
-# confidential one.
+# Releases of confidential data: release_<name> makes a release, once. No other rule opens a confidential file. The
+# rules have no output and no input, because Snakemake must neither change a published file nor store a checksum of a
+# confidential file.
 
 for release, settings in config["releases"].items():
 

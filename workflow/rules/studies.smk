@@ -1,4 +1,4 @@
-# Studies that do not belong to a paper: study_<name> makes one; no other target includes them.
+# Studies that do not belong to a paper: study_<name> runs a study. No other target includes the studies.
 
 for study in studies.discover().values():
     if study.parts:

@@ -1,5 +1,5 @@
-# The UCI sets and the experiments on them: one job per data set prepares it, one job per experiment and set runs it.
-# The tables of the paper gather the runs (by: gather in paper.yaml).
+# The UCI data sets and the experiments on them. One job prepares each data set, and one job runs each experiment on
+# each data set. The tables of the paper collect the results (by: gather in paper.yaml).
 
 from reproduction.papers.ponnoprat2022 import catalogue as uci_catalogue
 
@@ -10,7 +10,7 @@ UCI_FOLDERS = [str(ROOT / folder) for folder in UCI_SETTINGS["data"]["folders"]]
 
 rule ponnoprat2022_data:
     input:
-        # a file that the user brings later is a new input, so the set is prepared again
+        # if the user provides a file later, it is a new input, so the data set is prepared again
         brought=lambda wildcards: uci_catalogue.brought(wildcards.dataset, UCI_FOLDERS),
         kernels=kernels(UCI, "datasets"),
     output:
@@ -19,7 +19,7 @@ rule ponnoprat2022_data:
         provenance=f"results/ponnoprat2022/data/{{dataset}}{PROVENANCE}",
     log:
         "results/logs/ponnoprat2022_data_{dataset}.log",
-    priority: 45  # their summary and its figures take longer than other ends
+    priority: 45  # the summary of the runs and its figures take longer than the last jobs of other papers
     group:
         "sets"
     conda:
