@@ -1,4 +1,4 @@
-"""Differentially private counts and multinomials: mechanism, accounting, posterior.
+"""Differentially private counts and multinomials: mechanisms, privacy accounting and posteriors.
 
 Only the names in ``__all__`` are public and stable; everything else may change in any version. Each public name is
 imported on first use, so importing the package imports no other module (PEP 562). The workflow relies on this

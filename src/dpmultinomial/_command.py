@@ -1,5 +1,5 @@
-"""Entry point of the command ``dpm``. It runs the command of the full project, or explains how to install the project
-if only the library is installed.
+"""Entry point of the command ``dpm``, which runs the command of the full project, or explains how to install the
+project if only the library is installed.
 """
 
 import sys

@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _stop(verb: str, message: object, *, status: int = 1) -> NoReturn:
-    """Exit with a message. If the status is not 1, the message is printed first."""
+    """Exit with a message and the given status. If the status is not 1, the message is printed first."""
     from dpmultinomial import _printing
 
     text = _printing.printable(f"dpm {verb}: {message}")

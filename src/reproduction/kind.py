@@ -112,7 +112,7 @@ def resolved(part: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, An
 
 @cache
 def discover(folder: Path = FOLDER) -> dict[str, Kind]:
-    """Return every kind of scenario, by name.
+    """Return every kind of scenario as a dictionary, by name.
 
     Raises
     ------

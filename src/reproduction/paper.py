@@ -159,7 +159,7 @@ def discover(folder: Path = FOLDER) -> dict[str, Paper]:
 
 
 def read(folder: Path) -> Paper:
-    """Return the paper in `folder`.
+    """Return the paper that is declared in `folder`.
 
     Raises
     ------

@@ -44,7 +44,7 @@ _QUARTERED = 0.03  # proportion of blocks that consist of a single group-quarter
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """Size of a synthetic state.
+    """Size of a synthetic state, given by its numbers of geographic units and of people.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class People:
 
 
 def made(product: Product, state: int, size: Size, rng: np.random.Generator) -> People:
-    """Generate a synthetic state.
+    """Generate the people and the housing units of a synthetic state.
 
     Parameters
     ----------

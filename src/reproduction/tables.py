@@ -1,4 +1,4 @@
-"""Read and write the pipeline's tables: CSV files that preserve every value exactly."""
+"""Read and write the tables of the pipeline, which are CSV files that preserve every value exactly."""
 
 import os
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Check the files of a run. A file is trusted if it is identical, byte for byte, to the file described by its
-provenance record.
+"""Check the files of a run. A file is trusted if it is identical, byte for byte, to the file that its provenance record
+describes.
 
 An attempt to read a file that is incomplete, edited or from another run raises an error that names the file and the
 rule that regenerates it. The function `untrusted` finds all such files of a folder, so that `python -m
@@ -75,7 +75,7 @@ def checked(path: str | Path) -> Path:
 
 
 def stated(path: str | Path) -> dict[str, Any]:
-    """Return the provenance record of a file.
+    """Return the provenance record of a file of a run.
 
     Raises
     ------

@@ -77,7 +77,8 @@ class Mechanism(Protocol):
 
 
 def split(losses: Array, masses: Array, *, step: float, infinite: float, relative: float = 0.0) -> Losses:
-    """Split losses between the neighbouring points of a grid, keeping the total probability under both files.
+    """Split losses between the neighbouring points of a grid, so that the total probability does not change under
+    either of the two files.
 
     Parameters
     ----------

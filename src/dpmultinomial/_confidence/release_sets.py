@@ -396,7 +396,8 @@ def law_of_counts(mechanism: Any, shape: tuple[int, ...]) -> Any:
 
 
 def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]:
-    """Return the table of a coarsened table, whose released values are numbered by size, and the numbers of values.
+    """Return the probability table of the coarsened values, in which the possible values are numbered in increasing
+    order, and the numbers of the given values.
 
     Parameters
     ----------

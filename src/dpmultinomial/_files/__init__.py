@@ -1,1 +1,1 @@
-"""Readers of files that users provide: one strict CSV reader. The caller decides whether a file may be opened."""
+"""Strict CSV reader and other readers of files that users provide. The caller decides whether a file may be opened."""

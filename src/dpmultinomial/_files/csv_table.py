@@ -422,7 +422,7 @@ LARGEST_FILE = 4 * 2**30
 
 
 def read(path: str | Path, *, delimiter: str | None = None, encoding: str | None = None) -> CsvTable:
-    """Read and check a public CSV file.
+    """Read a public CSV file and check its contents.
 
     Parameters
     ----------

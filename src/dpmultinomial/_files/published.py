@@ -1,5 +1,5 @@
-"""Reader of a release for inference. It checks the public file against the record of the release, and both against the
-ledger.
+"""Reader of a release for inference, which checks the public file against the record of the release, and both against
+the ledger.
 
 The files checked here are never confidential (`places`). If there is a ledger two folders above, as in ``releases/``,
 it must contain exactly these files; a release that was copied to another folder is only checked against its record.

@@ -85,7 +85,7 @@ class Goal:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Names of the quantities that the goal can refer to."""
+        """Names of the quantities to which the goal may refer."""
         return self.names if self.among is None else self.among
 
     @cached_property

@@ -25,7 +25,7 @@ COLUMNS = ("name", "value")
 
 
 def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -> Release:
-    """Read a release from disk.
+    """Read a release or published numbers from disk.
 
     Parameters
     ----------

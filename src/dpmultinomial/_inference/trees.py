@@ -129,7 +129,7 @@ def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
 
 
 def withholding(noise: NoiseLaw, size: int) -> NDArray[np.bool_]:
-    """Return for which values a missing value means that the noisy value was below a threshold.
+    """Return, for each value, whether a missing value means that the noisy value was below a threshold.
 
     Parameters
     ----------

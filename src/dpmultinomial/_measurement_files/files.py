@@ -185,7 +185,7 @@ def _only(rows: pa.RecordBatch, column: str, name: str) -> str:
 
 
 def _sign(rows: pa.RecordBatch, name: str) -> str:
-    """Return the sign of a constraint. The sign follows from the name of the constraint if the column is missing."""
+    """Return the sign of a constraint, which follows from the name of the constraint if the column is missing."""
     if "sign" in rows.schema.names:
         word = _only(rows, "sign", name)
         if word not in _SIGNS:

@@ -113,7 +113,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class Target:
-    """Count that is estimated in every node.
+    """Count that is estimated in every node of a level.
 
     Parameters
     ----------

@@ -75,8 +75,8 @@ class AdditiveLaw(Coarsenable, ABC):
 
     @abstractmethod
     def loss(self, change: float) -> Mechanism | None:
-        """Return the loss mechanism of a single count that changes by `change`, or None if its privacy loss
-        distribution is not known.
+        """Return the mechanism whose privacy loss is that of a single count that changes by `change`, or None if the
+        distribution of this loss is not known.
         """
 
     @abstractmethod
@@ -387,7 +387,7 @@ _MOST_SPLITS = 12  # largest norm for which all splits into integers are compare
 def known_mechanisms(
     law: AdditiveLaw, sizes: tuple[float, ...] | None, relation: str, norm: float | None, *, power: int
 ) -> tuple[Mechanism, ...] | None:
-    """Return the loss mechanisms of the counts that one record changes.
+    """Return the mechanisms that have the privacy losses of the counts that one record changes.
 
     Parameters
     ----------

@@ -174,7 +174,7 @@ class Dirichlet:
         return cls(r=r, alpha=alpha)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
-        """Draw a release for given counts.
+        """Draw one or more releases for given counts.
 
         Parameters
         ----------

@@ -90,7 +90,7 @@ class Gaussian(GaussianFamily):
         return cls(sigma=renyi.gaussian_sigma(epsilon, order=order, l2_squared=l2_squared))
 
     def sample(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw noisy versions of `values`.
+        """Draw noisy versions of numbers of any shape.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Gaussian(GaussianFamily):
         return values + _checks.generator(rng).normal(0.0, self.by_row(values), values.shape)
 
     def pdf(self, z: ArrayLike) -> NDArray[np.float64]:
-        """Return the density of the noise.
+        """Return the density of the noise at given points.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class Gaussian(GaussianFamily):
         return self._as_given(self.parameter**2)
 
     def loss(self, change: float) -> Mechanism | None:
-        """Return the mechanism of a single count that changes by `change`."""
+        """Return the mechanism that has the privacy loss of a single count that changes by `change`."""
         return GaussianLoss(float(self.parameter), change)
 
     def halfwidth(self, log_mass: float) -> float | Array:
@@ -132,7 +132,7 @@ class Gaussian(GaussianFamily):
         return self._as_given(self.parameter * np.sqrt(2 * log_mass))  # 2 Phi(-x) <= exp(-x^2/2)
 
     def renyi(self, *, order: float, l2_squared: float = 2.0) -> float:
-        """Return the Rényi cost of one release.
+        """Return the Rényi privacy cost of one release.
 
         Parameters
         ----------
@@ -255,8 +255,8 @@ def _moments(sigma: Array) -> tuple[Array, Array]:
 
 
 def _log_waves(sigma: Array) -> Array:
-    """Return the log normalising constant of the discrete Gaussian distribution by its Poisson transform, for an array
-    of sigmas >= 1.
+    """Return the log normalising constant of the discrete Gaussian distribution by Poisson summation, for an array of
+    sigmas >= 1.
     """
     waves = np.zeros(sigma.shape)
     for n in (1, 2, 3):
@@ -401,8 +401,8 @@ class DiscreteGaussian(GaussianFamily):
         return variance(self.sigma, self.log_normaliser)
 
     def loss(self, change: float) -> Mechanism | None:
-        """Return the mechanism of a single count that changes by the integer `change`, or None for a sigma above 1e5,
-        for which there are too many possible losses.
+        """Return the mechanism that has the privacy loss of a single count that changes by the integer `change`, or
+        None for a sigma above 1e5, for which there are too many possible losses.
         """
         known = change == int(change) and self.parameter <= _TABULATED
         return DiscreteGaussianLoss(float(self.parameter), int(change)) if known else None

@@ -54,7 +54,7 @@ class Laplace(LaplaceFamily):
         return self._as_given(2 * self.parameter**2)
 
     def loss(self, change: float) -> Mechanism | None:
-        """Return the mechanism of a single count that changes by `change`."""
+        """Return the mechanism that has the privacy loss of a single count that changes by `change`."""
         return LaplaceLoss(float(self.parameter), change)
 
     def halfwidth(self, log_mass: float) -> float | Array:
@@ -108,7 +108,9 @@ class DiscreteLaplace(LaplaceFamily):
         return self._as_given(0.5 / np.sinh(np.minimum(0.5 / self.parameter, 300.0)) ** 2)
 
     def loss(self, change: float) -> Mechanism | None:
-        """Return the mechanism of a single count that changes by the integer `change`, which is at most 10^6."""
+        """Return the mechanism that has the privacy loss of a single count that changes by the integer `change`, which
+        is at most 10^6.
+        """
         known = change == int(change) and change <= _LARGEST_CHANGE
         return DiscreteLaplaceLoss(float(self.parameter), int(change)) if known else None
 

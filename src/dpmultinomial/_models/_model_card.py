@@ -173,7 +173,7 @@ _FEW = 80  # largest number of characters of a value that an error message conta
 
 @dataclass(frozen=True)
 class Exported:
-    """Parts that every exported model has.
+    """Parts that every exported model has in common.
 
     Parameters
     ----------

@@ -378,8 +378,8 @@ def read_records(
     *,
     reset: bool = True,
 ) -> tuple[list[Column], NDArray[np.generic]]:
-    """Return the columns of X and the labels. The names and the number of columns are stored in `estimator` or compared
-    with the stored values.
+    """Return the columns of X and the labels of the records. The names and the number of columns are stored in
+    `estimator` or compared with the stored values.
 
     Parameters
     ----------

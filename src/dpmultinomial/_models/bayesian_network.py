@@ -194,7 +194,7 @@ def release(
     rng: np.random.Generator,
     smoothing: float = 0.0,
 ) -> list[NDArray[np.float64]]:
-    """Release noisy tables of all nodes.
+    """Return released noisy tables of all nodes of a network.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def log_likelihoods(
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """Fitted Bayesian network.
+    """Fitted Bayesian network with the parameters of one release.
 
     Parameters
     ----------

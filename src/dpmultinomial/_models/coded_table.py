@@ -70,7 +70,7 @@ class CodedTable:
 def encode(
     frame: pd.DataFrame, *, name: str, target: str, numeric: Sequence[str], missing: str = "refuse"
 ) -> CodedTable:
-    """Return a data frame coded as integers.
+    """Return a data frame with its columns coded as integers.
 
     Parameters
     ----------
@@ -265,8 +265,8 @@ def learn(
 def _with_missing(
     levels: NDArray[np.float64], counts: NDArray[np.int64], bins: int, many: int, match: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Bin the numeric levels with `_binned`. If the last level is missing (NaN), give it a new category after all
-    others.
+    """Bin the numeric levels of a column with `_binned`. If the last level is missing (NaN), it gets a new category
+    after all others.
     """
     if not np.isnan(levels[-1]):
         return _binned(levels, counts, bins, many, match)
@@ -301,7 +301,7 @@ def _binned(
 
 
 def _frequent(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which levels are frequent enough to become separate categories."""
+    """Return, for each level, whether it is frequent enough to become a separate category."""
     kept, total = np.zeros(len(counts), dtype=bool), counts.sum()
     for i, level in enumerate(np.argsort(-counts, kind="stable"), start=1):
         if counts[level] <= total / 3**i:

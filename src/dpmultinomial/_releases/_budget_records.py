@@ -106,7 +106,9 @@ class Memory:
         yield from (found for found in self._files() if isinstance(found, Remembered))
 
     def unreadable(self) -> list[Unreadable]:
-        """Return the files that cannot be read. Each file concerns only the project whose journal it contained."""
+        """Return the files of the memory that cannot be read. Each file concerns only the project whose journal it
+        contained.
+        """
         return [found for found in self._files() if isinstance(found, Unreadable)]
 
     def _files(self) -> Iterator[Remembered | Unreadable]:
@@ -337,7 +339,7 @@ _HEADER = re.compile(rb"dpmultinomial, spent 1\t([0-9a-f]{32})\t([0-9a-f]{64})")
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """Single line of the journal.
+    """Single line of the journal of budget records.
 
     Parameters
     ----------
@@ -412,7 +414,7 @@ class Journal:
             _durable.sync(self.path.parent, name="journal")
 
     def add(self, line: Line) -> None:
-        """Write a line to the journal. The line is on disk when the function returns."""
+        """Write a line to the journal, so that it is on disk when the function returns."""
         chain = self._end()
         whole = line.body + b"\t" + self._digest(chain, line.body) + b"\n"
         _durable.append(self.path, whole, name=f"journal, {line.entry.state}", mode=0o600)
@@ -460,7 +462,7 @@ class Journal:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Ledger at `path`. Changes require the lock of `_protocol`."""
+    """Ledger at `path`, in which changes require the lock of `_protocol`."""
 
     path: Path
 
@@ -502,11 +504,11 @@ class Ledger:
             _durable.sync(self.path.parent, name="ledger")
 
     def add(self, entry: Entry) -> None:
-        """Write an entry to the ledger. The entry is on disk when the function returns."""
+        """Write an entry to the ledger, so that it is on disk when the function returns."""
         _durable.append(self.path, entry.line, name=f"ledger, {entry.state}")
 
     def rewrite(self, entries: list[Entry]) -> None:
-        """Write all lines again. A crash leaves either the old or the new ledger."""
+        """Write all lines of the ledger again. A crash leaves either the old or the new ledger."""
         _durable.folder(self.path.parent)
         _durable.replace(self.path, HEADER + b"".join(e.line for e in entries), mode=0o644, name="ledger, rewritten")
 
@@ -556,7 +558,7 @@ class Books:
         return lines
 
     def spend(self, line: Line, *, files: Sequence[str]) -> None:
-        """Write a line to every budget record. The line is on disk when the function returns.
+        """Write a line to every budget record, so that it is on disk when the function returns.
 
         Parameters
         ----------

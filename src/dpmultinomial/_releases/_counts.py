@@ -117,7 +117,9 @@ def _wrong_names(table: CsvTable, names: list[str]) -> Iterator[Cell]:
 
 
 def _is_tree(settings: Mapping[str, Any], table: CsvTable) -> bool:
-    """Return whether a file describes a tree. For any other file, settings that apply only to trees are rejected."""
+    """Return whether a file of counts describes a tree. For any other file, settings that apply only to trees are
+    rejected.
+    """
     if "parent" in table.columns:
         return True
     asked = [key for key in TREE_KEYS if settings[key] and settings[key] != REPLACE]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def nothing(name: str) -> None:
-    """Do nothing; the default of the function that is called with the name of every step."""
+    """Do nothing; this function is the default for the function that is called at every step with the name of the step."""
 
 
 at: Callable[[str], None] = nothing

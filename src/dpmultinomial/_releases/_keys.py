@@ -26,7 +26,7 @@ PARAMETERS = {"discrete_laplace": "epsilon", "discrete_gaussian": "rho"}  # mech
 
 @dataclass(frozen=True)
 class Key:
-    """One key of the settings of a release.
+    """Key of the settings of a release, with its rule and description.
 
     Parameters
     ----------

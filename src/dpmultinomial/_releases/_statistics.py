@@ -77,7 +77,7 @@ def step(sensitivity: float, epsilon: float) -> float:
 
 
 def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Plan a release of the four statistics.
+    """Plan a release of the four statistics of a censored column.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def problems(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, str]
 
 
 def tables(mechanism: str, get: Mapping[str, Any]) -> int:
-    """Return the number of tables of a model.
+    """Return the number of released tables of a model.
 
     Parameters
     ----------

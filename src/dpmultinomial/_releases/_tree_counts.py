@@ -141,7 +141,7 @@ _LAWS = {"discrete_laplace": ("discrete Laplace", "L1"), "discrete_gaussian": ("
 
 
 def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], counts: NDArray[np.int64]) -> Plan:
-    """Plan noise on every node of a tree.
+    """Plan independent noise on every node of a tree.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def _is_word(character: str) -> bool:
 
 
 def comparison(text: str, names: Names) -> Comparison:
-    """Parse a comparison of two sums.
+    """Parse a comparison of two sums of quantities.
 
     Parameters
     ----------

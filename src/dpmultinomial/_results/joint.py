@@ -128,7 +128,7 @@ def window_of(values: Whole, probabilities: Array) -> Window:
 
 
 def drawn(law: Window, size: int, rng: np.random.Generator) -> Whole:
-    """Draw independent values of one number.
+    """Draw independent values of one number from its distribution.
 
     Parameters
     ----------
@@ -457,7 +457,7 @@ class Coupled:
 
     @cached_property
     def free(self) -> Window:
-        """Weights of the sum without the root."""
+        """Weights of the sum of all counts, without the factor of the sum (root)."""
         return self._kinds.free if self.shared else self._levels[-1][0]
 
     @cached_property
@@ -467,7 +467,9 @@ class Coupled:
 
     @cached_property
     def _kinds(self) -> "_Kinds":
-        """Sums of kinds, with absolute accuracy if the root is where the sums are large."""
+        """Sums of the counts of all kinds. Absolute accuracy is sufficient if the factor of the sum (root) is largest
+        where the weights are large.
+        """
         times = np.bincount(self.which).tolist()
         rough = _Kinds(self._factors, times, tails=False)
         level = (rough.free.weights * self.root.at(rough.free.first, len(rough.free.weights))).max()
@@ -477,7 +479,7 @@ class Coupled:
 
     @cached_property
     def _kind_ties(self) -> list[Window]:
-        """Weights of one count of each kind given all other counts and the root."""
+        """Weights of one count of each kind, given all other counts and the factor of the sum (root)."""
         found = self._kinds.ties(self.root)
         if self._kinds.tails:
             return found
@@ -534,8 +536,8 @@ class Coupled:
 
     @cached_property
     def _ties(self) -> list[Window]:
-        """Compute for every count the weights of its values given all other counts and the root, from the top of the
-        tree downwards.
+        """Compute, for every count, the weights of its values given all other counts and the factor of the sum (root),
+        from the top of the tree downwards.
         """
         return _ties(self._levels, self.root)
 
@@ -563,7 +565,9 @@ class Coupled:
         return sums
 
     def _tie(self, places: Places, low: int, high: int) -> Window:
-        """Return the weights of the sums low..high over `places`, given all other counts and the root."""
+        """Return the weights of the sums low..high over `places`, given all other counts and the factor of the sum
+        (root).
+        """
         if len(places) <= MOST and self._spectrum is not None:
             found = self._spectrum.tie(places, low, high)
             if found is not None:
@@ -583,8 +587,8 @@ class Coupled:
             return None
 
     def _free_sum(self, places: set[int], *, inside: bool) -> Window:
-        """Return the weights of the sum over `places`, or over all other places, without the root. The sum is built
-        from the largest nodes that fit.
+        """Return the weights of the sum over `places`, or over all other places, without the factor of the sum (root).
+        The sum is built from the largest nodes that fit.
         """
         if inside and len(places) == 1:
             return self._factors[int(self.which[next(iter(places))])]
@@ -641,13 +645,15 @@ class _Kinds:
         self.free = self.levels[-1][0]
 
     def ties(self, root: Window) -> list[Window]:
-        """Return for each kind the weights of one count given all other counts and the root."""
+        """Return, for each kind, the weights of one count given all other counts and the factor of the sum (root)."""
         ties = _ties(self.levels, root, tails=self.tails)
         rows = zip(ties, self.others, self.factors, strict=True)
         return [_message(tie, others, own, tails=self.tails) for tie, others, own in rows]
 
     def _power(self, factor: Window, times: int) -> Window:
-        """Return the weights of the sum of `times` independent counts with the same factor, by doubling."""
+        """Return the weights of the sum of `times` independent counts with the same factor, computed by repeated
+        doubling.
+        """
         found, doubled = Window(0, np.ones(1)), factor
         while times:
             if times % 2:
@@ -691,7 +697,9 @@ def _sums_of_pairs(parts: list[Window]) -> list[list[Window]]:
 
 
 def _ties(levels: list[list[Window]], root: Window, *, tails: bool = True) -> list[Window]:
-    """Return the weights of the values of each part given all other parts and the root, from the top downwards."""
+    """Return the weights of the values of each part given all other parts and the factor of the sum (root), from the
+    top of the tree downwards.
+    """
     ties = [_message(root, Window(0, np.ones(1)), levels[-1][0], tails=tails)]
     for row in reversed(levels[:-1]):
         below = []
@@ -718,7 +726,7 @@ def _correlated(along: Array, weights: Array, size: int, *, tails: bool = True) 
 
 
 def _met(own: Window, tie: Window) -> Window:
-    """Return the product of two weights of the same number, normalised to sum 1."""
+    """Return the elementwise product of two weight sequences of the same number, normalised to sum 1."""
     weights = own.weights * tie.at(own.first, len(own.weights))
     if not weights.max() > 0:
         raise Incompatible("the counts and the information on their sum contradict each other")
@@ -726,7 +734,7 @@ def _met(own: Window, tie: Window) -> Window:
 
 
 def _split(left: Window, right: Window, whole: Whole, rng: np.random.Generator) -> Whole:
-    """Draw the left part of each sum. Draws with the same sum are processed together."""
+    """Draw the left part of each of several sums. Draws with the same sum are processed together."""
     u, out = rng.random(len(whole)), np.empty_like(whole)
     order = np.argsort(whole, kind="stable")
     values, starts = np.unique(whole[order], return_index=True)

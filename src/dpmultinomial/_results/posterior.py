@@ -123,7 +123,7 @@ class Posterior:
         return max(states, key=lambda state: _ORDER.index(state.status))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Draw all quantities jointly.
+        """Draw all quantities of the posterior jointly.
 
         Parameters
         ----------

@@ -39,8 +39,8 @@ class Columns(NamedTuple):
 
 
 class Quantities:
-    """Named quantities of one type. ``[name]`` returns a `Marginal`, and the methods return results for all quantities
-    by name.
+    """Named quantities of one type. The expression ``[name]`` returns a `Marginal`, and the methods return results for
+    all quantities by name.
 
     Parameters
     ----------

@@ -150,7 +150,7 @@ _SURE = 1e-18  # tolerance within which a count is certainly larger, or certainl
 
 @dataclass(frozen=True)
 class Rank:
-    """Distribution of a rank.
+    """Distribution of the rank of one quantity.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ _FEW = 50  # number of quantities whose draws are stored between questions
 
 
 class Drawer:
-    """Draws of one group of quantities. The same quantity has the same draws in every question.
+    """Joint draws of one group of quantities. The same quantity has the same draws in every question.
 
     Parameters
     ----------

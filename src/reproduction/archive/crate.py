@@ -240,7 +240,7 @@ def default_name() -> str:
 
 
 def write(target: Path, run: Path) -> str:
-    """Write the archive of a run.
+    """Write the archive of a run as one compressed file.
 
     Parameters
     ----------

@@ -313,7 +313,7 @@ def _is_spread(settings: Mapping[str, Any], found: Names) -> bool:
 
 
 def read_as(settings: Mapping[str, Any], found: Names) -> dict[str, str]:
-    """Return which columns were read under another name, as text for the results."""
+    """Return text that states which columns were read under another name."""
     said = {ours: JOINT.join(_sources(theirs)) for ours, theirs in found.items()}
     if _is_spread(settings, found):
         said["scale"] += ", divided by the square root of 2"

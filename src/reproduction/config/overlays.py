@@ -136,7 +136,7 @@ _IN_PROFILE = re.compile(r"^\s*[\"']?configfiles?[\"']?\s*:", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Asked:
-    """Parsed command line of Snakemake.
+    """Command line arguments of Snakemake in parsed form.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def parsed(texts: Sequence[str], settings: Mapping[str, Any]) -> list[Cell]:
 
 
 def shown(bounds: Bounds) -> str:
-    """Return bounds as text: ``1 to 9``, ``at most 9`` or ``at least 100``."""
+    """Return bounds as text, such as ``1 to 9``, ``at most 9`` or ``at least 100``."""
     low, high = bounds
     if low == -inf:
         return f"at most {high:,.0f}"

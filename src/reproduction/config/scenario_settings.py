@@ -29,7 +29,7 @@ Point = dict[str, float | int | str]
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """Entry under `scenarios`.
+    """Scenario of a configuration, which is an entry under `scenarios`.
 
     Parameters
     ----------

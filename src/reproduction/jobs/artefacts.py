@@ -93,7 +93,7 @@ def figure_file(paper: Paper, name: str, end: str = "png") -> str:
 
 
 def loops(paper: Paper, section: Mapping[str, Any] | None = None, shards: int | str = "auto") -> list[Loop]:
-    """Return every loop of a paper.
+    """Return every simulation loop of a paper.
 
     Parameters
     ----------

@@ -1,5 +1,4 @@
-"""Access to internals of Snakemake. Every internal attribute that the workflow reads or changes is used only in this
-module.
+"""Access to internal attributes of Snakemake. Only this module reads or changes such attributes.
 
 These attributes are not part of Snakemake's public interface and are specific to the pinned version
 (``envs/run.lock``). ``tests/unit/jobs`` and ``tests/workflow`` test each function with this version.

@@ -116,7 +116,9 @@ def _code(function: str) -> list[Path]:
 
 
 def find(name: str) -> Callable[..., Any]:
-    """Return the function with this dotted name below ``papers``, e.g. ``<slug>.tables.table_1``."""
+    """Return the function with this dotted name below ``papers``, such as ``<slug>.tables.table_1``.
+    ``<slug>.tables.table_1``.
+    """
     module, _, function = name.rpartition(".")
     return getattr(import_module(f"reproduction.papers.{module}"), function)
 

@@ -14,7 +14,7 @@ EVERY = 10.0  # number of seconds between two lines
 
 
 class Expectation:
-    """Expected end of a run.
+    """Expected end of a run, computed from the declared minutes.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Lines(logging.Handler):
         self._said = self._begun - EVERY
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Record a job that starts or ends. After the end of a job, print the progress if the last message is old
+        """Record a job that starts or ends. After the end of a job, the progress is printed if the last message is old
         enough.
         """
         event, now = str(getattr(getattr(record, "event", None), "value", "")), self._clock()

@@ -36,7 +36,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Folder:
-    """Folder that contains a report.
+    """Folder that contains the report of a run.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ EFFECTIVE = "results/config.effective.yaml"
 
 @dataclass(frozen=True)
 class Run:
-    """Results of a run in its folder. A file that does not exist is treated as not computed.
+    """Results of a run in its folder, in which a file that does not exist is treated as not computed.
 
     Parameters
     ----------

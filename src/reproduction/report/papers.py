@@ -81,8 +81,8 @@ class Shown:
 
 @dataclass(frozen=True)
 class PaperPage:
-    """Content of the page of a paper. The entry `files` contains pairs (address, name) for the files of complete
-    verdicts.
+    """Content of the page of a paper in the report. The entry `files` contains pairs (address, name) for the files of
+    complete verdicts.
 
     `score` is a sentence, `lines` contains one entry per printed artefact in the order of the paper, and `plot` shows z
     for every number.

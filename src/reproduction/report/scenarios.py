@@ -59,7 +59,9 @@ class ScenarioPage:
 
 
 def page(run: Run, name: str, settings: dict[str, Any], folder: Folder) -> ScenarioPage:
-    """Return the page of the scenario `name`. Raise `trust.Damaged` if a file does not match its provenance."""
+    """Return the page of the scenario `name` for a report. Raise `trust.Damaged` if a file does not match its
+    provenance.
+    """
     release = str(settings.get("release", ""))
     files = making.files(name, run.root)
     if not files.facts.is_file():

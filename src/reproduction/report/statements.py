@@ -199,8 +199,8 @@ def _variants(row: dict[Any, Any], kind: str) -> str:
 
 
 def _ours(row: dict[Any, Any], kind: str) -> str:
-    """Return the reproduced value as text. It is both sides of a claim's relation, a p-value, or a number with two
-    decimals more than the printed number.
+    """Return the reproduced value as text: both sides of a claim's relation, a p-value, or a number with two decimals
+    more than the printed number.
     """
     value = float(row["ours"])
     if relation := texts.text(row["relation"]):
@@ -312,7 +312,7 @@ def grid(statements: Sequence[Statement]) -> Grid | None:
 
 
 def _together(heads: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the columns sorted by group. The groups are in the order of their first columns."""
+    """Return the columns sorted by group, where the groups are in the order of their first columns."""
     groups = list(dict.fromkeys(group for group, _ in heads))
     return sorted(heads, key=lambda head: groups.index(head[0]))
 

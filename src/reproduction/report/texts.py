@@ -117,8 +117,8 @@ class Table:
 
 
 def shown(table: pd.DataFrame, *, file: str = "", path: str = "", most: int = ROWS_WHOLE) -> Table:
-    """Return a table for a page. It is complete if it has at most `most` rows, and otherwise has its first rows. Empty
-    columns are omitted.
+    """Return a table for a page, which is complete if it has at most `most` rows, and otherwise has its first rows.
+    Empty columns are omitted.
     """
     kept = table.dropna(axis=1, how="all").iloc[:, :COLUMNS_SHOWN]
     part = kept if len(kept) <= most else kept.head(ROWS_FIRST)
@@ -128,8 +128,8 @@ def shown(table: pd.DataFrame, *, file: str = "", path: str = "", most: int = RO
 
 
 def text(value: Any) -> str:
-    """Return the value of a cell as text. Real numbers have six significant digits, and a missing value gives an empty
-    string.
+    """Return the value of a cell as text, with six significant digits for real numbers and an empty string for a
+    missing value.
     """
     if value is None or value is pd.NA:
         return ""

@@ -157,7 +157,9 @@ def _guarantee(cost: Cost, relation: str) -> str:
 
 
 def _svg(files: Files) -> str:
-    """Return the figure of a scenario as SVG. The text remains text and is displayed in the reader's fonts."""
+    """Return the figure of a scenario as an SVG element, in which text remains text and is displayed in the reader's
+    fonts.
+    """
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "page"}
     with warnings.catch_warnings(), style.applied(), mpl.rc_context(settings):
         drawing = figure.drawn(files, fonts_of="reader")

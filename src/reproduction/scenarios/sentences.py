@@ -311,8 +311,8 @@ def _question(row: Any, questions: Mapping[str, Any]) -> str:
 
 
 def chance(mean: float, status: str, error: float) -> str:
-    """Return a probability as text. If all draws agree, the error of the probability is a bound, and the text states
-    this bound.
+    """Return a probability as text for a sentence. If all draws agree, the error of the probability is a bound, and the
+    text states this bound.
     """
     if status != "exact" and error > 0 and mean in (0.0, 1.0):
         return f"at least {percent(1 - error, 3)}" if mean else f"at most {percent(error, 3)}"

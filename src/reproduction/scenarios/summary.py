@@ -25,7 +25,7 @@ _PART = 20  # maximum number of reasons that are shown for rejected tables
 
 @dataclass(frozen=True)
 class Line:
-    """Formatted row of a table of results.
+    """Formatted row of a table of results, for a page or a screen.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def _least_squares(row: dict[Any, Any]) -> str:
 
 
 def _confidence(row: dict[Any, Any], kind: str, width: float) -> str:
-    """Return the confidence interval as text. The text is empty if the row has no confidence interval."""
+    """Return the confidence interval of a row as text. The text is empty if the row has no confidence interval."""
     ends = [_number(row.get(key, "nan"), kind, width, "lower") for key in ("ci_lower", "ci_upper")]
     return f"{ends[0]} to {ends[1]}" if all(ends) else ""
 
@@ -268,9 +268,9 @@ def as_text(files: Files) -> str:
 
 
 def as_json(files: Files) -> str:
-    """Return a scenario as JSON. The entry ``rows`` has the columns of the table (null for an empty cell);
-    ``headline``, ``warnings``, ``assumptions`` and ``accuracy`` contain sentences, and the last entries are the names
-    of the files.
+    """Return the results of a scenario as JSON text. The entry ``rows`` has the columns of the table (null for an empty
+    cell); ``headline``, ``warnings``, ``assumptions`` and ``accuracy`` contain sentences, and the last entries are the
+    names of the files.
 
     Parameters
     ----------

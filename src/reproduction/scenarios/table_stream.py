@@ -59,8 +59,8 @@ class Tables:
 
 
 def of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) -> Tables:
-    """Return the tables of one shard. The tables of a shard are consecutive in the file, and the numbers of tables in
-    two shards differ by at most one.
+    """Return the tables that belong to one shard. The tables of a shard are consecutive in the file, and the numbers of
+    tables in two shards differ by at most one.
 
     Parameters
     ----------

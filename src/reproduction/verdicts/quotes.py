@@ -123,7 +123,7 @@ def unaccounted(document: str, text: str, quotes: Iterable[Quote], given: Collec
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line. Line breaks are removed, since phrases may span lines."""
+    """Return a text on one line, without line breaks, since phrases may span lines."""
     return " ".join(text.split())
 
 

@@ -1,5 +1,5 @@
-"""Test a printed table as a whole. The module computes a joint test under each variant, and the power of this test
-against the other variants.
+"""Test a printed table as a whole, by a joint test under each variant and by the power of this test against the other
+variants.
 
 Cells without random error must round to the printed numbers. Cells with random error are standardised; under the
 correct variant, the sum of their squares has a chi-squared distribution with as many degrees of freedom as there are

@@ -167,8 +167,8 @@ def eigenvalues(n: int, rate: float, count: int, bits: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=16)
 def _hahn(n: int, small: int, other: int, bits: int) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-    """Return the eigenfunctions Q_j(x), j, x = 0..small, of a swap, normalised to Q_j(0) = 1, and the values 1/norm_j
-    under h. All numbers are multiples of 2^-bits.
+    """Return the eigenfunctions Q_j(x), j, x = 0..small, of a swap, normalised to Q_j(0) = 1, and the reciprocals of
+    their squared norms with respect to the hypergeometric distribution h. All numbers are multiples of 2^-bits.
 
     Let x be the number of records in one category of each variable, of sizes `small` (the smallest margin) and `other`.
     Q_j solves the difference equation of the random walk that exchanges the values of two random records.

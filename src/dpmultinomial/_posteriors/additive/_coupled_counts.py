@@ -442,7 +442,7 @@ def _far(law: Array, noise: Noise, size: int) -> int:
 
 
 def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, Array]:
-    """Return the likelihood factors (stay0, move, stay1) of these levels, (T, 3, S, W), and the log weights of the
+    """Return the likelihood factors (stay0, move, stay1) of the given levels, (T, 3, S, W), and the log weights of the
     nodes, (T,). Random ties have one entry per node.
     """
     r, p, q = released[:, None], levels[:, 0, None, None], levels[:, 1, None, None]
@@ -664,8 +664,8 @@ def _trimmed(first: np.int64, law: Array) -> tuple[Whole, Array]:
 
 
 def _afterwards(chain: Chain) -> list[Array]:
-    """Return, for every component, the weights of the later components, (1 or 2, L), at minus the sum so far. The
-    second row applies once a component has been served last.
+    """Return, for every component, the weights of the sum of the later components at minus the sum of the components so
+    far, (1 or 2, L). The second row applies once a component has been served last.
     """
     length = len(chain.tail)
     late = scipy.fft.rfft(chain.tail)

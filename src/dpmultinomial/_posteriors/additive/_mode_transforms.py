@@ -123,7 +123,9 @@ class Chunk:
         self.terms = (rows[self.level], early, late, weight)
 
     def collect(self, marginals: list[Array]) -> tuple[Array, NDArray[np.complex128]]:
-        """Compute the terms and add them to the marginals; return the sums of the terms and the adjoint of the tail."""
+        """Compute the terms and add them to the marginals; return the sums of the terms and the derivative with respect
+        to the tail.
+        """
         s = self.frame
         boxes = s.boxes(self.lower, self.upper, self.kind, s.length)
         spectra = scipy.fft.rfft(boxes, axis=1)
@@ -258,7 +260,9 @@ class Problem:
 
     @cached_property
     def columns(self) -> Columns:
-        """Components grouped into columns. Tie rules that depend on the order keep every component separate."""
+        """Components grouped into columns, except that tie rules that depend on the order keep every component
+        separate.
+        """
         shapes = self.prior.shapes(len(self.released))
         return _mode_levels.columns(self.released, shapes, together=self.ties == "random")
 

@@ -264,8 +264,8 @@ def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None)
 
 
 def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
-    """Return P(released | weights max(n, 0)), up to a constant. The probability is binomial with the weights as shares,
-    or with equal shares if both weights are 0.
+    """Return the likelihood of the released shares, up to a constant, if the multinomial weights are max(n, 0) for the
+    noisy counts n. The probability is binomial with the weights as shares, or with equal shares if both weights are 0.
 
     Parameters
     ----------
@@ -287,8 +287,8 @@ def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
 
 
 def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Array:
-    """Return P(released is the reported mode | weights max(n, 0)), which is 0 or 1, or one half if a random tie
-    decides.
+    """Return the probability that the released vector is the reported mode, given the multinomial weights max(n, 0): 0
+    or 1, or one half if a random tie decides.
 
     Parameters
     ----------

@@ -512,7 +512,7 @@ def _nodes(total: int, span: int) -> tuple[Array, Array]:
 
 
 class _Likelihood:
-    """Likelihood factors at every node. The last index is the case in which all weights are 0."""
+    """Likelihood factors of the counts at every node. The last index is the case in which all weights are 0."""
 
     def __init__(self, problem: Problem, low: Whole, width: int, nodes: Array) -> None:
         self.problem, self.nodes, self.reach = problem, nodes, problem.noise.far

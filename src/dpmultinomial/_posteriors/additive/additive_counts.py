@@ -431,7 +431,7 @@ REFUSED = "refused"
 
 @dataclass(frozen=True)
 class Release:
-    """Table in a batch of additive releases.
+    """Single table in a batch of additive releases.
 
     Parameters
     ----------

@@ -129,7 +129,8 @@ ROUNDS, STEPS = 8, 4000
 
 @dataclass(frozen=True)
 class Release:
-    """Release in units of the limits: z, Laplace scales and grids of (mean, sse, low, high), n, and the prior.
+    """Release in units of the limits: released values z, scales of the Laplace noise and grids of (mean, sse, low,
+    high), n, and the prior.
 
     Parameters
     ----------
@@ -151,8 +152,8 @@ class Release:
     def run(
         self, state: "State", by: "Proposal", draws: int, thin: int, rng: np.random.Generator
     ) -> tuple[Array, NDArray[np.int64], int]:
-        """Advance a Markov chain from `state`. Return `draws` rows, the numbers of proposed and accepted moves, and the
-        number of failed tilts.
+        """Advance a Markov chain from the given `state`. Return `draws` rows, the numbers of proposed and accepted
+        moves, and the number of failed tilts.
         """
         found, uniforms, moves, unsolved = _statistics_sampler.chain(
             self.z, self.n, self.scale, self.grid, tuple(self.prior), state.y, state.uniforms,

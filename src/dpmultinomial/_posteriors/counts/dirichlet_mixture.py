@@ -95,8 +95,8 @@ class BetaMixture(TailedLaw):
         return float(self.weights @ (means * (self.b / n) / (n + 1) + (means - centre) ** 2))
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density at x in [0, 1]. The density is +inf at 0 (at 1) if a component with a < 1 (b < 1) has
-        positive weight.
+        """Return the density of the share at x in [0, 1]. The density is +inf at 0 (at 1) if a component with a < 1 (b
+        < 1) has positive weight.
         """
         return self._sum(x, lambda v: np.exp(self._norm + xlogy(self.a - 1, v) + xlog1py(self.b - 1, -v)))
 
@@ -231,9 +231,7 @@ class CountsLaw(Protocol):
 
 
 class PairedLaw(ABC):
-    """Base class of distributions of counts with a short list of pairs of counts, for which shares need no other
-    method.
-    """
+    """Base class of distributions of counts for which the pairs of counts in a share can be listed."""
 
     least = 0.0
 

@@ -49,7 +49,9 @@ class Batch:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status: exact. The closed forms have a rounding error of at most `LARGEST_ERROR` for every table."""
+        """Accuracy status ``exact``, because the closed forms have a rounding error of at most `LARGEST_ERROR` for
+        every table.
+        """
         return EXACT
 
     def summary(self) -> pd.DataFrame:

@@ -278,8 +278,8 @@ class PanelDensity:
         return out
 
     def log_tail(self, z: float, *, upper: bool) -> float:
-        """Return log P(Z <= z), or log P(Z > z). The tail is extrapolated if the log density is `_DEEP` below its
-        largest value.
+        """Return the log probability log P(Z <= z), or log P(Z > z). The tail is extrapolated if the log density is
+        `_DEEP` below its largest value.
         """
         side = 1 if upper else -1
         number = self._as_far_as(side, z)
@@ -353,8 +353,9 @@ class PanelDensity:
         return self._laid[-1][:left][::-1] + self._laid[1][:right]
 
     def _with(self, side: int, number: int) -> tuple[int, int]:
-        """Return the numbers of panels on the left and on the right: `number` on the given side, and the panels of the
-        core on the opposite side.
+        """Return the numbers of panels on the left and on the right, if the given side has `number` panels and the
+        opposite side has the panels of the core. `number` on the given side, and the panels of the core on the opposite
+        side.
         """
         return (number, self._core[1]) if side < 0 else (self._core[-1], number)
 
@@ -384,8 +385,8 @@ class PanelDensity:
         return number
 
     def _needed(self, side: int, wanted: float) -> bool:
-        """Return whether the core of a side needs another panel, because the density is not yet low enough or `wanted`
-        is not yet covered.
+        """Return whether another panel is needed on a side, because the density at its end is not yet low enough or
+        `wanted` is not yet covered.
         """
         place, log_edge = self._edge(side, len(self._laid[side]))
         return log_edge > self._peak() - _CORE or side * (wanted - place) > 0
@@ -430,8 +431,8 @@ class PanelDensity:
         return True
 
     def _guess(self, side: int) -> float:
-        """Return a width for the next panel. The panel is not much wider than its neighbour, and the log density
-        changes by at most `_CHANGE`.
+        """Return a suitable width for the next panel. The panel is not much wider than its neighbour, and the log
+        density changes by at most `_CHANGE`.
         """
         neighbours = self._laid[side] or self._laid[-side][:1]
         if not neighbours:

@@ -122,7 +122,7 @@ _SHORT = 4  # number of counts in a block below which the first guess is not wor
 
 @dataclass(frozen=True)
 class ShareMoments:
-    """Mean and variance of a share.
+    """Posterior mean and variance of a single share.
 
     Parameters
     ----------
@@ -395,15 +395,15 @@ class ShareLaw(TailedLaw):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status: ``approximate`` with the bound `error`. The mean and the variance do not depend on the
+        """Accuracy status ``approximate`` with the bound `error`. The mean and the variance do not depend on the
         interpolation.
         """
         reason = "relative error of density and probabilities: integral, mean, variance, points between the nodes"
         return Accuracy("approximate", self.error, reason)
 
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the density at x in [0, 1]. The density is +inf at 0 (at 1) if a component with alpha + s < 1 (beta +
-        t < 1) has positive weight.
+        """Return the density of the share at x in [0, 1]. The density is +inf at 0 (at 1) if a component with alpha + s
+        < 1 (beta + t < 1) has positive weight.
         """
         points = _checks.fraction("x", x)
         out = np.exp(self._log_pdf(logit(np.clip(points.ravel(), _LEAST_X, _MOST_X)))).reshape(points.shape)

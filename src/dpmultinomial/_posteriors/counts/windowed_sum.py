@@ -37,7 +37,7 @@ Logs = Callable[[Whole], Array]
 
 
 def windows_of(likelihoods: Sequence[Logs], alpha: Array, total: int) -> list[Window]:
-    """Return the weights of counts whose sum is the total, all with the same tilt.
+    """Return the weights of the single counts, of which the sum is the total, all under the same tilt.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ class WindowedSumLaw:
 
 
 def _product(one: Window, other: Window) -> Window:
-    """Return the product of two weights of the same number, normalised to sum 1."""
+    """Return the elementwise product of two weight sequences of the same number, normalised to sum 1."""
     low, high = max(one.first, other.first), min(one.last, other.last)
     if low > high:
         raise ValueError("the counts within their windows cannot have this total")

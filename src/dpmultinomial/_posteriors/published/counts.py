@@ -55,9 +55,9 @@ class Numbers(Protocol):
 
 
 def differs_from_flat(own: Numbers, flat: Numbers) -> NDArray[np.bool_]:
-    """Return which counts depend on the prior. A count depends on the prior if its two means differ by more than
-    `APART` times the larger standard deviation, or if an end of its interval differs by more than `ENDS_APART` times
-    this standard deviation. The result is False if a number is NaN.
+    """Return, for each count, whether its posterior depends strongly on the prior. A count depends on the prior if its
+    two means differ by more than `APART` times the larger standard deviation, or if an end of its interval differs by
+    more than `ENDS_APART` times this standard deviation. The result is False if a number is NaN.
     """
     sd = np.fmax(own.sd, flat.sd)
     with np.errstate(invalid="ignore"):
@@ -88,8 +88,8 @@ def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: N
 
 
 def facts(found: pd.DataFrame) -> dict[str, object]:
-    """Return the number of counts that depend on the prior, the number of all counts, and the first dependent counts,
-    in a form that can be written as JSON.
+    """Return the number of counts whose posterior depends strongly on the prior, the number of all counts, and the
+    first of these counts, in a form that can be written as JSON.
     """
     decided = found.loc[found["prior_matters"]]
     return {"prior_matters": len(decided), "of": len(found), "first": decided[_SHOWN].head(_FIRST).to_dict("records")}
@@ -348,7 +348,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Batch:
-    """Posteriors of many noisy counts.
+    """Posteriors of many noisy counts of a release.
 
     Parameters
     ----------

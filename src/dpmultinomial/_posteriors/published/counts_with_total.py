@@ -368,7 +368,7 @@ Kinds = tuple[NDArray[np.int64], NDArray[np.int64]]  # one row of each kind of e
 
 
 def _kinds(cells: Cells, priors: Sequence[CountPrior]) -> Kinds:
-    """Return the kinds of equal counts with equal priors. If there are few counts, every count is a separate kind."""
+    """Group equal counts with equal priors into kinds. If there are few counts, every count is a separate kind."""
     if len(cells) < SHARED:
         every = np.arange(len(cells))
         return every, every

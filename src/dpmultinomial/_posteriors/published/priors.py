@@ -215,7 +215,7 @@ class Listed:
 
 
 class Splits:
-    """Improper prior weights Gamma(n + alpha)/(n! Gamma(alpha)) of a count. Multiplied by the factor of the sum, they
+    """Improper prior weights Gamma(n + alpha)/(Gamma(alpha) n!) of a count. Multiplied by the factor of the sum, they
     yield the Dirichlet-multinomial distribution of shares.
 
     Parameters
@@ -574,7 +574,7 @@ class Fitted:
 
 
 def fit(cells: Cells) -> Fitted:
-    """Fit a prior to noisy counts.
+    """Fit a prior to noisy counts by maximum likelihood with a smoothness penalty.
 
     Parameters
     ----------
@@ -672,7 +672,7 @@ class Choice:
 
 
 def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | None) -> Choice:
-    """Choose the prior of every noisy count.
+    """Choose the prior of every noisy count, as requested by the user.
 
     Parameters
     ----------

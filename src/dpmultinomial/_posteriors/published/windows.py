@@ -72,7 +72,7 @@ def too_wide(counts: float) -> str:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows whose windows have similar widths.
+    """Group of rows whose windows have similar widths.
 
     Parameters
     ----------

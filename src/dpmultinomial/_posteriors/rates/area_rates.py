@@ -59,7 +59,7 @@ def _points(
 
 @dataclass(frozen=True)
 class Numbers:
-    """Posterior summaries of all areas.
+    """Posterior summaries of the rates and counts of all areas.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Numbers:
 
 
 class AreaRates:
-    """Posterior of the rates of all areas.
+    """Posterior of the rates of all areas of a regression.
 
     Parameters
     ----------

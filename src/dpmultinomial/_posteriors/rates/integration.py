@@ -246,15 +246,15 @@ class ShapeLaw:
         return self._variance
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density of the rate."""
+        """Return the density at given values of log a."""
         return np.asarray(np.interp(np.asarray(x, dtype=np.float64), self.x, self._density, left=0.0, right=0.0))
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return the distribution function of the rate."""
+        """Return the distribution function at given values of log a."""
         return np.interp(np.asarray(x, dtype=np.float64), self.x, self._below)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return quantiles of the rate."""
+        """Return quantiles of log a at given levels."""
         return np.interp(np.asarray(q, dtype=np.float64), self._below, self.x)
 
     def error(self, grid: Grid) -> float:
@@ -288,16 +288,16 @@ class SlopeLaw:
         return float(self.weights @ (self.sds**2 + (self.means - self.mean()) ** 2))
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density of the rate."""
+        """Return the density at given values of the combination."""
         z = (np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds
         return np.asarray((np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / self.sds) @ self.weights)
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return the distribution function of the rate."""
+        """Return the distribution function at given values of the combination."""
         return np.asarray(ndtr((np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds) @ self.weights)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return quantiles of the rate."""
+        """Return quantiles of the combination at given levels."""
         levels = np.asarray(q, dtype=np.float64)
         return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
 

@@ -28,7 +28,7 @@ _LARGEST = 40.0  # larger values of |log a| and |x'b| are not evaluated
 
 @dataclass(frozen=True)
 class Prior:
-    """Normal priors of the hyperparameters.
+    """Independent normal priors of the hyperparameters.
 
     Parameters
     ----------

@@ -261,7 +261,9 @@ class _Group:
         return np.asarray(self._logs + (gammaln(tilted) - self._gammas).sum(axis=1))
 
     def _at(self, line: int) -> tuple[float, float]:
-        """Return the tilt and the place of a line. The tilt of the first line is 0."""
+        """Return the tilt of a line, and the mean of the log odds ratio under this tilt. The tilt of the first line is
+        0.
+        """
         depth = _FIRST + _STEP * (line - 1) - np.log(self.whole)
         c = self._tilt(lambda c, log_mass, mean: c * mean - log_mass - depth) if line else 0.0
         return c, self._first_two(c)[1]
@@ -449,7 +451,7 @@ class LogOddsMixture(TailedLaw):
 
     @cached_property
     def _lower(self) -> UpperTail:
-        """Return the upper tail of the negative log odds ratio, with exchanged columns."""
+        """Return the upper tail of the negative of the log odds ratio, which is obtained by exchanging the columns."""
         parameters, shares = self._all
         return UpperTail(np.ascontiguousarray(parameters[:, [1, 0, 3, 2]]), shares)
 
@@ -574,8 +576,8 @@ _MOST_TABLES = 200_000  # largest number of tables in a class
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CommonOdds(TailedLaw):
-    """Posterior of a common log odds ratio. Probabilities down to 1e-15 have the relative error `error`. At quantiles
-    of levels from 1e-15 to 1 - 1e-15, the smaller tail probability has this relative error.
+    """Posterior of the log odds ratio that all strata share. Probabilities down to 1e-15 have the relative error
+    `error`.
 
     Parameters
     ----------

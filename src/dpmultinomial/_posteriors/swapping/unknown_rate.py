@@ -40,8 +40,7 @@ LogLikelihood = Callable[[float], float]
 
 
 class RateLaw(TailedLaw):
-    """Posterior distribution of a rate. Probabilities down to 1e-15 have the relative error `error`. At quantiles of
-    levels from 1e-15 to 1 - 1e-15, the smaller tail probability has this relative error.
+    """Posterior distribution of the swap rate. Probabilities down to 1e-15 have the relative error `error`.
 
     Parameters
     ----------
@@ -153,7 +152,9 @@ class RateLaw(TailedLaw):
 
     @cached_property
     def _discrete(self) -> tuple[Array, Array]:
-        """Return rates and masses that integrate smooth functions: the nodes of the panels and both end points."""
+        """Return a discrete approximation of the distribution of the rate, which integrates smooth functions
+        accurately: the nodes of the panels and both end points, with their probabilities.
+        """
         z, mass = self._density.rule()
         edges = [self._density.panels[0].low, self._density.panels[-1].high]
         ends = [self._density.log_tail(edge, upper=upper) for edge, upper in zip(edges, (False, True), strict=True)]

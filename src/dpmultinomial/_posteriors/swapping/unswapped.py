@@ -588,7 +588,7 @@ def stacked(swapped: ArrayLike, alpha: ArrayLike) -> tuple[Counts, Array]:
 
 
 def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) -> Stratum | None:
-    """Solve a stratum by exact sums.
+    """Solve a stratum by exact sums, if these are possible.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ def _once(
 def _first(
     tree: Tree, sites: NDArray[Any], tables: Array, tilts: Array, slacks: Array, drop: float
 ) -> tuple[Solved | None, tuple[int, str]]:
-    """Return the messages with the first tilts. The windows are widened until they overlap."""
+    """Return the messages computed with the initial tilts. The windows are widened until they overlap."""
     while True:
         found = _once(tree, sites, tables, tilts, slacks, drop)
         if isinstance(found, Solved):

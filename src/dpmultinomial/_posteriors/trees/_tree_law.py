@@ -449,7 +449,7 @@ class TreeLaw:
         return self.posterior().summary(level)
 
     def law(self, node: str | int) -> Discrete:
-        """Return the distribution of one count.
+        """Return the posterior distribution of one count.
 
         Parameters
         ----------
@@ -535,8 +535,8 @@ class TreeLaw:
         )
 
     def _quantities(self, level: float) -> Columns:
-        """Return the summaries of all nodes. For nodes below the deepest requested level, the summaries are computed
-        from the distribution of each node.
+        """Return the summaries of all nodes of the tree. For nodes below the deepest requested level, the summaries are
+        computed from the distribution of each node.
         """
         mean, sd, lower, upper = (self.mean, self.sd, self.lower, self.upper)
         if level != self.level:

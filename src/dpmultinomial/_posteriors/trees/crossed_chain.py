@@ -314,8 +314,8 @@ class Along:
         )
 
     def lists(self, state: Whole, sites: NDArray[Any], lists: Lists) -> None:
-        """Multiply likelihoods without a closed form into the sites. These likelihoods are log-concave, and they are
-        listed until they are lower than the maximum by `REACH`.
+        """Multiply the likelihoods that have no closed form into the weights of the nodes (sites), as lists. These
+        likelihoods are log-concave, and they are listed until they are lower than the maximum by `REACH`.
 
         Parameters
         ----------

@@ -167,7 +167,8 @@ def _logs(law: NoiseLaw, value: Array, first: int, last: int) -> Array:
 
 
 def same(released: float, noise: NoiseLaw, row: int) -> tuple[tuple[object, ...], int]:
-    """Return a key and a shift. The key is equal for lists that are equal up to a shift.
+    """Return a key and a shift for the list of log weights of a released value. The key is equal for lists that are
+    equal up to a shift.
 
     Parameters
     ----------
@@ -209,7 +210,8 @@ SITE = np.dtype(
 
 
 class Lists:
-    """Log weights to which sites point, stored as concatenated lists. Equal lists are stored once.
+    """Lists of log weights to which the weights of the nodes (sites) refer, stored one after the other. Equal lists are
+    stored once.
 
     Parameters
     ----------
@@ -229,14 +231,14 @@ class Lists:
         return other
 
     def put(self, sites: NDArray[Any], rows: Whole | int, part: Listed, shift: int = 0) -> int:
-        """Point sites to a list of log weights, shifted by `shift` counts, and return the number of the list."""
+        """Let sites refer to a list of log weights, shifted by `shift` counts, and return the number of the list."""
         self._parts.append(part)
         self._starts.append(self._starts[-1] + len(part.logs))
         self._point(sites, rows, shift, len(self._parts) - 1)
         return len(self._parts) - 1
 
     def put_many(self, sites: NDArray[Any], firsts: Whole, sizes: Whole, logs: Array) -> None:
-        """Point every site to a separate list of all possible counts. The argument `logs` contains all lists,
+        """Let every site refer to a separate list of all possible counts. The argument `logs` contains all lists,
         concatenated.
 
         Parameters
@@ -256,8 +258,8 @@ class Lists:
         sites["highest"], sites["swing"] = highest, highest - lowest
 
     def put_released(self, sites: NDArray[Any], row: int, released: float, noise: NoiseLaw, i: int) -> None:
-        """Point node record `row` to the log likelihood of one released value, with the noise distribution of row
-        `i`.
+        """Let the site in row `row` refer to the log likelihood of one released value, with the noise distribution of
+        row `i`.
         """
         key, shift = same(released, noise, i)
         if key in self._known:
@@ -266,7 +268,7 @@ class Lists:
             self._known[key] = self.put(sites, row, listed(released - shift, noise, i, self.reach), shift)
 
     def of(self, sites: NDArray[Any], row: int) -> Listed:
-        """Return the log weights to which a site points."""
+        """Return the log weights to which a site refers."""
         number = bisect_right(self._starts, int(sites["table"][row])) - 1
         return replace(self._parts[number], first=int(sites["begin"][row]))
 
@@ -295,7 +297,7 @@ def bounded(tree: Tree) -> NDArray[Any]:
 
 
 def measure(sites: NDArray[Any], lists: Lists, tree: Tree, nodes: Whole, released: Array, noise: NoiseLaw) -> float:
-    """Multiply likelihoods of measurements into the sites.
+    """Multiply the likelihoods of the measurements into the weights of the nodes (sites).
 
     Parameters
     ----------
@@ -453,8 +455,8 @@ def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
 
 
 def multiply_splits(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
-    """Multiply the weights of splits into the sites, and return the part of the log prior that the sites do not
-    contain.
+    """Multiply the weights of splits into the weights of the nodes (sites), and return the part of the log prior that
+    the sites do not contain.
 
     Parameters
     ----------
@@ -476,8 +478,8 @@ def multiply_splits(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
 
 
 def split_takers(tree: Tree) -> NDArray[np.bool_]:
-    """Return which nodes take part in a split. All nodes do, except the root and nodes whose bounds imply a count
-    of 0.
+    """Return, for each node, whether it takes part in a split. All nodes do, except the root and nodes whose bounds
+    imply a count of 0.
     """
     upper = np.where(tree.upper == 0, 0, 1)
     for depth in range(1, int(tree.depth.max()) + 1):
@@ -487,8 +489,8 @@ def split_takers(tree: Tree) -> NDArray[np.bool_]:
 
 
 def assume_prior(sites: NDArray[Any], lists: Lists, tree: Tree, prior: CountPrior | Histogram, nodes: Whole) -> float:
-    """Multiply a prior of single counts into the sites of some leaves, and return the part of the log prior that the
-    sites do not contain.
+    """Multiply a prior of single counts into the weights of some leaves (sites), and return the part of the log prior
+    that the sites do not contain.
 
     Parameters
     ----------
@@ -524,7 +526,7 @@ def assume_prior(sites: NDArray[Any], lists: Lists, tree: Tree, prior: CountPrio
 
 
 class Measurements:
-    """Released values of nodes of a tree.
+    """Released values of the nodes of a tree, with their noise.
 
     Parameters
     ----------

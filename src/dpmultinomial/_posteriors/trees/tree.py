@@ -138,7 +138,7 @@ class Tree:
         return {name: i for i, name in enumerate(self.names)}
 
     def position(self, name: str) -> int:
-        """Return the position of a node.
+        """Return the position of the node with a given name.
 
         Parameters
         ----------

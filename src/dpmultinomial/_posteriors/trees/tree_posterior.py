@@ -309,7 +309,7 @@ def infer(
     level: float = LEVEL,
     deepest: str | None = None,
 ) -> TreeLaw:
-    """Compute the posterior of every count.
+    """Compute the posterior of every count of a tree.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def drawn_rows(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 
 def _figure_1(drawn: pd.DataFrame, tests: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on the draws in every panel, which are tests of long samples and of the drawn histogram."""
+    """Yield rows about the draws in every panel, which are tests of long samples and of the drawn histogram."""
     by_method = tests.set_index(["setting", "method"])
     named = (
         (laws.EXACT, "exact draws", laws.LISTING_52, 1.0),
@@ -94,8 +94,8 @@ def _curve(drawn: pd.DataFrame) -> Row:
 
 
 def _modes(moments: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on steps 7 and 8 of section 5.1, which estimate the mode of a histogram. The panels show the mode, but
-    the paper does not print it.
+    """Yield rows about steps 7 and 8 of section 5.1, which estimate the mode of a histogram. The panels show the mode,
+    but the paper does not print it.
     """
     of_r = moments[moments["quantity"] == "r"].set_index(["setting", "method"])["mode"]
     for panel in _PANELS:
@@ -199,7 +199,7 @@ def _dip_error(points: Array, digits: Array) -> float:
 
 
 def _triplets(drawn: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows on the three stages of footnote 13, computed from the drawn points."""
+    """Yield rows about the three stages of footnote 13, computed from the drawn points."""
     margins = {}
     for name in PROBABILITIES:
         p = drawn[name].to_numpy()
@@ -276,7 +276,7 @@ def _in_python(table: pd.DataFrame) -> str:
 
 
 def _calls(timings: pd.DataFrame) -> list[dict[str, Any]]:
-    """Yield rows on footnote 11 and two comments of the listings, from the fastest of repeated calls."""
+    """Yield rows about footnote 11 and two comments of the listings, from the fastest of repeated calls."""
     calls = timings[(timings["what"] == "calls") & timings["seconds"].notna()].groupby("method")["seconds"]
     least = calls.min()
     error: pd.Series = calls.std(ddof=1) / np.sqrt(calls.size())
@@ -358,7 +358,7 @@ def _of(measured: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _longer(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows on the increase of the drawn seconds from each M to the next, where each value is a median over
+    """Return rows about the increase of the drawn seconds from each M to the next, where each value is a median over
     epsilons.
     """
     quantity, steps = "both algorithms take longer as M grows", []
@@ -372,7 +372,7 @@ def _longer(measured: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _seconds(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows on the time of an analysis. The figure in the paper is an image without numbers."""
+    """Return rows about the computing time of an analysis. The figure in the paper is an image without numbers."""
     quantity = "from many minutes to seconds, seconds at M = 50"
     found = {name: _of(measured, name) for name in _SAME}
     at = {name: rows.loc[rows["total"] == 50, "median"].median() for name, rows in found.items()}
@@ -386,8 +386,8 @@ _GROWS = {"standard": "appears to grow", "improved": "grows"}
 
 
 def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows on growth with M and on the effect of epsilon. The times are measured in R or, if R was not measured,
-    for the same algorithm in Python.
+    """Return rows about growth with M and about the effect of epsilon. The times are measured in R or, if R was not
+    measured, for the same algorithm in Python.
     """
     by_method = table.set_index("method")
     rows = []
@@ -533,7 +533,7 @@ def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows on the spread over runs of the mean of r that a listing returns for the same data, compared with
+    """Return rows about the spread over runs of the mean of r that a listing returns for the same data, compared with
     Gibbs chains.
     """
     of_r = moments[moments["quantity"] == "r"].set_index(["method", "setting"])[["spread", "runs"]]
@@ -553,7 +553,7 @@ def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
-    """Return the row on Beta(1 + S1, 1 + S0) at the counts of the panels, whose mode is S1/(S1 + S0)."""
+    """Return the row about Beta(1 + S1, 1 + S0) at the counts of the panels, whose mode is S1/(S1 + S0)."""
     about = ("figure_1", "without noise the posterior has closed form")
     found = moments[(moments["quantity"] == "r") & (moments["method"] == "no noise")]
     if "S1" not in found:
@@ -565,7 +565,7 @@ def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
 
 
 def _calibration(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """Return rows on the calibration of our posteriors, for which the posterior distribution function at the true r
+    """Return rows about the calibration of our posteriors, for which the posterior distribution function at the true r
     must be uniformly distributed.
 
     The alternative hypothesis of the score test is a posterior whose sd is too small by a relative error d. In a normal

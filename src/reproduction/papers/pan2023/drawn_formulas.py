@@ -32,8 +32,8 @@ def theta_cdf(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, cell: int, al
 
 
 def log_phi_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, alpha: float = 1.0) -> Array:
-    """Return the density of log phi. The logits log theta1/theta2 and log theta4/theta3 of Beta variables are
-    independent, and log phi is their sum.
+    """Return the density of log phi under the Dirichlet model. The logits log theta1/theta2 and log theta4/theta3 of
+    Beta variables are independent, and log phi is their sum.
     """
     places = tuple(np.asarray(x, dtype=float).tolist())
     found = np.zeros(len(places))

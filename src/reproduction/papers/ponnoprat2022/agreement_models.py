@@ -17,8 +17,8 @@ SIGN = {"cross_entropy": -1.0, "accuracy": 1.0, "log_likelihood": 1.0}
 
 
 def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relative: bool = False) -> pd.DataFrame:
-    """Return the gap by which Algorithm 1's Dirichlet is better than the best of `others`, with one row per data set
-    and budget.
+    """Return the differences between the scores of Algorithm 1's Dirichlet and the best scores of `others`, with one
+    row per data set and budget; positive if the Dirichlet is better.
 
     Returns
     -------
@@ -41,8 +41,8 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
 
 
 def at_same_reach(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the gap by which Algorithm 1's Dirichlet is better than Gohari et al., as in `advantage`. The scores of
-    Algorithm 1's Dirichlet are interpolated in log epsilon_hat.
+    """Return the differences between the scores of Algorithm 1's Dirichlet and those of Gohari et al., in the format of
+    `advantage`. The scores of Algorithm 1's Dirichlet are interpolated in log epsilon_hat.
 
     Points outside the Dirichlet's range are omitted.
     """

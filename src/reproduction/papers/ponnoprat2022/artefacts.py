@@ -1,6 +1,4 @@
-"""As in `gohari.delta_by_product_rule`, the density is too peaked for the degree, and the error of the rule becomes a
-floor.
-"""
+"""Collect the tables of the printed figures from the results for all data sets."""
 
 from typing import Any
 

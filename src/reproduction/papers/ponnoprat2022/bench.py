@@ -67,8 +67,8 @@ def _estimator():
 
 
 def _beside_diffprivlib(tables):
-    """Compare test errors at equal budgets: Laplace noise with pure epsilon, the Dirichlet mechanism with (epsilon,
-    1e-6), and diffprivlib with pure epsilon.
+    """Compare test errors at equal budgets of three methods: Laplace noise with pure epsilon, the Dirichlet mechanism
+    with (epsilon, 1e-6), and diffprivlib with pure epsilon.
 
     For both libraries, bounds and levels are taken from the data, and all releases use the same split. Neighbouring
     data sets of diffprivlib differ by adding or removing a record, ours by replacing a record, which is a stricter

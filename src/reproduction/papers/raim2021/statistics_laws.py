@@ -71,8 +71,8 @@ class Target:
         return float((a - 1) * np.log(a - 1) - (a - 1) - gammaln(a) - np.log(2 * self.sigma2))
 
     def ends(self, log_u: Array) -> tuple[Array, Array]:
-        """Return the ends of A_u. They follow from the printed formula for the normal weight, and from Lambert's
-        function for the gamma weight (w(s) = u c at s = -s* W(..)).
+        """Return the ends of A_u for given values of u. They follow from the printed formula for the normal weight, and
+        from Lambert's function for the gamma weight (w(s) = u c at s = -s* W(..)).
         """
         if self.kind == "xi_mean":
             with np.errstate(invalid="ignore"):  # for u > 1, A_u is empty, and the result is NaN

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 
 def release(counts: list[int], *, epsilon: float, support: int, rng: np.random.Generator) -> list[NDArray]:
-    """Return one release by each algorithm. Numbers are drawn from listed values with listed probabilities (section
-    3.1).
+    """Return one release by each of the algorithms. Numbers are drawn from listed values with listed probabilities
+    (section 3.1).
     """
     noise = np.arange(-support, support + 1)
     weights = np.exp(-epsilon * np.abs(noise))

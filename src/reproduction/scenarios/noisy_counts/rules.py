@@ -589,7 +589,7 @@ def prior_text(words: Mapping[str, Any]) -> str:
 
 
 def _level(name: str) -> str:
-    """Return the name of a level as text. The default names are ``level 0``, ``level 1``, .."""
+    """Return the name of a level of a tree as text. The default names are ``level 0``, ``level 1``, .."""
     return name if name.startswith("level ") else f"level {name}"
 
 

@@ -122,8 +122,8 @@ def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
 
 @lru_cache(maxsize=4)
 def _priors(settings: str, columns: tuple[str, ...]) -> dict[str, CountPrior]:
-    """Return the prior of every group. A fitted prior is fitted to the whole file, even if only a part of the file is
-    analysed.
+    """Return the prior of every group of counts. A fitted prior is fitted to the whole file, even if only a part of the
+    file is analysed.
     """
     wanted: dict[str, Any] = json_text.decoded(settings)
     texts = {"group": "text"} if "group" in columns else {}

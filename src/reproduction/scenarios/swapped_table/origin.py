@@ -85,8 +85,8 @@ def _largest(counts: NDArray[np.int64]) -> int:
 
 
 def _of_file(case: Case, facts: Mapping[str, object]) -> Source:
-    """Return one table from a file of cells. The categories are either sorted or in the order of `names`, and missing
-    cells are 0.
+    """Return a table from a file that contains its cells. The categories are either sorted or in the order of `names`,
+    and missing cells are 0.
     """
     assert case.columns is not None
     rows, columns = (_side(case, side) for side in ("row", "column"))

@@ -23,7 +23,7 @@ SCALE, ALPHA = "noise scale", "prior's concentration"
 
 @dataclass(frozen=True)
 class Posterior:
-    """Posterior distribution of r on a grid.
+    """Posterior distribution of r, tabulated on a grid.
 
     Parameters
     ----------

@@ -374,8 +374,8 @@ def test_timed_vectors_have_noise_of_scale_two_over_epsilon(monkeypatch):
 
 
 def test_chains_that_are_trapped_know_the_scale(monkeypatch):
-    """Check the weight exp(-|z - s|/4) at epsilon = 1/2. Compared with (2, 0, 0), the composition (1, 1, 0) differs in
-    two counts by 1, so that its weight is smaller by the factor exp(-2/4).
+    """Check that a trapped chain uses the weight exp(-|z - s|/4) at epsilon = 1/2. Compared with (2, 0, 0), the
+    composition (1, 1, 0) differs in two counts by 1, so that its weight is smaller by the factor exp(-2/4).
     """
     found = []
     monkeypatch.setattr(laws, "_last_move", lambda rows, static, *_: found.append((rows, static)))

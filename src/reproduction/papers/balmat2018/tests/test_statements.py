@@ -124,9 +124,8 @@ def test_growth_and_the_effect_of_epsilon_of_made_up_times():
 
 
 def test_the_recurrences_as_the_paper_words_them():
-    """Check the recurrence at M = 4. The coefficient of row 5, (2, 1, 1), is 12, but the rule in words gives mc[3] (M -
-    1)/2 = 6, an error of one half. The coefficient of row 14, (0, 3, 1), is 4, and the rule gives mc[10] (M - 3)/4 = 1.
-    The column of formulas is always right.
+    """Check the recurrence at M = 4, for which the coefficient of row 5, (2, 1, 1), is 12, but the rule in words gives
+    mc[3] (M - 1)/2 = 6, an error of one half.
     """
     table = tables.table_1(total=4)
     column, words = agreement._recurrences(table, 4)

@@ -32,8 +32,8 @@ def drawn_phi(tables, rng):
 
 
 def off(log_phi):
-    """Return four relative standard errors of a median of exp(log_phi), assuming that the distribution of log_phi is
-    nearly normal.
+    """Return four times the relative standard error of a median of exp(log_phi), assuming that the distribution of
+    log_phi is nearly normal.
     """
     return 4 * 1.2533 * log_phi.std() / len(log_phi) ** 0.5
 

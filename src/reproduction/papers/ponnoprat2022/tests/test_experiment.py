@@ -70,8 +70,8 @@ def test_the_dearest_histogram_is_charged_for_all():
 
 
 def test_the_union_bound_is_on_the_safe_side_and_close():
-    """Check the gamma by the union bound. Its exact probability is at most delta and more than delta/2, which is the
-    probability for one cell alone.
+    """Check the gamma that the union bound gives, for which the exact probability is at most delta and more than
+    delta/2, which is the probability for one cell alone.
     """
     r, alpha, total, cells = 0.4, 2.6, 100, 5
     k = r * total + cells * alpha
@@ -122,9 +122,8 @@ def laplace_cost(scale, order):
 
 
 def test_laplace_takes_the_better_of_two_accounts():
-    """Check the scale of Laplace noise. A few releases get the scale of pure composition, 2 n/target, since each
-    release changes by 2 in L1. For many releases, the total cost is the smallest value over the orders of n times the
-    Rényi cost plus the offset.
+    """Check the scale of Laplace noise for few and for many releases. A few releases get the scale of pure composition,
+    2 n/target, since each release changes by 2 in L1.
     """
     assert experiment.laplace_for_dp(5.0, delta=1e-9, releases=1) == 2 / 5
     assert experiment.laplace_for_dp(8.0, delta=1e-9, releases=2) == 4 / 8
@@ -305,8 +304,8 @@ def test_figure_1_at_two():
 
 
 def test_pairs_of_figure_2_have_the_alpha_of_algorithm_1():
-    """Check alpha and k of Figure 2. Algorithm 1 has alpha = 1 + 4 (order - 1) r, which is 5 for order 3 and r = 0.5,
-    and k = r N + d alpha for d cells, of which |W| = 2 cells are considered.
+    """Check the alpha and the k of the pairs in Figure 2. Algorithm 1 has alpha = 1 + 4 (order - 1) r, which is 5 for
+    order 3 and r = 0.5, and k = r N + d alpha for d cells, of which |W| = 2 cells are considered.
     """
     table = privacy.figure_2(
         total=100, cells=4, r=0.5, order=3.0, least=1e-4, most=1e-3, points=2, rule=gohari.DEGREE_50_RULE

@@ -61,11 +61,15 @@ class NoiseLaw(ABC):
         return np.exp(_flat(self._log_pdf, xi))
 
     def cdf(self, xi: ArrayLike) -> Array:
-        """Return P(noise <= xi). Small probabilities in the tail have full relative precision."""
+        """Return the distribution function P(noise <= xi). Small probabilities in the tail have full relative
+        precision.
+        """
         return np.exp(_flat(lambda x: self._log_cdf(x, False), xi))
 
     def sf(self, xi: ArrayLike) -> Array:
-        """Return P(noise > xi). Small probabilities in the tail have full relative precision."""
+        """Return the upper tail probability P(noise > xi). Small probabilities in the tail have full relative
+        precision.
+        """
         return np.exp(_flat(lambda x: self._log_cdf(x, True), xi))
 
     def quantile(self, q: ArrayLike) -> Array:
@@ -501,8 +505,8 @@ class DirectSampler:
                 self._place(count, spacing, midpoint)
 
     def _place(self, knots: int, spacing: str, midpoint: str) -> None:
-        """Place the knots of the step function. `_added` contains the knots in the order in which they are added, and
-        `_u` and `_p` = log P(A_u) are in sorted order.
+        """Place the knots of the step function of the sampler. `_added` contains the knots in the order in which they
+        are added, and `_u` and `_p` = log P(A_u) are in sorted order.
         """
         if spacing == "equal":
             share = np.arange(knots + 1) / knots
@@ -555,8 +559,8 @@ class DirectSampler:
         return self.weight.mode - left, self.weight.mode + right
 
     def step_function(self) -> pd.DataFrame:
-        """Return the pieces of the step function. The columns are log_u (left end, -inf first), log_height, and order,
-        which is the order in which the left knot was added.
+        """Return the pieces of the step function as a table. The columns are log_u (left end, -inf first), log_height,
+        and order, which is the order in which the left knot was added.
 
         The order of u_L is 0, and that of u_H is 1 (its height is 0, and it closes the last piece); -1 marks the piece
         below u_L.

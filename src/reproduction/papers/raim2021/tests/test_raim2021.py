@@ -416,7 +416,7 @@ def test_pearson():
 
 
 def test_wilson():
-    """Check Wilson's interval against scipy. For 0 of 40, the interval is [0, z^2/(40 + z^2)]."""
+    """Check Wilson's interval against scipy and by hand. For 0 of 40, the interval is [0, z^2/(40 + z^2)]."""
     for k in (0, 7, 40):
         theirs = stats.binomtest(k, 40).proportion_ci(0.95, method="wilson")
         assert coverage.wilson(k / 40, 40) == pytest.approx((theirs.low, theirs.high), abs=1e-12)

@@ -1,4 +1,4 @@
-"""Deliberate errors for tests. Each error recomputes the affected tables from unmodified tables."""
+"""Deliberate errors for tests, each of which recomputes the affected tables from unmodified tables."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
