@@ -177,8 +177,8 @@ class TableSets:
         return float(self.pvalues[rows[0], self.column[place]]) if rows[0] >= 0 else 0.0
 
     def _rows(self, place: int, counts: Array) -> NDArray[np.int64]:
-        """Return the row of the table for each count, relative to the released value; -1 for counts below or above
-        these rows.
+        """Return, for each count, the row of the table, relative to the row of the released value; -1 for counts below
+        or above the table.
         """
         at = counts - self.moved[place]
         rows = np.minimum(np.searchsorted(self.true, at), len(self.true) - 1)

@@ -90,7 +90,9 @@ def posterior(release: Release, *, prior: Regression, method: str, rng: np.rando
 
 
 def _fitted(areas: Areas, regression: Regression, crude: float) -> tuple[Model, Fit]:
-    """Find the posterior mode of the hyperparameters. Windows of counts that neglect more than `NEGLECTED` are widened."""
+    """Find the posterior mode of the hyperparameters. Windows of counts that neglect more than `NEGLECTED` are
+    widened.
+    """
     table = likelihoods_of(areas.cells, _LOG_MASS[0])
     exposure = np.where(table.measured[:, None], areas.exposure, 0.0)
     prior, shares = Prior(*regression.shape, regression.slopes), regression.family == "shares"

@@ -117,8 +117,8 @@ class Perturbation(Coarsenable):
         return dict(zip(self.values[some + self._start[i]].tolist(), self._band[i, some].tolist(), strict=True))
 
     def _limited(self, last: int, row: Mapping[int, float]) -> bool:
-        """Return whether the last row is symmetric about its count, while only some of the values that follow from the
-        row before it occur.
+        """Return whether the last row is symmetric about its count, and only some of its values, reduced by 1, are
+        released values of the table.
         """
         mirrored = max(abs(p - row.get(2 * last - value, 0.0)) for value, p in row.items())
         known = np.isin([value - 1 for value in row], self.values)

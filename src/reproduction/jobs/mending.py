@@ -121,7 +121,7 @@ def controller() -> int | None:
 
 
 def ended() -> list[int]:
-    """End the processes that run scripts of a dead run in the current folder, and return their IDs."""
+    """End the processes that run scripts of a killed run in the current folder, and return their IDs."""
     found = [process for process, words in _here() if any(name in word for name in _SCRIPTS for word in words)]
     for process in found:
         with suppress(psutil.NoSuchProcess):

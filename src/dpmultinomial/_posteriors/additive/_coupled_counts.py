@@ -664,8 +664,8 @@ def _trimmed(first: np.int64, law: Array) -> tuple[Whole, Array]:
 
 
 def _afterwards(chain: Chain) -> list[Array]:
-    """Return, for every component, the weights of the sum of the later components at minus the sum of the components so
-    far, (1 or 2, L). The second row applies once a component has been served last.
+    """Return, for every component, the weights that the later components give to each sum so far, (1 or 2, L). Entry -t
+    of a row belongs to the sum t. The second row applies once a component has been served last.
     """
     length = len(chain.tail)
     late = scipy.fft.rfft(chain.tail)

@@ -256,7 +256,7 @@ def settle(
 
 
 def _settled(cells: Cells, prior: CountPrior, level: float, keep: Callable[[Block, Array], None] | None) -> Settled:
-    """Choose windows separately for each row, also for equal rows."""
+    """Choose the windows of each row separately, even if some rows are equal."""
     out, error = np.full((len(cells), 5), np.nan), np.full(len(cells), np.nan)
     reasons = cells.reasons.copy()
     left = np.flatnonzero(cells.good)

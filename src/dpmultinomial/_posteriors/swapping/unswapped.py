@@ -237,7 +237,9 @@ def _column(size: int, seen: int, mine: float, rest: float) -> Array:
 
 
 def _pick(pairs: Array, rest: Array, a: int, t: int, size: int, rng: np.random.Generator) -> Counts:
-    """Draw (x, u) of one column, given that a and t remain for this and the later columns, int64 (size, 2)."""
+    """Draw the counts (x, u) of one column, given the sums a and t that remain for this column and the later columns,
+    int64 (size, 2).
+    """
     x_low, u_low = max(0, a - rest.shape[0] + 1), max(0, t - rest.shape[1] + 1)
     x_top, u_top = min(pairs.shape[0] - 1, a), min(pairs.shape[1] - 1, t)
     x, u = np.arange(x_low, x_top + 1), np.arange(u_low, u_top + 1)

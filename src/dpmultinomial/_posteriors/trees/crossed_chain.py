@@ -518,8 +518,8 @@ class Moves:
         lists.put_many(sites, low, sizes, logs)
 
     def _tables(self, most: int) -> Array:
-        """Return the log weights of the counts up to at least `most`, with one row per distribution of any cell. The
-        weights do not depend on the state.
+        """Return the log weights of the counts up to at least `most`, with one row for each distinct distribution in
+        the priors of the cells. The weights do not depend on the state.
         """
         if most >= self._known.shape[1]:
             n = np.arange(2 * most + 64)

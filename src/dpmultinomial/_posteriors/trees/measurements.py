@@ -620,7 +620,7 @@ class Measurements:
         return Measurements(self.tree.arranged(equal), self.nodes, self.released, self.noise)
 
     def weigh(self, reach: float = REACH) -> tuple[NDArray[Any], Lists, float]:
-        """Return sites, lists and constant of the likelihoods, including the bounds of the tree.
+        """Return the sites, the lists and the constant of the likelihoods, including the bounds of the tree.
 
         Parameters
         ----------

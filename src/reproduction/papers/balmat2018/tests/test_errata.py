@@ -42,7 +42,7 @@ class Recording:
 
 def test_draws_that_start_from_the_confidential_counts():
     """Check the probability that a category with one partition is never drawn in n = 4,000 x 50 draws at the counts
-    (10, 39, 1), E (1 - q)^n = 49/(49 + n), where the share q of this category is Beta(1, 49).
+    (10, 39, 1): the share q of this category is Beta(1, 49), so E (1 - q)^n = 49/(49 + n).
     """
     rng = Recording(stream(3, "start"))
     text = said(3, rng=rng)
