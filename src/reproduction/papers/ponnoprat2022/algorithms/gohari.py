@@ -300,8 +300,8 @@ def delta_by_degree_50(
     """Return the delta of Gohari et al. for two cells as 1 minus an integral over points above gamma, computed with the
     quadrature rule of degree 50.
 
-    As in `delta_by_product_rule`, the density is too peaked for a rule of this degree, so the error of the rule becomes a
-    lower bound of the result.
+    As in `delta_by_product_rule`, the density is too peaked for a rule of this degree, so the error of the rule becomes
+    a lower bound of the result.
     """
     corners, weights = degree_50_rule(path)
     y = gamma + (1 - 3 * gamma) * corners
