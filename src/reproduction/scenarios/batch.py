@@ -173,7 +173,7 @@ def answered(
     """
     reasons = np.array(both(tables.reasons, _named_once(tables, keys)), dtype=object)
     usable = np.flatnonzero(reasons == "")
-    rows, found = many(_only(tables, usable), settings, streams)
+    rows, found = many(only(tables, usable), settings, streams)
     reasons[usable] = found
     bad = np.flatnonzero(reasons != "")
     rows = rows.assign(position=usable[rows["position"].to_numpy(dtype=np.int64)])
@@ -254,7 +254,7 @@ def _named_once(tables: Tables, keys: Sequence[str]) -> list[str]:
     return reasons
 
 
-def _only(tables: Tables, wanted: NDArray[np.int64]) -> Tables:
+def only(tables: Tables, wanted: NDArray[np.int64]) -> Tables:
     """Return the subset of the tables at the given positions."""
     sizes = np.diff(tables.starts)
     chosen = np.zeros(len(sizes), dtype=bool)

@@ -445,3 +445,61 @@ def test_the_command_takes_absent_cells(folder, capsys):
             command.main([*asked, wrong, "all.csv"])
     with pytest.raises(SystemExit, match="'none' is not allowed; allowed: zero, withheld, unknown"):
         command.main([*asked, "none", "all.csv"])
+
+
+MIXED = {
+    "t": ["a,12,2", "b,<10,2"], "u": ["c,3,1", "d,5,2"], "v": ["e,7,2", "f,<5,1"], "w": ["g,1-9,2", "k,8,2"],
+    "x": ["h,12,2", "i,,2", "j,<10,2"], "y": ["l,4,0", "m,<3,-1", "n,6,1"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("scales", [False, True], ids=["one scale", "a scale per row"])
+def test_tables_with_ranges_and_tables_with_numbers_in_one_batch(folder, scales):
+    """Check that every table has the results and the message that it has in a file of its own."""
+    stated = {"noise": "discrete_laplace" if scales else {"law": "discrete_laplace", "scale": 2.0}, "prior": GEOMETRIC}
+
+    def answered(tables):
+        lines = [f"{t},{row if scales else row.rpartition(',')[0]}" for t in tables for row in MIXED[t]]
+        header = "table,name,value,scale" if scales else "table,name,value"
+        (folder / "b.csv").write_text("\n".join([header, *lines]) + "\n")
+        return pd.read_csv(made(folder, file="b.csv", **stated).csv)
+
+    alone = pd.concat([answered([t]) for t in MIXED], ignore_index=True)
+    together = answered(MIXED)
+    pd.testing.assert_frame_equal(together, alone, check_dtype=False, rtol=1e-12)
+    status = together.set_index("quantity")["status"]
+    assert status[list("abcdef")].tolist() == ["exact"] * 6
+    assert status["g"].startswith("refused: 'g' is 1 to 9, but with noise (discrete_laplace), every count without")
+    assert status["k"] == status["h"] == "exact"
+    assert status["i"].startswith("refused: 'i' has no value, but other counts were withheld below 10")
+    assert status[["l", "m"]].str.contains("scale of its noise must be").tolist() == [scales, scales]
+
+
+def test_a_prior_fitted_to_tables_with_different_limits(folder):
+    """Check the fitted prior against the library, to which the distribution of every count is stated."""
+    rng = dpm.stream(1, "limits")
+    values = dpm.DiscreteLaplace(scale=1.0).sample(rng.geometric(1 / 12, 60) - 1, rng=rng)
+    limits = np.repeat([10, -np.inf, 4], 20)
+    shown = [str(v) if v >= least else f"<{least:.0f}" for v, least in zip(values, limits, strict=True)]
+    tables = np.repeat(list("tuv"), 20)
+    pd.DataFrame({"table": tables, "name": range(60), "value": shown}).to_csv("b.csv", index=False)
+    found = pd.read_csv(made(folder, file="b.csv", noise={"law": "discrete_laplace", "scale": 1.0}, prior="fitted").csv)
+    law = dpm.DiscreteLaplace(scale=1.0)
+    laws = [law.threshold(10), law, law.threshold(4)]
+    released = np.where(values < limits, np.nan, values.astype(float))
+    expected = dpm.posterior(dpm.Release(released, mechanism=[laws[i // 20] for i in range(60)]), prior="fitted")
+    assert found["mean"].to_numpy() == pytest.approx(expected.counts.numbers().mean, rel=1e-9)
+
+
+def test_ranges_and_numbers_with_a_total_in_one_batch(folder):
+    """Check tables with a public total: the others are analysed together, with the results of a file of their own."""
+    rows = {"t": "t,a,12,20\nt,b,<10,20\n", "u": "u,c,3,8\nu,d,5,8\n", "v": "v,e,7,9\nv,f,4,9\n"}
+    stated = {"noise": {"law": "discrete_laplace", "scale": 1.0}}
+
+    def answered(tables):
+        (folder / "b.csv").write_text("table,name,value,total\n" + "".join(rows[t] for t in tables))
+        return pd.read_csv(made(folder, file="b.csv", **stated).csv)
+
+    alone = pd.concat([answered(t) for t in rows], ignore_index=True)
+    pd.testing.assert_frame_equal(answered(rows), alone, check_dtype=False, rtol=1e-12)
+    assert (alone["status"] == "exact").all()

@@ -13,7 +13,7 @@ from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.counts import noisy_count_batches
 
 from .. import standard
-from ..batch import Answers, both, one_a_table, one_by_one
+from ..batch import Answers, both, one_a_table, one_by_one, only
 from ..case import COLUMNS
 from ..table_stream import LIMITS, Tables
 from . import rules, single_counts, without_prior
@@ -41,9 +41,40 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
     law = rules.noise(settings, None, False) if "noise" in settings or "epsilon" in settings else {"law": "laplace"}
     plain = law["law"] in _FAST and not {"rounded", "clipped", "threshold"} & set(law)
     stated = "total" in settings or "total" in tables.columns
-    numbers = "bounds" not in settings and LIMITS[0] not in tables.columns
-    if plain and stated and numbers and _is_concentration(settings.get("prior")) and "confidence" not in settings:
+    if (
+        plain
+        and stated
+        and "bounds" not in settings
+        and "confidence" not in settings
+        and _is_concentration(settings.get("prior"))
+    ):
+        return _with_numbers_at_once(tables, settings, stream_of)
+    return _one_by_one(tables, settings, stream_of)
+
+
+def _with_numbers_at_once(
+    tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]
+) -> Answers:
+    """Analyse at once the tables in which every count has a number, and the others one by one."""
+    if LIMITS[0] not in tables.columns:
         return _at_once(tables, settings)
+    bounded = np.isfinite(tables.columns[LIMITS[0]]) | np.isfinite(tables.columns[LIMITS[1]])
+    ranges = np.logical_or.reduceat(bounded, tables.starts[:-1])
+    parts, reasons = [], [""] * len(tables.names)
+    for chosen, answered in ((~ranges, _at_once), (ranges, None)):
+        places = np.flatnonzero(chosen)
+        if len(places):
+            some = only(tables, places)
+            rows, found = answered(some, settings) if answered else _one_by_one(some, settings, stream_of)
+            parts.append(rows.assign(position=places[rows["position"].to_numpy(dtype=np.int64)]))
+            for place, reason in zip(places, found, strict=True):
+                reasons[place] = reason
+    return pd.concat(parts, ignore_index=True).sort_values("position", kind="stable", ignore_index=True), reasons
+
+
+def _one_by_one(
+    tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]
+) -> Answers:
     reasons = [""] * len(tables.names)
     for key in ("total", "epsilon"):
         reasons = both(reasons, one_a_table(tables, key)[1]) if key in tables.columns else reasons

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpmultinomial._mechanisms.law_settings import law_of
+from dpmultinomial._mechanisms.noise_law import LawByRow, NoiseLaw
 from dpmultinomial._posteriors.published import counts
 from dpmultinomial._posteriors.published.cells import Cells, cells_of
 from dpmultinomial._posteriors.published.counts import PublishedCounts, answers_by_group
@@ -22,11 +24,12 @@ from ... import kind
 from ...config import file_columns, json_text
 from ..batch import REFUSED, Answers
 from ..case import COLUMNS, COMPARISON, FOR_COMPARISON, compared
-from ..table_stream import Tables, named
+from ..table_stream import LIMITS, Tables, named
 from . import rules, without_prior
 
 FLAT = "flat prior on the counts"
 _EMPTY, _UNREAD = "value is empty", "value is not a number"
+_SPOILT = "the scale of its noise must be finite and > 0"
 
 
 def rows(source: PublishedCounts, level: float) -> pd.DataFrame:
@@ -149,9 +152,66 @@ def cells_of_tables(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells,
     words = rules.noise(settings, None, bool((np.isnan(values) | (values == np.floor(values))).all()))
     words |= {key: tables.columns[key] for key in rules.SCALES if key in tables.columns}
     limits = settings.get("bounds") or {}
-    words, lower, upper, odd = rules.censored_rows(tables.columns, words)
+    lower, upper = np.zeros(len(values)), np.full(len(values), np.inf)
+    noise: NoiseLaw | dict[str, Any] = words
+    odd: dict[int, str] = {}
+    if LIMITS[0] in tables.columns:
+        if words["law"] == "exact":
+            words, low, high, _ = rules.censored_rows(tables.columns, words)
+            noise, lower, upper = words, np.array(low), np.array(high)
+        else:
+            thresholds, odd = _thresholds(tables, words)
+            noise = _with_thresholds(words, np.repeat(thresholds, np.diff(tables.starts)))
     ends = np.maximum(lower, limits.get("lower", 0)), np.minimum(upper, limits.get("upper", np.inf))
-    found = cells_of(values, words, lower=ends[0], upper=ends[1])
+    found = cells_of(values, noise, lower=ends[0], upper=ends[1])
     groups = tables.columns.get("group", np.full(len(values), ""))
-    found = found.with_reason(unread, _UNREAD).with_reason(np.full(len(values), bool(odd)) & np.isnan(values), odd)
+    found = found.with_reason(unread, _UNREAD)
+    for t, mistake in odd.items():
+        place = np.arange(len(values))
+        rows_of_table = (place >= tables.starts[t]) & (place < tables.starts[t + 1])
+        found = found.with_reason(rows_of_table & np.isnan(values), mistake)
+    if isinstance(noise, LawByRow):
+        found = found.with_reason(_invalid(tables), _SPOILT)
     return found.with_reason(~found.measured & np.isinf(ends[1]), _EMPTY), groups
+
+
+def _thresholds(tables: Tables, words: Mapping[str, Any]) -> tuple[NDArray[np.float64], dict[int, str]]:
+    """Return the limit below which the noisy values of each table were withheld, NaN if none was, and the mistakes in
+    the counts without a number, by the position of the table.
+    """
+    found, odd = np.full(len(tables.names), float(words.get("threshold", np.nan))), {}
+    bounded = np.isfinite(tables.columns[LIMITS[0]]) | np.isfinite(tables.columns[LIMITS[1]])
+    for t in np.unique(np.searchsorted(tables.starts, np.flatnonzero(bounded), side="right") - 1).tolist():
+        place = slice(tables.starts[t], tables.starts[t + 1])
+        wanted = [name for name in ("name", "value", *LIMITS) if name in tables.columns]
+        noise, _, _, mistake = rules.censored_rows({name: tables.columns[name][place] for name in wanted}, words)
+        if mistake:
+            odd[t] = mistake
+        else:
+            found[t] = noise["threshold"]
+    return found, odd
+
+
+def _with_thresholds(words: Mapping[str, Any], thresholds: NDArray[np.float64]) -> NoiseLaw | dict[str, Any]:
+    """Return the noise of rows with different thresholds, NaN for none. Rows of equal noise share a distribution."""
+    plain = {key: value for key, value in words.items() if key != "threshold"}
+    if len(different := np.unique(thresholds)) == 1:
+        return plain if np.isnan(different[0]) else {**plain, "threshold": float(different[0])}
+    key = next((key for key in rules.SCALES if np.ndim(plain.get(key, 0))), "")
+    scales = np.asarray(plain[key], dtype=np.float64) if key else np.zeros(len(thresholds))
+    valid = np.isfinite(scales) & (scales > 0)
+    rows = np.column_stack([np.where(valid, scales, 1.0), thresholds])
+    kinds, which = np.unique(rows, axis=0, return_inverse=True)
+    laws = []
+    for scale, threshold in kinds.tolist():
+        modified = {} if np.isnan(threshold) else {"threshold": threshold}
+        laws.append(law_of({**plain, **({key: scale} if key else {}), **modified}))
+    return LawByRow(laws, which.ravel())
+
+
+def _invalid(tables: Tables) -> NDArray[np.bool_]:
+    """Return which rows have a scale of the noise that is not a number > 0."""
+    scales = [tables.columns[key] for key in rules.SCALES if key in tables.columns]
+    return (
+        np.any([~(np.isfinite(scale) & (scale > 0)) for scale in scales], axis=0) if scales else np.zeros(1, dtype=bool)
+    )
