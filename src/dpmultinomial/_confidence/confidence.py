@@ -9,9 +9,9 @@ import pandas as pd
 from .. import _checks
 from .._accuracy import LEVEL
 from .._results.expressions import comparison
-from .hypotheses import DRAWS, GAMMA, TwoRates, four_cells, goodness_of_fit
+from .hypotheses import DRAWS, EXCESS, GAMMA, TwoPoissonRates, TwoRates, four_cells, goodness_of_fit
 from .intervals import ByName, CountConfidence, RateConfidence, Row, notes
-from .noise_sums import Ratio, SignedSum, added
+from .noise_sums import NoiseSum, Ratio, SignedSum, added
 from .noisy_release import NoisyCounts
 
 COLUMNS = ("quantity", "type", "lower", "upper", "level", "coverage", "method", "status", "error")
@@ -134,7 +134,8 @@ class Confidence:
         ----------
         questions : a single question ``{"sum": [names]}``, ``{"difference": [a, b]}`` or ``{"ratio": [a, b]}``, where a
             and b are names or lists of names; or a mapping from labels to such questions. With ``"sizes": [n1, n2]``,
-            public numbers of records, a difference is that of the underlying rates.
+            public numbers of records, a difference is that of the underlying rates. With ``"exposures": [e1, e2]``,
+            such as person-years, a ratio is that of the rates of Poisson counts.
         level : confidence level, in (0, 1).
 
         Returns
@@ -165,7 +166,7 @@ class Confidence:
     def _answer(self, question: Any, level: float) -> tuple[str, Row]:
         if not isinstance(question, Mapping):
             raise TypeError(f"a question must be a mapping such as {{'sum': ['a', 'b']}}, got {question!r}")
-        kinds = [word for word in question if word != "sizes"]
+        kinds = [word for word in question if word not in ("sizes", "exposures")]
         if len(kinds) != 1 or kinds[0] not in QUESTIONS:
             chosen = " and ".join(map(str, kinds)) or "nothing"
             if "rank" in kinds:
@@ -188,6 +189,10 @@ class Confidence:
             if kind != "difference":
                 raise ValueError(f"sizes may be given only for a difference of rates, got {kind}: omit sizes")
             return text, self._difference_of_rates(sides, question["sizes"], level)
+        if "exposures" in question:
+            if kind != "ratio":
+                raise ValueError(f"exposures may be given only for a ratio of rates, got {kind}: omit exposures")
+            return text, self._ratio_of_rates(sides, question["exposures"], level)
         if kind == "ratio":
             return text, self._ratio(sides[0], sides[1], level)
         signs = dict.fromkeys(sides[0], 1) | (dict.fromkeys(sides[1], -1) if kind == "difference" else {})
@@ -263,27 +268,50 @@ class Confidence:
         if not isinstance(sizes, list | tuple) or len(sizes) != 2:
             raise ValueError(f"sizes must contain two public numbers of records, got {sizes!r}")
         n = [_checks.integer("sizes", size, least=1) for size in sizes]
+        y, noise = self._two_samples("sizes", sides)
+        return TwoRates(y, (n[0], n[1]), noise)
+
+    def _two_poisson_rates(self, sides: Sequence[Sequence[int]], exposures: Any) -> TwoPoissonRates:
+        if not isinstance(exposures, list | tuple) or len(exposures) != 2:
+            raise ValueError(f"exposures must contain two public exposures, got {exposures!r}")
+        e = [_checks.positive("exposures", exposure) for exposure in exposures]
+        y, noise = self._two_samples("exposures", sides)
+        return TwoPoissonRates(y, (e[0], e[1]), noise)
+
+    def _two_samples(
+        self, word: str, sides: Sequence[Sequence[int]]
+    ) -> tuple[tuple[float, float], tuple[NoiseSum, NoiseSum]]:
+        """Return the released counts of both sides and their noise."""
         if not self._noisy.integers:
             raise ValueError(
-                "sizes: an exact test of two rates requires integer noise that is not rounded, clipped or withheld"
+                f"{word}: an exact test of two rates requires integer noise that is not rounded, clipped or withheld"
             )
-        noises = [added([(self._noisy.noise_at(place), 1) for place in side]) for side in sides]
-        if not all(noise.exact for noise in noises):
-            raise ValueError("sizes: the scale of the noise is too large for exact sums")
-        y = [float(self._noisy.values[list(side)].sum()) for side in sides]
-        return TwoRates((y[0], y[1]), (n[0], n[1]), (noises[0], noises[1]))
+        one, two = (added([(self._noisy.noise_at(place), 1) for place in side]) for side in sides)
+        if not (one.exact and two.exact):
+            raise ValueError(f"{word}: the scale of the noise is too large for exact sums")
+        first, second = (float(self._noisy.values[list(side)].sum()) for side in sides)
+        return (first, second), (one, two)
 
     def _difference_of_rates(self, sides: list[list[int]], sizes: Any, level: float) -> Row:
-        if level >= 1 - GAMMA:
-            raise ValueError(f"level must be below {1 - GAMMA:g} for a difference of rates, got {level}")
-        lower, upper = self._two_rates(sides, sizes).interval(level)
-        return lower, upper, level, "Berger and Boos", "conservative", GAMMA, ""
+        lower, upper = self._two_rates(sides, sizes).interval(_below(level, "a difference of rates"))
+        return lower, upper, level, "Berger and Boos", "conservative", GAMMA + EXCESS, ""
+
+    def _ratio_of_rates(self, sides: list[list[int]], exposures: Any, level: float) -> Row:
+        pair = self._two_poisson_rates(sides, exposures)
+        found = pair.ratio_interval(_below(level, "a ratio of rates"))
+        if found is None:
+            rates = [max(y, 0.5) / e for y, e in zip(pair.y, pair.exposures, strict=True)]
+            share = rates[0] / rates[1]
+            return share, share, level, "Berger and Boos", "conservative", GAMMA + EXCESS, "no ratio fits at this level"
+        note = "unbounded" if np.isinf(found[1]) else "with gaps" if found[2] else ""
+        return found[0], found[1], level, "Berger and Boos", "conservative", GAMMA + EXCESS, note
 
     def test(
         self,
         hypothesis: str | Mapping[str, float],
         *,
         sizes: Sequence[int] | None = None,
+        exposures: Sequence[float] | None = None,
         rest: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> PValue:
@@ -291,9 +319,10 @@ class Confidence:
 
         Parameters
         ----------
-        hypothesis : ``"a = b"``, ``"a + b = c"`` or ``"a = 20"``, equal true counts; with `sizes` or `rest` equal
-            underlying rates; or a mapping of all names to rates, tested given the public total.
+        hypothesis : ``"a = b"``, ``"a + b = c"`` or ``"a = 20"``, equal true counts; with `sizes`, `exposures` or
+            `rest` equal underlying rates; or a mapping of all names to rates, tested given the public total.
         sizes : public numbers of records in the samples of a and b.
+        exposures : public exposures of a and b, such as person-years, if the true counts are Poisson.
         rest : names of the counts of all other records of the two samples, if the sizes are not public; the test is a
             parametric bootstrap, because no exact test of four noisy cells has useful power.
         rng : numpy Generator, for hypotheses about all rates and with `rest`: 9,999 draws of the release.
@@ -318,16 +347,23 @@ class Confidence:
                 f"{hypothesis!r}: a hypothesis must be an equation between sums of different counts, such as 'a = b'"
             )
         signs = {place: int(sign) for place, sign in found.coefficients.items()}
-        if sizes is None and rest is None:
+        given = [
+            name for name, value in (("sizes", sizes), ("exposures", exposures), ("rest", rest)) if value is not None
+        ]
+        if len(given) > 1:
+            raise ValueError(
+                f"{hypothesis!r}: only one of sizes, exposures and rest may be given, got {', '.join(given)}"
+            )
+        if not given:
             return self._test_counts(hypothesis, signs, found.bound)
         sides = [[place for place, sign in signs.items() if sign == which] for which in (1, -1)]
         if not all(sides) or found.bound != 0:
-            raise ValueError(
-                f"{hypothesis!r}: with sizes or rest, a hypothesis must compare two samples, such as 'a = b'"
-            )
+            raise ValueError(f"{hypothesis!r}: with {given[0]}, a hypothesis must compare two samples, such as 'a = b'")
         if rest is not None:
             return self._bootstrap(hypothesis, sides, rest, rng)
-        value = self._two_rates(sides, sizes).pvalue()
+        value = (
+            self._two_rates(sides, sizes) if exposures is None else self._two_poisson_rates(sides, exposures)
+        ).pvalue()
         return PValue(value, f"{hypothesis} (rates)", "Berger and Boos", "conservative")
 
     def _test_counts(self, text: str, signs: Mapping[int, int], bound: float) -> PValue:
@@ -387,3 +423,10 @@ class Confidence:
 
     def _repr_html_(self) -> str:
         return str(self.summary().to_html(index=False, max_rows=60))
+
+
+def _below(level: float, what: str) -> float:
+    """Return a level below 1 - gamma; raise a ValueError otherwise."""
+    if level >= 1 - GAMMA:
+        raise ValueError(f"level must be below {1 - GAMMA:g} for {what}, got {level}")
+    return level

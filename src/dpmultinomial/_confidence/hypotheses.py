@@ -4,7 +4,9 @@ samples have equal rates.
 Two groups of public size (`TwoRates`): the statistic is the difference of the two released shares over its standard
 deviation, noise included. Its p-value is the largest probability, over the rates p in a confidence set of level 1 -
 gamma, of a statistic at least as large, plus gamma (Berger and Boos 1994). The set follows from the sum of both
-released counts, whose distribution depends on p only. The grid of rates is widened by one step on both sides.
+released counts, whose distribution depends on p only. The largest probability is bounded between the rates at which it
+is computed (`largest_probability`), so that the p-value is an upper bound. Two Poisson counts with public exposures
+(`TwoPoissonRates`) have the same test.
 
 Goodness of fit to given rates, and equal rates of two samples whose sizes are noisy too: under given rates the release
 can be drawn exactly. The p-value (1 + number of draws with a statistic at least as large) / (1 + draws) of Barnard
@@ -12,16 +14,18 @@ can be drawn exactly. The p-value (1 + number of draws with a statistic at least
 the test is a parametric bootstrap and its level is approximate.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy  # its linear algebra loads on first use
 from numpy.typing import NDArray
 
 from .._mechanisms.noise_law import Array
-from .noise_sums import NoiseSum
-from .rates import binomial
+from .noise_sums import NoiseSum, convolved, outermost, tangent
+from .rates import NEGLECTED, TailsGivenCount, accepted_range, binomial, numbers, poisson, rate_interval
 
 DRAWS = 9999
 
@@ -113,21 +117,163 @@ def _two_shares(values: Array, variances: Array) -> tuple[Array, Array, Array]:
 
 
 GAMMA = 0.001  # probability that the common rate is outside its confidence set
-_GRID = 401  # number of rates in the grid on [0, 1], equally spaced in angle
+EXCESS = 1e-6  # largest amount by which the bound exceeds the largest probability
 _TIE = 1e-9  # statistics that differ by less are equal
+_FIRST = 1e-3  # excess of the bound on the first grid of rates
+_ROUNDING = 1e-9  # relative rounding error of a probability, for samples of up to 10^7 records
+_BISECTED = 25  # bisections of the ends of a set of rates or ratios
+_LEAST = 1e-300  # least variance of a statistic
 _REFINED = 12  # bisection steps that refine each end of the interval of differences
 _FAR = 40  # number of steps of a quarter of a standard deviation on each side
 
 
-def _released(n: int, p: float, noise: NoiseSum) -> Array:
-    """Return the probabilities of all possible values of a released count, which is a binomial count plus noise,
-    starting at the smallest value.
+def largest_probability(
+    probability: Callable[[Array], Array],
+    information: Callable[[Array], Array],
+    size: float,
+    rates: Array,
+    target: float | None = None,
+) -> float:
+    """Return an upper bound on the largest probability of an event over all rates in a range.
+
+    Parameters
+    ----------
+    probability : function of rates, the probability of an event that depends on binomial or Poisson numbers.
+    information : Fisher information about the rate, a convex function of the rate, may be infinite at an end.
+    size : sum of the numbers of records or of the exposures; a unit more of the rate adds `size` expected records.
+    rates : first grid of the range, in increasing order.
+    target : the bound is refined only until it is known on which side of this value the largest probability is.
+
+    Returns
+    -------
+    float
+        Exceeds the largest probability by at most 1e-6 if `target` is None.
+
+    Notes
+    -----
+    The log-likelihood l is a concave function of the rate, so that -l'' >= 0 has the expected value I of l'^2, the
+    information. The second derivative of P(event) is the expected value of l'^2 + l'' over the event, and that of all
+    outcomes is 0. It is therefore at most half the expected value of l'^2 + abs(l''), which is I. In a cell of width w,
+    P is at most the larger of its values at both ends plus w^2 I/8 for the larger I of both ends. It is also at most
+    this value plus w size/2, because a change of the rate by w changes at most w size records. The cells with a bound
+    above the largest known value plus 1e-6 are halved.
     """
-    return np.convolve(binomial(np.arange(n + 1.0), n, p), noise.mass)
+    found, known = probability(rates), information(rates)
+    while True:
+        width = np.diff(rates)
+        slack = width * np.minimum(width * np.maximum(known[1:], known[:-1]) / 8, size / 2)
+        bound = np.maximum(found[1:], found[:-1]) + slack
+        wide = np.flatnonzero(bound > found.max() + EXCESS)
+        most = float(np.append(bound, found).max())
+        if not wide.size or (target is not None and (found.max() > target or most <= target)):
+            return most
+        middle = (rates[wide] + rates[wide + 1]) / 2
+        found = np.insert(found, wide + 1, probability(middle))
+        known = np.insert(known, wide + 1, information(middle))
+        rates = np.insert(rates, wide + 1, middle)
 
 
-def _values(n: int, noise: NoiseSum) -> Array:
-    return np.arange(noise.first, n + noise.first + len(noise.mass), dtype=np.float64)
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Noisy number of records with a property, which is binomial or has a Poisson distribution before the noise.
+
+    Parameters
+    ----------
+    y : released number.
+    size : number of records of the sample, or the exposure under a Poisson distribution.
+    noise : distribution of the noise, on the integers.
+    poisson : whether the number has a Poisson distribution with mean `size` times the rate.
+    """
+
+    y: float
+    size: float
+    noise: NoiseSum
+    poisson: bool = False
+
+    def numbers(self, low: float, high: float) -> Array:
+        """Return the numbers of records that matter under rates between `low` and `high`."""
+        return numbers(self.size * low, self.size * high, np.inf if self.poisson else self.size)
+
+    def values(self, x: Array) -> Array:
+        """Return the values that can be released with the numbers `x`, in the order of `released`."""
+        return np.arange(len(x) + len(self.noise.mass) - 1) + x[0] + self.noise.first
+
+    def probabilities(self, x: Array, rates: Array) -> Array:
+        """Return the probabilities of the numbers `x`, with one row per rate."""
+        at = np.asarray(rates)[..., None]
+        return poisson(x, self.size * at) if self.poisson else binomial(x, int(self.size), at)
+
+    def released(self, x: Array) -> Array:
+        """Return the probabilities of the released values given each of the consecutive numbers `x` (one per row)."""
+        mass = self.noise.mass
+        return scipy.linalg.toeplitz(np.append(mass[0], np.zeros(len(x) - 1)), np.append(mass, np.zeros(len(x) - 1)))
+
+    def information(self, rates: Array) -> Array:
+        """Return the Fisher information about each rate, before the noise."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = self.size / (rates if self.poisson else rates * (1 - rates))
+        return np.asarray(found if self.size > 0 else np.zeros_like(rates))
+
+    def accepted(self, level: float) -> tuple[float, float] | None:
+        """Return the smallest and the largest rate in the confidence set, rounded outwards; None if it is empty.
+
+        The tails are monotone in the rate, so that the set is an interval.
+        """
+
+        def right(x: Array) -> Array:
+            return self.noise.right(self.y - x)
+
+        def left(x: Array) -> Array:
+            return self.noise.left(self.y - x)
+
+        if not self.poisson:
+            return rate_interval(TailsGivenCount(int(self.size), right, left), level, _BISECTED)
+
+        def tails(rate: float) -> tuple[float, float]:
+            x = self.numbers(rate, rate)
+            weights = self.probabilities(x, np.array(rate))
+            return float(weights @ right(x)) + NEGLECTED, float(weights @ left(x)) + NEGLECTED
+
+        highest = 1 / self.size
+        while tails(highest)[1] > (1 - level) / 2:
+            highest *= 2
+        return accepted_range(tails, level, highest, _BISECTED)
+
+    def grid(self, low: float, high: float, size: float) -> Array:
+        """Return rates from `low` to `high`, on which the bound of `largest_probability` exceeds the largest value at
+        the points by about 0.001 if the sizes of both samples add up to `size`.
+        """
+        ends = np.sqrt([low, high]) if self.poisson else np.arcsin(np.sqrt([low, high]))
+        points = np.linspace(*ends, 2 + int((ends[1] - ends[0]) * np.sqrt(size / (2 * _FIRST))))
+        return np.clip(points**2 if self.poisson else np.sin(points) ** 2, low, high)
+
+
+def _bound(
+    samples: tuple[Sample, Sample],
+    statistic: Callable[[Array, Array], Array],
+    rates: Array,
+    shift: float = 0.0,
+    target: float | None = None,
+) -> float:
+    """Return an upper bound on the probability of a statistic that is at least as large as the released one, over all
+    rates of the second sample in a range. The rate of the first sample is larger by `shift`.
+    """
+    one, two = samples
+    own = abs(float(statistic(np.array(one.y), np.array(two.y))))
+    low, high = np.clip(rates[[0, -1]] + shift, 0.0, None if one.poisson else 1.0)
+    x1, x2 = one.numbers(low, high), two.numbers(rates[0], rates[-1])
+    extreme = np.abs(statistic(one.values(x1)[:, None], two.values(x2)[None, :])) >= own - _TIE
+    given = one.released(x1) @ (extreme * 1.0) @ two.released(x2).T
+
+    def probability(q: Array) -> Array:
+        p = np.clip(q + shift, low, high)
+        return np.asarray(((one.probabilities(x1, p) @ given) * two.probabilities(x2, q)).sum(axis=1))
+
+    def information(q: Array) -> Array:
+        return one.information(np.clip(q + shift, low, high)) + two.information(q)
+
+    found = largest_probability(probability, information, one.size + two.size, rates, target)
+    return found * (1 + _ROUNDING) + 4 * NEGLECTED + one.noise.lost + two.noise.lost
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,19 +291,10 @@ class TwoRates:
     n: tuple[int, int]
     noise: tuple[NoiseSum, NoiseSum]
 
-    @cached_property
-    def _grid(self) -> Array:
-        return np.sin(np.linspace(0.0, np.pi / 2, _GRID)) ** 2
-
-    @cached_property
-    def _shares(self) -> tuple[Array, Array]:
-        one, two = (_values(n, noise) for n, noise in zip(self.n, self.noise, strict=True))
-        return one[:, None], two[None, :]
-
     def _statistic(self, one: Array, two: Array, shift: float) -> Array:
         """Return the difference of the shares minus `shift`, divided by its standard deviation."""
-        (n1, n2), (v1, v2) = self.n, (_variance(noise) for noise in self.noise)
-        noise = v1 / n1**2 + v2 / n2**2
+        n1, n2 = self.n
+        noise = self.noise[0].variance / n1**2 + self.noise[1].variance / n2**2
         if shift == 0:
             p = np.clip((one + two) / (n1 + n2), 0.0, 1.0)
             q = np.maximum(p * (1 - p), 0.25 / (n1 + n2))
@@ -168,63 +305,48 @@ class TwoRates:
             spread = spread + p * (1 - p) / n
         return np.asarray((one / n1 - two / n2 - shift) / np.sqrt(spread + noise))
 
-    def _probable(self, tails: Array) -> NDArray[np.int64]:
-        """Return the grid positions in a confidence set that is widened by one step; `tails` contains the smaller tail
-        probability of each rate.
-        """
-        good = tails > GAMMA / 2
-        wide = good.copy()
-        wide[1:] |= good[:-1]
-        wide[:-1] |= good[1:]
-        return np.flatnonzero(wide)
+    @cached_property
+    def _samples(self) -> tuple[Sample, Sample]:
+        one, two = (Sample(y, n, noise) for y, n, noise in zip(self.y, self.n, self.noise, strict=True))
+        return one, two
 
     @cached_property
-    def _common(self) -> NDArray[np.int64]:
-        """Grid positions of the common rates that are not rejected by the sum of both counts at level gamma."""
-        both = np.convolve(self.noise[0].mass, self.noise[1].mass)
-        n, at = sum(self.n), round(sum(self.y)) - self.noise[0].first - self.noise[1].first
-        tails = []
-        for p in self._grid:
-            mass = np.convolve(binomial(np.arange(n + 1.0), n, float(p)), both)
-            tails.append(min(mass[: max(at + 1, 0)].sum(), mass[max(at, 0) :].sum()))
-        return self._probable(np.array(tails))
+    def _common(self) -> tuple[float, float] | None:
+        """Common rates that are not rejected by the sum of both counts at level gamma."""
+        return Sample(sum(self.y), sum(self.n), convolved(*self.noise)).accepted(1 - GAMMA)
 
     @cached_property
-    def _second(self) -> NDArray[np.int64]:
-        """Grid positions of the rates of the second sample that are not rejected by its count at level gamma."""
-        at = round(self.y[1]) - self.noise[1].first
-        tails = []
-        for p in self._grid:
-            mass = _released(self.n[1], float(p), self.noise[1])
-            tails.append(min(mass[: max(at + 1, 0)].sum(), mass[max(at, 0) :].sum()))
-        return self._probable(np.array(tails))
+    def _second(self) -> tuple[float, float] | None:
+        """Rates of the second sample that are not rejected by its count at level gamma."""
+        return self._samples[1].accepted(1 - GAMMA)
 
-    def pvalue(self, shift: float = 0.0) -> float:
+    def pvalue(self, shift: float = 0.0, target: float | None = None) -> float:
         """Return the p-value of the hypothesis that the rates differ by `shift`.
 
         Parameters
         ----------
-        shift : hypothetical rate of the first sample minus that of the second, in (-1, 1); 0: equal rates.
+        shift : hypothetical rate of the first sample minus that of the second, in [-1, 1]; 0: equal rates.
+        target : only the side of this value on which the p-value is needs to be known.
 
         Returns
         -------
         float
-            Two-sided; an upper bound on the probability of a statistic at least as large, for every rate.
+            Two-sided; an upper bound on the probability of a statistic at least as large, for every rate. It exceeds
+            the largest such probability by at most gamma + 1e-6.
         """
-        one, two = self._shares
-        found = np.abs(self._statistic(one, two, shift))
-        own = abs(float(self._statistic(np.array(self.y[0]), np.array(self.y[1]), shift)))
-        extreme = found >= own - _TIE
-        places = self._common if shift == 0 else self._second
-        largest = 0.0
-        for q in self._grid[places]:
-            p = q + shift
-            if -1e-12 <= p <= 1 + 1e-12:
-                first = _released(self.n[0], float(np.clip(p, 0.0, 1.0)), self.noise[0])
-                second = _released(self.n[1], float(q), self.noise[1])
-                largest = max(largest, float(first @ (extreme @ second)))
-        lost = self.noise[0].lost + self.noise[1].lost
-        return min(largest + GAMMA + lost, 1.0)
+        one, two = self._samples
+        ends = self._common if shift == 0 else self._second
+        low, high = (1.0, 0.0) if ends is None else (max(ends[0], -shift), min(ends[1], 1 - shift))
+        if low > high:
+            return GAMMA
+        size = sum(self.n)
+        rates = two.grid(low, high, size)
+        if shift != 0:
+            p = one.grid(max(low + shift, 0.0), min(high + shift, 1.0), size) - shift
+            rates = np.unique(np.clip(np.append(rates, p), low, high))
+        least = None if target is None else target - GAMMA
+        found = _bound(self._samples, lambda a, b: self._statistic(a, b, shift), rates, shift, least)
+        return min(found + GAMMA, 1.0)
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the smallest and the largest difference of rates that is not rejected.
@@ -239,31 +361,88 @@ class TwoRates:
         """
         n1, n2 = self.n
         centre = float(np.clip(self.y[0] / n1 - self.y[1] / n2, -1.0, 1.0))
-        spread = float(np.sqrt(0.25 / n1 + 0.25 / n2 + sum(_variance(v) / n**2 for v, n in self._parts)))
-        steps = np.arange(-_FAR, _FAR + 1) * (spread / 4)  # up to ten standard deviations on both sides
+        noise = sum(noise.variance / n**2 for noise, n in zip(self.noise, self.n, strict=True))
+        spread = float(np.sqrt(0.25 / n1 + 0.25 / n2 + noise))
+        steps = np.arange(-_FAR, _FAR + 1) * (spread / 4)  # to ten standard deviations on both sides
         shifts = np.unique(np.clip(centre + steps, -1.0, 1.0))
-        at = np.flatnonzero([self._accepted(float(shift), level) for shift in shifts])
-        lower, upper = float(shifts[at[0]]), float(shifts[at[-1]])
-        if at[0] > 0:
-            lower = self._end(float(shifts[at[0] - 1]), lower, level)
-        if at[-1] < len(shifts) - 1:
-            upper = self._end(float(shifts[at[-1] + 1]), upper, level)
-        return lower, upper
-
-    def _end(self, bad: float, good: float, level: float) -> float:
-        for _ in range(_REFINED):
-            middle = (good + bad) / 2
-            good, bad = (middle, bad) if self._accepted(middle, level) else (good, middle)
-        return bad
-
-    @property
-    def _parts(self) -> list[tuple[NoiseSum, int]]:
-        return list(zip(self.noise, self.n, strict=True))
+        found = outermost(lambda shift: self._accepted(shift, level), shifts, _REFINED)
+        assert found is not None  # the centre is accepted
+        return found[0], found[1]
 
     def _accepted(self, shift: float, level: float) -> bool:
-        return self.pvalue(shift if shift != 0 else 1e-12) > 1 - level
+        return self.pvalue(shift if shift != 0 else 1e-12, 1 - level) > 1 - level
 
 
-def _variance(noise: NoiseSum) -> float:
-    at = (noise.first + np.arange(len(noise.mass))) * noise.step
-    return float(noise.mass @ at**2)
+@dataclass(frozen=True, eq=False)
+class TwoPoissonRates:
+    """Two noisy Poisson counts with public exposures, with noise on the integers.
+
+    Parameters
+    ----------
+    y : two released counts.
+    exposures : exposures of the two counts, such as person-years, > 0; the means are the exposures times the rates.
+    noise : distributions of the noise of the two counts, without slack.
+    """
+
+    y: tuple[float, float]
+    exposures: tuple[float, float]
+    noise: tuple[NoiseSum, NoiseSum]
+
+    def _statistic(self, one: Array, two: Array) -> Array:
+        """Return the difference of the rates, divided by its standard deviation; both are multiplied by the
+        exposures.
+        """
+        e1, e2 = self.exposures
+        noise = self.noise[0].variance * e2**2 + self.noise[1].variance * e1**2
+        variance = np.maximum(one + two, 0.25) * e1 * e2 + noise
+        return np.asarray((one * e2 - two * e1) / np.sqrt(np.maximum(variance, _LEAST)))
+
+    def pvalue(self, target: float | None = None) -> float:
+        """Return the p-value of the hypothesis that the rates are equal.
+
+        Parameters
+        ----------
+        target : only the side of this value on which the p-value is needs to be known.
+
+        Returns
+        -------
+        float
+            Two-sided; an upper bound on the probability of a statistic at least as large, for every rate. It exceeds
+            the largest such probability by at most gamma + 1e-6.
+        """
+        one, two = (Sample(*each, poisson=True) for each in zip(self.y, self.exposures, self.noise, strict=True))
+        size = sum(self.exposures)
+        ends = Sample(sum(self.y), size, convolved(*self.noise), poisson=True).accepted(1 - GAMMA)
+        if ends is None:
+            return GAMMA
+        least = None if target is None else target - GAMMA
+        return min(_bound((one, two), self._statistic, two.grid(*ends, size), target=least) + GAMMA, 1.0)
+
+    def _accepted(self, angle: float, level: float) -> bool:
+        """Return whether the ratio tan(angle) of the rates is accepted: the exposures that are multiplied by the sine
+        and the cosine have equal rates.
+        """
+        e1, e2 = self.exposures
+        scaled = replace(self, exposures=(e1 * max(np.sin(angle), 0.0), e2 * max(np.cos(angle), 0.0)))
+        return scaled.pvalue(1 - level) > 1 - level
+
+    def ratio_interval(self, level: float) -> tuple[float, float, bool] | None:
+        """Return the smallest and the largest ratio of the first rate to the second that is not rejected.
+
+        Parameters
+        ----------
+        level : in (0, 1 - GAMMA).
+
+        Returns
+        -------
+        (lower, upper, gaps)
+            Both ends are rounded outwards; the upper end is infinite if no ratio is too large. None if no ratio is
+            accepted.
+        """
+        rates = [max(y, 0.5) / e for y, e in zip(self.y, self.exposures, strict=True)]
+        noise = [one.variance / max(y, 0.5) ** 2 for y, one in zip(self.y, self.noise, strict=True)]
+        spread = float(np.sqrt(sum(1 / max(y, 0.5) for y in self.y) + sum(noise)))  # of the log ratio
+        ratios = rates[0] / rates[1] * np.exp(np.arange(-_FAR, _FAR + 1, 2) * (spread / 4))
+        angles = np.unique(np.append(np.arctan(ratios), np.linspace(0.0, np.pi / 2, _FAR // 2 + 1)))
+        found = outermost(lambda angle: self._accepted(angle, level), angles, _BISECTED)
+        return None if found is None else (tangent(found[0]), tangent(found[1]), found[2])

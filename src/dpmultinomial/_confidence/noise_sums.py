@@ -12,13 +12,14 @@ the noise). The accepted ratios may have no upper limit.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy  # submodules of scipy are loaded on first use
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .._mechanisms.noise_law import AddedNoise, Array
 
@@ -51,17 +52,31 @@ class NoiseSum:
         """Return whether the sum is on the lattice."""
         return self.slack == 0
 
+    @cached_property
+    def variance(self) -> float:
+        """Variance of a symmetric sum, on the lattice."""
+        at = (self.first + np.arange(len(self.mass))) * self.step
+        return float(self.mass @ at**2)
+
+    @cached_property
+    def _above(self) -> Array:
+        """Probabilities of each lattice value or a larger one."""
+        return np.append(np.cumsum(self.mass[::-1])[::-1], 0.0)
+
+    @cached_property
+    def _below(self) -> Array:
+        """Probabilities of a smaller lattice value than each."""
+        return np.append(0.0, np.cumsum(self.mass))
+
     def right(self, distance: ArrayLike) -> Array:
         """Return P(sum >= distance), or an upper bound on this probability if the sum is not on the lattice."""
-        sums = np.append(np.cumsum(self.mass[::-1])[::-1], 0.0)
         at = np.ceil((np.asarray(distance, float) - self.slack) / self.step - 1e-9) - self.first
-        return np.asarray(np.minimum(sums[np.clip(at, 0, len(self.mass)).astype(np.int64)] + self.lost, 1.0))
+        return np.asarray(np.minimum(self._above[np.clip(at, 0, len(self.mass)).astype(np.int64)] + self.lost, 1.0))
 
     def left(self, distance: ArrayLike) -> Array:
         """Return P(sum <= distance), or an upper bound on this probability if the sum is not on the lattice."""
-        sums = np.append(0.0, np.cumsum(self.mass))
         at = np.floor(np.asarray(distance, float) / self.step + 1e-9) - self.first + 1
-        return np.asarray(np.minimum(sums[np.clip(at, 0, len(self.mass)).astype(np.int64)] + self.lost, 1.0))
+        return np.asarray(np.minimum(self._below[np.clip(at, 0, len(self.mass)).astype(np.int64)] + self.lost, 1.0))
 
     def largest(self, tail: float, side: str) -> float:
         """Return the largest distance h with P(sum >= h) > tail (side ``"right"``) or with P(sum <= -h) > tail (side
@@ -115,7 +130,7 @@ def added(terms: Sequence[tuple[Any, int]]) -> NoiseSum:
     for (noise, multiple), often in Counter((noise, abs(m)) for noise, m in terms).items():
         one = _stretched(_one(noise, step), multiple)
         for _ in range(often):
-            found = one if found is None else _convolved(found, one)
+            found = one if found is None else convolved(found, one)
     if found is None:
         raise ValueError("terms must contain at least one noise distribution, got none")
     return found
@@ -142,7 +157,8 @@ def _stretched(one: NoiseSum, multiple: int) -> NoiseSum:
     return NoiseSum(one.step, one.first * multiple, mass, one.slack * multiple, one.lost)
 
 
-def _convolved(a: NoiseSum, b: NoiseSum) -> NoiseSum:
+def convolved(a: NoiseSum, b: NoiseSum) -> NoiseSum:
+    """Return the distribution of the sum of two independent noise sums with the same step."""
     if len(a.mass) * len(b.mass) <= _DIRECT:
         mass, error = np.convolve(a.mass, b.mass), 0.0
     else:
@@ -152,6 +168,51 @@ def _convolved(a: NoiseSum, b: NoiseSum) -> NoiseSum:
     dropped = float(mass[:first].sum() + mass[last:].sum())
     lost = a.lost + b.lost + dropped + error
     return NoiseSum(a.step, a.first + b.first + first, mass[first:last], a.slack + b.slack, lost)
+
+
+def boundary(accepts: Callable[[float], bool], bad: float, good: float, rounds: int) -> float:
+    """Return the rejected value to which a bisection between a rejected and an accepted value converges.
+
+    Parameters
+    ----------
+    accepts : whether a value is accepted.
+    bad, good : a rejected and an accepted value.
+    rounds : number of bisections.
+
+    Returns
+    -------
+    float
+    """
+    for _ in range(rounds):
+        middle = (bad + good) / 2
+        bad, good = (bad, middle) if accepts(middle) else (middle, good)
+    return float(bad)
+
+
+def outermost(accepts: Callable[[float], bool], grid: Array, rounds: int) -> tuple[float, float, bool] | None:
+    """Return the smallest and the largest accepted value, and whether the set has a gap between them.
+
+    Parameters
+    ----------
+    accepts : whether a value is accepted.
+    grid : values in increasing order.
+    rounds : number of bisections between an accepted point of the grid and its rejected neighbour.
+
+    Returns
+    -------
+    (lower, upper, gaps)
+        Both ends are rounded outwards. None if no point of the grid is accepted.
+    """
+    at = np.flatnonzero([accepts(float(value)) for value in grid])
+    if not at.size:
+        return None
+    first, last = int(at[0]), int(at[-1])
+    lower, upper = float(grid[first]), float(grid[last])
+    if first > 0:
+        lower = boundary(accepts, float(grid[first - 1]), lower, rounds)
+    if last < len(grid) - 1:
+        upper = boundary(accepts, float(grid[last + 1]), upper, rounds)
+    return lower, upper, bool(at.size < last - first + 1)
 
 
 _ANGLES = 721  # number of ratios in the grid, equally spaced in angle
@@ -277,17 +338,8 @@ class Ratio:
             The ends are rounded outwards; upper is inf if the ratio has no upper limit. The result is None if no ratio
             is accepted.
         """
-        angles = self._grid()
-        good: NDArray[np.bool_] = np.array([self.accepts(float(angle), level) for angle in angles])
-        at = np.flatnonzero(good)
-        if not at.size:
-            return None
-        first, last = int(at[0]), int(at[-1])
-        lower = 0.0 if first == 0 else float(np.tan(self._end(angles[first - 1], angles[first], level)))
-        upper = np.inf
-        if last < len(angles) - 1:
-            upper = float(np.tan(self._end(angles[last + 1], angles[last], level)))
-        return lower, upper, bool(at.size < last - first + 1)
+        found = outermost(lambda angle: self.accepts(angle, level), self._grid(), _REFINED)
+        return None if found is None else (tangent(found[0]), tangent(found[1]), found[2])
 
     def _grid(self) -> Array:
         """Return a grid of angles that is dense near the angle of the released ratio."""
@@ -299,11 +351,10 @@ class Ratio:
         near = np.exp(centre + np.linspace(-8.0, 8.0, _ANGLES))
         return np.unique(np.concatenate([even, near[near < np.pi / 2]]))
 
-    def _end(self, bad: float, good: float, level: float) -> float:
-        for _ in range(_REFINED):
-            middle = (bad + good) / 2
-            bad, good = (bad, middle) if self.accepts(middle, level) else (middle, good)
-        return float(bad)
+
+def tangent(angle: float) -> float:
+    """Return the ratio of an angle from 0 to pi/2; infinity for pi/2."""
+    return float(np.tan(angle)) if angle < np.pi / 2 else float(np.inf)
 
 
 def _scaled(factor: float, end: float) -> float:

@@ -20,15 +20,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaln, ndtri, xlog1py, xlogy
 
 from .._mechanisms.noise_law import Array
-from .noise_sums import NoiseSum
+from .noise_sums import NoiseSum, boundary
 
 # binomial probabilities beyond slightly more than this number of standard deviations are neglected, and added to the
 # tail
 _SPREAD = 9.0
-_NEGLECTED = 1e-15
+NEGLECTED = 1e-15
 _STEPS = 55  # bisection steps for each end of an interval
 
 
@@ -50,7 +51,7 @@ class TailsGivenCount:
     monotone: bool = True
 
 
-def binomial(x: Array, n: int, p: float) -> Array:
+def binomial(x: Array, n: int, p: ArrayLike) -> Array:
     """Return the binomial probabilities of the numbers x, for n trials with success probability p.
 
     Parameters
@@ -67,12 +68,48 @@ def binomial(x: Array, n: int, p: float) -> Array:
     return np.exp(logs)
 
 
+def poisson(x: Array, mean: ArrayLike) -> Array:
+    """Return the Poisson probabilities of the numbers x.
+
+    Parameters
+    ----------
+    x : integers >= 0.
+    mean : mean of the distribution, >= 0; one number, or an array that is broadcast against `x`.
+
+    Returns
+    -------
+    float64, relative error 1e-12 for means up to 10,000 and 1e-9 for means up to 10^7
+    """
+    return np.exp(xlogy(x, mean) - mean - gammaln(x + 1))
+
+
 def window(n: int, p: float) -> Array:
     """Return the numbers x with non-negligible binomial probability; the remaining numbers have a total probability of
     at most 1e-15.
     """
-    half = _SPREAD * np.sqrt(n * p * (1 - p)) + 30
-    return np.arange(max(int(n * p - half), 0), min(int(n * p + half) + 1, n) + 1, dtype=np.float64)
+    return _between(n * p, n * p, n * p * (1 - p), n)
+
+
+def numbers(low: float, high: float, most: float = np.inf) -> Array:
+    """Return the numbers x with non-negligible Poisson probability for a mean from `low` to `high`, or with
+    non-negligible binomial probability for such a mean and `most` trials.
+
+    Parameters
+    ----------
+    low, high : smallest and largest mean, >= 0.
+    most : number of trials; infinity for a Poisson distribution.
+
+    Returns
+    -------
+    float64, consecutive integers
+        The remaining numbers have a total probability of at most 1e-15 (Bernstein's inequality).
+    """
+    return _between(low, high, high, most)
+
+
+def _between(low: float, high: float, variance: float, most: float) -> Array:
+    half = _SPREAD * np.sqrt(variance) + 30
+    return np.arange(max(int(low - half), 0), min(int(high + half) + 1, most) + 1, dtype=np.float64)
 
 
 def rate_tails(tails: TailsGivenCount, p: float) -> tuple[float, float]:
@@ -91,7 +128,7 @@ def rate_tails(tails: TailsGivenCount, p: float) -> tuple[float, float]:
     weights = binomial(x, tails.n, p)
     total = float(weights.sum())  # 1 up to rounding
     right, left = float(weights @ tails.right(x)) / total, float(weights @ tails.left(x)) / total
-    return min(right + _NEGLECTED, 1.0), min(left + _NEGLECTED, 1.0)
+    return min(right + NEGLECTED, 1.0), min(left + NEGLECTED, 1.0)
 
 
 def enveloped(tails: TailsGivenCount) -> TailsGivenCount:
@@ -104,40 +141,50 @@ def enveloped(tails: TailsGivenCount) -> TailsGivenCount:
     )
 
 
-def rate_interval(tails: TailsGivenCount, level: float) -> tuple[float, float] | None:
+def accepted_range(
+    tails: Callable[[float], tuple[float, float]], level: float, highest: float, rounds: int = _STEPS
+) -> tuple[float, float] | None:
+    """Return the accepted values of a parameter from 0 to `highest`: those for which both tails exceed alpha/2.
+
+    Parameters
+    ----------
+    tails : function of the parameter, P(Y >= y), which increases, and P(Y <= y), which decreases.
+    level : in (0, 1).
+    highest : largest value of the parameter.
+    rounds : number of bisections of each end.
+
+    Returns
+    -------
+    (lower, upper), both rounded outwards, or None if no value is accepted
+    """
+    least = (1 - level) / 2
+    if tails(highest)[0] <= least or tails(0.0)[1] <= least:
+        return None
+    ends = [0.0, highest]
+    for side, bad, good in ((0, 0.0, highest), (1, highest, 0.0)):
+        if tails(bad)[side] > least:
+            continue
+        for _ in range(rounds):
+            middle = (bad + good) / 2
+            bad, good = (middle, good) if tails(middle)[side] <= least else (bad, middle)
+        ends[side] = bad
+    return (ends[0], ends[1]) if ends[0] <= ends[1] else None
+
+
+def rate_interval(tails: TailsGivenCount, level: float, rounds: int = _STEPS) -> tuple[float, float] | None:
     """Return the accepted rates: those with P_p(Y >= y) > alpha/2 and P_p(Y <= y) > alpha/2.
 
     Parameters
     ----------
     tails : monotone tails given the number of records (`enveloped` if they are not).
     level : in (0, 1).
+    rounds : number of bisections of each end.
 
     Returns
     -------
     (lower, upper), both rounded outwards, or None if no rate is accepted
     """
-    least = (1 - level) / 2
-
-    def right_small(p: float) -> bool:
-        return rate_tails(tails, p)[0] <= least
-
-    def left_small(p: float) -> bool:
-        return rate_tails(tails, p)[1] <= least
-
-    if right_small(1.0) or left_small(0.0):
-        return None
-    lower, upper = 0.0, 1.0
-    if right_small(0.0):
-        lower, high = 0.0, 1.0
-        for _ in range(_STEPS):
-            middle = (lower + high) / 2
-            lower, high = (middle, high) if right_small(middle) else (lower, middle)
-    if left_small(1.0):
-        low, upper = 0.0, 1.0
-        for _ in range(_STEPS):
-            middle = (low + upper) / 2
-            low, upper = (low, middle) if left_small(middle) else (middle, upper)
-    return (lower, upper) if lower <= upper else None
+    return accepted_range(lambda p: rate_tails(tails, p), level, 1.0, rounds)
 
 
 GAMMA = 0.002  # probability that the number of records is outside its confidence set
@@ -214,7 +261,7 @@ class Pair:
 
     def _spread(self, p: float) -> float:
         n = max(self.y1 + self.y0, 1.0)
-        noise = (1 - p) ** 2 * _variance(self.noise1) + p**2 * _variance(self.noise0)
+        noise = (1 - p) ** 2 * self.noise1.variance + p**2 * self.noise0.variance
         return float(np.sqrt(n * p * (1 - p) + noise))
 
     def interval(self, level: float) -> tuple[float, float, bool] | None:
@@ -234,21 +281,17 @@ class Pair:
         centre = np.arcsin(np.sqrt(np.clip(self.y1 / n, 0.0, 1.0)))
         reach = np.pi / 2 if n < 500 else 10 * self._spread(0.5) / n
         angles = np.arange(max(step / 2, centre - reach), min(np.pi / 2, centre + reach), step)
-        good = np.array([self.accepts(float(np.sin(a) ** 2), level) for a in angles])
-        at = np.flatnonzero(good)
+
+        def accepts(angle: float) -> bool:
+            return self.accepts(float(np.sin(angle) ** 2), level)
+
+        at = np.flatnonzero([accepts(float(angle)) for angle in angles])
         if not at.size:
             return None
-        lower = self._end(angles[at[0]] - step, angles[at[0]], level)
-        upper = self._end(angles[at[-1]] + step, angles[at[-1]], level)
-        return lower, upper, bool(at.size < at[-1] - at[0] + 1)
-
-    def _end(self, bad: float, good: float, level: float) -> float:
-        """Return the rejected angle to which a bisection between a rejected and an accepted angle converges."""
-        bad = min(max(bad, 0.0), np.pi / 2)
-        for _ in range(_REFINED):
-            middle = (bad + good) / 2
-            bad, good = (bad, middle) if self.accepts(float(np.sin(middle) ** 2), level) else (middle, good)
-        return float(np.sin(bad) ** 2)
+        first, last = float(angles[at[0]]), float(angles[at[-1]])
+        lower = boundary(accepts, max(first - step, 0.0), first, _REFINED)
+        upper = boundary(accepts, min(last + step, np.pi / 2), last, _REFINED)
+        return float(np.sin(lower) ** 2), float(np.sin(upper) ** 2), bool(at.size < at[-1] - at[0] + 1)
 
     def normal_interval(self, level: float) -> tuple[float, float, float]:
         """Return the confidence interval under a normal approximation of T_p, and the error of its level at the
@@ -267,7 +310,7 @@ class Pair:
         z = float(ndtri((1 + level) / 2))
         n = max(self.y1 + self.y0, 1.0)
         p = float(np.clip(self.y1 / n, 1e-9, 1 - 1e-9))
-        v1, v0 = _variance(self.noise1), _variance(self.noise0)
+        v1, v0 = self.noise1.variance, self.noise0.variance
         # (n q - y1)^2 = z^2 (n q (1 - q) + (1 - q)^2 v1 + q^2 v0), a quadratic in q
         a = n * n + z * z * (n - v1 - v0)
         b = -2 * n * self.y1 - z * z * (n - 2 * v1)
@@ -278,8 +321,3 @@ class Pair:
         up = replace(self, y1=distance, y0=0.0).tails(p, int(n))[0]  # T is then z standard deviations
         down = replace(self, y1=-distance, y0=0.0).tails(p, int(n))[1]
         return float(lower), float(upper), max(abs(up - tail), abs(down - tail))
-
-
-def _variance(noise: NoiseSum) -> float:
-    at = (noise.first + np.arange(len(noise.mass))) * noise.step
-    return float(noise.mass @ at**2)

@@ -1,13 +1,14 @@
 """Sums, differences, ratios and tests: coverage and sizes by sums over all noise, p-values by hand."""
 
+import bisect
 import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 import dpmultinomial as dpm
-from dpmultinomial._confidence.hypotheses import TwoRates, _two_shares
+from dpmultinomial._confidence.hypotheses import TwoPoissonRates, TwoRates, _two_shares, largest_probability
 from dpmultinomial._confidence.noise_sums import Ratio, SignedSum, added
 from dpmultinomial._seeding import stream
 
@@ -82,31 +83,168 @@ def test_ends_of_a_ratio():
     assert 200 / 14 < small["lower"] < 200 / 8  # the denominator is at most 13 at 95 %
 
 
-def sizes_of(n, law):
-    """Largest probability, over 600 equal rates off the grid, that the p-value of the release is at most .05."""
-    x, p = noise(law, 1e-6)
+@pytest.mark.parametrize(("n", "k"), [(400, 123), (10_000, 3791), (7, 3)])
+def test_the_bound_holds_between_the_rates_of_a_grid(n, k):
+    """P(X = k) is largest at the rate k/n. No point of the grid is there, so that the largest value is too small."""
+    rates = np.linspace(0.2, 0.55, 12)
+    size, exact = float(n), stats.binom.pmf(k, n, k / n)
+    assert stats.binom.pmf(k, n, rates).max() < exact - 1e-4
+    found = largest_probability(lambda p: stats.binom.pmf(k, n, p), lambda p: n / (p * (1 - p)), size, rates)
+    assert exact <= found <= exact + 1e-6
+    found = largest_probability(lambda m: stats.poisson.pmf(k, m * n), lambda m: n / m, size, rates)
+    assert stats.poisson.pmf(k, k) <= found <= stats.poisson.pmf(k, k) + 1e-6
+    edge = np.array([0.0, 2.6 / n])  # P(X = 1) is largest at 1/n, in a cell in which the information is unbounded
+    peak = largest_probability(
+        lambda p: stats.binom.pmf(1, n, p), lambda p: np.where(p > 0, n / np.fmax(p, 1e-99), np.inf), size, edge
+    )
+    assert 0 <= peak - stats.binom.pmf(1, n, 1 / n) <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("y", "n", "law", "shift"),
+    [
+        ((5, 15), (50, 50), DL(scale=2.0), 0.0),
+        ((3, 9), (20, 35), DG(sigma=2.0), 0.0),
+        ((70, 95), (150, 150), DL(scale=0.4), 0.0),
+        ((5, 15), (50, 50), DL(scale=2.0), -0.3),
+        ((-2, 1), (12, 9), DL(scale=1.0), 0.25),
+    ],
+)  # fmt: skip
+def test_the_pvalue_is_the_largest_probability(y, n, law, shift):
+    """The probabilities by convolution at 60,001 rates; the p-value is at least as large, by at most 2e-6."""
+    x, p = noise(law, 1e-15)
+    test = TwoRates(tuple(map(float, y)), n, (added([(law, 1)]),) * 2)
+    values = [np.arange(x[0], size + x[-1] + 1.0) for size in n]
+    extreme = np.abs(test._statistic(values[0][:, None], values[1], shift)) >= abs(
+        test._statistic(np.array(y[0]), np.array(y[1]), shift) * (1 - 1e-9)
+    )
+    if shift == 0:  # the confidence set of the common rate, or of the second rate
+        size, at, mass = sum(n), sum(y) - 2 * int(x[0]), np.convolve(p, p)
+    else:
+        size, at, mass = n[1], y[1] - int(x[0]), p
+
+    def tail(q, right):
+        both = np.convolve(stats.binom.pmf(np.arange(size + 1), size, q), mass)
+        return both[at:].sum() if right else both[: at + 1].sum()
+
+    low, high = max(0.0, -shift), min(1.0, 1 - shift)
+    if tail(low, True) < 0.0005:
+        low = optimize.brentq(lambda q: tail(q, True) - 0.0005, low, high)
+    if tail(high, False) < 0.0005:
+        high = optimize.brentq(lambda q: tail(q, False) - 0.0005, low, high)
+
+    def chance(q):
+        one, two = (
+            np.convolve(stats.binom.pmf(np.arange(m + 1), m, r), p) for m, r in zip(n, (q + shift, q), strict=True)
+        )
+        return one @ extreme @ two
+
+    rates = np.linspace(low, high, 301)
+    best = rates[int(np.argmax([chance(q) for q in rates]))]
+    for width in (1e-2, 1e-3, 1e-4):
+        near = np.linspace(max(best - width * (high - low), low), min(best + width * (high - low), high), 31)
+        best = near[int(np.argmax([chance(q) for q in near]))]
+    assert -1e-9 <= test.pvalue(shift) - 0.001 - chance(best) <= 2e-6
+
+
+def rejected(kind, sizes, law, y):
+    """Releases with p-values up to .05. Given the sum of both counts, the p-value decreases with the statistic."""
     sums = added([(law, 1)])
-    y = [np.arange(x[0], size + x[-1] + 1) for size in n]
-    z = (y[0][:, None] / n[0] - y[1] / n[1]) / math.sqrt(0.25 / n[0] + 0.25 / n[1])
-    reject = np.zeros(z.shape, dtype=bool)
-    for i, j in np.argwhere(np.abs(z) > 0.8):  # all others have p-values far above
-        reject[i, j] = TwoRates((float(y[0][i]), float(y[1][j])), n, (sums, sums)).pvalue() <= 0.05
-    found = []
-    for rate in np.random.default_rng(2).uniform(0, 1, 600):
-        first, second = (np.convolve(stats.binom.pmf(np.arange(size + 1), size, rate), p) for size in n)
-        found.append(first @ reject @ second)
-    return max(found)
+    found = np.zeros((len(y[0]), len(y[1])), dtype=bool)
+    for total in range(int(y[0][0] + y[1][0]), int(y[0][-1] + y[1][-1]) + 1):
+        one = np.arange(max(y[0][0], total - y[1][-1]), min(y[0][-1], total - y[1][0]) + 1)
+        gap = one / sizes[0] - (total - one) / sizes[1]
+        for side in (one[gap >= 0], one[gap < 0][::-1]):
+            first = bisect.bisect_left(
+                side,
+                True,
+                key=lambda a, t=total: kind((float(a), float(t - a)), sizes, (sums, sums)).pvalue(target=0.05) <= 0.05,
+            )
+            found[(side[first:] - y[0][0]).astype(int), (total - side[first:] - y[1][0]).astype(int)] = True
+    return found
 
 
-@pytest.mark.thorough
-def test_size_of_the_test_of_two_rates():
-    assert 0.02 < sizes_of((6, 7), DL(scale=0.4)) <= 0.05
+def trial(kind, sizes, law, mass):
+    """Return the rejected releases, and a function of two rates that returns the probabilities of both releases."""
+    x, p = noise(law, mass)
+    tops = sizes if kind is TwoRates else [int(stats.poisson.ppf(1 - 1e-9, 3 * e)) for e in sizes]
+
+    def laws(*rates):
+        if kind is TwoRates:
+            files = [stats.binom.pmf(np.arange(n + 1), n, r) for n, r in zip(sizes, rates, strict=True)]
+        else:
+            means = [e * r for e, r in zip(sizes, rates, strict=True)]
+            files = [stats.poisson.pmf(np.arange(t + 1), m) for t, m in zip(tops, means, strict=True)]
+        return [np.convolve(file, p) for file in files]
+
+    return rejected(kind, sizes, law, [np.arange(x[0], top + x[-1] + 1.0) for top in tops]), laws
+
+
+def largest_size(reject, laws, highest):
+    """Largest size at 600 rates off every grid."""
+    pairs = [laws(rate, rate) for rate in np.random.default_rng(2).uniform(0, highest, 600)]
+    return max(first @ reject @ second for first, second in pairs)
+
+
+def test_size_of_the_tests_of_two_rates():
+    assert 0.02 < largest_size(*trial(TwoRates, (5, 6), DL(scale=0.3), 1e-5), 1.0) <= 0.05
+    assert 0.01 < largest_size(*trial(TwoPoissonRates, (1.0, 1.5), DL(scale=0.2), 1e-5), 1.5) <= 0.05
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "law"), [((20, 20), DL(scale=2.0)), ((15, 30), DG(sigma=2.0))], ids=str)
-def test_size_of_larger_tests_of_two_rates(n, law):
-    assert 0.02 < sizes_of(n, law) <= 0.05
+@pytest.mark.parametrize(
+    ("kind", "sizes", "law", "size", "power"),
+    [  # largest size and power (rates .1 and .3, or .5 and 1.5) of an independent prototype
+        (TwoRates, (50, 50), DL(scale=2.0), 0.0481, 0.393),
+        (TwoRates, (50, 50), DG(sigma=5.0), 0.0481, 0.224),
+        (TwoRates, (200, 200), DG(sigma=5.0), 0.0488, 0.966),
+        (TwoPoissonRates, (10.0, 10.0), DL(scale=2.0), 0.0486, 0.355),
+    ],
+)  # fmt: skip
+def test_size_and_power_at_the_sizes_of_an_independent_study(kind, sizes, law, size, power):
+    reject, laws = trial(kind, sizes, law, 1e-9)
+    found = largest_size(reject, laws, 1.0 if kind is TwoRates else 3.0)
+    assert found <= 0.05
+    assert found == pytest.approx(size, abs=5e-4)
+    first, second = laws(*((0.1, 0.3) if kind is TwoRates else (0.5, 1.5)))
+    assert first @ reject @ second == pytest.approx(power, abs=5e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sizes", "law"), [((20, 20), DL(scale=2.0)), ((15, 30), DG(sigma=2.0))], ids=str)
+def test_size_of_tests_of_two_small_samples(sizes, law):
+    assert 0.02 < largest_size(*trial(TwoRates, sizes, law, 1e-6), 1.0) <= 0.05
+
+
+def test_ratio_of_two_poisson_rates():
+    """Without noise, the ratio given the sum of the counts is binomial: an interval of Clopper and Pearson."""
+    found = dpm.confidence(dpm.Release({"a": 30, "b": 54}, mechanism=dpm.Exact()))
+    row = found.ask({"ratio": ["a", "b"], "exposures": [2.0, 5.0]}).iloc[0]
+    share = stats.binomtest(30, 84).proportion_ci(0.95, method="exact")
+    odds = np.array([share.low / (1 - share.low), share.high / (1 - share.high)]) * 2.5
+    assert np.array([row["lower"], row["upper"]]) == pytest.approx(odds, rel=0.04)
+
+
+def test_ratio_of_two_noisy_poisson_rates():
+    noisy = dpm.confidence(dpm.Release({"a": 30, "b": 54}, mechanism=DL(scale=2.0)))
+    ratio = noisy.ask({"ratio": ["a", "b"], "exposures": [2.0, 5.0]}).iloc[0]
+    spread = 1.96 * math.sqrt(1 / 30 + 1 / 54 + DL(scale=2.0).variance() * (1 / 30**2 + 1 / 54**2))
+    assert math.log(ratio["upper"] / ratio["lower"]) == pytest.approx(2 * spread, rel=0.05)
+    assert (ratio["method"], ratio["status"], ratio["error"]) == ("Berger and Boos", "conservative", 0.001001)
+    for end, inside in ((ratio["lower"], 1.01), (ratio["upper"], 0.99)):
+        assert noisy.test("a = b", exposures=[2.0 * end, 5.0]) <= 0.05 + 1e-6
+        assert noisy.test("a = b", exposures=[2.0 * end * inside, 5.0]) > 0.05
+
+
+def test_a_ratio_of_rates_without_limits():
+    few = dpm.confidence(dpm.Release({"a": 5, "b": 0}, mechanism=DL(scale=2.0)))
+    assert few.ask({"ratio": ["a", "b"], "exposures": [1, 1]})["upper"].iloc[0] == math.inf
+    assert few.ask({"ratio": ["b", "a"], "exposures": [1, 1]})["lower"].iloc[0] == 0
+
+
+def test_a_total_that_no_rate_explains_is_rejected():
+    low = dpm.confidence(dpm.Release({"a": -30, "b": -40}, mechanism=DL(scale=1.0)))
+    assert low.test("a = b", sizes=[20, 20]) == low.test("a = b", exposures=[1, 2]) == 0.001
 
 
 def test_difference_of_two_rates_covers():
@@ -119,22 +257,6 @@ def test_difference_of_two_rates_covers():
     test = TwoRates((5.0, 15.0), n, (added([(law, 1)]),) * 2)
     assert test.pvalue(row["lower"]) <= 0.05 < test.pvalue(row["lower"] + 0.01)
     assert test.pvalue(row["upper"]) <= 0.05 < test.pvalue(row["upper"] - 0.01)
-
-
-@pytest.mark.slow
-def test_power_at_the_sizes_of_an_independent_study():
-    """Power at rates .1 and .3 with 50 records and noise DL 2, by sums over releases: .393 in an independent study."""
-    n, law = (50, 50), DL(scale=2.0)
-    x, p = noise(law, 1e-4)
-    sums = added([(law, 1)])
-    y = np.arange(x[0], 50 + x[-1] + 1)
-    first, second = (np.convolve(stats.binom.pmf(np.arange(51), 50, rate), p) for rate in (0.1, 0.3))
-    power = total = 0.0
-    for i, j in np.argwhere(np.multiply.outer(first, second) > 2e-4):
-        weight = first[i] * second[j]
-        power += weight * (TwoRates((float(y[i]), float(y[j])), n, (sums, sums)).pvalue() <= 0.05)
-        total += weight
-    assert power / total == pytest.approx(0.393, abs=0.03)
 
 
 def test_shares_of_four_cells_by_hand():
@@ -196,6 +318,12 @@ def test_four_noisy_cells_by_a_bootstrap():
         (lambda c: c.ask({"ratio": ["a", "b"], "sizes": [3, 4]}), ValueError, "only for a difference of rates"),
         (lambda c: c.ask({"difference": ["a", "b"], "sizes": [3.5, 4]}), TypeError, "must be an integer, got 3.5"),
         (lambda c: c.ask({"difference": ["a", "b"], "sizes": [30, 40]}, level=0.9995), ValueError, "below 0.999"),
+        (lambda c: c.ask({"sum": ["a", "b"], "exposures": [3, 4]}), ValueError, "only for a ratio of rates, got sum"),
+        (lambda c: c.ask({"ratio": ["a", "b"], "exposures": [3]}), ValueError, "must contain two public exposures"),
+        (lambda c: c.ask({"ratio": ["a", "b"], "exposures": [3, 0]}), ValueError, "must be finite and > 0, got 0"),
+        (lambda c: c.ask({"ratio": ["a", "b"], "exposures": [3, 1]}, level=0.9995), ValueError, "below 0.999"),
+        (lambda c: c.test("a = b", exposures=[3, 1], sizes=[4, 5]), ValueError, "only one of .* got sizes, exposures"),
+        (lambda c: c.test("a = 3", exposures=[4, 5]), ValueError, "with exposures, a hypothesis must compare two"),
         (lambda c: c.ask("a - b"), TypeError, "questions must be a mapping"),
         (lambda c: c.test("a > b"), ValueError, "a hypothesis must be an equation"),
         (lambda c: c.test("2 * a = b"), ValueError, "a hypothesis must be an equation"),
