@@ -196,7 +196,7 @@ class Sample:
 
     def values(self, x: Array) -> Array:
         """Return the values that can be released with the numbers `x`, in the order of `released`."""
-        return np.arange(len(x) + len(self.noise.mass) - 1) + x[0] + self.noise.first
+        return np.asarray(np.arange(len(x) + len(self.noise.mass) - 1) + x[0] + self.noise.first, dtype=np.float64)
 
     def probabilities(self, x: Array, rates: Array) -> Array:
         """Return the probabilities of the numbers `x`, with one row per rate."""
@@ -244,8 +244,9 @@ class Sample:
         the points by about 0.001 if the sizes of both samples add up to `size`.
         """
         ends = np.sqrt([low, high]) if self.poisson else np.arcsin(np.sqrt([low, high]))
-        points = np.linspace(*ends, 2 + int((ends[1] - ends[0]) * np.sqrt(size / (2 * _FIRST))))
-        return np.clip(points**2 if self.poisson else np.sin(points) ** 2, low, high)
+        first, last = float(ends[0]), float(ends[1])
+        points = np.linspace(first, last, 2 + int((last - first) * np.sqrt(size / (2 * _FIRST))))
+        return np.asarray(np.clip(points**2 if self.poisson else np.sin(points) ** 2, low, high))
 
 
 def _bound(

@@ -20,7 +20,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import gammaln, ndtri, xlog1py, xlogy
 
 from .._mechanisms.noise_law import Array
@@ -51,7 +50,7 @@ class TailsGivenCount:
     monotone: bool = True
 
 
-def binomial(x: Array, n: int, p: ArrayLike) -> Array:
+def binomial(x: Array, n: int, p: float | Array) -> Array:
     """Return the binomial probabilities of the numbers x, for n trials with success probability p.
 
     Parameters
@@ -65,10 +64,10 @@ def binomial(x: Array, n: int, p: ArrayLike) -> Array:
     float64 of the shape of `x`, relative error 1e-12 for n up to 10,000 and 1e-9 for n up to 10^7
     """
     logs = gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1) + xlogy(x, p) + xlog1py(n - x, -p)
-    return np.exp(logs)
+    return np.asarray(np.exp(logs))
 
 
-def poisson(x: Array, mean: ArrayLike) -> Array:
+def poisson(x: Array, mean: float | Array) -> Array:
     """Return the Poisson probabilities of the numbers x.
 
     Parameters
@@ -80,7 +79,7 @@ def poisson(x: Array, mean: ArrayLike) -> Array:
     -------
     float64, relative error 1e-12 for means up to 10,000 and 1e-9 for means up to 10^7
     """
-    return np.exp(xlogy(x, mean) - mean - gammaln(x + 1))
+    return np.asarray(np.exp(xlogy(x, mean) - mean - gammaln(x + 1)))
 
 
 def window(n: int, p: float) -> Array:
