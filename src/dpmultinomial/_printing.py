@@ -3,11 +3,22 @@
 Names and messages contain text from files that somebody else wrote. A terminal interprets control characters (C0 and
 C1, such as ESC), bidirectional marks change the order in which a line is read, and U+2028, U+2029 and U+0085 end a
 line. Lone surrogates cannot be encoded. All output of a command is passed through `printable`.
+
+Computations of more than three seconds show their progress with `steps`.
 """
 
+import os
 import re
 import sys
-from typing import NoReturn
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import NoReturn, TypeVar
+
+Part = TypeVar("Part")
+SHOWN = "DPMULTINOMIAL_PROGRESS"  # environment variable; 0: no progress is shown
+_QUICK = 3.0  # seconds without a message
+_EVERY = 0.5  # seconds between messages
+_shown: list[str] = []  # the computation whose progress is shown; computations inside it show none
 
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and line feed, DEL, C1
@@ -44,6 +55,58 @@ def show(text: object) -> None:
 def stop(text: object) -> NoReturn:
     """Exit with status 1, and print the `printable` form of a message on standard error."""
     sys.exit(printable(text))
+
+
+def progress(done: int, of: int, what: str, passed: float) -> str:
+    """Return a message with the number of finished parts, the time that has passed and the expected end.
+
+    Parameters
+    ----------
+    done, of : number of finished parts, and of all parts.
+    what : what the parts are, such as ``"tables"``.
+    passed : seconds since the start.
+    """
+    left = passed * (of - done) / done if done else 0.0
+    end = time.strftime("%H:%M:%S", time.localtime(time.time() + left))
+    share = done / of if of else 1.0
+    return f"{done:,} of {of:,} {what} ({share:.0%}) in {passed:.0f} s; expected end {end} (in {left:.0f} s)"
+
+
+def steps(parts: Iterable[Part], of: int, what: str, size: Callable[[Part], int] = lambda _: 1) -> Iterator[Part]:
+    """Yield the parts of a computation, and show its progress if it takes more than three seconds.
+
+    The progress is one line on standard error, which is removed at the end. Nothing is shown if standard error is not
+    a terminal, if the environment variable `DPMULTINOMIAL_PROGRESS` is 0, as in jobs of the workflow, and for
+    computations inside another one that shows its progress.
+
+    Parameters
+    ----------
+    parts : the parts.
+    of : sum of the sizes of all parts; a computation may end earlier.
+    what : what is counted, such as ``"counts"``.
+    size : function that returns the size of a part.
+
+    Yields
+    ------
+    Part
+    """
+    if _shown or sys.stderr is None or not sys.stderr.isatty() or os.environ.get(SHOWN) == "0":
+        yield from parts
+        return
+    _shown.append(what)
+    started, reported, done = time.monotonic(), 0.0, 0
+    try:
+        for part in parts:
+            yield part
+            done += size(part)
+            passed = time.monotonic() - started
+            if passed > _QUICK and passed - reported > _EVERY:
+                reported = passed
+                print(f"\r\x1b[K{progress(done, of, what, passed)}", end="", file=sys.stderr, flush=True)
+    finally:
+        _shown.remove(what)
+        if reported:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -1,5 +1,8 @@
 """What is printed: characters that a terminal interprets or reorders are escapes, in every command."""
 
+import io
+import sys
+import time
 import unicodedata
 
 import numpy as np
@@ -24,6 +27,61 @@ def test_every_control_and_every_bidirectional_mark_is_an_escape():
             assert _printing.printable(char).isascii(), hex(code)
     for char in "\u200e\u200f\u061c":
         assert _printing.printable(char) == f"\\u{ord(char):04x}"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def terminal(monkeypatch):
+    """Put a terminal in the place of standard error, and return it with a clock that a test moves."""
+    found, now = Terminal(), [0.0]
+    monkeypatch.setattr(sys, "stderr", found)
+    monkeypatch.setattr(_printing.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(_printing.time, "time", lambda: 1e9)
+    monkeypatch.delenv(_printing.SHOWN, raising=False)
+    return found, now
+
+
+def test_progress_is_one_line_with_an_expected_end_that_is_removed(monkeypatch):
+    found, now = terminal(monkeypatch)
+    for _ in _printing.steps([2, 6, 2], 10, "counts", int):
+        now[0] += 2.0
+    end = time.strftime("%H:%M:%S", time.localtime(1e9 + 1.0))
+    line = f"8 of 10 counts (80%) in 4 s; expected end {end} (in 1 s)"  # 2 of 8 are left: 4 s / 8 * 2
+    whole = time.strftime("%H:%M:%S", time.localtime(1e9))
+    last = f"10 of 10 counts (100%) in 6 s; expected end {whole} (in 0 s)"
+    assert found.getvalue() == f"\r\x1b[K{line}\r\x1b[K{last}\r\x1b[K"
+
+
+def test_quick_computations_and_those_inside_another_show_no_progress(monkeypatch):
+    found, now = terminal(monkeypatch)
+    assert list(_printing.steps(range(3), 3, "quick")) == [0, 1, 2]
+    for _ in _printing.steps(range(1), 1, "outer"):
+        for _ in _printing.steps(range(9), 9, "inner"):
+            now[0] += 1.0
+    assert "inner" not in found.getvalue()
+    assert "1 of 1 outer" in found.getvalue()
+    stopped = _printing.steps(range(3), 3, "stopped")
+    next(stopped)
+    with pytest.raises(KeyboardInterrupt):
+        stopped.throw(KeyboardInterrupt)
+    assert _printing._shown == []
+
+
+@pytest.mark.parametrize("how", ["a file", "a job", "no stream"])
+def test_no_progress_without_a_terminal_and_in_jobs(how, monkeypatch):
+    found, now = terminal(monkeypatch)
+    if how == "a file":
+        found.isatty = lambda: False
+    elif how == "a job":
+        monkeypatch.setenv(_printing.SHOWN, "0")
+    else:
+        monkeypatch.setattr(sys, "stderr", None)
+    for _ in _printing.steps(range(9), 9, "counts"):
+        now[0] += 1.0
+    assert found.getvalue() == ""
 
 
 def test_text_stays_as_it_is():

@@ -12,6 +12,7 @@ from reproduction import kind as kinds
 from reproduction import paper as folders, studies
 
 environment.own_tree_first()
+environment.no_progress()
 
 try:
     PAPERS = folders.discover()

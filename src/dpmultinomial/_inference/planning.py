@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from .. import _checks
 from .._accuracy import LEVEL, Accuracy
 from .._mechanisms.laplace import DiscreteLaplace, Laplace
+from .._printing import steps
 from .._results.expressions import Comparison, Names, comparison
 from .._results.plot import plan_curve
 from .._results.posterior import Posterior
@@ -189,7 +190,7 @@ class Search:
         """
         low, high = self._ends
         points = np.geomspace(low, high, max(2, int(np.ceil(np.log(high / low) / np.log(_STEP))) + 1)).tolist()
-        for point in points:
+        for point in steps(points, len(points), "values of epsilon"):
             self._seen[point] = self._simulate(point, max(self._releases // _FEWER, 20))
         self._refuse_falls(points)
         return self._bisected(*self._bracket(points))

@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.fft import next_fast_len
 
 from .. import _checks
+from .._printing import steps
 from .convolutions import BRIEF, convolved, convolved_once
 from .distributions import Discrete
 
@@ -555,7 +556,7 @@ class Coupled:
     def _others(self) -> list[Window]:
         """Compute for every count the weights of the sum of all other counts, from the top of the tree downwards."""
         sums = [Window(0, np.ones(1))]
-        for row in reversed(self._levels[:-1]):
+        for row in steps(reversed(self._levels[:-1]), len(self._levels) - 1, "levels of sums"):
             below = []
             for i, window in enumerate(row):
                 pair = i ^ 1
@@ -690,7 +691,7 @@ def free_sum(factors: Sequence[Window], which: Whole, *, tails: bool = True) -> 
 def _sums_of_pairs(parts: list[Window]) -> list[list[Window]]:
     """Return the levels of a binary tree of sums: the parts, sums over pairs of neighbours, .., the sum of all."""
     levels = [parts]
-    while len(levels[-1]) > 1:
+    for _ in steps(range((len(parts) - 1).bit_length()), (len(parts) - 1).bit_length(), "levels of sums"):
         row = levels[-1]
         levels.append([added_up(row[i : i + 2]) for i in range(0, len(row), 2)])
     return levels
@@ -701,7 +702,7 @@ def _ties(levels: list[list[Window]], root: Window, *, tails: bool = True) -> li
     top of the tree downwards.
     """
     ties = [_message(root, Window(0, np.ones(1)), levels[-1][0], tails=tails)]
-    for row in reversed(levels[:-1]):
+    for row in steps(reversed(levels[:-1]), len(levels) - 1, "levels of sums"):
         below = []
         for i, window in enumerate(row):
             pair = i ^ 1

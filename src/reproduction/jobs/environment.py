@@ -20,6 +20,11 @@ def one_thread() -> None:
     os.environ.update(ONE_THREAD)
 
 
+def no_progress() -> None:
+    """Show no progress within jobs: the lines of parallel jobs would overwrite each other."""
+    os.environ["DPMULTINOMIAL_PROGRESS"] = "0"
+
+
 def own_tree_first() -> None:
     """Put the ``src`` folder of the current source tree first on the module path of all jobs, even if another version
     is installed.

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
+from dpmultinomial._printing import progress
 from dpmultinomial._seeding import stream
 
 from ..config import file_columns
@@ -149,7 +150,7 @@ def _answers(
         passed = time.monotonic() - started
         if passed - reported > _LINE_EVERY or done == len(tables.names):
             reported = passed
-            tell(_progress(done, len(tables.names), passed))
+            tell(progress(done, len(tables.names), "tables", passed))
 
 
 def answered(
@@ -263,10 +264,3 @@ def only(tables: Tables, wanted: NDArray[np.int64]) -> Tables:
     starts = np.concatenate([[0], np.cumsum(sizes[wanted])]).astype(np.int64)
     columns = {name: values[rows] for name, values in tables.columns.items()}
     return Tables([tables.names[t] for t in wanted], starts, columns, [""] * len(wanted))
-
-
-def _progress(done: int, of: int, passed: float) -> str:
-    left = passed * (of - done) / done if done else 0.0
-    end = time.strftime("%H:%M:%S", time.localtime(time.time() + left))
-    share = done / of if of else 1.0
-    return f"{done:,} of {of:,} tables ({share:.0%}) in {passed:.0f} s; expected end {end} (in {left:.0f} s)"

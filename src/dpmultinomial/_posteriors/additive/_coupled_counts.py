@@ -35,6 +35,7 @@ from scipy.special import gammainccinv, gammaincinv, gammaln, loggamma, logsumex
 
 from ... import _quadrature
 from ..._accuracy import EXACT, Accuracy
+from ..._printing import steps
 from . import _sum_chain
 from ._noise import DIGITS, Noise
 
@@ -189,7 +190,7 @@ class CoupledCounts:
         bounds, block = self._bounds(), self._block(_BLOCK // 4)
         order, logs, best = np.argsort(-bounds, kind="stable"), np.full(len(bounds), -np.inf), -np.inf
         solved: dict[int, tuple[Array, Array]] = {}
-        for start in range(0, len(order), block):
+        for start in steps(range(0, len(order), block), -(-len(order) // block), "blocks of terms at most"):
             block_rows = order[start : start + block]
             block_rows = block_rows[bounds[block_rows] > best - _NEGLIGIBLE - np.log(len(bounds))]
             if not block_rows.size:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ..._kernels import geometric
+from ..._printing import steps
 from . import _frequency_products, _mode_levels
 from ._coupled_counts import Certificate, Chain, Solved, TransformedCounts
 from ._mode_levels import Columns, Levels
@@ -413,7 +414,8 @@ class _Sweep:
         marginals = [np.zeros(w) for w in self.width]
         tail_adjoint = np.zeros(self.length // 2 + 1, dtype=np.complex128)
         sums, terms = [], []
-        for rows in self._chunks():
+        chunks = self._chunks()
+        for rows in steps(chunks, len(chunks), "chunks of levels"):
             chunk = Chunk(frame, rows)
             found, tail_part = chunk.collect(marginals)
             tail_adjoint += tail_part

@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..._printing import steps
 from . import _window_sums
 from .cells import Cells
 
@@ -268,7 +269,8 @@ def _settled(cells: Cells, prior: CountPrior, level: float, keep: Callable[[Bloc
         reasons[left[wide]] = [too_wide(counts) for counts in size[wide]]
         reasons[left[~np.isfinite(size)]] = _NO_END
         fits = np.flatnonzero(reasons[left] == "")
-        for block in blocks(cells, left[fits], low[fits], high[fits]):
+        parts = blocks(cells, left[fits], low[fits], high[fits])
+        for block in steps(parts, len(fits), "counts", lambda block: len(block.rows)):
             logs = block.log_likelihood + prior_weights(prior, block)
             found = _window_sums.summaries(logs, block.width, level=level)
             found[:, [1, 3, 4]] += block.low[:, None]

@@ -31,6 +31,7 @@ from ..._mechanisms.coarsened import Coarsened
 from ..._mechanisms.noise_law import LawByRow, NoiseLaw
 from ..._mechanisms.perturbation import Perturbation
 from ..._mechanisms.random_rounding import RandomRounding
+from ..._printing import steps
 from . import _solver
 from ._sites import Ends
 from ._solver import drawn
@@ -700,16 +701,16 @@ def sample(
     moves = Moves(crossed, priors, directions(len(crossed.cells), crossed.exact))
     each = rng.spawn(CHAINS)
     states = [_start(crossed, near, start_cells) for start_cells in each]
-    for state, start_cells in zip(states, each, strict=True):
-        for _ in range(WARM):
-            sweep(moves, state, start_cells)
+    pairs = list(zip(states, each, strict=True))
+    for state, start_cells in steps((pair for pair in pairs for _ in range(WARM)), WARM * CHAINS, "first sweeps"):
+        sweep(moves, state, start_cells)
     kept: list[list[Whole]] = [[] for _ in states]
     goal = min(FIRST, most)
     while True:
-        for state, start_cells, rows in zip(states, each, kept, strict=True):
-            while len(rows) < goal:
-                sweep(moves, state, start_cells)
-                rows.append(state[crossed.tree.place] @ crossed.cover.T.astype(np.int64))
+        left = [i for i in range(CHAINS) for _ in range(goal - len(kept[i]))]
+        for i in steps(left, len(left), "sweeps"):
+            sweep(moves, states[i], each[i])
+            kept[i].append(states[i][crossed.tree.place] @ crossed.cover.T.astype(np.int64))
         draws = np.array(kept)
         accuracy, facts = _judged(draws)
         if accuracy.status == "converged" or goal == most:

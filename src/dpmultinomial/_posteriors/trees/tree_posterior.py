@@ -14,6 +14,7 @@ from scipy.special import digamma
 
 from ... import _checks
 from ..._accuracy import LEVEL
+from ..._printing import steps
 from . import _sites, _solver
 from ._solver import ENOUGH, Solved
 from ._tree_law import TreeLaw as TreeLaw
@@ -105,7 +106,7 @@ def _lowest(evidence: "_Evidence", x: Array | None = None, bend: Array | None = 
     fresh = False
     if bend is None:
         bend = _curvature(evidence, x, slope, np.arange(len(x)))
-    for _ in range(MOST_STEPS):
+    for _ in steps(range(MOST_STEPS), MOST_STEPS, "steps of a fit at most"):
         step = _step(x, slope, bend)
         if -float(slope @ step) < ENOUGH_EVIDENCE:
             steep = np.flatnonzero(slope**2 > ENOUGH_EVIDENCE)
@@ -270,7 +271,7 @@ def histograms(
     rows = np.full(len(tree.order), -1, dtype=np.int64)
     rows[tree.place] = np.where(np.isin(groups, fitted), groups, -1)
     before, tilts = -np.inf, None
-    for _ in range(ROUNDS):
+    for _ in steps(range(ROUNDS), ROUNDS, "steps of a fit at most"):
         fitted_sites, constant = sites.copy(), 0.0
         space = lists.copied()
         for group, prior in priors.items():
