@@ -65,6 +65,10 @@ def progress(done: int, of: int, what: str, passed: float) -> str:
     done, of : number of finished parts, and of all parts.
     what : what the parts are, such as ``"tables"``.
     passed : seconds since the start.
+
+    Returns
+    -------
+    str
     """
     left = passed * (of - done) / done if done else 0.0
     end = time.strftime("%H:%M:%S", time.localtime(time.time() + left))

@@ -91,7 +91,7 @@ class Tilted:
         """Return the log of the tilted sum, the first of the `cumulants`."""
         tail = self.frame.log_g - theta * self.away
         of_total = float(np.log(np.exp(tail - tail.max()).sum()) + tail.max())
-        with np.errstate(divide="ignore"):  # a factor may have no weight that float64 can hold under a distant tilt
+        with np.errstate(divide="ignore"):  # no weight under a distant tilt
             sums = np.log(self.factors @ np.exp(theta * self.x))
         return float(sums @ self.frame.columns.repeats) + of_total + self.log_scale
 

@@ -232,8 +232,8 @@ def posterior(
     Notes
     -----
     Computing time on one core: S = 5 at epsilon 0.1 about 0.1 s, at 0.01 a few seconds; S = 50 at 0.1 about 1 s; S =
-    500 at epsilon 1 about 0.5 s; S = 3 counts of 100,000 at epsilon 0.005 about 5 s for algorithms 1-independent and 2, and
-    25 s for algorithm 3; algorithm 1-summed (S = 2) at 0.1 about 1 s, at 0.03 about 15 s and 1.3 GB. The chain
+    500 at epsilon 1 about 0.5 s; 3 counts of 100,000 at epsilon 0.005 about 5 s (algorithms 1-independent and 2) or 25
+    s (algorithm 3); algorithm 1-summed (S = 2) at 0.1 about 1 s, at 0.03 about 15 s and 1.3 GB. The chain
     takes O(S W L) for each term, with some tens (algorithms 1 and 2) or hundreds (algorithm 3) of terms, W values per
     component and L sums. For transforms, see `_mode_transforms` and `_share_transforms`. Source: Wang (2020), sections
     3.1 and 3.2.
