@@ -79,7 +79,7 @@ def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
         drawn = found.sample(size, rng=rng)
         return {"counts": np.column_stack([drawn, drawn.sum(axis=1)])}
 
-    quantities = Quantities(names, one, joint=lambda size, rng: joint(size, rng)["counts"])
+    quantities = Quantities(names, one, joint=lambda size, rng: joint(size, rng)["counts"], whole=TOTAL)
     facts = {"prior": {"law": found.prior}} | release.facts
     return Posterior({"counts": quantities}, joint=joint, method=method, facts=facts, source=found)
 

@@ -173,6 +173,19 @@ class AdditiveLaw(Coarsenable, ABC):
             out[~side] = np.logaddexp(out[~side], middle)
         return np.asarray(out.reshape(shape) - norm)
 
+    def log_at_most(self, end: ArrayLike, parameter: ArrayLike) -> Array:
+        """Return log P(noise <= end) as `log_within` does, in one pass over the ends if the noise is real-valued. Since
+        the noise is symmetric, this is also log P(noise >= -end).
+        """
+        if self.discrete:
+            return self.log_within(-np.inf, end, parameter)
+        both = np.broadcast_arrays(np.asarray(end, dtype=np.float64), np.asarray(parameter, dtype=np.float64))
+        ends, sizes = (one.ravel() for one in both)
+        out = self._log_side(np.abs(ends), np.full(len(ends), np.inf), sizes)  # the tail beyond abs(end)
+        above = ends > 0
+        out[above] = np.log1p(-np.exp(out[above]))
+        return out.reshape(both[0].shape)
+
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
         """Return, for each release, limits (low, high) of the count; outside these limits, the release differs from the
         count by more than `halfwidth`.

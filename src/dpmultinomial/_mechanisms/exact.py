@@ -52,6 +52,10 @@ class Exact(Coarsenable):
         """
         return np.where((np.asarray(low) <= 0) & (np.asarray(high) >= 0), 0.0, -np.inf)
 
+    def log_at_most(self, end: ArrayLike, parameter: ArrayLike) -> Array:
+        """Return 0 if end >= 0 and -inf otherwise. The argument `parameter` is ignored."""
+        return self.log_within(-np.inf, end, parameter)
+
     def log_density(self, gaps: Array, parameter: Array) -> Array:
         """Return 0 if the gap is 0 and -inf otherwise."""
         return np.where(gaps == 0, 0.0, -np.inf)

@@ -54,6 +54,8 @@ class Quantities:
         the first time; or None if only draws are available.
     numbers : function of a level that returns the `Columns` of all quantities in one pass; None: separately for each
         quantity.
+    whole : name of the quantity that is the sum of all others, which the word ``all`` in a question omits; None if
+        there is none.
     """
 
     def __init__(
@@ -65,9 +67,10 @@ class Quantities:
         among: Callable[[tuple[str, ...]], "Quantities"] | None = None,
         together: Together | Callable[[], Together | None] | None = None,
         numbers: Callable[[float], Columns] | None = None,
+        whole: str | None = None,
     ) -> None:
         self.names, self._law, self._joint, self._among = tuple(names), law, joint, among
-        self._together, self._numbers = together, numbers
+        self._together, self._numbers, self.whole = together, numbers, whole
         self._laws: dict[str, Marginal] = {}
 
     def __getitem__(self, name: str) -> Marginal:

@@ -509,7 +509,7 @@ class Asked:
         if not isinstance(what, Mapping) or not {"of"} <= set(what) <= {"of", "top"}:
             raise ValueError(f"rank must be {{of: all or names, top: number}}, got {what!r}")
         every = what["of"] == "all"
-        places = list(range(len(self.group))) if every else self._places("rank", what["of"])
+        places = self._every() if every else self._places("rank", what["of"])
         top = _checks.integer("top", what.get("top", min(5, len(places))), least=1, most=len(places))
         together = self.group.together
         exact = exact_ranks(together, places, top) if isinstance(together, Independent) else None
@@ -544,10 +544,14 @@ class Asked:
             return EXACT
         return Accuracy("exact", 0.0, f"given that the denominator is not 0, which has probability {1 - undefined:.6g}")
 
+    def _every(self) -> list[int]:
+        """Return the positions of all quantities except the sum of all others."""
+        return [place for place, name in enumerate(self.group.names) if name != self.group.whole]
+
     def _places(self, kind: str, names: Any) -> list[int]:
         """Return the positions of one name, of several different names, or of all names (``all``)."""
         if isinstance(names, str) and names == "all" and names not in self.group.places:
-            return list(range(len(self.group)))
+            return self._every()
         listed = [names] if isinstance(names, str) else names
         if not isinstance(listed, Sequence) or not listed:
             raise ValueError(f"{kind} requires names of quantities, got {names!r}")

@@ -7,13 +7,14 @@ KINDS = ("sum", "difference", "ratio", "share", "probability", "rank")
 GROUPS = ("counts", "shares", "rates", "parameters")
 
 
-def mistakes(questions: Mapping[str, Any], names: Sequence[str]) -> Iterator[tuple[str, str]]:
+def mistakes(questions: Mapping[str, Any], names: Sequence[str], whole: str = "") -> Iterator[tuple[str, str]]:
     """Return (key, message) for every invalid question.
 
     Parameters
     ----------
     questions : mapping from the name of a question to the question, in the form that `dpmultinomial` accepts.
     names : names of the quantities; empty if they are not known yet.
+    whole : name of the quantity that is the sum of all others, which the word ``all`` omits.
     """
     for label, question in questions.items():
         place = f".questions.{label}"
@@ -24,13 +25,13 @@ def mistakes(questions: Mapping[str, Any], names: Sequence[str]) -> Iterator[tup
         if question.get("about", "counts") not in GROUPS:
             yield f"{place}.about", f"{question['about']!r} must be one of {', '.join(GROUPS)}"
         try:
-            if text := _wrong(kinds[0], question[kinds[0]], names):
+            if text := _wrong(kinds[0], question[kinds[0]], names, whole):
                 yield place, text
         except (TypeError, KeyError, ValueError, AttributeError) as error:
             yield place, str(error.args[0] if error.args else error)
 
 
-def _wrong(kind: str, what: Any, names: Sequence[str]) -> str:
+def _wrong(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
     if (text := _misshapen(kind, what)) or not names:
         return text
     try:
@@ -48,13 +49,14 @@ def _wrong(kind: str, what: Any, names: Sequence[str]) -> str:
     for side in (side for side in sides if side != "all"):
         for name in [side] if isinstance(side, str) else side:
             known.place(str(name))
-    return _beyond(kind, what, names)
+    return _beyond(kind, what, names, whole)
 
 
-def _beyond(kind: str, what: Any, names: Sequence[str]) -> str:
+def _beyond(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
     """Return the mistake in a rank or share whose names are known but inconsistent."""
     if kind == "rank":
-        size = len(names) if what["of"] == "all" else 1 if isinstance(what["of"], str) else len(what["of"])
+        of = set(names) - {whole} if what["of"] == "all" else what["of"]
+        size = 1 if isinstance(of, str) else len(of)
         top = what.get("top", 1)
         return f"top must be in [1, {size}], got {top}" if top > size else ""
     if kind == "share":

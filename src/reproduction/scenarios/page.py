@@ -9,7 +9,7 @@ import os
 import re
 import warnings
 from collections.abc import Mapping
-from math import exp, log
+from math import ceil, exp, floor, log, log10
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,15 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
     if point.get("origin") == "rehearsal":
         return ["No data were protected: this is a rehearsal with invented counts."]
     if not isinstance(cost, Mapping) or not cost:
+        if protects := point.get("protects"):
+            epsilon = f"epsilon = {protects['epsilon_of_an_exchange']:.4g}"
+            return [
+                f"An exchange of two records' swapped values is protected with {epsilon}.",
+                "The margins of the table are published exactly and are not protected.",
+            ]
+        noise = point.get("noise") or {}
+        if noise.get("law") == "exact" or "fixed" in noise:
+            return ["No noise was added, so there is no guarantee of differential privacy."]
         return ["The privacy cost of the published numbers is not stated; ask the agency that released them."]
     relation = str(cost.get("relation") or "")
     stated = {key: float(cost[key]) for key in ("epsilon", "rho", "order") if key in cost}
@@ -145,8 +154,11 @@ def _guarantee(cost: Cost, relation: str) -> str:
     record.
     """
     epsilon, exceptional = loss_bound(cost)
-    odds = f"{exp(epsilon):,.0f}" if epsilon < 30 else f"10^{epsilon / log(10):.0f}"
-    sure = percent(1 / (1 + exp(-epsilon)), 0 if epsilon < 4 else 4)
+    odds = rounded_up(exp(epsilon)) if epsilon < 30 else f"10^{ceil(epsilon / log(10))}"
+    digits = 1 if epsilon < 4 else 4
+    probability = 1 / (1 + exp(-epsilon))
+    upper = ceil(probability * 10 ** (digits + 2)) / 10 ** (digits + 2)
+    sure = percent(probability if upper == 1 else upper, digits)
     files = f"differ by one step ({relation})" if relation else "differ by one step"
     rarely = f" (with probability {exceptional:g}, it may learn more)" if exceptional else ""
     weak = f" Above epsilon = {_WEAK}, this is a weak guarantee." if epsilon > _WEAK else ""
@@ -154,6 +166,14 @@ def _guarantee(cost: Cost, relation: str) -> str:
         f"A reader who considers two files that {files} equally likely can become at most {odds} : 1 ({sure}) sure of "
         f"the true one{rarely}.{weak}"
     )
+
+
+def rounded_up(value: float) -> str:
+    """Return a number >= 1 as text with three digits, or all digits of its integer part, rounded upwards because it is
+    an upper bound.
+    """
+    decimals = max(2 - floor(log10(value)), 0)
+    return f"{ceil(value * 10**decimals) / 10**decimals:,.{decimals}f}"
 
 
 def _svg(files: Files) -> str:

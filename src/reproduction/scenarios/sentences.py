@@ -29,8 +29,8 @@ STATUS_TEXT = {
     "approximate": "approximate, with the stated error",
 }
 LIMITATIONS = (
-    "The results say nothing about any individual person or record.",
-    "The results are valid only if the noise was added as stated here, with the stated scale.",
+    "The results describe groups of records: do not draw conclusions about an individual person or record from them.",
+    "The results are valid only if the data were protected as stated here, with the stated parameters.",
 )
 
 
@@ -49,7 +49,7 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
     if row.status == "not converged":
         return f"The Markov chain for {row.quantity} did not converge: do not use this number."
     if row.type == "question":
-        return _question(row, facts["settings"].get("questions") or {})
+        return _question(row, facts["settings"].get("questions") or {}, certain=bounded(point))
     # intervals of integer quantities contain more than their nominal probability
     at_least = "at least " if row.type in ("count", "share") else ""
     certain = row.sd == 0 and row.status == "exact"
@@ -119,15 +119,40 @@ def noise_part(point: Facts) -> str:
         return ""
     name, _ = _named(label, point)
     return (
-        f"The noise accounts for {percent(float(parts[label]), 0)} of the posterior variance of the underlying rate of "
-        f"{name}; the rest is sampling variation, which would remain if the true counts were known."
+        f"The {_protection(point)} accounts for {percent(float(parts[label]), 0)} of the posterior variance of the "
+        f"underlying rate of {name}; the rest is sampling variation, which would remain if the true counts were known."
     )
+
+
+_BOUNDED = ("exact", "random_rounding", "table")  # a count differs from its published value by a bounded amount
+
+
+def bounded(point: Facts) -> bool:
+    """Return whether the published values bound the true counts, so that an event can be certain. Under noise without
+    bounds, no event about counts is certain, even if its computed probability is 0 or 1.
+    """
+    noise = point.get("noise") or {}
+    laws = [part.get("law") for part in noise.get("laws", [noise])]
+    return "strata" in point or all(law in _BOUNDED for law in laws)
+
+
+def _protection(point: Facts) -> str:
+    """Return the noun for the random or fixed change of the counts."""
+    if "strata" in point:
+        return "swapping"
+    noise = point.get("noise") or {}
+    if noise.get("law") == "random_rounding" or (noise.get("law") == "exact" and "rounded" in noise):
+        return "rounding"
+    return "suppression" if noise.get("law") == "exact" else "noise"
 
 
 def assumptions(facts: Facts, point: Facts) -> list[str]:
     """Return the assumptions of the results, as sentences."""
     rules = import_module(f"{__package__}.{facts['kind']}.rules")
     found = [*_origin(facts, point), *_read_as(facts), *_absent(point), *rules.assumptions(point)]
+    asked = (facts["settings"].get("questions") or {}).values()
+    if point.get("among") or any({"ratio", "share"} & set(question) for question in asked):
+        found.append("Shares among some names, and ratios, are given that their denominators are not 0.")
     if prior := point.get("prior"):
         found.append(f"Prior: {getattr(rules, 'prior_text', prior_text)(prior)}.")
     if cost := cost_text(point):
@@ -270,12 +295,32 @@ def _interval(row: Any, point: Facts) -> str:
     if row.type == "count":
         low, high = count(row.lower), count(row.upper)
         whole = f" of {count(point['total'])}" if isinstance(point.get("total"), int) else ""
-        return f"exactly {low}{whole}" if low == high else f"between {low} and {high}{whole}"
+        return f"exactly {low}{whole}" if low == high else f"{ends(low, high)}{whole}"
     if row.type in ("share", "rate") and "rate_unit" not in point:
         low, high = shares(row.lower, row.upper, width=width)
     else:
         low, high = real(row.lower, width), real(row.upper, width)
-    return low if low == high else f"between {low} and {high}"
+    return ends(low, high)
+
+
+def ends(low: str, high: str, form: str = "between {} and {}") -> str:
+    """Return an interval as text, such as ``between 3 and 5``, ``below 7.8 %`` or ``at least 3``.
+
+    Parameters
+    ----------
+    low, high : limits, as returned by `shares`, `real` or `count`.
+    form : text of an interval with two different limits.
+    """
+    if low == high:
+        return low
+    below, above = low.startswith(_LESS), high.startswith(_MORE)
+    if below and above:
+        return form.format("0 %", "100 %")
+    if below or low == _NO_BOUND:
+        return f"{'below' if below else 'at most'} {high}"
+    if above or high == _NO_BOUND:
+        return f"{'above' if above else 'at least'} {low}"
+    return form.format(low, high)
 
 
 def _named(label: str, point: Facts) -> tuple[str, list[str]]:
@@ -289,34 +334,36 @@ def _meaning(name: str, facts: Facts) -> str:
     return meanings.get(name, name)
 
 
-def _question(row: Any, questions: Mapping[str, Any]) -> str:
+def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
     label = next((q for q in questions if row.quantity == q or row.quantity.startswith(f"{q}: ")), "")
     asked = questions.get(label) or {}
     if "probability" in asked:
-        return f"{label}: the probability that {asked['probability']} is {chance(row.mean, row.status, row.error)}."
+        probability = chance(row.mean, row.status, row.error, certain)
+        return f"{label}: the probability that {asked['probability']} is {probability}."
     if row.mean == row.mean and row.lower != row.lower:  # a probability that belongs to a rank
         inside = row.quantity.removeprefix(f"{label}: ").removeprefix("P(").removesuffix(")")
-        return f"{label}: the probability of {inside} is {chance(row.mean, row.status, row.error)}."
+        return f"{label}: the probability of {inside} is {chance(row.mean, row.status, row.error, certain)}."
     low, high = real(row.lower, row.upper - row.lower), real(row.upper, row.upper - row.lower)
     if not {"ratio", "share"} & set(asked) and about_counts(row.quantity, questions):
         low, high = count(row.lower), count(row.upper)
     elif "share" in asked:
         low, high = shares(row.lower, row.upper, width=row.upper - row.lower)
     what = f"the rank of {row.quantity.removeprefix(f'{label}: ')}" if "rank" in asked else _asked(asked)
-    where = f"is {low}" if low == high else f"is between {low} and {high}"
+    where = f"is {ends(low, high)}"
     discrete = "rank" in asked or asked.get("about", "counts") in ("counts", "shares")
     sure = f" with probability {'at least ' if discrete else ''}{percent(row.level)}"
-    sure = "" if row.sd == 0 and row.status == "exact" else sure
+    known = row.sd == 0 and row.status == "exact" and (certain or "rank" not in asked)
+    sure = "" if known else sure
     return f"{label}: {what} {where}{sure}."
 
 
-def chance(mean: float, status: str, error: float) -> str:
-    """Return a probability as text for a sentence. If all draws agree, the error of the probability is a bound, and the
-    text states this bound.
+def chance(mean: float, status: str, error: float, certain: bool) -> str:
+    """Return a probability as text. If all draws agree, the error of the probability is a bound, and the text states
+    this bound. A computed probability of 0 or 1 is stated as such only if the event can be `certain` (`bounded`).
     """
     if status != "exact" and error > 0 and mean in (0.0, 1.0):
         return f"at least {percent(1 - error, 3)}" if mean else f"at most {percent(error, 3)}"
-    return percent(mean, 2)
+    return percent(mean if certain else min(max(mean, 1e-9), 1 - 1e-9), 2)
 
 
 def question_noun(quantity: str, questions: Mapping[str, Any]) -> str:
@@ -354,12 +401,13 @@ def _asked(question: Mapping[str, Any]) -> str:
 
 
 MOST_DIGITS = 4
+_LESS, _MORE, _NO_BOUND = "less than", "more than", "no bound"
 
 
 def count(value: float) -> str:
     """Return a count as text: an integer without decimals, and a mean of integers with one decimal."""
     if not isfinite(value):
-        return "no bound"
+        return _NO_BOUND
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
 
 
@@ -373,9 +421,9 @@ def percent(value: float, digits: int = 1) -> str:
     """
     least = 10.0**-digits
     if 0 < value < least / 200:
-        return f"less than {least:.{digits}f} %"
+        return f"{_LESS} {least:.{digits}f} %"
     if 1 - least / 200 < value < 1:
-        return f"more than {100 - least:.{digits}f} %"
+        return f"{_MORE} {100 - least:.{digits}f} %"
     text = f"{100 * value:.{digits}f}"
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
 
@@ -399,7 +447,7 @@ def shares(*values: float, width: float) -> list[str]:
 def real(value: float, width: float) -> str:
     """Return a real number as text, with as many decimals as give the width of its interval two significant digits."""
     if not isfinite(value):
-        return "no bound"
+        return _NO_BOUND
     if not isfinite(width) or width <= 0:
         return f"{value:.4g}"
     decimals = int(min(max(1 - floor(log10(width)), 0), 12))

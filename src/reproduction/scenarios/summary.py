@@ -7,6 +7,7 @@ import json
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import pandas as pd
@@ -119,6 +120,7 @@ def _points(files: Files, most: int) -> Summary:
     size = len(rows) + sum(point.get("rows_left_out", 0) for point in points)
     part = sentences.noise_part(points[0])
     level = f"{100 * facts['settings']['level']:g} %"
+    other = comparison.head(MOST_ROWS).to_dict("records")
     return Summary(
         name=facts["scenario"],
         kind=facts["kind"],
@@ -131,9 +133,7 @@ def _points(files: Files, most: int) -> Summary:
         assumptions=sentences.assumptions(facts, points[0]),
         accuracy=list(dict.fromkeys(text for point in points for text in sentences.accuracy(point))),
         limitations=list(sentences.LIMITATIONS),
-        comparison=[
-            _line(row, ["analysis"], {"kind": ""}, {}) for row in comparison.head(MOST_ROWS).to_dict("records")
-        ],
+        comparison=[_line(row, ["analysis"], {"kind": ""}, _unit(facts)) for row in other],
         release=facts["release"],
         facts=facts,
     )
@@ -158,10 +158,10 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         form="batch",
         headline=f"{answered:,} of {tables['all']:,} tables were analysed; {rejected}.",
         sentences=[f"Rejected, {n:,} table{'s' * (n > 1)}: {reason}." for reason, n in list(refused.items())[:_PART]],
-        lines=[_line(row, ["table"], {"kind": ""}, {}) for row in rows.to_dict("records")],
+        lines=[_line(row, ["table"], {"kind": ""}, _unit(facts)) for row in rows.to_dict("records")],
         more=0,
         level=f"{100 * facts['settings']['level']:g} %",
-        assumptions=["Each table is analysed separately, with the same prior and the same noise distribution."],
+        assumptions=["Each table is analysed separately, in the same way.", *_assumed(facts)],
         accuracy=[
             f"The numbers of {n:,} tables are {sentences.STATUS_TEXT[status]}." for status, n in statuses.items()
         ],
@@ -170,6 +170,33 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         release="",
         facts=facts,
     )
+
+
+def _unit(facts: sentences.Facts) -> dict[str, Any]:
+    """Return the entries of a point that state the unit of rates; empty if rates are probabilities."""
+    settings = facts["settings"]
+    if facts["kind"] != "protected_rates" or settings.get("family") == "shares":
+        return {}
+    unit = f"per {settings['per']:,g} {settings['exposure']}"
+    return {"rate_unit": unit, "exposure_column": settings["exposure"]}
+
+
+def _assumed(facts: sentences.Facts) -> list[str]:
+    """Return the assumptions about all tables of a batch, as far as its settings state them."""
+    settings, found = facts["settings"], []
+    noise, prior = settings.get("noise"), settings.get("prior")
+    if noise:
+        rules = import_module(f"{__package__}.{facts['kind']}.rules")
+        found.append(rules.noise_sentence({"law": noise} if isinstance(noise, str) else noise))
+    if unit := _unit(facts):
+        found.append(f"Rates are {unit['rate_unit']}.")
+    if settings.get("epsilon") is not None and not noise:
+        found.append(f"The noise is that of epsilon = {settings['epsilon']:g}.")
+    if settings.get("rate") is not None:
+        found.append(f"Each record was selected for swapping with probability {sentences.percent(settings['rate'])}.")
+    if prior is not None:
+        found.append(f"Prior: {sentences.prior_text({'law': prior} if isinstance(prior, str) else prior)}.")
+    return found
 
 
 def _listed(points: Sequence[dict[str, Any]]) -> str:
@@ -197,7 +224,8 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
     if "exposure_column" in point:  # the released value is a count, whereas the quantity is a rate
         numbers[0] = _number(row["released"], "count", width, "released")
     if kind == "question" and row["lower"] != row["lower"]:
-        numbers[1] = sentences.chance(float(row["mean"]), str(row["status"]), float(row["error"]))
+        stated = float(row["mean"]), str(row["status"]), float(row["error"])
+        numbers[1] = sentences.chance(*stated, sentences.bounded(point))
     if kind == "count" and not numbers[0]:
         numbers[0] = sentences.missing(str(row["quantity"]), float("nan"), facts, point)
     key = ", ".join(f"{row[key]:g}" if isinstance(row[key], float) else str(row[key]) for key in keys)
@@ -207,7 +235,7 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
         noun=noun,
         released=numbers[0],
         mean=numbers[1],
-        interval=f"{numbers[2]} to {numbers[3]}" if numbers[2] and numbers[3] else "",
+        interval=sentences.ends(numbers[2], numbers[3], "{} to {}") if numbers[2] and numbers[3] else "",
         state=str(row["status"]),
         usable=row["status"] != "not converged",
         least_squares=_least_squares(row),
@@ -224,9 +252,9 @@ def _least_squares(row: dict[Any, Any]) -> str:
 
 
 def _confidence(row: dict[Any, Any], kind: str, width: float) -> str:
-    """Return the confidence interval of a row as text. The text is empty if the row has no confidence interval."""
-    ends = [_number(row.get(key, "nan"), kind, width, "lower") for key in ("ci_lower", "ci_upper")]
-    return f"{ends[0]} to {ends[1]}" if all(ends) else ""
+    """Return the confidence interval as text. The text is empty if the row has no confidence interval."""
+    low, high = (_number(row.get(key, "nan"), kind, width, "lower") for key in ("ci_lower", "ci_upper"))
+    return sentences.ends(low, high, "{} to {}") if low and high else ""
 
 
 def _number(value: Any, kind: str, width: float, key: str) -> str:
@@ -261,7 +289,8 @@ def as_text(files: Files) -> str:
     batch = found.form == "batch"
     lines = [found.headline, *found.warnings, *(found.sentences if batch else ()), "", *_rows(found)]
     if (size := len(found.lines) + found.more) > SHOWN:
-        lines.append(f".. {'the other tables are' if batch else f'{size - SHOWN:,} more rows are'} in {where}")
+        rest = f"{size - SHOWN:,} more {'row is' if size == SHOWN + 1 else 'rows are'}"
+        lines.append(f".. {'the other tables are' if batch else rest} in {where}")
     accuracy = [text for text in found.accuracy if text not in found.warnings]
     full = f"Full precision: {where}; facts: {files.facts}"
     return "\n".join([*lines, "", *found.assumptions, *accuracy, "", full])

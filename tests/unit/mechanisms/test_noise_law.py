@@ -90,6 +90,9 @@ def test_densities_and_intervals_keep_twelve_digits_down_to_1e_minus_300(kind, p
                 exact -= at_least(kind, parameter, b + step) if b < np.inf else 0
                 found = law.log_within(low, high, parameter)
                 assert float(found) == pytest.approx(float(mpmath.log(exact)), abs=1e-12), (low, high)
+            for end in (z, -z - 1):
+                exact = at_least(kind, parameter, -end)  # the law is symmetric
+                assert float(law.log_at_most(end, parameter)) == pytest.approx(float(mpmath.log(exact)), abs=1e-12), end
 
 
 @pytest.mark.parametrize(("kind", "parameter"), [c for c in CASES if c[1] < 100])

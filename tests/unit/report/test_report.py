@@ -225,7 +225,7 @@ def test_a_scenario_is_told_in_words(pages):
     assert "underlying rate" in page
     assert page.index("Laplace noise of scale 2") > page.index(">Assumptions<")
     assert page.index("exact up to floating-point rounding") > page.index("Accuracy and checks")
-    assert page.index("The results say nothing about any individual person") > page.index("Limitations")
+    assert page.index("The results describe groups of records") > page.index("Limitations")
     assert made_run.END not in page
 
 

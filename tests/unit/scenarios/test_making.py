@@ -236,7 +236,7 @@ def test_a_page_says_what_was_protected_and_of_which_budget(tmp_path):
     text, told = written(tmp_path, counts={"a": 5, "b": 9}, epsilon=1.0, total=14)
     assert told.headline in text
     assert "Individual records were protected with epsilon = 1 (replace a record)." in text
-    assert "can become at most 3 : 1 (73 %) sure of the true one." in text  # e = 2.72 and e/(1 + e) = 0.731
+    assert "can become at most 2.72 : 1 (73.2 %) sure of the true one." in text  # e = 2.718, e/(1 + e) = 0.7311
     assert "With probability at least 95 %, a published count is within 6 of the true count." in text
     text, _ = written(tmp_path, rehearsal={"counts": [5, 9]}, epsilon=1.0)
     assert "No data were protected: this is a rehearsal with invented counts." in text

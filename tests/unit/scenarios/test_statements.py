@@ -3,12 +3,14 @@ the noise does, and how accurate the answers are.
 """
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 
+from dpmultinomial._releases.spending import Cost
 from reproduction import command
 from reproduction.scenarios import making, page, sentences, summary
 
@@ -98,17 +100,111 @@ def test_the_accuracy_of_answers_to_questions_is_stated(shown):
 
 
 @pytest.mark.parametrize(
-    ("mean", "status", "error", "text"),
+    ("mean", "status", "error", "certain", "text"),
     [
-        (1.0, "exact", 0.0, "100 %"),
-        (0.0, "exact", 0.0, "0 %"),
-        (1.0, "approximate", 3e-5, "at least 99.997 %"),
-        (0.0, "approximate", 3e-5, "at most 0.003 %"),
-        (0.5, "approximate", 1e-3, "50 %"),
+        (1.0, "exact", 0.0, True, "100 %"),
+        (0.0, "exact", 0.0, True, "0 %"),
+        (1.0, "exact", 0.0, False, "more than 99.99 %"),
+        (0.0, "exact", 0.0, False, "less than 0.01 %"),
+        (0.5, "exact", 0.0, False, "50 %"),
+        (1.0, "approximate", 3e-5, True, "at least 99.997 %"),
+        (0.0, "approximate", 3e-5, False, "at most 0.003 %"),
+        (0.5, "approximate", 1e-3, True, "50 %"),
     ],
 )
-def test_a_probability_from_draws_is_never_certain(mean, status, error, text):
-    assert sentences.chance(mean, status, error) == text
+def test_a_probability_from_draws_is_never_certain(mean, status, error, certain, text):
+    assert sentences.chance(mean, status, error, certain) == text
+
+
+def test_an_event_is_certain_only_if_the_published_values_bound_the_counts(shown):
+    questions = {"more": {"probability": "a > b"}, "top": {"rank": {"of": "all", "top": 1}}}
+    counts = {"a": 1000, "b": 0, "c": 500}
+    text = shown(counts=counts, noise={"law": "discrete_gaussian", "sigma": 5.0}, questions=questions)
+    assert line(text, "more")[2:6] == ["more", "than", "99.99", "%"]
+    assert line(text, "top: P(a in top 1)")[-5:-1] == ["more", "than", "99.99", "%"]
+    told = page.write(making.files("mine", "."), "page.html").sentences
+    assert "top: the rank of a is 1 with probability at least 95 %." in told
+    text = shown(counts=counts, noise={"law": "exact", "rounded": 10}, questions=questions)
+    assert line(text, "more")[2:4] == ["100", "%"]
+    assert "top: the rank of a is 1." in page.write(making.files("mine", "."), "page.html").sentences
+
+
+def test_all_components_are_ranked_and_added_up_without_their_total(shown):
+    questions = {"top": {"rank": {"of": "all", "top": 3}}, "sum": {"sum": "all"}}
+    released = {"x": 4, "y": 0, "z": 11}
+    text = shown(kind="additive_counts", released=released, epsilon=0.7, algorithm="3", questions=questions)
+    assert "top: total" not in text
+    rows = making.read(making.files("mine", "."))[0].set_index("quantity")
+    assert rows.loc["sum", "mean"] == pytest.approx(rows.loc["total", "mean"], abs=0.1)  # draws, sd 2.2/sqrt(1e5)
+    questions["top"]["rank"]["top"] = 4  # there are three components
+    with pytest.raises(SystemExit, match="1 mistake"):
+        shown(kind="additive_counts", released=released, epsilon=0.7, algorithm="3", questions=questions)
+
+
+def test_shares_and_ratios_are_stated_to_be_conditional(shown):
+    noise = {"law": "discrete_laplace", "scale": 4.0}
+    sentence = "Shares among some names, and ratios, are given that their denominators are not 0."
+    assert sentence in shown(counts={"a": 3, "b": 1}, noise=noise, questions={"r": {"ratio": ["a", "b"]}})
+    assert sentence in shown(counts={"a": 3, "b": 1, "c": 9}, noise=noise, total=13, among=["a", "b"])
+    assert sentence not in shown(counts={"a": 3, "b": 1}, noise=noise, questions={"d": {"difference": ["a", "b"]}})
+
+
+@pytest.mark.parametrize(
+    ("noise", "noun", "told"),
+    [
+        ({"law": "exact", "rounded": 10}, "rounding", "No noise was added, so there is no guarantee"),
+        ({"law": "random_rounding", "base": 3, "fixed": "down"}, "rounding", "No noise was added, so there"),
+        ({"law": "random_rounding", "base": 3}, "rounding", "The privacy cost of the published numbers is not"),
+        ({"law": "laplace", "scale": 3.0}, "noise", "The privacy cost of the published numbers is not stated"),
+    ],
+)
+def test_rounding_is_not_called_noise(shown, noise, noun, told):
+    counts = {"a": 120, "b": 30, "c": 0}
+    text = shown(counts=counts, noise=noise, total=151)
+    found = page.write(making.files("mine", "."), "page.html")
+    assert found.sentences[0].startswith(f"The {noun} accounts for ")
+    assert page.protected(found, {})[0].startswith(told)
+    assert ("rounded at random" in text) == (noise == {"law": "random_rounding", "base": 3})
+    assert ("each count was rounded down to a multiple of 3." in text) == ("fixed" in noise)
+
+
+def test_a_swapped_table_states_what_the_swapping_protects(shown):
+    shown(kind="swapped_table", table=[[5, 2], [3, 4]], rate=0.25)
+    found = page.write(making.files("mine", "."), "page.html")
+    assert found.sentences[0].startswith("The swapping accounts for ")
+    one, two = page.protected(found, {})
+    stated = next(text for text in found.assumptions if text.startswith("An exchange of two records' swapped values"))
+    assert stated.startswith(one.removesuffix("."))
+    assert two == "The margins of the table are published exactly and are not protected."
+
+
+def test_equal_scales_and_one_kind_of_measurement_are_one_statement(shown):
+    Path("tree.csv").write_text(
+        "name,value,parent,scale\nall,9,,3\na,,all,3\nb,4,all,3\na1,2,a,3\na2,1,a,3\n", encoding="utf-8"
+    )
+    text = shown(file="tree.csv", noise="discrete_laplace")
+    assert "Each count has discrete Laplace noise of scale 3, independently of the other counts." in text
+    assert "\n1 count was not measured.\n" in text
+
+
+@pytest.mark.parametrize("family", ["rates", "shares"])
+def test_naive_rates_and_batches_have_the_unit_of_the_rates(shown, family):
+    """9 deaths among 1000 births are 900 per 100,000, or 0.9 %."""
+    rows = "".join(f"{{}}k{i},{9 + i},{1000 + 50 * i}\n" for i in range(12))
+    Path("one.csv").write_text("name,value,births\n" + rows.format(*[""] * 12), encoding="utf-8")
+    Path("many.csv").write_text("table,name,value,births\n" + rows.format(*["t,"] * 12), encoding="utf-8")
+    settings = {"kind": "protected_rates", "exposure": "births", "noise": {"law": "discrete_gaussian", "sigma": 2.0}}
+    settings |= {"family": family} if family == "shares" else {"per": 100_000}
+    shown(file="one.csv", **settings)
+    naive = summary.summarise(making.files("mine", ".")).comparison[0]
+    assert (naive.quantity, naive.mean) == ("k0", "900" if family == "rates" else "0.9 %")
+    found = summary.summarise(making.files("mine", "."))
+    noun = "shape" if family == "rates" else "concentration"
+    assert any(text.startswith(f"Prior: the logarithm of the {noun} is normal") for text in found.assumptions)
+    text = shown(file="many.csv", **settings)
+    assert ("%" in line(text, "t ")) == (family == "shares")
+    assert ("Rates are per 100,000 births." in text) == (family == "rates")
+    assert "Each count has discrete Gaussian noise with parameter sigma 2, independently of the other counts." in text
 
 
 @pytest.mark.parametrize("scale", [0.2, 0.3, 2.0, 4.0])
@@ -181,3 +277,35 @@ def test_an_uncertain_prior_is_a_warning_before_the_table(shown):
     )
     assert "has a standard error of 11. The intervals, which take the fitted prior as known, are too short" in text
     assert "WARNING" not in shown(file="few.csv", noise=noise)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "between", "cell"),
+    [
+        (sentences.percent(0.0001), sentences.percent(0.078), "below 7.8 %", "below 7.8 %"),
+        (sentences.percent(0.9), sentences.percent(0.9999), "above 90 %", "above 90 %"),
+        (sentences.percent(0.0001), sentences.percent(0.9999), "between 0 % and 100 %", "0 % to 100 %"),
+        (sentences.percent(0.0001), sentences.percent(0.0002), "less than 0.1 %", "less than 0.1 %"),
+        (sentences.percent(0.0), sentences.percent(0.078), "between 0 % and 7.8 %", "0 % to 7.8 %"),
+        (sentences.count(3), sentences.count(math.inf), "at least 3", "at least 3"),
+        (sentences.real(-math.inf, math.inf), sentences.real(2.5, math.inf), "at most 2.5", "at most 2.5"),
+        (sentences.count(3), sentences.count(1200), "between 3 and 1,200", "3 to 1,200"),
+        (sentences.count(3), sentences.count(3), "3", "3"),
+    ],
+)
+def test_an_interval_is_one_phrase(low, high, between, cell):
+    assert sentences.ends(low, high) == between
+    assert sentences.ends(low, high, "{} to {}") == cell
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.5, 1.0, 2.0, 3.9, 4.0, 7.3, 19.0, 29.9, 35.0])
+def test_a_bound_on_what_a_reader_learns_is_rounded_upwards(epsilon):
+    """Compare with exp(epsilon) : 1 and 1/(1 + exp(-epsilon)), which no number on the page may be below."""
+    text = page._guarantee(Cost(relation="replace a record", epsilon=epsilon), "replace a record")
+    odds, sure = re.search(r"at most (\S+) : 1 \((.+?) %\)", text).groups()
+    odds = 10.0 ** int(odds[3:]) if odds.startswith("10^") else float(odds.replace(",", ""))
+    assert np.exp(epsilon) <= odds <= np.exp(epsilon) * (1.01 if epsilon < 30 else 10)
+    if sure.startswith("more than"):
+        assert 1 / (1 + np.exp(-epsilon)) > 0.999999
+    else:
+        assert 0 <= float(sure) / 100 - 1 / (1 + np.exp(-epsilon)) <= (0.001 if epsilon < 4 else 1e-6)

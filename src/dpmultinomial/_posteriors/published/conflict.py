@@ -57,12 +57,16 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
         here = part.take(block.rows)
         weights = np.exp(windows.prior_weights(prior, block))
         weights[block.counts > (block.low + block.width - 1)[:, None]] = 0.0
-        ends = block.low, block.low + block.width
-        below, above = prior.below(ends[0]), 1 - prior.below(ends[1])
-        at_most = below + (weights * _tails_along(here, block.counts, "low")).sum(axis=1)
-        at_least = above + (weights * _tails_along(here, block.counts, "high")).sum(axis=1)
-        whole = prior.below(last[block.rows] + 1) - prior.below(first[block.rows])
-        out[rows[block.rows]] = np.minimum(np.minimum(at_most, at_least) / np.maximum(whole, 1e-300), 1.0)
+        least, most = prior.below(first[block.rows]), prior.below(last[block.rows] + 1)
+        at_most = prior.below(block.low) - least + (weights * _tails_along(here, block.counts, "low")).sum(axis=1)
+        smaller, whole = at_most, most - least
+        upper = np.flatnonzero(~(at_most <= whole / 2))  # in all other rows, the lower tail is the smaller one
+        if len(upper):
+            along = _tails_along(here.take(upper), block.counts[upper], "high")
+            beyond = most[upper] - prior.below((block.low + block.width)[upper])
+            at_least = beyond + (weights[upper] * along).sum(axis=1)
+            smaller[upper] = np.minimum(at_most[upper], at_least)
+        out[rows[block.rows]] = np.minimum(smaller / np.maximum(whole, 1e-300), 1.0)
     return out
 
 
@@ -127,9 +131,9 @@ def _tail(cells: Cells, counts: Array, side: str) -> Array:
     noise = _added(law)
     parameter = noise.by_row(column)
     if side == "low":
-        logs = noise.log_within(-np.inf, high.reshape(column.shape) - finite, parameter)
+        logs = noise.log_at_most(high.reshape(column.shape) - finite, parameter)
     else:
-        logs = noise.log_within(low.reshape(column.shape) - finite, np.inf, parameter)
+        logs = noise.log_at_most(finite - low.reshape(column.shape), parameter)
     return np.where(np.isfinite(counts), np.exp(logs), 1.0)
 
 

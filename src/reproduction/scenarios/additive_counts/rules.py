@@ -57,7 +57,7 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
             yield f".{key}", f"{value!r} has a tractable posterior only for two counts, got {len(counts)}"
         if settings["prior"] != "flat":
             yield ".prior", f"must be flat with {key} {value!r}"
-    yield from question_rules.mistakes(settings.get("questions") or {}, [*names, TOTAL])
+    yield from question_rules.mistakes(settings.get("questions") or {}, [*names, TOTAL], TOTAL)
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:

@@ -528,9 +528,9 @@ def _tree(tree: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about a tree of counts."""
     levels = listed([f"{level['nodes']:,} at {_level(level['level'])}" for level in tree["levels"]])
     found = [f"The counts form a tree in which each count is the sum of its children: {levels}."]
-    several, none = tree["measured_more_than_once"], tree["not_measured"]
-    if several or none:
-        found.append(f"{_counts_were(several)} measured more than once, and {_counts_were(none)} not measured.")
+    sizes = {"measured more than once": tree["measured_more_than_once"], "not measured": tree["not_measured"]}
+    if parts := [f"{_counts_were(size)} {how}" for how, size in sizes.items() if size]:
+        found.append(f"{', and '.join(parts)}.")
     least = "Least-squares estimates are shown for comparison: no prior, and not constrained to be >= 0."
     return [*found, least]
 
@@ -558,6 +558,8 @@ def noise_sentence(words: Mapping[str, Any]) -> str:
     after = [describe(words[key]) for key, describe in _AFTER.items() if key in words]
     if words.get("law") == "exact":
         return f"No noise was added to the counts{f'; they were changed by {listed(after)}' if after else ''}."
+    if words.get("law") == "random_rounding" and "fixed" in words and not after:
+        return f"No noise was added to the counts; each count was rounded {_rounded_to(words)}."
     if words.get("law") == "random_rounding" and not after:
         return f"Each count was rounded at random to a multiple of {words['base']:g}, independently of the others."
     return f"Each count has {noise_text(words)}, independently of the other counts."
@@ -598,7 +600,7 @@ def _prior_law_text(words: Mapping[str, Any]) -> str:
     if law == "splits":
         each = listed([f"{value:.4g} at {_level(level)}" for level, value in words.get("concentrations", {}).items()])
         fitted = words.get("fitted_on")
-        how = f", fitted to {fitted['nodes']:,} of {fitted['of']:,} counts" if fitted else ""
+        how = f", fitted to {fitted['nodes']:,} of the {fitted['of']:,} nodes of the tree" if fitted else ""
         return (
             "flat on the count of the root; each count is split among its children by a Dirichlet-multinomial "
             f"distribution with concentration {each}{how}"
@@ -628,11 +630,16 @@ def noise_text(words: Mapping[str, Any]) -> str:
         )
     text = _LAWS.get(str(words.get("law")), str(words.get("law")))
     if "fixed" in words:
-        text = f"rounding {_DIRECTIONS[words['fixed']]} multiple of {{base}}"
+        text = f"rounding {_rounded_to(words)}"
     shown = {key: _value_text(value) for key, value in words.items()}
     text = text.format(**{"scale": "as stated", "sigma": "as stated", "sd": "as stated", **shown})
     after = [describe(words[key]) for key, describe in _AFTER.items() if key in words]
     return f"{text}, then {listed(after)}" if after else text
+
+
+def _rounded_to(words: Mapping[str, Any]) -> str:
+    """Return where a count is rounded to by fixed rounding."""
+    return f"{_DIRECTIONS[words['fixed']]} multiple of {words['base']:g}"
 
 
 _DIRECTIONS = {"nearest": "to the nearest", "up": "up to a", "down": "down to a"}
@@ -645,5 +652,7 @@ _AFTER = {
 
 def _value_text(value: Any) -> str:
     if isinstance(value, Mapping) and {"smallest", "largest"} <= set(value):
+        if value["smallest"] == value["largest"]:
+            return f"{value['smallest']:g}"
         return f"between {value['smallest']:g} and {value['largest']:g}"
     return f"{value:g}" if isinstance(value, (int, float)) else str(value)

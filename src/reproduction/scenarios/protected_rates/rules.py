@@ -92,8 +92,8 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
 
 def prior_text(prior: Mapping[str, Any]) -> str:
     """Return a description of the priors of the parameters."""
-    shape = prior["log shape"]
+    shape, noun = prior["log shape"], "shape" if prior["family"] == "rates" else "concentration"
     return (
-        f"the logarithm of the shape is normal with mean {shape['mean']:.3g} and standard deviation {shape['sd']:g}, "
+        f"the logarithm of the {noun} is normal with mean {shape['mean']:.3g} and standard deviation {shape['sd']:g}, "
         f"coefficients of standardised covariates are normal with standard deviation {prior['slopes']['sd']:g}"
     )

@@ -403,6 +403,19 @@ def test_how_far_out_a_release_is_equals_the_sum(name, prior):
         assert tail == pytest.approx(min(at_most, at_least) / weights.sum(), rel=1e-9)
 
 
+@pytest.mark.parametrize("name", ["laplace", "discrete gaussian"])
+@pytest.mark.parametrize(("lower", "upper", "y"), [(10, np.inf, 2), (0, 12, 30), (4, 12, 7), (10, 10, -3), (3, 90, 4)])
+def test_tail_probabilities_refer_to_counts_within_the_bounds(name, lower, upper, y):
+    """Compare with the sum over the counts within the bounds, whose prior probabilities are scaled to 1."""
+    law, inside = law_of(LAWS[name]), (lower <= N) & (upper >= N)
+    weights = FORMULAS["geometric"](N)[inside]
+    cells = cells_of([y], law, lower=lower, upper=upper)
+    at_most = weights @ np.exp(law.log_within(-np.inf, y - N[inside], law.parameter))
+    at_least = weights @ np.exp(law.log_within(y - N[inside], np.inf, law.parameter))
+    expected = min(at_most, at_least) / weights.sum()
+    assert conflict.tails(cells, prior_of(PRIORS["geometric"]))[0] == pytest.approx(expected, rel=1e-9)
+
+
 def test_a_conflict_is_said():
     law = law_of(LAWS["discrete gaussian"])
     found = counts.posterior({"a": 3, "b": -30}, noise=law, prior="flat").facts["conflict"]
@@ -414,6 +427,8 @@ def test_a_conflict_is_said():
     assert not calm["found"]
     wrong = counts.posterior({"a": 300}, noise=law, prior={"law": "geometric", "mean": 1.0}).facts["conflict"]
     assert (wrong["found"], wrong["name"]) == (True, "a")
+    bounded = counts.posterior({"a": -11}, noise=law, lower=10, prior={"law": "geometric", "mean": 9.0})
+    assert bounded.facts["conflict"]["found"]  # 7 standard deviations below the smallest possible count
     table = counts.posterior([0], noise=Perturbation(TABLE), prior="flat").facts["conflict"]
     assert table == {"tested": 0, "found": False}
 

@@ -157,7 +157,7 @@ def test_a_page_and_the_screen_show_least_squares_and_say_what_is_assumed(made, 
     assert "1 at level state, 2 at level region and 4 at level county" in assumed
     assert "1 count was measured more than once, and 1 count was not measured" in assumed
     assert "at level region and" in assumed.split("with concentration")[1]
-    assert "fitted to 7 of 7 counts" in assumed
+    assert "fitted to 7 of the 7 nodes of the tree" in assumed
     assert "The total is unknown" not in assumed
     page.write(files, tmp_path / "geo.html")
     html = (tmp_path / "geo.html").read_text()
