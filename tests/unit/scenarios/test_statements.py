@@ -13,6 +13,7 @@ import yaml
 from dpmultinomial._releases.spending import Cost
 from reproduction import command
 from reproduction.scenarios import making, page, sentences, summary
+from reproduction.scenarios.noisy_counts import rules
 
 LAPLACE = {"law": "discrete_laplace", "scale": 2.0}
 TREE = """name,value,parent,level,sigma
@@ -176,6 +177,15 @@ def test_a_swapped_table_states_what_the_swapping_protects(shown):
     stated = next(text for text in found.assumptions if text.startswith("An exchange of two records' swapped values"))
     assert stated.startswith(one.removesuffix("."))
     assert two == "The margins of the table are published exactly and are not protected."
+
+
+def test_equal_distributions_are_one_statement():
+    """Levels of a released tree with equal shares have equal noise."""
+    laplace, gauss = {"law": "discrete_laplace", "scale": 2.0}, {"law": "discrete_gaussian", "sigma": 3.0}
+    told = rules.noise_sentence({"laws": [{**laplace, "rows": 1}, {**laplace, "rows": 2}]})
+    assert told == "Each count has discrete Laplace noise of scale 2, independently of the other counts."
+    told = rules.noise_sentence({"laws": [{"law": "exact", "rows": 1}, {**gauss, "rows": 2}, {**gauss, "rows": 3}]})
+    assert "no noise (1 count); discrete Gaussian noise with parameter sigma 3 (5 counts), independently" in told
 
 
 def test_equal_scales_and_one_kind_of_measurement_are_one_statement(shown):

@@ -624,10 +624,14 @@ def _prior_law_text(words: Mapping[str, Any]) -> str:
 def noise_text(words: Mapping[str, Any]) -> str:
     """Return a description of the noise."""
     if "laws" in words:
-        return "noise with different distributions: " + "; ".join(
-            f"{noise_text({k: v for k, v in law.items() if k != 'rows'})} ({law['rows']} counts)"
-            for law in words["laws"]
-        )
+        sizes: dict[str, int] = {}
+        for law in words["laws"]:
+            text = noise_text({key: value for key, value in law.items() if key != "rows"})
+            sizes[text] = sizes.get(text, 0) + law["rows"]
+        if len(sizes) == 1:
+            return next(iter(sizes))
+        parts = [f"{text} ({size:,} count{'s' * (size != 1)})" for text, size in sizes.items()]
+        return f"noise with different distributions: {'; '.join(parts)}"
     text = _LAWS.get(str(words.get("law")), str(words.get("law")))
     if "fixed" in words:
         text = f"rounding {_rounded_to(words)}"
