@@ -248,6 +248,8 @@ def accuracy(point: Facts) -> list[str]:
         found.append(f"{text[0].upper()}{text[1:]}.")
     if sure := (point.get("confidence") or {}).get("sentence"):
         found.append(str(sure))
+    if reason := point.get("omitted"):
+        found.append(f"Omitted: {reason}.")
     found += _uncertain(point.get("prior"))
     return [*found, *_conflict(point.get("conflict") or {}), *_decided(point.get("flat_comparison") or {})]
 

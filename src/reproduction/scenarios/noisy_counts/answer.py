@@ -52,6 +52,8 @@ def answer(case: Case) -> Answer:
     found = posterior(release, prior=settings.get("prior"), rng=case.rng)
     facts |= {"total": release.total if isinstance(release.total, int) else found.facts.get("total")}
     facts |= {"noise": dict(release.mechanism.settings()), "counts": len(release)}
+    if reason := found.facts.get("omitted"):
+        facts["omitted"] = reason
     if (check := fit.of(release, found)) is not None:
         facts["fit"] = {"probability": check.least, "suspect": check.least < fit.SUSPECT, "sentence": str(check)}
     released = dict(zip(release.names, release.values.tolist(), strict=True))

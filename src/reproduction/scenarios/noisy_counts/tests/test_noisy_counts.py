@@ -12,6 +12,7 @@ from scipy import stats
 from scipy.special import betainc, gammaln
 
 from dpmultinomial import DiscreteGaussian, DiscreteLaplace, Laplace, Release, confidence
+from dpmultinomial._posteriors.published import counts_with_total
 from dpmultinomial._seeding import stream
 from reproduction import command, kind
 from reproduction.config import config, scenario_settings
@@ -53,6 +54,23 @@ def one(rows, name, what):
 
 def beta_mixture(x, a, b, p):
     return float(p @ betainc(a, b, x))
+
+
+def test_the_screen_and_the_page_state_why_shares_are_omitted(tmp_path, monkeypatch):
+    """Check a noisy total for which more pairs of a count and a total are possible than the limit, here 1,000."""
+    monkeypatch.setattr(counts_with_total, "SHARES", 1000)
+    noise = {"law": "discrete_laplace", "scale": 3.0}
+    written = {"kind": "noisy_counts", "counts": {"a": 12, "b": 7, "c": 31}, "noise": noise}
+    scenario = scenario_settings.single("wide", {**written, "total": {"released": 50, "noise": noise}}, kind.discover())
+    files = making.files("wide", tmp_path)
+    making.part(scenario, files, root_seed=1)
+    rows, _, _ = making.read(files)
+    assert set(rows["type"]) == {"count", "rate"}
+    said = "at most 1,000 can be listed: use counts and rates, or set closer bounds."
+    assert "Omitted: shares of the file: " in summary.as_text(files)
+    assert said in summary.as_text(files)
+    page.write(files, tmp_path / "wide.html", budgets={})
+    assert said in (tmp_path / "wide.html").read_text()
 
 
 @pytest.mark.parametrize("prior", [1.0, 0.5])
