@@ -45,10 +45,8 @@ def one_gohari(r, alpha, total, cells, delta):
 def test_gohari_by_basic_and_by_advanced_composition(r, releases, delta, basic):
     """Check the smaller of two composition bounds for n releases. Basic composition uses delta/n for each release.
     Advanced composition (Dwork, Rothblum, Vadhan 2010) uses delta/(2n) for each of the n releases, and delta/2 for the
-    bound
-
-    epsilon sqrt(2 n log(2/delta)) + n epsilon (exp(epsilon) - 1). The histogram with the largest number of cells is not
-    the most expensive one.
+    bound epsilon sqrt(2 n log(2/delta)) + n epsilon (exp(epsilon) - 1). The histogram with the largest number of cells
+    is not the most expensive one.
     """
     alpha, total, sizes = 1 + 4 * r, 150, (1, 2, 3, 7)
     simple = releases * max(one_gohari(r, alpha, total, d, delta / releases) for d in sizes[1:])
@@ -237,11 +235,11 @@ def calibrations(monkeypatch):
 
 
 def test_a_model_shares_epsilon_evenly_among_its_releases(calibrations):
-    """Check that a model with four attributes and the labels makes five releases, each with epsilon/5. The Laplace
-    noise is calibrated for a change of one cell by 1 in the published variant (so that
+    """Check that a model with four attributes and the labels makes five releases, each with epsilon/5.
 
-    the scale is half of the scale for two cells), and for two cells in the corrected variant, in which the Dirichlet is
-    also calibrated exactly.
+    The Laplace noise is calibrated for a change of one cell by 1 in the published variant (so that the scale is half of
+    the scale for two cells), and for two cells in the corrected variant, in which the Dirichlet is also calibrated
+    exactly.
     """
     settings = {"order": 5.0, "epsilons": [0.5], "repeats": 1, "splits": 1, "floors": ["sigma"]}
     name = catalogue.NAMES[0]
@@ -357,11 +355,10 @@ def test_figure_8_is_theorem_1_and_the_floor():
 
 
 def test_audited_laplace_scales_are_those_of_their_sensitivities():
-    """Check that Laplace noise calibrated for a change of one cell by 1 has an exact cost of twice the claim. A change
-    of one cell by 2 costs more than a change of two cells by 1, so noise calibrated for one cell by 2 satisfies the
-    claim with
+    """Check that Laplace noise calibrated for a change of one cell by 1 has an exact cost of twice the claim.
 
-    slack. For two cells by 1, the cost is exactly the claim.
+    A change of one cell by 2 costs more than a change of two cells by 1, so noise calibrated for one cell by 2 has a
+    cost below the claim. If the noise is calibrated for two cells by 1, the cost is exactly the claim.
     """
     table = privacy.audits(order=5.0, epsilons=[0.7]).set_index(["mechanism", "variant"])
     assert table.loc[("Laplace", "as_written"), "exact"] == pytest.approx(1.4)
