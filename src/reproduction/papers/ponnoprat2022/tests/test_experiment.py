@@ -192,11 +192,11 @@ def test_corrected_noise_is_each_law_at_its_own_budget():
 
 def test_whole_models_share_delta_among_all_their_histograms(monkeypatch):
     """Check the division of delta for a model with two attributes and the labels, which are three releases. In the
-    published variant, each release has the share delta/(2 3), with the printed factor
+    published variant, each release has the share delta/(2 3), with the printed factor 2 sqrt(2 m log(1/2 delta)) for
+    m = 2 attributes.
 
-    2 sqrt(2 m log(1/2 delta)) for m = 2 attributes. In the corrected variant and for Gohari, delta is for all three
-    releases together. Gohari's bound on the number of records is the training part, 70 % of 60; its pairs have alpha =
-    1 + 4 r (order 2).
+    In the corrected variant and for Gohari, delta is for all three releases together. Gohari's bound on the number of
+    records is the training part, 70 % of 60; its pairs have alpha = 1 + 4 r (order 2).
     """
     rng = np.random.default_rng(5)
     frame = pd.DataFrame({name: rng.integers(0, c, 60).astype(str) for name, c in (("a", 2), ("b", 3), ("y", 2))})
