@@ -273,7 +273,7 @@ def formulas(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: in
 
     Returns
     -------
-    DataFrame with the columns formula, gap (absolute, or relative if the docstring of the function states this), tolerance
+    DataFrame with the columns formula, gap (absolute, or relative if the function's docstring states this), tolerance
         and holds.
     """
     at = Setting(z_mean, z_sse, mu, sigma2, count, scale)
